@@ -1,0 +1,74 @@
+/** The one file that knows time and chance, so that everything else can be given both. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** Milliseconds since the epoch. */
+export const now = (): number => Date.now()
+
+/** Milliseconds that only ever grow, for measuring how long something took. */
+export const monotonicMs = (): number => performance.now()
+
+/** RFC 3339 in UTC, whole seconds: the form of `created_at`. */
+export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** RFC 3339 in UTC with milliseconds: the form of `event_timestamp`. */
+export const isoMillis = (ms: number): string => new Date(ms).toISOString()
+
+/** Resolves after `ms`, or at once when `signal` is aborted: a stop never waits for a pause. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return
+  try {
+    await wait(ms, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  }
+}
+
+export interface Timer {
+  stop(): void
+}
+
+/** Calls `fn` once after `ms`; keeps no process alive. */
+export function after(ms: number, fn: () => void): Timer {
+  const timer = setTimeout(fn, ms)
+  timer.unref()
+  return { stop: () => clearTimeout(timer) }
+}
+
+/** Calls `fn` every `ms`, never while an earlier call still runs; keeps no process alive. */
+export function every(ms: number, fn: () => unknown): Timer {
+  let running = false
+  const timer = setInterval(async () => {
+    if (running) return
+    running = true
+    try {
+      await fn()
+    } finally {
+      running = false
+    }
+  }, ms)
+  timer.unref()
+  return { stop: () => clearInterval(timer) }
+}
+
+/** Lets everything that waits for the event loop have its turn. */
+export const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Rejects with `message` when `work` takes longer than `ms`; the work itself goes on. */
+export async function within<T>(ms: number, work: Promise<T>, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(message)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** In [0, 1). */
+export const randomFraction = (): number => Math.random()
+
+/** URL-safe text of `bytes` random bytes. */
+export const randomToken = (bytes: number): string => randomBytes(bytes).toString('base64url')

@@ -1,0 +1,89 @@
+/**
+ * Errors that a client of the API, an ingress node or an operator can meet, as one coded table.
+ *
+ * In the pipeline an operating error is a value (`Result`); at the edges of the program it is thrown as a
+ * `WeirError`. Anything else that is thrown is a defect.
+ */
+const table = {
+  ERR_INVALID_REQUEST: 400,
+  ERR_INVALID_JSON: 400,
+  ERR_VERSION: 400,
+  ERR_INVALID_EXPRESSION: 400,
+  ERR_CONFLICT: 400,
+  ERR_LOCKOUT: 400,
+  ERR_DESTINATION_REFUSED: 400,
+  ERR_UNAUTHENTICATED: 401,
+  ERR_FORBIDDEN: 403,
+  ERR_NOT_FOUND: 404,
+  ERR_BODY_TOO_LARGE: 413,
+  ERR_CONTENT_TYPE: 415,
+  ERR_RATE_LIMIT: 429,
+  ERR_HEADERS_TOO_LARGE: 431,
+  ERR_INTERNAL: 500,
+  ERR_UNAVAILABLE: 503,
+} as const
+
+export type ErrorCode = keyof typeof table
+
+export const errorCodes = Object.keys(table) as ErrorCode[]
+
+export const statusOf = (code: ErrorCode): number => table[code]
+
+interface Extras {
+  readonly details?: Record<string, string>
+  /** Answered as `Retry-After`, in seconds. */
+  readonly retryAfterSeconds?: number
+  readonly cause?: unknown
+}
+
+/** An error with a code of the table; `message` is one sentence a person can act on and holds no secret. */
+export class WeirError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly details: Record<string, string>
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, extras: Extras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    this.name = 'WeirError'
+    this.code = code
+    this.status = table[code]
+    this.details = extras.details ?? {}
+    this.retryAfterSeconds = extras.retryAfterSeconds
+  }
+}
+
+export const badRequest = (message: string, details?: Record<string, string>): WeirError =>
+  new WeirError('ERR_INVALID_REQUEST', message, details === undefined ? {} : { details })
+
+export const conflict = (message: string): WeirError => new WeirError('ERR_CONFLICT', message)
+
+export const notFound = (message: string): WeirError => new WeirError('ERR_NOT_FOUND', message)
+
+/** The store or NATS is away: nothing is wrong with the request, and it may be sent again. */
+export const unavailable = (message: string, cause?: unknown): WeirError =>
+  new WeirError('ERR_UNAVAILABLE', message, { retryAfterSeconds: 2, cause })
+
+/** What is wrong, as a value: one sentence that names the culprit. */
+export interface Problem {
+  readonly msg: string
+}
+
+export type Result<T, P = Problem> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: P }
+
+export const ok = <T>(value: T): { readonly ok: true; readonly value: T } => ({ ok: true, value })
+
+export const fail = <P>(problem: P): { readonly ok: false; readonly problem: P } => ({ ok: false, problem })
+
+/** A problem with nothing but its sentence. */
+export const problem = (msg: string): { readonly ok: false; readonly problem: Problem } => fail({ msg })
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** `value` for an error message: as JSON, cut where it is long, so that hostile input stays readable. */
+export function shown(value: unknown, charsMax = 80): string {
+  const text = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? String(value))
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
+}

@@ -1,0 +1,60 @@
+/** Every bound of the system, with its unit in the name and its reason beside it. */
+
+// --- requests and resources ---
+
+/** Larger bodies are refused before they are read to the end. */
+export const requestBodyBytesMax = 1024 * 1024
+/** A stored resource; a projected value has to fit a NATS message with room to spare. */
+export const resourceBytesMax = 256 * 1024
+export const descriptionBytesMax = 255
+export const metadataBytesMax = 4096
+export const policiesPerDirectionMax = 20
+export const expressionsPerPolicyMax = 10
+export const actionsPerPolicyMax = 5
+/** All expressions of one traffic policy module together. */
+export const expressionsPerModuleBytesMax = 64 * 1024
+export const logMetadataBytesMax = 4096
+export const policyNameBytesMax = 255
+export const rulesPerIpPolicyMax = 100_000
+export const ipPoliciesPerModuleMax = 50
+export const hostportsPerEdgeMax = 100
+export const sourcesPerSubscriptionMax = 50
+export const destinationsPerSubscriptionMax = 20
+export const urlsPerReportMax = 100
+export const principalsPerCertificateMax = 100
+export const aclRulesMax = 100
+export const labelsMax = 100
+export const labelBytesMax = 255
+export const pageEntriesMax = 100
+/** Deeper JSON is refused before any parser recurses into it. */
+export const jsonNestingMax = 64
+export const tokenCharsMin = 16
+export const tokenCharsMax = 128
+/** Failed logins of one address within a minute before it is refused without a look at the token. */
+export const failedLoginsPerMinuteMax = 30
+
+// --- store and projection ---
+
+/** A value of the configuration bucket; below every server's payload limit of 1 MiB. */
+export const projectedValueBytesMax = 512 * 1024
+/** Rules of one IP policy that share a key of the bucket: a change rewrites one such chunk. */
+export const rulesPerChunkMax = 256
+export const rulesChunkBytesMax = 256 * 1024
+
+// --- records ---
+
+export const recordBytesMax = 64 * 1024
+export const recordIdCharsMax = 128
+/** A published message may fill the server's payload limit but for this, the room of headers. */
+export const payloadHeadroomBytes = 64 * 1024
+
+// --- packs and delivery ---
+
+/** A pack is stored when it has this many bytes … */
+export const packBytesTarget = 256 * 1024
+/** … or this old, whichever is first. */
+export const packAgeMaxMs = 250
+/** What all packs being filled may hold together before pulling stops. */
+export const packsBufferedBytesMax = 64 * 1024 * 1024
+/** One event, as the envelope's JSON: the smallest of the services' record limits (Kinesis' default, 1 MiB). */
+export const eventBytesMax = 1024 * 1024

@@ -1,0 +1,31 @@
+/** Closers of what was opened: last opened, first closed, each tried even where another failed. */
+export class ReleaseStack implements AsyncDisposable {
+  #closers: (() => unknown)[] = []
+
+  add(close: () => unknown): void {
+    this.#closers.push(close)
+  }
+
+  /** Registers the value's own `close` and hands the value back. */
+  own<T extends { close(): unknown }>(value: T): T {
+    this.add(() => value.close())
+    return value
+  }
+
+  async release(): Promise<void> {
+    const errors: unknown[] = []
+    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) {
+      try {
+        await close()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length === 1) throw errors[0]
+    if (errors.length > 1) throw new AggregateError(errors, 'Several parts failed to close.')
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+}
