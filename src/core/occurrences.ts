@@ -1,0 +1,186 @@
+/**
+ * Everything that can happen and that someone may want to know of: one line of a table each. Calling it writes
+ * the log line and moves the counter, so that neither is ever forgotten.
+ *
+ *     occurrences.childEnded({ role: 'deliver', exitCode: 1 })
+ *
+ * - `info`: as it should be. `warn`: nothing is lost. `error`: someone must act.
+ * - `count`: a counter alone, for what happens too often for a line each. `gauge`: a level, set to a value.
+ *
+ * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. What else is
+ * worth knowing is passed along as further fields and stands in the log line only.
+ */
+import type { Logger } from './log.js'
+import { counterOf, gaugeOf, type Registry } from './metrics.js'
+
+type LogLevel = 'info' | 'warn' | 'error'
+
+interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
+  readonly kind: Kind
+  /** The log line; a counter or gauge alone has none. */
+  readonly msg: string
+  readonly metric: string
+  readonly help: string
+  readonly labels: readonly Label[]
+}
+
+const logged =
+  <Kind extends LogLevel>(kind: Kind) =>
+  <const Label extends string = never>(
+    msg: string,
+    metric: string,
+    help: string,
+    labels: readonly Label[] = [],
+  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels })
+
+const silent =
+  <Kind extends 'count' | 'gauge'>(kind: Kind) =>
+  <const Label extends string = never>(
+    metric: string,
+    help: string,
+    labels: readonly Label[] = [],
+  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels })
+
+const info = logged('info')
+const warn = logged('warn')
+const error = logged('error')
+const count = silent('count')
+const gauge = silent('gauge')
+
+// --- processes ---
+
+const processes = {
+  childEnded: warn(
+    'A process of Weir ended by itself and is started again.',
+    'weir_process_restarts_total',
+    'Processes that ended by themselves and were started again.',
+    ['role'],
+  ),
+  childStopForced: warn(
+    'A process did not stop in time and was killed; what it had not acknowledged is done again.',
+    'weir_process_kills_total',
+    'Processes killed because they did not stop in time.',
+    ['role'],
+  ),
+  childUnready: error(
+    'A process of Weir does not become ready.',
+    'weir_process_unready_total',
+    'Starts of a process that did not become ready in time.',
+    ['role'],
+  ),
+  parentLost: warn(
+    'The process that started this one is gone; stopping.',
+    'weir_parent_lost_total',
+    'Stops because the parent process was gone.',
+  ),
+  settingIgnored: warn(
+    'A setting was ignored.',
+    'weir_settings_ignored_total',
+    'Settings that were given and have no effect.',
+  ),
+  childrenRunning: gauge('weir_processes', 'Processes of this instance that are running.', ['role']),
+}
+
+// --- nats-server and NATS ---
+
+const nats = {
+  natsServerStarted: info(
+    'The local nats-server is running.',
+    'weir_nats_server_starts_total',
+    'Starts of the local nats-server.',
+  ),
+  natsServerEnded: warn(
+    'The local nats-server ended by itself and is started again on the same port.',
+    'weir_nats_server_exits_total',
+    'Unexpected ends of the local nats-server.',
+  ),
+  natsServerLeftover: warn(
+    'A nats-server left behind on this data directory was ended before the new one starts.',
+    'weir_nats_server_leftovers_total',
+    'Servers left behind by a killed Weir and ended at the next start.',
+  ),
+  natsServerUnstartable: error(
+    'The local nats-server does not start; it is tried again.',
+    'weir_nats_server_failed_starts_total',
+    'Starts of the local nats-server that failed.',
+  ),
+  natsDisconnected: warn(
+    'The connection to NATS is lost; reconnecting.',
+    'weir_nats_disconnects_total',
+    'Connections to NATS that were lost.',
+  ),
+  natsReconnected: info(
+    'The connection to NATS is back.',
+    'weir_nats_reconnects_total',
+    'Connections to NATS that came back.',
+  ),
+  natsError: warn('NATS reported an error.', 'weir_nats_errors_total', 'Errors reported by NATS.'),
+  natsCallRetried: count('weir_nats_retries_total', 'JetStream calls that were tried again.', ['call']),
+}
+
+// --- records and evaluation ---
+
+const evaluation = {}
+
+// --- store and projection ---
+
+const store = {
+  storeUnavailable: error(
+    'ClickHouse does not answer; writes are refused until it does.',
+    'weir_store_failures_total',
+    'Statements that failed because ClickHouse was away.',
+  ),
+}
+
+// --- ingest and pipeline ---
+
+const pipeline = {}
+
+// --- delivery ---
+
+const delivery = {}
+
+// --- management API ---
+
+const api = {}
+
+const table = { ...processes, ...nats, ...evaluation, ...store, ...pipeline, ...delivery, ...api }
+
+type Table = typeof table
+type Fields<Label extends string> = Readonly<Record<Label, string>> & Readonly<Record<string, unknown>>
+type Call<S> =
+  S extends Spec<infer Label, infer Kind>
+    ? Kind extends 'gauge'
+      ? (fields: Fields<Label>, value: number) => void
+      : (fields: Fields<Label>, by?: number) => void
+    : never
+
+export type Occurrences = { readonly [Name in keyof Table]: Call<Table[Name]> }
+
+export interface OccurrencesOptions {
+  readonly logger: Logger
+  readonly registry: Registry
+}
+
+/** The occurrences of one process: made once, passed to whoever has something to report. */
+export function createOccurrences({ logger, registry }: OccurrencesOptions): Occurrences {
+  const bind = (spec: Spec<string, LogLevel | 'count' | 'gauge'>) => {
+    const labelsOf = pick(spec.labels)
+    if (spec.kind === 'gauge') {
+      const level = gaugeOf(registry, spec.metric, spec.help, spec.labels)
+      return (fields: Fields<string>, value: number) => level.set(labelsOf(fields), value)
+    }
+    const counter = counterOf(registry, spec.metric, spec.help, spec.labels)
+    const level = spec.kind === 'count' ? undefined : spec.kind
+    return (fields: Fields<string>, by = 1) => {
+      counter.inc(labelsOf(fields), by)
+      if (level !== undefined) logger[level](fields, spec.msg)
+    }
+  }
+  const bound = Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, bind(spec)]))
+  // Entries forget which name has which labels; the table, from which they come, does not.
+  return bound as unknown as Occurrences
+}
+
+const pick = (labels: readonly string[]) => (fields: Fields<string>) =>
+  Object.fromEntries(labels.map((label) => [label, String(fields[label])]))
