@@ -1,0 +1,290 @@
+/**
+ * IP addresses and CIDR ranges.
+ *
+ * Text is read strictly: IPv4 is four decimal numbers without leading zeros, IPv6 is RFC 4291 text without a zone.
+ * Other readers take `010.0.0.1` for 8.0.0.1 or `1.2.3` for 1.2.0.3, and a rule that means one address to one
+ * program and another to the next is a hole in a fence. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4
+ * address everywhere: the same client must not get past a rule by writing its address in the other way.
+ */
+import { fail, ok, problem, type Result, shown } from './errors.js'
+
+export type AddressFamily = 4 | 6
+
+/** Longest text of an address: eight groups of four digits, the last two written as dotted IPv4. */
+const addressCharsMax = 45
+
+const dot = 46
+const slash = '/'
+const zero = 48
+const nine = 57
+const colon = 58
+const lowerA = 97
+const lowerF = 102
+
+/** Reads dotted decimal from `start` to the end; -1 for anything else. */
+function readIpv4(text: string, start: number): number {
+  let address = 0
+  let part = 0
+  let digits = 0
+  let dots = 0
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === dot) {
+      if (digits === 0 || dots === 3) return -1
+      dots++
+      address = address * 256 + part
+      part = 0
+      digits = 0
+    } else {
+      if (code < zero || code > nine) return -1
+      if (digits > 0 && part === 0) return -1
+      part = part * 10 + (code - zero)
+      digits++
+      if (part > 255) return -1
+    }
+  }
+  return dots === 3 && digits > 0 ? address * 256 + part : -1
+}
+
+/** The value of a hexadecimal digit, -1 for another character. */
+function hexDigit(code: number): number {
+  if (code >= zero && code <= nine) return code - zero
+  const lower = code | 32
+  return lower >= lowerA && lower <= lowerF ? lower - lowerA + 10 : -1
+}
+
+/** Reads IPv6 text into eight 16-bit groups; false for anything else. */
+function readIpv6(text: string, groups: Uint16Array): boolean {
+  const length = text.length
+  if (length < 2 || length > addressCharsMax) return false
+  let count = 0
+  let gap = -1
+  let value = 0
+  let digits = 0
+  let groupStart = 0
+  let at = 0
+  if (text.charCodeAt(0) === colon) {
+    if (text.charCodeAt(1) !== colon) return false
+    gap = 0
+    at = 2
+    groupStart = 2
+  }
+  for (; at < length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === colon) {
+      if (digits === 0) {
+        if (gap !== -1 || at === 0) return false
+        gap = count
+      } else {
+        if (count === 8 || at === length - 1) return false
+        groups[count++] = value
+        value = 0
+        digits = 0
+      }
+      groupStart = at + 1
+    } else if (code === dot) {
+      const embedded = count <= 6 ? readIpv4(text, groupStart) : -1
+      if (embedded < 0) return false
+      groups[count++] = embedded >>> 16
+      groups[count++] = embedded & 0xffff
+      digits = 0
+      break
+    } else {
+      const digit = hexDigit(code)
+      if (digit < 0 || digits === 4) return false
+      digits++
+      value = (value << 4) | digit
+    }
+  }
+  if (digits > 0) {
+    if (count === 8) return false
+    groups[count++] = value
+  }
+  return spreadGap(groups, count, gap)
+}
+
+/** Moves the groups behind `::` to the end and fills the gap with zeros; false when the count is impossible. */
+function spreadGap(groups: Uint16Array, count: number, gap: number): boolean {
+  if (gap === -1) return count === 8
+  if (count > 7) return false
+  groups.copyWithin(8 - (count - gap), gap, count)
+  groups.fill(0, gap, 8 - (count - gap))
+  return true
+}
+
+/**
+ * A place for one address, to be filled again and again: nothing is allocated per record. It keeps the text it was
+ * filled from, so that ten policies which look at the same record's address parse it once.
+ */
+export class AddressSlot {
+  /** 0: what was read last is no address. */
+  family: AddressFamily | 0 = 0
+  /** Big-endian 32-bit words; an IPv4 address is the last one, the others are then 0. */
+  readonly words = new Uint32Array(4)
+  readonly #groups = new Uint16Array(8)
+  #text = ''
+
+  /** Fills the slot; the family, or 0 where `text` is no address. */
+  read(text: unknown): AddressFamily | 0 {
+    if (text === this.#text) return this.family
+    if (typeof text !== 'string') return 0
+    this.#text = text
+    this.family = this.#parse(text)
+    return this.family
+  }
+
+  #parse(text: string): AddressFamily | 0 {
+    const words = this.words
+    const ipv4 = readIpv4(text, 0)
+    if (ipv4 >= 0) {
+      words[0] = 0
+      words[1] = 0
+      words[2] = 0
+      words[3] = ipv4
+      return 4
+    }
+    const groups = this.#groups
+    if (!readIpv6(text, groups)) return 0
+    for (let word = 0; word < 4; word++) words[word] = (groups[word * 2]! << 16) | groups[word * 2 + 1]!
+    if (words[0] !== 0 || words[1] !== 0 || words[2] !== 0xffff) return 6
+    words[2] = 0
+    return 4
+  }
+}
+
+/** For readers that need an address for the length of one synchronous call. */
+const scratch = new AddressSlot()
+
+export const isAddress = (text: unknown): text is string => scratch.read(text) !== 0
+
+/** The family of an address in text, `undefined` where it is none. */
+export const familyOf = (text: unknown): AddressFamily | undefined => scratch.read(text) || undefined
+
+/** A range in canonical form: the words beyond `prefix` are zero. */
+export interface Cidr {
+  readonly family: AddressFamily
+  /** 0…32 or 0…128. */
+  readonly prefix: number
+  /** The lowest address, laid out like `AddressSlot.words`. */
+  readonly words: readonly [number, number, number, number]
+}
+
+export interface CidrOptions {
+  /** May bits be set behind the prefix (`10.1.2.3/8`)? Where they may, they are dropped. */
+  readonly hostBits: 'allow' | 'refuse'
+  /** May the prefix be missing? The range is then that one address. */
+  readonly bareAddress: 'allow' | 'refuse'
+}
+
+/** The prefix counted from the front of all 128 bits, for IPv4 too. */
+export const prefix128Of = (cidr: Cidr): number => (cidr.family === 4 ? cidr.prefix + 96 : cidr.prefix)
+
+/** The mask of word `index` (0…3) for a prefix that counts from the front of all 128 bits. */
+export function maskOf(index: number, prefix128: number): number {
+  const bits = Math.min(32, Math.max(0, prefix128 - index * 32))
+  return bits === 0 ? 0 : (0xffffffff << (32 - bits)) >>> 0
+}
+
+const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
+
+/** Reads a CIDR range; the problem is one sentence that names the text and, where there is one, the right way to write it. */
+export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
+  if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
+  const cut = value.indexOf(slash)
+  const address = cut < 0 ? value : value.slice(0, cut)
+  const family = scratch.read(address)
+  if (family === 0)
+    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is no IP address.`)
+  const writtenBits = address.includes(':') ? 128 : 32
+  if (cut < 0 && options.bareAddress === 'refuse') {
+    return problem(
+      `${shown(value)} has no prefix length; write ${address}/${writtenBits} for this one address.`,
+    )
+  }
+  const prefixPart = cut < 0 ? String(writtenBits) : value.slice(cut + 1)
+  const written = prefixText.test(prefixPart) ? Number(prefixPart) : Number.NaN
+  if (!(written <= writtenBits)) {
+    return problem(
+      `${shown(value)} has the prefix length ${shown(prefixPart)}; it must be 0 to ${writtenBits}.`,
+    )
+  }
+  return rangeOf(value, written + 128 - writtenBits, options)
+}
+
+/** The range around the address in `scratch`; `prefix128` counts from the front of 128 bits, for IPv4 too. */
+function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<Cidr> {
+  const words = [...scratch.words]
+  const mapped = scratch.family === 4 && text.includes(':')
+  // A range that is wider than the mapped block is one of IPv6, and 0xffff is part of its address again.
+  const family = mapped && prefix128 < 96 ? 6 : (scratch.family as AddressFamily)
+  if (mapped && family === 6) words[2] = 0xffff
+  const low = words.map((word, index) => (word & maskOf(index, prefix128)) >>> 0)
+  const cidr: Cidr = {
+    family,
+    prefix: family === 4 ? prefix128 - 96 : prefix128,
+    words: [low[0]!, low[1]!, low[2]!, low[3]!],
+  }
+  if (options.hostBits === 'refuse' && low.some((word, index) => word !== words[index])) {
+    return fail({ msg: `${shown(text)} has bits set behind its prefix; write ${formatCidr(cidr)}.` })
+  }
+  return ok(cidr)
+}
+
+/** Does the range contain the address in the slot? For single ranges; `CidrSet` is for many. */
+export function cidrContains(cidr: Cidr, address: AddressSlot): boolean {
+  if (address.family !== cidr.family) return false
+  const prefix128 = prefix128Of(cidr)
+  return cidr.words.every((word, index) => (address.words[index]! & maskOf(index, prefix128)) >>> 0 === word)
+}
+
+/**
+ * A test for one range, its masks worked out once. The slot is the caller's, so that several tests of one address
+ * parse it once.
+ */
+export function compileCidr(cidr: Cidr, slot: AddressSlot): (text: unknown) => boolean {
+  const { family } = cidr
+  const words = slot.words
+  const prefix128 = prefix128Of(cidr)
+  const [mask0, mask1, mask2, mask3] = [0, 1, 2, 3].map((index) => maskOf(index, prefix128) | 0) as Quad
+  const [low0, low1, low2, low3] = cidr.words.map((word) => word | 0) as Quad
+  if (family === 4) return (text) => slot.read(text) === 4 && (words[3]! & mask3) === low3
+  return (text) =>
+    slot.read(text) === 6 &&
+    (words[0]! & mask0) === low0 &&
+    (words[1]! & mask1) === low1 &&
+    (words[2]! & mask2) === low2 &&
+    (words[3]! & mask3) === low3
+}
+
+type Quad = [number, number, number, number]
+
+/** Canonical text of an address: dotted decimal, or IPv6 as RFC 5952 has it. */
+export function formatAddress(family: AddressFamily, words: ArrayLike<number>): string {
+  if (family === 4) return [24, 16, 8, 0].map((shift) => (words[3]! >>> shift) & 255).join('.')
+  const groups = Array.from(
+    { length: 8 },
+    (_, index) => (words[index >> 1]! >>> (index % 2 === 0 ? 16 : 0)) & 0xffff,
+  )
+  const gap = longestZeros(groups)
+  const hex = (from: number, to: number) =>
+    groups
+      .slice(from, to)
+      .map((group) => group.toString(16))
+      .join(':')
+  return gap.length < 2 ? hex(0, 8) : `${hex(0, gap.start)}::${hex(gap.start + gap.length, 8)}`
+}
+
+/** The first of the longest runs of zeros. */
+function longestZeros(groups: readonly number[]): { start: number; length: number } {
+  let longest = { start: 0, length: 0 }
+  let start = 0
+  for (let at = 0; at <= groups.length; at++) {
+    if (groups[at] === 0) continue
+    if (at - start > longest.length) longest = { start, length: at - start }
+    start = at + 1
+  }
+  return longest
+}
+
+/** Canonical text of a range, the form in which two equal ranges are equal text. */
+export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
