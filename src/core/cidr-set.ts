@@ -148,9 +148,9 @@ class Columns {
     let count = 0
     for (let at = 0; at < order.length; at++) {
       const row = order[at]!
-      if (count === 0 || isBehind(first, row, last, kept[count - 1]!)) kept[count++] = row
+      if (count === 0 || compareRows(first, row, last, kept[count - 1]!) > 0) kept[count++] = row
       // Of ranges with the same start the widest must win, whichever comes first.
-      else if (isBehind(last, row, last, kept[count - 1]!)) kept[count - 1] = row
+      else if (compareRows(last, row, last, kept[count - 1]!) > 0) kept[count - 1] = row
       if (at % rangesPerSlice === rangesPerSlice - 1) yield
     }
     const pick = (column: Uint32Array) => kept.subarray(0, count).map((row) => column[row]!)
@@ -158,25 +158,25 @@ class Columns {
   }
 }
 
-/** Does row `row` of `columns` come behind row `otherRow` of `others`? */
-function isBehind(
+/** Compares a row of `columns` with a row of `others`, word by word from the front. */
+function compareRows(
   columns: readonly Uint32Array[],
   row: number,
   others: readonly Uint32Array[],
   otherRow: number,
-): boolean {
+): number {
   for (let column = 0; column < columns.length; column++) {
     const difference = columns[column]![row]! - others[column]![otherRow]!
-    if (difference !== 0) return difference > 0
+    if (difference !== 0) return difference
   }
-  return false
+  return 0
 }
 
 /** The rows in ascending order of their words, as a permutation. */
 function* sortedOrder(columns: readonly Uint32Array[]): Generator<void, Uint32Array> {
   const count = columns[0]!.length
   const order = Uint32Array.from({ length: count }, (_, row) => row)
-  if (count < radixSortMin) return order.sort((a, b) => (isBehind(columns, a, columns, b) ? 1 : -1))
+  if (count < radixSortMin) return order.sort((a, b) => compareRows(columns, a, columns, b))
   let [from, to] = [order, new Uint32Array(count)]
   for (const column of columns.toReversed()) {
     for (const shift of [0, 16]) {

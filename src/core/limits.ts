@@ -58,3 +58,20 @@ export const packAgeMaxMs = 250
 export const packsBufferedBytesMax = 64 * 1024 * 1024
 /** One event, as the envelope's JSON: the smallest of the services' record limits (Kinesis' default, 1 MiB). */
 export const eventBytesMax = 1024 * 1024
+
+// --- expr ---
+
+/** UTF-8 bytes of one expression. */
+export const exprBytesMax = 16 * 1024
+export const exprTokensMax = 4096
+/** Brackets and `? :` within one another; jexl's parser takes a level of recursion and a walk for each. */
+export const exprNestingMax = 32
+/** What a function or operator may make: UTF-16 units, so at least as many bytes. */
+export const exprStringCharsMax = 64 * 1024
+/** Text given to `matches`: linear time is not bounded time. */
+export const exprMatchTextBytesMax = 1024
+export const exprPatternCharsMax = 1024
+/** Instructions of a compiled pattern; a repetition such as `x{1000}` takes one for each turn. */
+export const exprPatternInstructionsMax = 500
+/** Steps for all expressions of one record, of some 50 ns each: 5 ms. */
+export const exprStepsMax = 100_000

@@ -1,0 +1,41 @@
+import { exprStepsMax } from '../core/limits.js'
+
+/**
+ * An expression had no result for this record: `double("abc")`, a text too long, the budget spent. An operating error:
+ * who evaluates catches it, counts it, and treats the expression as one that does not match.
+ */
+export class ExpressionFailure extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ExpressionFailure'
+  }
+}
+
+/**
+ * The steps all expressions may take for one record together. A step is a piece of work in the order of 50 ns; only
+ * work that can repeat or grow with its input is counted (the rest is bounded by the length of the text).
+ */
+export class StepBudget {
+  readonly #limit: number
+  #left: number
+
+  constructor(limit: number = exprStepsMax) {
+    this.#limit = limit
+    this.#left = limit
+  }
+
+  /** Begins the next record. */
+  reset(): void {
+    this.#left = this.#limit
+  }
+
+  get spent(): number {
+    return this.#limit - this.#left
+  }
+
+  /** Takes `steps`; throws an `ExpressionFailure` when there are not as many left. */
+  take(steps: number): void {
+    this.#left -= steps
+    if (this.#left < 0) throw new ExpressionFailure(`The record needs more than ${this.#limit} steps.`)
+  }
+}
