@@ -1,0 +1,35 @@
+/** "Did you mean …": the known names closest to one that is not known. */
+
+/** Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`. */
+function distance(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column += 1) {
+      const same = a[row - 1] === b[column - 1]
+      let edits = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1))
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      if (row > 1 && column > 1 && swapped) edits = Math.min(edits, beforeLast[column - 2]! + 1)
+      current.push(edits)
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[b.length]!
+}
+
+/** Names longer than this are nobody's slip of the finger, and comparing them costs their square. */
+const nameCharsMax = 100
+
+/** Up to `namesMax` of the known names, the closest first; none where nothing is close. */
+export function nearestNames(name: string, known: Iterable<string>, namesMax = 3): string[] {
+  if (name.length > nameCharsMax) return []
+  const lower = name.toLowerCase()
+  return [...known]
+    .map((candidate) => ({ candidate, edits: distance(lower, candidate.toLowerCase()) }))
+    .filter(({ candidate, edits }) => edits <= Math.max(2, Math.floor(candidate.length / 3)))
+    .sort((one, other) => one.edits - other.edits || (one.candidate < other.candidate ? -1 : 1))
+    .slice(0, namesMax)
+    .map(({ candidate }) => candidate)
+}
