@@ -1,0 +1,175 @@
+/** The faults in force, and which of them a request or a record meets. */
+import { AwsError } from './aws-error.js'
+import type { ActiveFault, FaultEffect, FaultSpec, ServiceName } from './wire.js'
+
+/** Which request is asked about. */
+export interface Target {
+  readonly service: ServiceName
+  readonly operation: string
+  readonly resource: string
+}
+
+/** What a request meets before its operation runs; record faults are asked for one by one. */
+export interface RequestFaults {
+  readonly latencyMs: number
+  readonly error: AwsError | undefined
+  readonly connection: 'hang' | 'drop' | undefined
+  readonly afterCommit: 'hang' | 'drop' | undefined
+}
+
+export interface RecordFault {
+  readonly code: string
+  readonly message: string
+}
+
+interface Rule {
+  readonly id: number
+  readonly spec: FaultSpec
+  hits: number
+  recordsSeen: number
+}
+
+type EffectOf<Type extends FaultEffect['type']> = Extract<FaultEffect, { type: Type }>
+
+/** Request level: name, message and status with which each service throttles. */
+const throttles: Record<ServiceName, readonly [code: string, message: string, status: number]> = {
+  kinesis: ['ProvisionedThroughputExceededException', 'Rate exceeded.', 400],
+  firehose: ['ServiceUnavailableException', 'Slow down.', 503],
+  logs: ['ThrottlingException', 'Rate exceeded', 400],
+  sts: ['Throttling', 'Rate exceeded', 400],
+}
+
+export const throttled = (service: ServiceName): AwsError => new AwsError(...throttles[service])
+
+/** What each service answers to input that is wrong in itself. */
+export const invalidInput: Record<ServiceName, string> = {
+  kinesis: 'ValidationException',
+  firehose: 'InvalidArgumentException',
+  logs: 'InvalidParameterException',
+  sts: 'ValidationError',
+}
+
+export class FaultBook {
+  #rules: Rule[] = []
+  #lastId = 0
+  readonly #random: () => number
+
+  /** The same seed and the same requests in the same order meet the same faults. */
+  constructor(seed: number) {
+    this.#random = seededRandom(seed)
+  }
+
+  add(spec: FaultSpec): number {
+    this.#lastId += 1
+    this.#rules.push({ id: this.#lastId, spec, hits: 0, recordsSeen: 0 })
+    return this.#lastId
+  }
+
+  clear(id?: number): void {
+    this.#rules = id === undefined ? [] : this.#rules.filter((rule) => rule.id !== id)
+  }
+
+  list(): ActiveFault[] {
+    return this.#rules.map((rule) => ({ ...rule.spec, id: rule.id, hits: rule.hits }))
+  }
+
+  forRequest(target: Target): RequestFaults {
+    let latencyMs = 0
+    let error: AwsError | undefined
+    let connection: 'hang' | 'drop' | undefined
+    let afterCommit: 'hang' | 'drop' | undefined
+    for (const rule of this.#matching(target)) {
+      const { effect } = rule.spec
+      if (effect.type === 'fail_records' || effect.type === 'poison' || !this.#strikes(rule)) continue
+      if (effect.type === 'latency') latencyMs += effect.ms
+      else if (effect.type === 'hang' || effect.type === 'drop') connection ??= effect.type
+      else if (effect.type === 'commit_then_hang') afterCommit ??= 'hang'
+      else if (effect.type === 'commit_then_drop') afterCommit ??= 'drop'
+      else error ??= errorOf(effect, target)
+    }
+    return { latencyMs, error, connection, afterCommit }
+  }
+
+  forRecord(target: Target, shard: number, text: () => string): RecordFault | undefined {
+    for (const rule of this.#matching(target)) {
+      const { effect } = rule.spec
+      if (effect.type !== 'fail_records') continue
+      if (effect.shard !== undefined && effect.shard !== shard) continue
+      if (effect.containing !== undefined && !text().includes(effect.containing)) continue
+      rule.recordsSeen += 1
+      if (effect.every !== undefined && rule.recordsSeen % effect.every !== 0) continue
+      if (!this.#strikes(rule)) continue
+      const [code, message] = throttles[target.service]
+      return effect.code === undefined
+        ? { code, message }
+        : { code: effect.code, message: 'Internal Service Failure' }
+    }
+    return undefined
+  }
+
+  /** The refusal of a request with a record that a `poison` fault names. */
+  poisonIn(target: Target, texts: () => Iterable<string>): AwsError | undefined {
+    for (const rule of this.#matching(target)) {
+      const { effect } = rule.spec
+      if (effect.type !== 'poison') continue
+      for (const text of texts()) {
+        if (!text.includes(effect.containing) || !this.#strikes(rule)) continue
+        return new AwsError(invalidInput[target.service], 'A record of the request is not valid.')
+      }
+    }
+    return undefined
+  }
+
+  #matching({ service, operation, resource }: Target): Rule[] {
+    return this.#rules.filter(
+      ({ spec, hits }) =>
+        (spec.service ?? service) === service &&
+        (spec.operation ?? operation) === operation &&
+        (spec.resource ?? resource) === resource &&
+        hits < (spec.count ?? Number.POSITIVE_INFINITY),
+    )
+  }
+
+  #strikes(rule: Rule): boolean {
+    const { probability = 1 } = rule.spec
+    if (probability < 1 && this.#random() >= probability) return false
+    rule.hits += 1
+    return true
+  }
+}
+
+function errorOf(
+  effect: EffectOf<'throttle' | 'error' | 'expired_token' | 'access_denied'>,
+  { service, operation, resource }: Target,
+): AwsError {
+  const query = service === 'sts'
+  switch (effect.type) {
+    case 'throttle':
+      return throttled(service)
+    case 'error':
+      return new AwsError(effect.code, effect.message ?? 'Injected by a fault.', effect.status ?? 400)
+    case 'expired_token': {
+      const message = 'The security token included in the request is expired'
+      return query
+        ? new AwsError('ExpiredToken', message, 403)
+        : new AwsError('ExpiredTokenException', message)
+    }
+    case 'access_denied': {
+      const message = `User is not authorized to perform: ${service}:${operation} on resource: ${resource}`
+      return query
+        ? new AwsError('AccessDenied', message, 403)
+        : new AwsError('AccessDeniedException', message)
+    }
+  }
+}
+
+/** Mulberry32: small, and the same on every machine. */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

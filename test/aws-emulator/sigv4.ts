@@ -1,0 +1,146 @@
+/**
+ * Signature Version 4, checked as strictly as AWS does.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+ */
+import { createHash, createHmac } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { AwsError } from './aws-error.js'
+
+/** How far a request's date may be off. */
+const skewMaxMs = 5 * 60_000
+
+export interface SignedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface Identity {
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+  readonly expiresAtMs?: number
+}
+
+export interface Verified {
+  readonly accessKeyId: string
+  readonly region: string
+}
+
+/** STS is a query service and has other names for the same refusals, with status 403. */
+interface Refusals {
+  missing(): AwsError
+  unknownKey(): AwsError
+  expired(): AwsError
+  badSignature(message: string): AwsError
+}
+
+const invalidToken = 'The security token included in the request is invalid.'
+const expiredToken = 'The security token included in the request is expired'
+
+const jsonRefusals: Refusals = {
+  missing: () => new AwsError('MissingAuthenticationTokenException', 'Missing Authentication Token'),
+  unknownKey: () => new AwsError('UnrecognizedClientException', invalidToken),
+  expired: () => new AwsError('ExpiredTokenException', expiredToken),
+  badSignature: (message) => new AwsError('InvalidSignatureException', message),
+}
+
+const queryRefusals: Refusals = {
+  missing: () => new AwsError('MissingAuthenticationToken', 'Request is missing Authentication Token', 403),
+  unknownKey: () => new AwsError('InvalidClientTokenId', invalidToken, 403),
+  expired: () => new AwsError('ExpiredToken', expiredToken, 403),
+  badSignature: (message) => new AwsError('SignatureDoesNotMatch', message, 403),
+}
+
+const authorizationForm =
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/
+
+const mismatch =
+  'The request signature we calculated does not match the signature you provided. ' +
+  'Check your AWS Secret Access Key and signing method. Consult the service documentation for details.'
+
+/** Who signed the request, for which region; throws the `AwsError` that AWS would answer. */
+export function verifySignature(
+  request: SignedRequest,
+  service: string,
+  nowMs: number,
+  findIdentity: (accessKeyId: string) => Identity | undefined,
+): Verified {
+  const refusals = service === 'sts' ? queryRefusals : jsonRefusals
+  const form = authorizationForm.exec(request.headers.authorization ?? '')
+  if (form === null) throw refusals.missing()
+  const [, accessKeyId, date, region, scopeService, signedHeaders, signature] = form as unknown as string[]
+  const identity = findIdentity(accessKeyId!)
+  if (identity === undefined) throw refusals.unknownKey()
+  if (header(request, 'x-amz-security-token') !== (identity.sessionToken ?? '')) throw refusals.unknownKey()
+  const amzDate = header(request, 'x-amz-date')
+  checkDate(amzDate, date!, nowMs, refusals)
+  if (scopeService !== service) {
+    throw refusals.badSignature(`Credential should be scoped to correct service: '${service}'.`)
+  }
+  const signed = signedHeaders!.split(';')
+  for (const name of mustBeSigned(request.headers)) {
+    if (!signed.includes(name)) throw refusals.badSignature(`'${name}' must be a 'SignedHeader'.`)
+  }
+  const bodyHash = sha256(request.body)
+  const claimedHash = request.headers['x-amz-content-sha256']
+  if (claimedHash !== undefined && claimedHash !== bodyHash) throw refusals.badSignature(mismatch)
+  const scope = `${date}/${region}/${service}/aws4_request`
+  const text = ['AWS4-HMAC-SHA256', amzDate, scope, sha256(canonical(request, signed, bodyHash))].join('\n')
+  const key = signingKey(identity.secretAccessKey, date!, region!, service)
+  if (createHmac('sha256', key).update(text).digest('hex') !== signature)
+    throw refusals.badSignature(mismatch)
+  if (identity.expiresAtMs !== undefined && identity.expiresAtMs <= nowMs) throw refusals.expired()
+  return { accessKeyId: accessKeyId!, region: region! }
+}
+
+const sha256 = (data: Buffer | string): string => createHash('sha256').update(data).digest('hex')
+const hmac = (key: Buffer | string, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+
+const signingKey = (secret: string, date: string, region: string, service: string): Buffer =>
+  hmac(hmac(hmac(hmac(`AWS4${secret}`, date), region), service), 'aws4_request')
+
+const header = (request: SignedRequest, name: string): string => String(request.headers[name] ?? '')
+
+const mustBeSigned = (headers: IncomingHttpHeaders): string[] => [
+  'host',
+  ...Object.keys(headers).filter((name) => name.startsWith('x-amz-')),
+]
+
+function checkDate(amzDate: string, scopeDate: string, nowMs: number, refusals: Refusals): void {
+  const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')
+  const signedAtMs = iso === amzDate ? Number.NaN : Date.parse(iso)
+  if (Number.isNaN(signedAtMs)) throw refusals.badSignature("Date must be in 'YYYYMMDDTHHMMSSZ' format.")
+  if (!amzDate.startsWith(scopeDate)) throw refusals.badSignature('Date in Credential scope does not match.')
+  if (signedAtMs < nowMs - skewMaxMs) {
+    throw refusals.badSignature(`Signature expired: ${amzDate} is now earlier than the allowed 5 min.`)
+  }
+  if (signedAtMs > nowMs + skewMaxMs) {
+    throw refusals.badSignature(
+      `Signature not yet current: ${amzDate} is still later than the allowed 5 min.`,
+    )
+  }
+}
+
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+
+function canonical(request: SignedRequest, signed: readonly string[], bodyHash: string): string {
+  const [path = '/', query = ''] = request.url.split('?')
+  const pairs = query.split('&').filter((pair) => pair !== '')
+  return [
+    request.method,
+    path
+      .split('/')
+      .map((segment) => encode(decodeURIComponent(segment)))
+      .join('/'),
+    pairs
+      .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
+      .sort()
+      .join('&'),
+    ...signed.map((name) => `${name}:${header(request, name).trim().replace(/ +/g, ' ')}`),
+    '',
+    signed.join(';'),
+    bodyHash,
+  ].join('\n')
+}

@@ -1,0 +1,129 @@
+/** What the control interface speaks: plain JSON in these shapes. */
+
+export type ServiceName = 'kinesis' | 'firehose' | 'logs' | 'sts'
+
+export interface KeyPair {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export interface RoleSpec {
+  readonly roleArn: string
+  /** AssumeRole without exactly this external id is denied. */
+  readonly externalId?: string
+  /** Sessions end after this time whatever duration was asked for: AWS's own minimum is 15 minutes. */
+  readonly sessionMs?: number
+}
+
+/** How much of what arrives is kept: everything, ids and counts, or counts alone. */
+export type Keep = 'all' | 'ids' | 'counts'
+
+export interface ResourceSpec {
+  readonly service: 'kinesis' | 'firehose' | 'logs'
+  /** Stream, delivery stream or log group. */
+  readonly name: string
+  /** Default `us-east-1`. */
+  readonly region?: string
+  /** Kinesis: default 1. */
+  readonly shards?: number
+  /** Kinesis: largest record, default 1 MiB as for a new stream. */
+  readonly recordBytesMax?: number
+  /** Per shard, delivery stream or log group; null: no limit. Default: the documented quota. */
+  readonly recordsPerSecond?: number | null
+  readonly bytesPerSecond?: number | null
+  readonly requestsPerSecond?: number | null
+  /** Default: the emulator's. */
+  readonly keep?: Keep
+}
+
+export interface ResourceName {
+  readonly service: 'kinesis' | 'firehose' | 'logs'
+  readonly name: string
+  readonly region?: string
+}
+
+/** What a fault does to the requests or records it meets. */
+export type FaultEffect =
+  /** The service's own throttling error. */
+  | { readonly type: 'throttle' }
+  | { readonly type: 'error'; readonly code: string; readonly message?: string; readonly status?: number }
+  | { readonly type: 'expired_token' }
+  | { readonly type: 'access_denied' }
+  /** No answer, ever. */
+  | { readonly type: 'hang' }
+  /** The connection is cut, and the request takes no effect. */
+  | { readonly type: 'drop' }
+  /** The request takes effect, and then: no answer. */
+  | { readonly type: 'commit_then_hang' }
+  /** The request takes effect, and then the connection is cut. */
+  | { readonly type: 'commit_then_drop' }
+  | { readonly type: 'latency'; readonly ms: number }
+  /** Single records fail within an HTTP 200, throttled unless a code is given. Kinesis and Firehose only. */
+  | {
+      readonly type: 'fail_records'
+      readonly code?: string
+      /** Each n-th record. */
+      readonly every?: number
+      readonly shard?: number
+      readonly containing?: string
+    }
+  /** A request that holds a record with this text is refused as a whole, as invalid. */
+  | { readonly type: 'poison'; readonly containing: string }
+
+export interface FaultSpec {
+  readonly effect: FaultEffect
+  /** Absent: every one. */
+  readonly service?: ServiceName
+  readonly operation?: string
+  /** Name of the stream, delivery stream or log group, or the ARN of the role. */
+  readonly resource?: string
+  /** Of a request, or for `fail_records` of a record, to be hit. Default 1. */
+  readonly probability?: number
+  /** Ends after this many hits. Default: when cleared. */
+  readonly count?: number
+}
+
+export interface ActiveFault extends FaultSpec {
+  readonly id: number
+  readonly hits: number
+}
+
+export interface ReceivedEvent {
+  /** Position in the order of arrival, from 1. */
+  readonly sequence: number
+  /** The `event_id` the data begins with, else null. */
+  readonly eventId: string | null
+  readonly data: string
+  readonly requestId: string
+  readonly atMs: number
+  readonly partitionKey?: string
+  readonly shard?: number
+  readonly logStream?: string
+  readonly timestampMs?: number
+}
+
+export interface ReceivedPage {
+  readonly events: readonly ReceivedEvent[]
+  /** Give as `after` to go on; null at the end. */
+  readonly next: number | null
+}
+
+export interface ReceivedCounts {
+  readonly events: number
+  readonly bytes: number
+  /** Different event ids; 0 where only counts are kept. */
+  readonly unique: number
+  /** Arrivals of an event id beyond its first. */
+  readonly duplicates: number
+}
+
+export interface OperationStats {
+  readonly requests: number
+  readonly errors: Record<string, number>
+  /** Records that failed within an HTTP 200. */
+  readonly recordsFailed: number
+  readonly recordsAccepted: number
+}
+
+/** By `service.Operation`. */
+export type Stats = Record<string, OperationStats>

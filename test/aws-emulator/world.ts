@@ -1,0 +1,245 @@
+/** Everything the emulator knows: keys, roles, sessions, resources with what they received, faults, counts. */
+import { randomBytes } from 'node:crypto'
+import type { AwsError } from './aws-error.js'
+import { FaultBook } from './fault-book.js'
+import { Ledger } from './ledger.js'
+import type { Identity } from './sigv4.js'
+import type { Keep, KeyPair, OperationStats, ResourceName, ResourceSpec, RoleSpec, Stats } from './wire.js'
+
+/** Every resource belongs to this AWS account. */
+export const awsAccountId = '000000000000'
+export const defaultRegion = 'us-east-1'
+
+const mebibyte = 1024 * 1024
+
+/** Documented quotas, per second: of a Kinesis shard, of a delivery stream, of PutLogEvents in an account. */
+const quotas = {
+  kinesis: { recordsPerSecond: 1000, bytesPerSecond: mebibyte, requestsPerSecond: null },
+  firehose: { recordsPerSecond: 500_000, bytesPerSecond: 5 * mebibyte, requestsPerSecond: 2000 },
+  logs: { recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: 5000 },
+} as const
+
+export interface Resource {
+  readonly spec: Required<ResourceSpec>
+  readonly arn: string
+  readonly createdAtMs: number
+  readonly ledger: Ledger
+  /** CloudWatch Logs: the log streams made in a group, and when. */
+  readonly logStreams: Map<string, number>
+  /** One per shard for Kinesis, else one. */
+  readonly windows: readonly RateWindow[]
+}
+
+export interface Session extends Identity {
+  readonly sessionToken: string
+  readonly expiresAtMs: number
+  readonly roleArn: string
+  readonly externalId: string | null
+  readonly sessionName: string
+}
+
+/** What went through within the current second. */
+export class RateWindow {
+  #second = 0
+  #requests = 0
+  #records = 0
+  #bytes = 0
+
+  /** Takes all of it, or refuses all of it. */
+  take(
+    spec: Required<ResourceSpec>,
+    nowMs: number,
+    requests: number,
+    records: number,
+    bytes: number,
+  ): boolean {
+    const second = Math.floor(nowMs / 1000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#requests = this.#records = this.#bytes = 0
+    }
+    const fits =
+      within(this.#requests + requests, spec.requestsPerSecond) &&
+      within(this.#records + records, spec.recordsPerSecond) &&
+      within(this.#bytes + bytes, spec.bytesPerSecond)
+    if (!fits) return false
+    this.#requests += requests
+    this.#records += records
+    this.#bytes += bytes
+    return true
+  }
+}
+
+const within = (value: number, max: number | null): boolean => max === null || value <= max
+
+export interface WorldOptions {
+  readonly seed?: number
+  readonly keep?: Keep
+  /** The emulator's clock, in ms since the epoch. */
+  readonly now?: () => number
+}
+
+export class World {
+  readonly faults: FaultBook
+  readonly sessions = new Map<string, Session>()
+  readonly now: () => number
+  readonly #keep: Keep
+  readonly #keys = new Map<string, Identity>()
+  readonly #roles = new Map<string, RoleSpec>()
+  readonly #resources = new Map<string, Resource>()
+  readonly #stats = new Map<
+    string,
+    { requests: number; errors: Map<string, number>; failed: number; accepted: number }
+  >()
+
+  constructor({ seed = 1, keep = 'all', now = Date.now }: WorldOptions = {}) {
+    this.faults = new FaultBook(seed)
+    this.#keep = keep
+    this.now = now
+  }
+
+  addKey({ accessKeyId, secretAccessKey }: KeyPair): void {
+    this.#keys.set(accessKeyId, { secretAccessKey })
+  }
+
+  removeKey(accessKeyId: string): void {
+    this.#keys.delete(accessKeyId)
+  }
+
+  findIdentity(accessKeyId: string): Identity | undefined {
+    return this.#keys.get(accessKeyId) ?? this.sessions.get(accessKeyId)
+  }
+
+  addRole(role: RoleSpec): void {
+    this.#roles.set(role.roleArn, role)
+  }
+
+  removeRole(roleArn: string): void {
+    this.#roles.delete(roleArn)
+  }
+
+  findRole(roleArn: string): RoleSpec | undefined {
+    return this.#roles.get(roleArn)
+  }
+
+  /** A new session of a role, and the id of its temporary key. */
+  openSession(
+    role: RoleSpec,
+    sessionName: string,
+    externalId: string | null,
+    durationMs: number,
+  ): [string, Session] {
+    const accessKeyId = `ASIA${randomBytes(8).toString('hex').toUpperCase()}`
+    const session = {
+      secretAccessKey: randomBytes(30).toString('base64'),
+      sessionToken: randomBytes(96).toString('base64'),
+      expiresAtMs: this.now() + (role.sessionMs ?? durationMs),
+      roleArn: role.roleArn,
+      externalId,
+      sessionName,
+    }
+    this.sessions.set(accessKeyId, session)
+    return [accessKeyId, session]
+  }
+
+  /** Every session that is open now is expired from now on. */
+  expireSessions(): void {
+    for (const [id, session] of this.sessions) this.sessions.set(id, { ...session, expiresAtMs: this.now() })
+  }
+
+  addResource(given: ResourceSpec): Resource {
+    const defaults = { region: defaultRegion, shards: 1, recordBytesMax: mebibyte, keep: this.#keep }
+    const spec = { ...defaults, ...quotas[given.service], ...given }
+    const resource: Resource = {
+      spec,
+      arn: arnOf(spec),
+      createdAtMs: this.now(),
+      ledger: new Ledger(spec.keep),
+      logStreams: new Map(),
+      windows: Array.from({ length: spec.shards }, () => new RateWindow()),
+    }
+    this.#resources.set(keyOf(spec), resource)
+    return resource
+  }
+
+  findResource(name: ResourceName): Resource | undefined {
+    return this.#resources.get(keyOf(name))
+  }
+
+  removeResource(name: ResourceName): boolean {
+    return this.#resources.delete(keyOf(name))
+  }
+
+  resources(service: ResourceName['service'], region: string): Resource[] {
+    return [...this.#resources.values()].filter(
+      ({ spec }) => spec.service === service && spec.region === region,
+    )
+  }
+
+  countRequest(operation: string, error?: AwsError): void {
+    const stats = this.#statsOf(operation)
+    stats.requests += 1
+    if (error !== undefined) stats.errors.set(error.code, (stats.errors.get(error.code) ?? 0) + 1)
+  }
+
+  countRecords(operation: string, accepted: number, failed: number): void {
+    const stats = this.#statsOf(operation)
+    stats.accepted += accepted
+    stats.failed += failed
+  }
+
+  stats(): Stats {
+    const shown = ([operation, { requests, errors, failed, accepted }]: [string, StatsEntry]) =>
+      [
+        operation,
+        { requests, errors: Object.fromEntries(errors), recordsFailed: failed, recordsAccepted: accepted },
+      ] satisfies [string, OperationStats]
+    return Object.fromEntries([...this.#stats].map(shown))
+  }
+
+  /** Forgets what was received and counted, and every fault; keys, roles and resources stay. */
+  clear(): void {
+    for (const { ledger } of this.#resources.values()) ledger.clear()
+    this.#stats.clear()
+    this.faults.clear()
+  }
+
+  /** As if started anew. */
+  reset(): void {
+    this.clear()
+    this.#keys.clear()
+    this.#roles.clear()
+    this.sessions.clear()
+    this.#resources.clear()
+  }
+
+  #statsOf(operation: string): StatsEntry {
+    let stats = this.#stats.get(operation)
+    if (stats === undefined) {
+      stats = { requests: 0, errors: new Map(), failed: 0, accepted: 0 }
+      this.#stats.set(operation, stats)
+    }
+    return stats
+  }
+}
+
+interface StatsEntry {
+  requests: number
+  errors: Map<string, number>
+  failed: number
+  accepted: number
+}
+
+const keyOf = ({ service, name, region = defaultRegion }: ResourceName): string =>
+  `${service} ${region} ${name}`
+
+/** The partition a region lies in: https://docs.aws.amazon.com/general/latest/gr/rande.html */
+export function partitionOf(region: string): string {
+  if (region.startsWith('cn-')) return 'aws-cn'
+  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
+}
+
+const resourceTypes = { kinesis: 'stream/', firehose: 'deliverystream/', logs: 'log-group:' } as const
+
+export const arnOf = ({ service, name, region = defaultRegion }: ResourceName): string =>
+  `arn:${partitionOf(region)}:${service}:${region}:${awsAccountId}:${resourceTypes[service]}${name}`
