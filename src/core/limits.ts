@@ -45,6 +45,8 @@ export const rulesChunkBytesMax = 256 * 1024
 
 export const recordBytesMax = 64 * 1024
 export const recordIdCharsMax = 128
+/** Addresses whose geography is remembered: some 200 bytes each. */
+export const geoMemoAddressesMax = 16_384
 /** A published message may fill the server's payload limit but for this, the room of headers. */
 export const payloadHeadroomBytes = 64 * 1024
 

@@ -1,0 +1,213 @@
+/**
+ * The schema of records, checked by hand: this runs for every record, and a compiled schema would cost more than
+ * the rest of the parse. A **complaint** is the sentence that names the member, its value and what is allowed.
+ */
+import { shown } from '../core/errors.js'
+import { isAddress } from '../core/ip.js'
+import { recordIdCharsMax } from '../core/limits.js'
+
+type Complaint = string | undefined
+/** An object of which nothing is known but that its members can be read. */
+type Members = Readonly<Record<string, unknown>>
+type Check = (value: unknown, name: string) => Complaint
+
+const portMax = 65_535
+const int32Max = 2 ** 31 - 1
+
+/** RFC 3339, section 5.6; leap seconds may be written. */
+const timestampText =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+const wrong = (name: string, value: unknown, allowed: string): string =>
+  value === undefined
+    ? `"${name}" is missing; it must be ${allowed}.`
+    : `"${name}" is ${shown(value)}; it must be ${allowed}.`
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const text: Check = (value, name) =>
+  typeof value === 'string' || isAbsent(value) ? undefined : wrong(name, value, 'a string')
+
+const flag: Check = (value, name) =>
+  typeof value === 'boolean' || isAbsent(value) ? undefined : wrong(name, value, 'true or false')
+
+const port: Check = (value, name) =>
+  isInteger(value, 0, portMax) || isAbsent(value)
+    ? undefined
+    : wrong(name, value, `an integer from 0 to ${portMax}`)
+
+const count: Check = (value, name) =>
+  isInteger(value, 0, Number.MAX_SAFE_INTEGER) || isAbsent(value)
+    ? undefined
+    : wrong(name, value, 'an integer from 0 to 2^53-1')
+
+/** May be negative: compression can make a response larger. */
+const integer: Check = (value, name) =>
+  Number.isSafeInteger(value) || isAbsent(value)
+    ? undefined
+    : wrong(name, value, 'an integer of at most 2^53-1')
+
+const status: Check = (value, name) =>
+  isInteger(value, 0, int32Max) || isAbsent(value)
+    ? undefined
+    : wrong(name, value, 'an integer from 0 to 2^31-1')
+
+const timestamp: Check = (value, name) =>
+  isAbsent(value) || (typeof value === 'string' && timestampText.test(value))
+    ? undefined
+    : wrong(name, value, 'a time as RFC 3339 has it')
+
+const isInteger = (value: unknown, min: number, max: number): boolean =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+
+const headers: Check = (value, name) => {
+  if (isAbsent(value)) return undefined
+  if (!isObject(value)) return wrong(name, value, 'a map of lists of strings')
+  for (const [header, values] of Object.entries(value)) {
+    const listed = Array.isArray(values) && values.every((entry) => typeof entry === 'string')
+    if (!listed) return wrong(`${name}.${header}`, values, 'a list of strings')
+  }
+  return undefined
+}
+
+/** A group of members that may be absent as a whole. */
+function group(value: unknown, name: string, complaintAbout: (members: Members) => Complaint): Complaint {
+  if (isAbsent(value)) return undefined
+  return isObject(value) ? complaintAbout(value) : wrong(name, value, 'an object')
+}
+
+function recordId(value: unknown): Complaint {
+  if (typeof value === 'string' && value.length >= 1 && isAtMost(value, recordIdCharsMax)) return undefined
+  return wrong('record_id', value, `a string of 1 to ${recordIdCharsMax} characters`)
+}
+
+const isAtMost = (value: string, charsMax: number): boolean =>
+  value.length <= charsMax || (value.length <= charsMax * 2 && [...value].length <= charsMax)
+
+export interface RecordRules {
+  readonly recordIdRequired: boolean
+}
+
+const published: RecordRules = { recordIdRequired: true }
+
+/** What is wrong with a record; undefined where nothing is. Unknown members are nobody's business. */
+export function complaintAboutRecord(record: unknown, rules: RecordRules = published): Complaint {
+  if (!isObject(record)) return wrong('record', record, 'an object')
+  const type = record['type']
+  if (type !== 'tcp_connection' && type !== 'http_request') {
+    return wrong('type', type, '"tcp_connection" or "http_request"')
+  }
+  const id = record['record_id']
+  return (
+    (rules.recordIdRequired || !isAbsent(id) ? recordId(id) : undefined) ??
+    text(record['account_id'], 'account_id') ??
+    text(record['edge_id'], 'edge_id') ??
+    (isObject(record['conn']) ? connection(record['conn']) : wrong('conn', record['conn'], 'an object')) ??
+    (type === 'http_request' ? request(record) : undefined)
+  )
+}
+
+function connection(conn: Members): Complaint {
+  return (
+    (isAddress(conn['client_ip'])
+      ? undefined
+      : wrong('conn.client_ip', conn['client_ip'], 'an IPv4 or IPv6 address')) ??
+    port(conn['client_port'], 'conn.client_port') ??
+    text(conn['server_ip'], 'conn.server_ip') ??
+    text(conn['server_name'], 'conn.server_name') ??
+    port(conn['server_port'], 'conn.server_port') ??
+    timestamp(conn['start_ts'], 'conn.start_ts') ??
+    timestamp(conn['end_ts'], 'conn.end_ts') ??
+    count(conn['bytes_in'], 'conn.bytes_in') ??
+    count(conn['bytes_out'], 'conn.bytes_out')
+  )
+}
+
+function request(record: Members): Complaint {
+  return (
+    text(record['route_id'], 'route_id') ??
+    group(record['http'], 'http', http) ??
+    group(record['tls'], 'tls', tls) ??
+    group(record['backend'], 'backend', (backend) =>
+      flag(backend['connection_reused'], 'backend.connection_reused'),
+    ) ??
+    group(
+      record['basic_auth'],
+      'basic_auth',
+      (auth) =>
+        text(auth['decision'], 'basic_auth.decision') ?? text(auth['username'], 'basic_auth.username'),
+    ) ??
+    group(record['circuit_breaker'], 'circuit_breaker', (breaker) =>
+      text(breaker['decision'], 'circuit_breaker.decision'),
+    ) ??
+    group(
+      record['compression'],
+      'compression',
+      (compression) =>
+        text(compression['algorithm'], 'compression.algorithm') ??
+        integer(compression['bytes_saved'], 'compression.bytes_saved'),
+    ) ??
+    group(record['oauth'], 'oauth', oauth) ??
+    group(record['user_agent_filter'], 'user_agent_filter', (filter) =>
+      text(filter['decision'], 'user_agent_filter.decision'),
+    ) ??
+    group(record['webhook_verification'], 'webhook_verification', (verification) =>
+      text(verification['decision'], 'webhook_verification.decision'),
+    )
+  )
+}
+
+function http(members: Members): Complaint {
+  return (
+    group(
+      members['request'],
+      'http.request',
+      (sent) =>
+        count(sent['body_length'], 'http.request.body_length') ??
+        headers(sent['headers'], 'http.request.headers') ??
+        text(sent['method'], 'http.request.method') ??
+        text(sent['user_agent'], 'http.request.user_agent') ??
+        group(sent['url'], 'http.request.url', url),
+    ) ??
+    group(
+      members['response'],
+      'http.response',
+      (answer) =>
+        count(answer['body_length'], 'http.response.body_length') ??
+        headers(answer['headers'], 'http.response.headers') ??
+        status(answer['status_code'], 'http.response.status_code'),
+    )
+  )
+}
+
+const url = (members: Members): Complaint =>
+  text(members['host'], 'http.request.url.host') ??
+  text(members['path'], 'http.request.url.path') ??
+  text(members['query'], 'http.request.url.query') ??
+  text(members['raw'], 'http.request.url.raw') ??
+  text(members['scheme'], 'http.request.url.scheme')
+
+const tls = (members: Members): Complaint =>
+  text(members['cipher_suite'], 'tls.cipher_suite') ??
+  text(members['version'], 'tls.version') ??
+  group(
+    members['client_cert'],
+    'tls.client_cert',
+    (certificate) =>
+      text(certificate['serial_number'], 'tls.client_cert.serial_number') ??
+      group(certificate['subject'], 'tls.client_cert.subject', (subject) =>
+        text(subject['cn'], 'tls.client_cert.subject.cn'),
+      ),
+  )
+
+const oauth = (members: Members): Complaint =>
+  text(members['decision'], 'oauth.decision') ??
+  text(members['app_client_id'], 'oauth.app_client_id') ??
+  group(
+    members['user'],
+    'oauth.user',
+    (user) => text(user['id'], 'oauth.user.id') ?? text(user['name'], 'oauth.user.name'),
+  )

@@ -1,0 +1,149 @@
+/** Where an address is, as far as the GeoIP databases know; the one file that knows the maxmind package. */
+import { open, type Reader, type Response } from 'maxmind'
+import { messageOf } from '../core/errors.js'
+import { AddressSlot, formatAddress } from '../core/ip.js'
+import { geoMemoAddressesMax } from '../core/limits.js'
+
+/** What is not known is absent. Names are English. */
+export interface Geo {
+  /** ISO 3166-1 alpha-2. */
+  readonly country_code?: string
+  readonly country?: string
+  readonly city?: string
+  /** State, province or county. */
+  readonly subdivision?: string
+  readonly continent_code?: string
+  /** Degrees. */
+  readonly latitude?: number
+  readonly longitude?: number
+  /** Around latitude and longitude, in kilometres. */
+  readonly radius?: number
+  /** Number of the autonomous system. */
+  readonly asn?: number
+  readonly as_org?: string
+}
+
+export interface GeoLookup {
+  /** The answer is shared between calls: never change it. */
+  lookup(ip: string): Geo
+}
+
+export const unknownGeo: Geo = Object.freeze({})
+
+/** Knows nothing: for decisions that need no geography. */
+export const noGeo: GeoLookup = { lookup: () => unknownGeo }
+
+/**
+ * Opens MMDB files, GeoIP2, GeoLite2 or DB-IP in layout; what an earlier file knows wins, later ones add fields.
+ * Throws an `Error` that names the file when one is missing or corrupt.
+ */
+export async function openGeo(paths: readonly string[]): Promise<GeoLookup> {
+  const readers = await Promise.all(paths.map(openDatabase))
+  return new MergedGeo(readers)
+}
+
+type Database = Reader<Response>
+
+async function openDatabase(path: string): Promise<Database> {
+  try {
+    const database = await open<Response>(path)
+    probe(database)
+    return database
+  } catch (error) {
+    throw new Error(`The GeoIP database ${path} can't be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Looks all over a file, so that a corrupt one is found when Weir starts and not by a record. */
+function probe(database: Database): void {
+  for (let first = 0; first < 256; first += 1) {
+    database.get(`${first}.1.1.1`)
+    if (database.metadata.ipVersion === 6) database.get(`2${first.toString(16).padStart(3, '0')}:1::1`)
+  }
+}
+
+class MergedGeo implements GeoLookup {
+  readonly #databases: readonly Database[]
+  /** Clients come back: a look at a file costs fifty times a look here. */
+  readonly #memo = new Map<string, Geo>()
+  readonly #slot = new AddressSlot()
+
+  constructor(databases: readonly Database[]) {
+    this.#databases = databases
+  }
+
+  lookup(ip: string): Geo {
+    const known = this.#memo.get(ip)
+    if (known !== undefined) return known
+    const geo = this.#search(ip)
+    if (this.#memo.size >= geoMemoAddressesMax) this.#memo.clear()
+    this.#memo.set(ip, geo)
+    return geo
+  }
+
+  #search(ip: string): Geo {
+    const family = this.#slot.read(ip)
+    if (family === 0) return unknownGeo
+    const address = formatAddress(family, this.#slot.words)
+    const geo: Geo = {}
+    for (const database of this.#databases) {
+      // A file of IPv4 alone answers IPv6 addresses with whatever their first 32 bits find.
+      if (family === 6 && database.metadata.ipVersion === 4) continue
+      fillIn(geo, geoOf(find(database, address)))
+    }
+    return Object.freeze(geo)
+  }
+}
+
+/** A damaged corner of a file means that nothing is known there, not that the record is bad. */
+function find(database: Database, address: string): unknown {
+  try {
+    return database.get(address)
+  } catch {
+    return undefined
+  }
+}
+
+function fillIn(geo: Geo, more: Geo): void {
+  Object.assign(geo, { ...more, ...geo })
+}
+
+/** Both layouts at once: GeoIP2 nests (`country.iso_code`), DB-IP builds are flat (`country_code`). */
+function geoOf(entry: unknown): Geo {
+  const text = (...path: string[]) => nonEmpty(at(entry, path))
+  const number = (...path: string[]) => finite(at(entry, path))
+  return withoutAbsent({
+    country_code: text('country', 'iso_code') ?? text('country_code'),
+    country: text('country', 'names', 'en') ?? text('country_name'),
+    city: text('city', 'names', 'en') ?? text('city'),
+    subdivision: text('subdivisions', '0', 'names', 'en') ?? text('state1'),
+    continent_code: text('continent', 'code') ?? text('continent_code'),
+    latitude: number('location', 'latitude') ?? number('latitude'),
+    longitude: number('location', 'longitude') ?? number('longitude'),
+    radius: number('location', 'accuracy_radius'),
+    asn: number('autonomous_system_number') ?? number('traits', 'autonomous_system_number'),
+    as_org: text('autonomous_system_organization') ?? text('traits', 'autonomous_system_organization'),
+  })
+}
+
+function at(entry: unknown, path: readonly string[]): unknown {
+  let value = entry
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = (value as Record<string, unknown>)[key]
+  }
+  return value
+}
+
+const nonEmpty = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** Some builds write numbers as text. */
+function finite(value: unknown): number | undefined {
+  if (typeof value !== 'number' && (typeof value !== 'string' || value === '')) return undefined
+  const number = Number(value)
+  return Number.isFinite(number) ? number : undefined
+}
+
+const withoutAbsent = (fields: { [Name in keyof Geo]: Geo[Name] | undefined }): Geo =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

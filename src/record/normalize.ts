@@ -1,0 +1,24 @@
+/** The normal form of what HTTP leaves to the sender: letter case, and header names that differ by nothing else. */
+import type { Headers } from './connection-record.js'
+
+export const normalizeMethod = (method: string): string => method.toLowerCase()
+
+/**
+ * `user-agent` and `USER-AGENT` become `User-Agent`, values lower-cased; values of names that differ by case are
+ * joined in order. A map, because a header may be called `__proto__`.
+ */
+export function normalizeHeaders(headers: Headers): Map<string, readonly string[]> {
+  const normal = new Map<string, readonly string[]>()
+  for (const [name, values] of Object.entries(headers)) {
+    const key = capitalized(name)
+    const lower = values.map((value) => value.toLowerCase())
+    normal.set(key, [...(normal.get(key) ?? []), ...lower])
+  }
+  return normal
+}
+
+const capitalized = (name: string): string =>
+  name
+    .split('-')
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase())
+    .join('-')
