@@ -1,0 +1,133 @@
+/**
+ * Schemas as TypeBox builds them, and what is wrong with a value as one sentence.
+ *
+ * A sentence reads `"hostports[0]" is "a:99999": the port must be 1 to 65535.`: it names the field, the value and
+ * what is allowed. Rules that JSON Schema can't say are attached with `ruled`.
+ */
+import Type, { type Static, type TSchema, type TUnsafe } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { shown } from './errors.js'
+
+export { type Static, type TSchema, type TUnsafe, Type }
+
+/** Adds a rule: `broken` says what is allowed where the value breaks it, without naming field or value. */
+export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) => string | undefined): S =>
+  Type.Refine(
+    schema,
+    (value) => broken(value as Static<S>) === undefined,
+    (value) => broken(value as Static<S>) ?? '',
+  ) as unknown as S
+
+/** Text of at most `bytesMax` bytes in UTF-8. */
+export const boundedBytes = (bytesMax: number, description = '') =>
+  ruled(Type.String({ maxLength: bytesMax, ...(description === '' ? {} : { description }) }), (text) =>
+    Buffer.byteLength(text) > bytesMax ? `at most ${bytesMax} bytes in UTF-8 are allowed` : undefined,
+  )
+
+/** Text of at most `charsMax` characters (code points). */
+export const boundedChars = (charsMax: number, description = '') =>
+  ruled(
+    // A character takes at most two UTF-16 units: longer text is refused before it is walked.
+    Type.String({ ...(description === '' ? {} : { description }) }),
+    (text) =>
+      text.length > charsMax * 2 || (text.length > charsMax && [...text].length > charsMax)
+        ? `at most ${charsMax} characters are allowed`
+        : undefined,
+  )
+
+export const oneOf = <const T extends readonly string[]>(values: T, description = '') =>
+  Type.Enum([...values] as unknown as [...T], description === '' ? {} : { description })
+
+/** What is wrong with `value`, which is called `name`; undefined where nothing is. */
+export type Check = (value: unknown, name: string) => string | undefined
+
+interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
+export function compileCheck(schema: TSchema): Check {
+  const compiled = Compile(schema)
+  return (value, name) => {
+    if (compiled.Check(value)) return undefined
+    const errors = [...compiled.Errors(value)] as SchemaError[]
+    return sentence(chosen(errors), value, name)
+  }
+}
+
+/** The error a person should see first: a branch of a union says less than the union itself. */
+function chosen(errors: readonly SchemaError[]): SchemaError {
+  const union = errors.find((error) => error.keyword === 'anyOf')
+  const first = errors.find((error) => error.keyword !== 'boolean') ?? errors[0]!
+  return union !== undefined && first.instancePath === union.instancePath ? union : first
+}
+
+function sentence(error: SchemaError, root: unknown, name: string): string {
+  const { path, value } = locate(error.instancePath, root, name)
+  const params = error.params as Record<string, unknown>
+  const is = `"${path}" is ${shown(value)}`
+  switch (error.keyword) {
+    case 'type':
+      return `${is}, but must be ${article(String(params['type']))}.`
+    case 'required':
+      return `"${path}" lacks ${quoted(missing(list(params['requiredProperties']), value))}.`
+    case 'additionalProperties':
+      return `"${path}" has no field ${quoted(list(params['additionalProperties']))}.`
+    case 'enum':
+      return `${is}, but must be one of ${quoted(list(params['allowedValues']))}.`
+    case 'const':
+      return `${is}, but must be ${shown(params['allowedValue'])}.`
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+    case 'exclusiveMaximum':
+      return `${is}, but must be ${params['comparison']} ${params['limit']}.`
+    case 'minLength':
+      return `${is}, but must have at least ${params['limit']} characters.`
+    case 'maxLength':
+      return `"${path}" is too long (${String(value).length} characters): at most ${params['limit']} are allowed.`
+    case 'minItems':
+      return `"${path}" has ${lengthOf(value)} entries, but must have at least ${params['limit']}.`
+    case 'maxItems':
+      return `"${path}" has ${lengthOf(value)} entries: at most ${params['limit']} are allowed.`
+    case 'maxProperties':
+      return `"${path}" has too many entries: at most ${params['limit']} are allowed.`
+    default:
+      return `${is}: ${error.message}.`
+  }
+}
+
+const list = (value: unknown): string[] => (Array.isArray(value) ? value : [])
+
+const missing = (required: readonly string[], value: unknown): string[] =>
+  required.filter((key) => !Object.hasOwn(Object(value), key))
+
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0)
+
+const quoted = (values: readonly string[]): string => values.map((value) => shown(value)).join(', ')
+
+const articles: Record<string, string> = {
+  string: 'a string',
+  object: 'an object',
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  null: 'null',
+}
+
+const article = (type: string): string => articles[type] ?? type
+
+/** `/b/0/k` under the name `a` is `a.b[0].k`. */
+function locate(pointer: string, root: unknown, name: string): { path: string; value: unknown } {
+  let path = name
+  let value = root
+  for (const escaped of pointer.split('/').slice(1)) {
+    const key = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
+    path += Array.isArray(value) ? `[${key}]` : path === '' ? key : `.${key}`
+    value = (value as Record<string, unknown> | undefined)?.[key]
+  }
+  return { path: path === '' ? 'body' : path, value }
+}

@@ -1,0 +1,41 @@
+/** Secrets at rest: AES-256-GCM, bound to what they belong to, so that a sealed value moved elsewhere won't open. */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+const ivBytes = 12
+const tagBytes = 16
+
+export class Sealer {
+  readonly #key: Buffer
+
+  /** `key`: 32 bytes. */
+  constructor(key: Uint8Array) {
+    if (key.length !== 32) throw new Error('A sealing key has 32 bytes.')
+    this.#key = Buffer.from(key)
+  }
+
+  /** Tells two keys apart without telling either. */
+  get fingerprint(): string {
+    return createHash('sha256')
+      .update('weir key fingerprint')
+      .update(this.#key)
+      .digest('base64url')
+      .slice(0, 16)
+  }
+
+  seal(secret: string, belongsTo: string): string {
+    const iv = randomBytes(ivBytes)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(belongsTo))
+    const sealed = Buffer.concat([iv, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+    return `v1.${sealed.toString('base64url')}`
+  }
+
+  /** Throws where the key, the text or what it belongs to is another one. */
+  unseal(sealed: string, belongsTo: string): string {
+    if (!sealed.startsWith('v1.')) throw new Error('A sealed value of an unknown version.')
+    const bytes = Buffer.from(sealed.slice(3), 'base64url')
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, ivBytes))
+      .setAAD(Buffer.from(belongsTo))
+      .setAuthTag(bytes.subarray(-tagBytes))
+    return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+  }
+}

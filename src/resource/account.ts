@@ -1,0 +1,17 @@
+import { boundedBytes, Type } from '../core/schema.js'
+import { defineResource } from './define.js'
+import { defaulted, required } from './fields.js'
+
+/** What everything belongs to. Made and given rights from the command line; the API has no path for it. */
+export const account = defineResource({
+  kind: 'account',
+  idPrefix: 'ac_',
+  path: '/accounts',
+  listName: 'accounts',
+  title: 'account',
+  operations: [],
+  fields: {
+    name: required(boundedBytes(255)),
+    rights: defaulted(Type.Array(Type.String()), []),
+  },
+})

@@ -1,0 +1,18 @@
+import { Type } from '../core/schema.js'
+import { defineResource } from './define.js'
+import { defaulted, described, derived, labels } from './fields.js'
+
+export const tunnelGroupBackend = defineResource({
+  kind: 'tunnel_group_backend',
+  idPrefix: 'bkdtg_',
+  path: '/backends/tunnel_group',
+  listName: 'backends',
+  title: 'tunnel group backend',
+  keptWhileNamed: true,
+  fields: {
+    ...described,
+    labels: defaulted(labels, {}, { column: 'json' }),
+    /** Tunnels are agents' connections, which live at the ingress nodes: Weir knows of none. */
+    tunnels: { ...derived(Type.Array(Type.Unknown())), fallback: [], column: 'json' },
+  },
+})

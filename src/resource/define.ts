@@ -1,0 +1,136 @@
+/**
+ * A resource kind is declared once. From its fields come the TypeScript type of what is stored, the request
+ * bodies, the response and its schema, the table's columns, the OpenAPI document and the audit payload.
+ *
+ * - A **row** is a resource as it is stored: every field present, unset ones null, other resources as their ids.
+ * - A resource is **shown** to clients with its `uri`, references as `{id, uri}`, secrets null.
+ */
+import type { Static, TSchema } from '../core/schema.js'
+import { Type } from '../core/schema.js'
+
+/** How a field is kept in its ClickHouse table; `module` has a column per field of the module. */
+export type Column = 'text' | 'texts' | 'flag' | 'integer' | 'time' | 'json' | 'module'
+
+export interface Field<S extends TSchema = TSchema, Unset extends null | never = null> {
+  /** Of a value that is given. */
+  readonly schema: S
+  readonly column: Column
+  /** Who sets it: clients whenever they like, clients at creation, or Weir. */
+  readonly setBy: 'client' | 'client-at-creation' | 'weir'
+  readonly required: boolean
+  /** The value where none is given. */
+  readonly fallback: Static<S> | Unset
+  /** An unset field is left out of responses, or an explicit null. */
+  readonly unset: 'omitted' | 'null'
+  readonly shown: Shown | 'hidden'
+  /** Sealed text: kept apart from what the API shows, and given to delivery alone. */
+  readonly sealed?: boolean
+  readonly reference?: Reference
+  /** Fields of a module. */
+  readonly fields?: Fields
+  /** Fills in what a valid value leaves out. */
+  complete?(value: Static<S>): Static<S>
+}
+
+/** How a field appears in responses. */
+export interface Shown {
+  readonly name?: string
+  readonly schema: TSchema
+  readonly render: (value: unknown, links: Links) => unknown
+}
+
+export interface Reference {
+  readonly kind: string
+  readonly idPrefix: string
+  readonly many: boolean
+  /** An id without a resource of ours behind it: its form alone is checked. */
+  readonly foreign?: boolean
+}
+
+/** Where things are: `uri` of a path or of a resource by its kind. */
+export interface Links {
+  uri(path: string): string
+  of(kind: string, id: string): string
+}
+
+export type Fields = Readonly<Record<string, Field<TSchema, null | never>>>
+
+/** The type of a field in a row. */
+export type StoredOf<F> = F extends Field<infer S, infer Unset> ? Static<S> | Unset : never
+
+export type RowOf<F extends Fields> = RowHead & { readonly [Name in keyof F]: StoredOf<F[Name]> }
+
+/** What every row has. */
+export interface RowHead {
+  readonly id: string
+  readonly account_id: string
+  /** Grows with each change of the account; a table keeps every version. */
+  readonly version: number
+  /** Milliseconds since the epoch. */
+  readonly created_at: number
+}
+
+export type Row = RowHead & Readonly<Record<string, unknown>>
+
+/** The account's resources, as far as a rule of a declaration may look. */
+export interface Lookups {
+  get(kind: string, id: string): Row | undefined
+  all(kind: string): Iterable<Row>
+  rules(ipPolicyId: string): Iterable<Row>
+  countRules(ipPolicyId: string): number
+  /** What is wrong with a source of an event subscription, which is known right of this room. */
+  sourceProblem(source: unknown): string | undefined
+}
+
+export interface ResourceDefinition<F extends Fields = Fields> {
+  readonly kind: string
+  readonly idPrefix: string
+  /** `{edge_id}` in it names the field that holds the parent's id. */
+  readonly path: string
+  readonly listName: string
+  /** How a person calls it, in messages and in the API reference. */
+  readonly title: string
+  /** The object of its audit event kinds; none: changes emit no events. */
+  readonly audit?: string
+  readonly fields: F
+  /** Which operations the API has; all where nothing is said. */
+  readonly operations?: readonly Operation[]
+  /** The parent's kind, where resources live under another one's path. */
+  readonly parent?: { readonly kind: string; readonly field: string }
+  /** Refuses to delete what others name; without it, they keep the id and see nothing behind it. */
+  readonly keptWhileNamed?: boolean
+  /** Text that only one resource of the deployment may hold, such as a hostport; `takenMessage` explains. */
+  claims?(row: RowOf<F>): readonly string[]
+  readonly takenMessage?: (claim: string) => string
+  /** Relations to other resources: throws a `WeirError` that names the culprit. */
+  check?(row: RowOf<F>, previous: RowOf<F> | undefined, lookups: Lookups): void
+  /** Derived values before the row is checked and stored. */
+  derive?(draft: RowOf<F>, previous: RowOf<F> | undefined, tools: DeriveTools): RowOf<F> | Promise<RowOf<F>>
+  /** What responses show beyond the fields: embedded children, sources' addresses. */
+  embed?(row: RowOf<F>, links: Links, lookups: Pick<Lookups, 'all'>): Record<string, unknown>
+  readonly embedSchemas?: Readonly<Record<string, TSchema>>
+}
+
+export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
+
+export const allOperations: readonly Operation[] = ['create', 'get', 'list', 'update', 'delete']
+
+export interface DeriveTools {
+  seal(secret: string, belongsTo: string): string
+  newToken(): { readonly token: string; readonly hash: string }
+  /** Answered once, in the response that creates the resource. */
+  answerOnce(fields: Record<string, unknown>): void
+}
+
+/** Identity, so that a declaration's field types are kept. */
+export const defineResource = <F extends Fields>(definition: ResourceDefinition<F>): ResourceDefinition<F> =>
+  definition
+
+/** A declaration whose field types don't matter to the reader: what the machinery works on. */
+export type AnyResource = ResourceDefinition
+
+export const anyResource = <F extends Fields>(definition: ResourceDefinition<F>): AnyResource =>
+  definition as unknown as AnyResource
+
+/** A reference as clients see it. */
+export const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { additionalProperties: false })

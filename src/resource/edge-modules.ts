@@ -1,0 +1,7 @@
+import { ipPolicyIds, moduleField, reference } from './fields.js'
+
+export const backendModule = moduleField({
+  backend_id: reference('tunnel_group_backend', 'bkdtg_', { shownAs: 'backend', required: true }),
+})
+
+export const ipRestrictionModule = moduleField({ ip_policy_ids: ipPolicyIds(1) })

@@ -1,0 +1,93 @@
+/** Which event kinds go to which destinations, and what of them. */
+import { badRequest } from '../core/errors.js'
+import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
+import { boundedChars, ruled, type Static, Type } from '../core/schema.js'
+import { defineResource, type Field, type Links } from './define.js'
+import { defaulted, references, repeatedEntry, writable } from './fields.js'
+
+/** Of the source as clients send it; whether its parts are right is known by the event catalog. */
+export const sourceSchema = Type.Object(
+  {
+    type: Type.String({ maxLength: 100, description: 'An event kind, such as "tcp_connection_closed.v0".' }),
+    fields: Type.Optional(
+      Type.Union([Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }), Type.Null()], {
+        description: 'Traffic kinds only: the fields to capture; all where left out.',
+      }),
+    ),
+    filter: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'Traffic kinds only: an expression over the filterable fields.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export type Source = Static<typeof sourceSchema>
+
+const shownSource = Type.Object(
+  {
+    type: Type.String(),
+    uri: Type.String(),
+    fields: Type.Optional(Type.Array(Type.String())),
+    filter: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+
+const sourcesSchema = ruled(Type.Array(sourceSchema, { maxItems: sourcesPerSubscriptionMax }), (sources) =>
+  repeatedEntry((sources as Source[]).map(({ type }) => type)),
+)
+
+/** A source without its empty parts. */
+export const completeSource = ({ type, fields, filter }: Source): Source => ({
+  type,
+  ...(fields ? { fields } : {}),
+  ...(filter ? { filter } : {}),
+})
+
+const sourcesField = (): Field<typeof sourcesSchema, never> => ({
+  ...defaulted(sourcesSchema, [], { column: 'json' }),
+  complete: (sources) => (sources as Source[]).map(completeSource),
+  shown: { schema: Type.Array(shownSource), render: (value) => value },
+})
+
+export const eventSubscription = defineResource({
+  kind: 'event_subscription',
+  idPrefix: 'esb_',
+  path: '/event_subscriptions',
+  listName: 'event_subscriptions',
+  title: 'event subscription',
+  audit: 'event_subscription',
+  fields: {
+    description: writable(boundedChars(255, 'Human-readable customer data.')),
+    metadata: writable(boundedChars(4096, 'Machine-readable customer data.')),
+    sources: sourcesField(),
+    destination_ids: {
+      ...references('event_destination', 'ed_', {
+        shownAs: 'destinations',
+        min: 0,
+        max: destinationsPerSubscriptionMax,
+      }),
+      fallback: [] as string[],
+    },
+  },
+  check(subscription, _previous, lookups) {
+    const sources = subscription.sources as Source[]
+    for (const [index, source] of sources.entries()) {
+      const found = lookups.sourceProblem(source)
+      if (found !== undefined) throw badRequest(`"sources[${index}]" is refused: ${found}`)
+    }
+  },
+  embed: (subscription, links) => ({
+    sources: (subscription.sources as Source[]).map((source) => shownSourceOf(subscription.id, source, links)),
+  }),
+})
+
+/** A source as clients see it. */
+export const shownSourceOf = (subscriptionId: string, source: Source, links: Links) => ({
+  type: source.type,
+  uri: `${links.of('event_subscription', subscriptionId)}/sources/${source.type}`,
+  ...(source.fields ? { fields: source.fields } : {}),
+  ...(source.filter ? { filter: source.filter } : {}),
+})

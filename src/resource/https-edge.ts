@@ -1,0 +1,57 @@
+import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
+import { conflict } from '../core/errors.js'
+import { defineResource } from './define.js'
+import { backendModule, ipRestrictionModule } from './edge-modules.js'
+import { described, hostportClaims, hostports, hostportTaken, reference, renderFields, required, shownSchemaOf } from './fields.js'
+
+const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
+  if (!path.startsWith('/')) return 'a path that begins with "/" is needed'
+  return /[?#\s]/.test(path) ? 'a path holds no "?", "#" or white space' : undefined
+})
+
+export const httpsEdgeRoute = defineResource({
+  kind: 'https_edge_route',
+  idPrefix: 'edghtsrt_',
+  path: '/edges/https/{edge_id}/routes',
+  listName: 'routes',
+  title: 'HTTPS edge route',
+  operations: ['create', 'get', 'update', 'delete'],
+  parent: { kind: 'https_edge', field: 'edge_id' },
+  fields: {
+    edge_id: { ...reference('https_edge', 'edghts_', { shownAs: 'edge_id', required: true, atCreation: true }), shown: { schema: Type.String(), render: (id: unknown) => id } },
+    ...described,
+    match_type: required(oneOf(['exact_path', 'path_prefix'])),
+    match: required(match),
+    backend: backendModule,
+    ip_restriction: ipRestrictionModule,
+  },
+  check(route, _previous, lookups) {
+    for (const other of lookups.all('https_edge_route')) {
+      const same = other['edge_id'] === route.edge_id && other['match_type'] === route.match_type
+      if (!same || other['match'] !== route.match || other.id === route.id) continue
+      throw conflict(`"match" is "${route.match}", which the route ${other.id} of the same edge has with the same "match_type".`)
+    }
+  },
+})
+
+export const httpsEdge = defineResource({
+  kind: 'https_edge',
+  idPrefix: 'edghts_',
+  path: '/edges/https',
+  listName: 'https_edges',
+  title: 'HTTPS edge',
+  fields: { ...described, hostports },
+  claims: hostportClaims,
+  takenMessage: hostportTaken,
+  embed(edge, links, lookups) {
+    const routes = [...lookups.all('https_edge_route')].filter((route) => route['edge_id'] === edge.id)
+    return {
+      routes: routes.map((route) => ({
+        id: route.id,
+        uri: links.uri(`/edges/https/${edge.id}/routes/${route.id}`),
+        ...renderFields(httpsEdgeRoute.fields, route, links),
+      })),
+    }
+  },
+  embedSchemas: { routes: Type.Array(Type.Intersect([Type.Object({ id: Type.String(), uri: Type.String() }), shownSchemaOf(httpsEdgeRoute.fields)])) },
+})

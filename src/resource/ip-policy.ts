@@ -1,0 +1,54 @@
+import { formatCidr, parseCidr } from '../core/ip.js'
+import { conflict } from '../core/errors.js'
+import { rulesPerIpPolicyMax } from '../core/limits.js'
+import { oneOf, ruled, Type } from '../core/schema.js'
+import { defineResource, type Field } from './define.js'
+import { described, reference, required } from './fields.js'
+
+export const ipPolicy = defineResource({
+  kind: 'ip_policy',
+  idPrefix: 'ipp_',
+  path: '/ip_policies',
+  listName: 'ip_policies',
+  title: 'IP policy',
+  audit: 'ip_policy',
+  fields: described,
+})
+
+const cidr = ruled(Type.String({ maxLength: 64, description: 'A range in CIDR notation, IPv4 or IPv6.' }), (text) => {
+  const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
+  return parsed.ok ? undefined : parsed.problem.msg.replace(/\.$/, '')
+})
+
+/** One spelling per range, so that the same range can't stand in a policy twice. */
+function canonical(text: string): string {
+  const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
+  return parsed.ok ? formatCidr(parsed.value) : text
+}
+
+export const ipPolicyRule = defineResource({
+  kind: 'ip_policy_rule',
+  idPrefix: 'ipr_',
+  path: '/ip_policy_rules',
+  listName: 'ip_policy_rules',
+  title: 'IP policy rule',
+  audit: 'ip_policy_rule',
+  fields: {
+    ...described,
+    cidr: { ...required(cidr), complete: canonical } satisfies Field<typeof cidr, never>,
+    ip_policy_id: reference('ip_policy', 'ipp_', { shownAs: 'ip_policy', required: true, atCreation: true }),
+    action: required(oneOf(['allow', 'deny']), { atCreation: true }),
+  },
+  check(rule, previous, lookups) {
+    if (previous?.cidr === rule.cidr) return
+    if (previous === undefined && lookups.countRules(rule.ip_policy_id) >= rulesPerIpPolicyMax) {
+      throw conflict(`"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: no policy may have more.`)
+    }
+    for (const other of lookups.rules(rule.ip_policy_id)) {
+      if (other['cidr'] !== rule.cidr || other.id === rule.id) continue
+      throw conflict(
+        `"cidr" is "${rule.cidr}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a CIDR may stand in a policy once, whatever the action.`,
+      )
+    }
+  },
+})

@@ -1,0 +1,28 @@
+import { conflict } from '../core/errors.js'
+import { oneOf, Type } from '../core/schema.js'
+import { defineResource } from './define.js'
+import { defaulted, described, ipPolicyIds, required } from './fields.js'
+
+export const ipRestriction = defineResource({
+  kind: 'ip_restriction',
+  idPrefix: 'ipx_',
+  path: '/ip_restrictions',
+  listName: 'ip_restrictions',
+  title: 'IP restriction',
+  audit: 'ip_restriction',
+  fields: {
+    ...described,
+    enforced: defaulted(Type.Boolean({ description: 'false: only warnings are issued.' }), false),
+    type: required(oneOf(['dashboard', 'api', 'agent', 'endpoints']), { atCreation: true }),
+    ip_policy_ids: ipPolicyIds(1),
+  },
+  check(restriction, previous, lookups) {
+    if (previous !== undefined) return
+    for (const other of lookups.all('ip_restriction')) {
+      if (other['type'] !== restriction.type) continue
+      throw conflict(
+        `"type" is "${restriction.type}", and the restriction ${other.id} has that type: an account has one restriction per type.`,
+      )
+    }
+  },
+})

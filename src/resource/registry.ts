@@ -1,0 +1,34 @@
+/** Every resource kind there is, a line each. The order is the one of the API reference. */
+import { account } from './account.js'
+import { apiKey } from './api-key.js'
+import { tunnelGroupBackend } from './backend.js'
+import { type AnyResource, anyResource } from './define.js'
+import { eventDestination } from './event-destination.js'
+import { eventSubscription } from './event-subscription.js'
+import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
+import { ipPolicy, ipPolicyRule } from './ip-policy.js'
+import { ipRestriction } from './ip-restriction.js'
+import { tcpEdge } from './tcp-edge.js'
+
+export const resources: readonly AnyResource[] = [
+  anyResource(account),
+  anyResource(tcpEdge),
+  anyResource(httpsEdge),
+  anyResource(httpsEdgeRoute),
+  anyResource(tunnelGroupBackend),
+  anyResource(ipPolicy),
+  anyResource(ipPolicyRule),
+  anyResource(ipRestriction),
+  anyResource(eventDestination),
+  anyResource(eventSubscription),
+  anyResource(apiKey),
+]
+
+const byKind = new Map(resources.map((resource) => [resource.kind, resource]))
+
+/** The declaration of a kind; an unknown kind is a defect. */
+export function resourceOf(kind: string): AnyResource {
+  const resource = byKind.get(kind)
+  if (resource === undefined) throw new Error(`There is no resource kind ${kind}.`)
+  return resource
+}

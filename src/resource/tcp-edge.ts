@@ -1,0 +1,24 @@
+import { defineResource } from './define.js'
+import { backendModule, ipRestrictionModule } from './edge-modules.js'
+import { described, hostportClaims, hostports, hostportTaken } from './fields.js'
+import { checkTrafficPolicies, trafficPoliciesModule } from './traffic-policies.js'
+
+export const tcpEdge = defineResource({
+  kind: 'tcp_edge',
+  idPrefix: 'edgtcp_',
+  path: '/edges/tcp',
+  listName: 'tcp_edges',
+  title: 'TCP edge',
+  fields: {
+    ...described,
+    hostports,
+    backend: backendModule,
+    ip_restriction: ipRestrictionModule,
+    policies: trafficPoliciesModule,
+  },
+  claims: hostportClaims,
+  takenMessage: hostportTaken,
+  check(edge) {
+    if (edge.policies !== null) checkTrafficPolicies(edge.policies)
+  },
+})

@@ -1,0 +1,119 @@
+/** The traffic policy module of a TCP edge: its shape, its bounds, and expressions compiled when they are saved. */
+import { badRequest } from '../core/errors.js'
+import {
+  actionsPerPolicyMax,
+  expressionsPerModuleBytesMax,
+  expressionsPerPolicyMax,
+  logMetadataBytesMax,
+  policiesPerDirectionMax,
+  policyNameBytesMax,
+} from '../core/limits.js'
+import { boundedBytes, oneOf, type Static, Type } from '../core/schema.js'
+import { checkExpression } from '../expr/expression.js'
+import { inboundScope, outboundScope } from '../record/policy-scope.js'
+import type { Field } from './define.js'
+import { defaulted, moduleField } from './fields.js'
+
+const action = Type.Object(
+  {
+    type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
+    config: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
+  },
+  { additionalProperties: false },
+)
+
+const policy = Type.Object(
+  {
+    name: Type.Optional(Type.Union([boundedBytes(policyNameBytesMax), Type.Null()])),
+    expressions: Type.Optional(
+      Type.Union([Type.Array(Type.String(), { maxItems: expressionsPerPolicyMax }), Type.Null()], {
+        description: 'All of them have to be true; none: the policy always applies.',
+      }),
+    ),
+    actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
+  },
+  { additionalProperties: false },
+)
+
+const policies = Type.Array(policy, { maxItems: policiesPerDirectionMax })
+
+type Action = Static<typeof action>
+type Policy = Static<typeof policy>
+type Direction = 'inbound' | 'outbound'
+
+/** What a policy leaves out: no expressions are an empty list, no config is null, no name is none. */
+const completePolicy = ({ name, expressions, actions }: Policy): Policy => ({
+  ...(typeof name === 'string' && name !== '' ? { name } : {}),
+  expressions: expressions ?? [],
+  actions: actions.map(({ type, config }) => ({ type, config: config ?? null })),
+})
+
+const direction = (): Field<typeof policies, never> => ({
+  ...defaulted(policies, [] as Policy[], { column: 'json' }),
+  complete: (list) => list.map(completePolicy),
+})
+
+export const trafficPoliciesModule = moduleField({ inbound: direction(), outbound: direction() })
+
+type Module = Readonly<Record<Direction, readonly Policy[]>>
+
+/** Throws what is wrong with the module beyond its shape, naming the place in it. */
+export function checkTrafficPolicies(module: Module): void {
+  let expressionBytes = 0
+  for (const [side, list] of [['inbound', module.inbound], ['outbound', module.outbound]] as const) {
+    list.forEach((entry, index) => {
+      const place = `policies.${side}[${index}]`
+      expressionBytes += checkExpressions(entry, side, place)
+      checkActions(entry.actions, side, place)
+    })
+  }
+  if (expressionBytes > expressionsPerModuleBytesMax) {
+    throw badRequest(
+      `"policies" has ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed in one module.`,
+    )
+  }
+}
+
+function checkExpressions({ expressions }: Policy, side: Direction, place: string): number {
+  let bytes = 0
+  for (const [index, text] of (expressions ?? []).entries()) {
+    bytes += Buffer.byteLength(text)
+    const found = checkExpression<never>(text, side === 'inbound' ? inboundScope : outboundScope)
+    if (found !== undefined) throw badRequest(`"${place}.expressions[${index}]" is no valid expression: ${found.msg}`)
+  }
+  return bytes
+}
+
+function checkActions(actions: readonly Action[], side: Direction, place: string): void {
+  const denyAt = actions.findIndex(({ type }) => type === 'deny')
+  if (denyAt !== -1 && side === 'outbound') {
+    throw badRequest(`"${place}.actions[${denyAt}].type" is "deny", which only inbound policies may do: outbound ones may "log".`)
+  }
+  if (denyAt !== -1 && denyAt < actions.length - 1) {
+    throw badRequest(`"${place}.actions[${denyAt + 1}]" stands behind a deny and would never run: deny must be the last action.`)
+  }
+  for (const [index, { type, config }] of actions.entries()) {
+    const at = `${place}.actions[${index}].config`
+    if (type === 'deny') checkDenyConfig(config ?? null, at)
+    else checkLogConfig(config ?? null, at)
+  }
+}
+
+function checkDenyConfig(config: object | null, at: string): void {
+  if (config !== null && Object.keys(config).length > 0) {
+    throw badRequest(`"${at}" is given, but a deny action has no configuration: leave it out or send null.`)
+  }
+}
+
+/** The log action's configuration: the one key Metadata, in any case, holding a map. */
+function checkLogConfig(config: Record<string, unknown> | null, at: string): void {
+  const keys = Object.keys(config ?? {})
+  const metadata = keys.length === 1 && keys[0]!.toLowerCase() === 'metadata' ? config![keys[0]!] : undefined
+  if (metadata === undefined || metadata === null || typeof metadata !== 'object' || Array.isArray(metadata)) {
+    throw badRequest(`"${at}" must be {"Metadata": {…}}, a map of what the log event shall say.`)
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(metadata))
+  if (bytes > logMetadataBytesMax) {
+    throw badRequest(`"${at}.${keys[0]}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`)
+  }
+}
