@@ -8,7 +8,7 @@
 import { fail, ok, type Result } from '../core/errors.js'
 import type { StepBudget } from './budget.js'
 import { checkNames } from './check.js'
-import { compileNode } from './compile.js'
+import { compileTree } from './compile.js'
 import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
 import type { Scope } from './scope.js'
@@ -29,7 +29,7 @@ export function compileExpression<C>(
 ): Result<CompiledExpression<C>, ExpressionProblem> {
   try {
     const tree = checkNames(parseExpression(text), scope)
-    const run = compileNode(tree)
+    const run = compileTree(tree)
     return ok({
       text: text as string,
       evaluate: (context, budget) => run(context, undefined, budget),

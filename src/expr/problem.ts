@@ -25,17 +25,12 @@ export interface ExpressionProblem {
 export class Refusal extends Error {
   readonly problem: ExpressionProblem
 
-  constructor(reason: ProblemReason, msg: string, offset?: number) {
+  /** `what` and `hint` are parts of one sentence, without a full stop; `offset` counts from 0. */
+  constructor(reason: ProblemReason, what: string, offset?: number, hint?: string) {
+    const place = offset === undefined ? '' : ` at character ${offset + 1}`
+    const sentence = hint === undefined ? `${what}${place}` : `${what}${place}; ${hint}`
+    const msg = sentence.endsWith('?') ? sentence : `${sentence}.`
     super(msg)
-    this.problem =
-      offset === undefined ? { reason, msg } : { reason, msg: placed(msg, offset + 1), position: offset + 1 }
+    this.problem = offset === undefined ? { reason, msg } : { reason, msg, position: offset + 1 }
   }
-}
-
-/** The sentence with the position in it, in front of its full stop or question. */
-function placed(msg: string, position: number): string {
-  const end = msg.search(/[;.?](?![^;.?]*[^;.?\s])|;/)
-  return end < 0
-    ? `${msg} (character ${position})`
-    : `${msg.slice(0, end)} (character ${position})${msg.slice(end)}`
 }

@@ -1,4 +1,4 @@
-import { nearest } from './nearest.js'
+import { nearestNames } from '../core/nearest.js'
 
 /** What a name stands for. Only `any` has members: a string's or number's are nothing a policy should depend on. */
 export type NameType = 'string' | 'number' | 'any'
@@ -53,12 +53,8 @@ export function resolveName<C>(scope: Scope<C>, path: readonly string[]): Resolv
   return undefined
 }
 
-/** Why `path` can't be used, as a sentence that offers the nearest names. */
-export function explainUnknownName<C>(scope: Scope<C>, path: readonly string[]): string {
-  const text = path.join('.')
-  const reason = scope.unavailable.get(text)
-  if (reason !== undefined) return `${text} ${reason}.`
-  const members = [...scope.names.keys()].filter((name) => name.startsWith(`${text}.`))
-  const near = members.length > 0 ? members.slice(0, 3) : nearest(text, scope.names.keys())
-  return `${text} is not a known name${near.length > 0 ? `; did you mean ${near.join(' or ')}?` : '.'}`
+/** Names that were perhaps meant: those of which `name` is the beginning, or the nearest. */
+export function namesNear<C>(scope: Scope<C>, name: string): string[] {
+  const longer = [...scope.names.keys()].filter((known) => known.startsWith(`${name}.`))
+  return longer.length > 0 ? longer.slice(0, 3) : nearestNames(name, scope.names.keys())
 }

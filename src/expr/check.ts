@@ -1,0 +1,195 @@
+/**
+ * jexl's tree ▸ a tree in which everything is known: names are accessors, functions are found, counts of arguments
+ * are right. Recursion is bounded by the nesting of brackets; the long way down a chain (`a + b + …`, `!!!…`, `a.b.c`)
+ * is a loop, so that 4,096 tokens in a row need no stack.
+ */
+import { nearestNames } from '../core/nearest.js'
+import type { CallNode, IdentifierNode, JexlNode } from './ast.js'
+import type { ExpressionFunction } from './function-type.js'
+import { expressionFunctions } from './functions.js'
+import { Refusal } from './problem.js'
+import { namesNear, resolveName, type Scope } from './scope.js'
+import { forbiddenNames } from './tokens.js'
+import type { BinaryOperator, Tree } from './tree.js'
+
+/** Throws a `Refusal` that names what is not known. */
+export function checkNames<C>(node: JexlNode, scope: Scope<C>): Tree<C> {
+  return new Checker(scope).check(node, false)
+}
+
+/** Names without a value, as in jexl, where nothing of that name is in the context. */
+const valueless: ReadonlySet<string> = new Set(['null', 'undefined'])
+
+/** The node a chain goes on with, on the way down to where it begins. */
+function nextInChain(node: JexlNode): JexlNode | undefined {
+  switch (node.type) {
+    case 'BinaryExpression':
+      return node.left
+    case 'UnaryExpression':
+      return node.right
+    case 'Identifier':
+      return node.from
+    case 'FilterExpression':
+      return node.subject
+    case 'FunctionCall':
+      return node.pool === 'transforms' ? node.args[0] : undefined
+    default:
+      return undefined
+  }
+}
+
+class Checker<C> {
+  readonly #scope: Scope<C>
+
+  constructor(scope: Scope<C>) {
+    this.#scope = scope
+  }
+
+  /** `inFilter`: names with a leading dot are read from an element, elsewhere from the context. */
+  check(node: JexlNode | null | undefined, inFilter: boolean): Tree<C> {
+    if (!node) throw new Refusal('missing_operand', 'A value is missing')
+    const chain: JexlNode[] = []
+    for (let at: JexlNode | undefined = node; at !== undefined; at = nextInChain(at)) chain.push(at)
+    let tree = this.#beginChain(chain, inFilter)
+    for (let link = chain.pop(); link !== undefined; link = chain.pop())
+      tree = this.#extend(tree, link, inFilter)
+    return tree
+  }
+
+  /** Takes from the end of the chain what stands for a value by itself. */
+  #beginChain(chain: JexlNode[], inFilter: boolean): Tree<C> {
+    const node = chain.pop()!
+    switch (node.type) {
+      case 'Literal':
+        return { kind: 'constant', value: node.value.value, offset: node.value.offset }
+      case 'Identifier':
+        return this.#path(node, chain, inFilter)
+      case 'ArrayLiteral':
+        return { kind: 'list', items: node.value.map((item) => this.check(item, inFilter)) }
+      case 'ObjectLiteral':
+        return {
+          kind: 'object',
+          entries: Object.entries(node.value).map(
+            ([key, value]) => [key, this.check(value, inFilter)] as const,
+          ),
+        }
+      case 'ConditionalExpression':
+        return {
+          kind: 'choice',
+          test: this.check(node.test, inFilter),
+          consequent: node.consequent ? this.check(node.consequent, inFilter) : undefined,
+          alternate: this.check(node.alternate, inFilter),
+        }
+      case 'FunctionCall':
+        return this.#call(
+          node,
+          node.args.map((arg) => this.check(arg, inFilter)),
+        )
+      default:
+        // An operator or filter whose operand jexl's parser left out.
+        throw new Refusal('missing_operand', 'A value is missing')
+    }
+  }
+
+  /** Puts the next link of a chain around what was built so far. */
+  #extend(tree: Tree<C>, link: JexlNode, inFilter: boolean): Tree<C> {
+    switch (link.type) {
+      case 'Identifier':
+        return { kind: 'member', subject: tree, key: String(link.value) }
+      case 'UnaryExpression':
+        return negated(tree)
+      case 'BinaryExpression':
+        return joined(tree, link.operator, this.check(link.right, inFilter))
+      case 'FilterExpression':
+        return this.#filter(tree, link.expr, link.relative, inFilter)
+      case 'FunctionCall':
+        return this.#call(link, [tree, ...link.args.slice(1).map((arg) => this.check(arg, inFilter))])
+      default:
+        throw new Error(`A ${link.type} is no link of a chain.`)
+    }
+  }
+
+  #filter(subject: Tree<C>, expr: JexlNode, relative: boolean, inFilter: boolean): Tree<C> {
+    const inner = this.check(expr, inFilter || relative)
+    if (relative) return { kind: 'pick', subject, test: inner }
+    if (inner.kind === 'constant' && forbiddenNames.has(inner.value)) {
+      throw new Refusal('forbidden_name', `${inner.value} can't be used as a name`, inner.offset)
+    }
+    return { kind: 'index', subject, key: inner }
+  }
+
+  /** A name and the members behind it, taken from the end of the chain. */
+  #path(first: IdentifierNode, chain: JexlNode[], inFilter: boolean): Tree<C> {
+    const path = [String(first.value)]
+    for (let link = chain.at(-1); link?.type === 'Identifier'; link = chain.at(-1)) {
+      path.push(String(link.value))
+      chain.pop()
+    }
+    const named = this.#named(path)
+    if (first.relative && inFilter) return { kind: 'element', path, outer: named }
+    if (named !== undefined) return named
+    throw unknownName(this.#scope, path.join('.'), first.value.offset)
+  }
+
+  #named(path: readonly string[]): Tree<C> | undefined {
+    const resolved = resolveName(this.#scope, path)
+    if (resolved !== undefined) {
+      const name: Tree<C> = { kind: 'name', read: resolved.name.read }
+      return resolved.members.reduce<Tree<C>>((subject, key) => ({ kind: 'member', subject, key }), name)
+    }
+    if (valueless.has(path[0]!)) return { kind: 'constant', value: undefined }
+    return undefined
+  }
+
+  #call(node: CallNode, args: readonly Tree<C>[]): Tree<C> {
+    const name = String(node.name)
+    const callee = expressionFunctions.get(name)
+    const offset = node.name.offset
+    if (callee === undefined) throw unknownFunction(name, offset)
+    if (args.length !== callee.parameters.length) throw wrongCount(callee, args.length, offset)
+    return { kind: 'call', callee, args, offset }
+  }
+}
+
+/** `!!!x` is `!x`: however many there are, two are enough. */
+function negated<C>(tree: Tree<C>): Tree<C> {
+  return tree.kind === 'not' && tree.operand.kind === 'not' ? tree.operand : { kind: 'not', operand: tree }
+}
+
+/** Both sides of an operator; a run of the same `&&` or `||` becomes one list of parts. */
+function joined<C>(left: Tree<C>, operator: string, right: Tree<C>): Tree<C> {
+  if (operator !== '&&' && operator !== '||') {
+    return { kind: 'binary', operator: operator as BinaryOperator, left, right }
+  }
+  if (left.kind !== 'logic' || left.operator !== operator)
+    return { kind: 'logic', operator, parts: [left, right] }
+  left.parts.push(right)
+  return left
+}
+
+function unknownName<C>(scope: Scope<C>, name: string, offset: number): Refusal {
+  const reason = scope.unavailable.get(name)
+  if (reason !== undefined) return new Refusal('unknown_name', `${name} ${reason}`, offset)
+  return new Refusal(
+    'unknown_name',
+    `${cut(name)} is not a known name`,
+    offset,
+    didYouMean(namesNear(scope, name)),
+  )
+}
+
+function unknownFunction(name: string, offset: number): Refusal {
+  const known = [...expressionFunctions.keys()]
+  const hint = didYouMean(nearestNames(name, known)) ?? `known are ${known.join(', ')}`
+  return new Refusal('unknown_function', `${cut(name)} is not a known function`, offset, hint)
+}
+
+function wrongCount({ name, parameters }: ExpressionFunction, given: number, offset: number): Refusal {
+  const what = `${name} takes ${parameters.length} (${parameters.join(', ')}), not ${given}`
+  return new Refusal('wrong_arguments', what, offset)
+}
+
+const didYouMean = (names: readonly string[]): string | undefined =>
+  names.length === 0 ? undefined : `did you mean ${names.join(' or ')}?`
+
+const cut = (name: string): string => (name.length <= 100 ? name : `${name.slice(0, 100)}…`)

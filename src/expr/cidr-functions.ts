@@ -1,0 +1,64 @@
+/** `inCidrRange` and `inCidrRanges`: what can be read when the expression is saved is read then. */
+import { compileCidrSet } from '../core/cidr-set.js'
+import { ok, problem, type Result, shown } from '../core/errors.js'
+import { AddressSlot, type Cidr, cidrContains, compileCidr, isAddress, parseCidr } from '../core/ip.js'
+import type { StepBudget } from './budget.js'
+import type { ExpressionFunction } from './function-type.js'
+
+/** All expressions look at the same address of a record one after the other, and so parse it once. */
+const slot = new AddressSlot()
+
+/** Reading a range takes about this many steps. */
+const stepsPerRange = 10
+
+/** In an expression a range may be written with any of its addresses, and one address stands for itself. */
+const readRange = (value: unknown): Result<Cidr> =>
+  parseCidr(value, { hostBits: 'allow', bareAddress: 'allow' })
+
+const checkAddress = (value: unknown): string | undefined =>
+  value === undefined || isAddress(value) ? undefined : `${shown(value)} is not an IP address`
+
+function checkRange(value: unknown): string | undefined {
+  const range = readRange(value)
+  return range.ok ? undefined : withoutStop(range.problem.msg)
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
+
+/** Is the address in `slot` in a range that is read only now? Bad and missing ranges hold no address. */
+function inUnreadRange(range: unknown, budget: StepBudget): boolean {
+  budget.take(stepsPerRange)
+  if (typeof range !== 'string') return false
+  const cidr = readRange(range)
+  return cidr.ok && cidrContains(cidr.value, slot)
+}
+
+export const inCidrRange: ExpressionFunction = {
+  name: 'inCidrRange',
+  parameters: ['ip', 'cidr'],
+  checkFirst: checkAddress,
+  withSecond: (range) => {
+    const cidr = readRange(range)
+    return cidr.ok ? ok(compileCidr(cidr.value, slot)) : problem(withoutStop(cidr.problem.msg))
+  },
+  call: (address, range, budget) => slot.read(address) !== 0 && inUnreadRange(range, budget),
+}
+
+export const inCidrRanges: ExpressionFunction = {
+  name: 'inCidrRanges',
+  parameters: ['ip', '[cidr…]'],
+  checkFirst: checkAddress,
+  checkItem: checkRange,
+  withSecond: (ranges) => {
+    if (!Array.isArray(ranges)) return problem(`${shown(ranges)} is not a list of ranges in CIDR notation`)
+    const bad = ranges.map(checkRange).find((msg) => msg !== undefined)
+    if (bad !== undefined) return problem(bad)
+    const set = compileCidrSet(ranges)
+    return ok((address) => slot.read(address) !== 0 && set.has(slot))
+  },
+  call: (address, ranges, budget) => {
+    if (!Array.isArray(ranges) || slot.read(address) === 0) return false
+    for (const range of ranges) if (inUnreadRange(range, budget)) return true
+    return false
+  },
+}

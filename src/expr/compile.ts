@@ -1,0 +1,271 @@
+/**
+ * A checked tree ▸ closures. What is known when the expression is saved is worked out then (constants folded, lists
+ * made sets, ranges made masks); per record nothing is looked up by name and nothing is generated as code.
+ */
+import { ExpressionFailure, StepBudget } from './budget.js'
+import { elementReader, indexed, memberReader } from './members.js'
+import { operationOn, operations } from './operators.js'
+import { Refusal } from './problem.js'
+import type { BinaryTree, CallTree, ChoiceTree, LogicTree, Tree } from './tree.js'
+
+/** `element` is what a filter looks at; undefined outside of filters, and for elements that are no value. */
+export type Run<C> = (context: C, element: unknown, budget: StepBudget) => unknown
+
+/** A part of the expression, compiled. */
+interface Code<C> {
+  readonly run: Run<C>
+  /** How many parts it has: the steps one element of a filter costs. */
+  readonly weight: number
+  /** Its value, where that depends on nothing. */
+  readonly known?: { readonly value: unknown }
+}
+
+/** Throws a `Refusal` for literals that are no ranges, addresses or patterns. */
+export const compileTree = <C>(tree: Tree<C>): Run<C> => compile(tree).run
+
+/** The long way down a chain is a loop, as in the checker: only brackets make it recurse. */
+function compile<C>(tree: Tree<C>): Code<C> {
+  const chain: Tree<C>[] = []
+  let at = tree
+  for (let next = subjectOf(at); next !== undefined; next = subjectOf(at)) {
+    chain.push(at)
+    at = next
+  }
+  let code = compileStart(at)
+  for (let link = chain.pop(); link !== undefined; link = chain.pop()) code = compileLink(link, code)
+  return code
+}
+
+/** The part that is worked out first and that a chain hangs on. */
+function subjectOf<C>(tree: Tree<C>): Tree<C> | undefined {
+  switch (tree.kind) {
+    case 'member':
+    case 'pick':
+    case 'index':
+      return tree.subject
+    case 'not':
+      return tree.operand
+    case 'binary':
+      return tree.left
+    case 'call':
+      return tree.args[0]
+    default:
+      return undefined
+  }
+}
+
+function compileStart<C>(tree: Tree<C>): Code<C> {
+  switch (tree.kind) {
+    case 'constant':
+      return constant(tree.value)
+    case 'name':
+      return { run: tree.read, weight: 1 }
+    case 'element':
+      return compileElement(tree.path, tree.outer)
+    case 'logic':
+      return compileLogic(tree)
+    case 'choice':
+      return compileChoice(tree)
+    case 'list':
+      return compileList(tree.items)
+    case 'object':
+      return compileObject(tree.entries)
+    default:
+      throw new Error(`A ${tree.kind} begins no chain.`)
+  }
+}
+
+function compileLink<C>(tree: Tree<C>, subject: Code<C>): Code<C> {
+  const { run } = subject
+  switch (tree.kind) {
+    case 'member': {
+      const read = memberReader(tree.key)
+      return folded((context, element, budget) => read(run(context, element, budget)), [subject])
+    }
+    case 'not':
+      return folded((context, element, budget) => !run(context, element, budget), [subject])
+    case 'binary':
+      return compileBinary(tree, subject)
+    case 'pick':
+      return compilePick(subject, compile(tree.test))
+    case 'index':
+      return compileIndex(subject, compile(tree.key))
+    case 'call':
+      return compileCall(tree, [subject, ...tree.args.slice(1).map((arg) => compile(arg))])
+    default:
+      throw new Error(`A ${tree.kind} is no link of a chain.`)
+  }
+}
+
+function constant<C>(value: unknown): Code<C> {
+  return { run: () => value, weight: 1, known: { value } }
+}
+
+const weightOf = <C>(parts: readonly Code<C>[]): number => parts.reduce((sum, part) => sum + part.weight, 1)
+
+/** Enough for whatever 16 KiB of literals can ask for. */
+const foldingStepsMax = 10_000
+
+/** A part made of `parts` alone: where all of them are known, so is its value, unless it has none. */
+function folded<C>(run: Run<C>, parts: readonly Code<C>[]): Code<C> {
+  const weight = weightOf(parts)
+  if (parts.some((part) => part.known === undefined)) return { run, weight }
+  try {
+    // Nothing in it reads the context, or it would not be known.
+    return constant(run(undefined as C, undefined, new StepBudget(foldingStepsMax)))
+  } catch (error) {
+    if (error instanceof ExpressionFailure) return { run, weight }
+    throw error
+  }
+}
+
+function compileElement<C>(path: readonly string[], outer: Tree<C> | undefined): Code<C> {
+  const read = elementReader(path)
+  const outerCode = outer === undefined ? constant<C>(undefined) : compile(outer)
+  const outerRun = outerCode.run
+  return {
+    run: (context, element, budget) =>
+      element === undefined ? outerRun(context, element, budget) : read(element),
+    weight: path.length + outerCode.weight,
+  }
+}
+
+function compileBinary<C>(tree: BinaryTree<C>, left: Code<C>): Code<C> {
+  const right = compile(tree.right)
+  const leftRun = left.run
+  const rightRun = right.run
+  const known = right.known && operationOn(tree.operator, right.known.value)
+  if (known !== undefined) {
+    return folded(
+      (context, element, budget) => known(leftRun(context, element, budget), budget),
+      [left, right],
+    )
+  }
+  const operation = operations[tree.operator]
+  const run: Run<C> = (context, element, budget) =>
+    operation(leftRun(context, element, budget), rightRun(context, element, budget), budget)
+  return folded(run, [left, right])
+}
+
+function compileLogic<C>(tree: LogicTree<C>): Code<C> {
+  const parts = tree.parts.map((part) => compile(part))
+  const runs = parts.map((part) => part.run)
+  const [first, second] = runs as [Run<C>, Run<C>]
+  const stopsAt = tree.operator === '||'
+  if (runs.length === 2) {
+    return folded(
+      stopsAt
+        ? (context, element, budget) => first(context, element, budget) || second(context, element, budget)
+        : (context, element, budget) => first(context, element, budget) && second(context, element, budget),
+      parts,
+    )
+  }
+  const run: Run<C> = (context, element, budget) => {
+    let value: unknown
+    for (let index = 0; index < runs.length; index++) {
+      value = runs[index]!(context, element, budget)
+      if (Boolean(value) === stopsAt) return value
+    }
+    return value
+  }
+  return folded(run, parts)
+}
+
+function compileChoice<C>(tree: ChoiceTree<C>): Code<C> {
+  const test = compile(tree.test)
+  const alternate = compile(tree.alternate)
+  const testRun = test.run
+  const alternateRun = alternate.run
+  if (tree.consequent === undefined) {
+    const run: Run<C> = (context, element, budget) =>
+      testRun(context, element, budget) || alternateRun(context, element, budget)
+    return folded(run, [test, alternate])
+  }
+  const consequent = compile(tree.consequent)
+  const consequentRun = consequent.run
+  const run: Run<C> = (context, element, budget) =>
+    testRun(context, element, budget)
+      ? consequentRun(context, element, budget)
+      : alternateRun(context, element, budget)
+  return folded(run, [test, consequent, alternate])
+}
+
+function compileList<C>(items: readonly Tree<C>[]): Code<C> {
+  const parts = items.map((item) => compile(item))
+  const runs = parts.map((part) => part.run)
+  return folded((context, element, budget) => runs.map((run) => run(context, element, budget)), parts)
+}
+
+function compileObject<C>(entries: readonly (readonly [string, Tree<C>])[]): Code<C> {
+  const parts = entries.map(([, value]) => compile(value))
+  const runs = parts.map((part) => part.run)
+  const keys = entries.map(([key]) => key)
+  const run: Run<C> = (context, element, budget) =>
+    Object.fromEntries(runs.map((value, index) => [keys[index]!, value(context, element, budget)]))
+  return folded(run, parts)
+}
+
+/** Keeps the elements for which the test is true; what is no list counts as a list of one. */
+function compilePick<C>(subject: Code<C>, test: Code<C>): Code<C> {
+  const subjectRun = subject.run
+  const testRun = test.run
+  const stepsPerElement = test.weight
+  const run: Run<C> = (context, element, budget) => {
+    const value = subjectRun(context, element, budget)
+    if (value === undefined) return []
+    const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+    return list.filter((item) => {
+      budget.take(stepsPerElement)
+      return testRun(context, item || undefined, budget)
+    })
+  }
+  return { run, weight: weightOf([subject, test]) }
+}
+
+function compileIndex<C>(subject: Code<C>, key: Code<C>): Code<C> {
+  const subjectRun = subject.run
+  const keyRun = key.run
+  const run: Run<C> = (context, element, budget) =>
+    indexed(subjectRun(context, element, budget), keyRun(context, element, budget), budget)
+  return folded(run, [subject, key])
+}
+
+function compileCall<C>(tree: CallTree<C>, args: readonly Code<C>[]): Code<C> {
+  const { callee } = tree
+  const [first, second] = args as [Code<C>, Code<C> | undefined]
+  refuseBadArguments(tree, first)
+  const firstRun = first.run
+  let run: Run<C>
+  if (second === undefined) {
+    run = (context, element, budget) => callee.call(firstRun(context, element, budget), undefined, budget)
+  } else if (second.known !== undefined && callee.withSecond !== undefined) {
+    const known = callee.withSecond(second.known.value)
+    if (!known.ok) throw badArgument(tree, 1, known.problem.msg)
+    const { value: call } = known
+    run = (context, element, budget) => call(firstRun(context, element, budget), budget)
+  } else {
+    if (callee.secondIsLiteral) throw badArgument(tree, 1, `${callee.parameters[1]} has to be a literal`)
+    const secondRun = second.run
+    run = (context, element, budget) =>
+      callee.call(firstRun(context, element, budget), secondRun(context, element, budget), budget)
+  }
+  return callee.neverFolded ? { run, weight: weightOf(args) } : folded(run, args)
+}
+
+function refuseBadArguments<C>(tree: CallTree<C>, first: Code<C>): void {
+  const { callee, args } = tree
+  const problem = first.known && callee.checkFirst?.(first.known.value)
+  if (problem !== undefined) throw badArgument(tree, 0, problem)
+  const second = args[1]
+  if (callee.checkItem === undefined || second?.kind !== 'list') return
+  for (const item of second.items) {
+    const itemProblem = item.kind === 'constant' ? callee.checkItem(item.value) : undefined
+    if (itemProblem !== undefined) throw badArgument(tree, 1, itemProblem)
+  }
+}
+
+function badArgument<C>(tree: CallTree<C>, index: number, problem: string): Refusal {
+  const arg = tree.args[index]!
+  const offset = arg.kind === 'constant' ? arg.offset : undefined
+  return new Refusal('bad_literal', `${tree.callee.name}: ${problem}`, offset ?? tree.offset)
+}

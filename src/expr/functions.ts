@@ -1,0 +1,130 @@
+/**
+ * The functions of the language, each also a transform: `lower(x)` is `x|lower` and `x.lower()`. All are pure and
+ * bounded. No value in, no value out; where true or false is asked for, no value is false.
+ */
+import { ok, problem, shown } from '../core/errors.js'
+import { ExpressionFailure, type StepBudget } from './budget.js'
+import { inCidrRange, inCidrRanges } from './cidr-functions.js'
+import type { ExpressionFunction } from './function-type.js'
+import { compilePattern } from './regex.js'
+import { bounded, isAmong, isObject, paySearch, primitiveOf, textOf } from './values.js'
+
+/** Numbers as people write them: no hexadecimal, no empty text, which JavaScript would take for 0. */
+const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/
+const numberCharsMax = 400
+
+function toNumber(value: unknown, name: string): number {
+  const number =
+    typeof value === 'string' && value.length <= numberCharsMax && decimal.test(value) ? Number(value) : value
+  if (typeof number === 'number' && !Number.isNaN(number)) return number
+  throw new ExpressionFailure(`${name} can't make a number of ${shown(value, 40)}.`)
+}
+
+const double: ExpressionFunction = {
+  name: 'double',
+  parameters: ['value'],
+  call: (value) => toNumber(value, 'double'),
+}
+
+const int: ExpressionFunction = {
+  name: 'int',
+  parameters: ['value'],
+  call: (value) => {
+    const number = Math.trunc(toNumber(value, 'int'))
+    if (!Number.isSafeInteger(number)) throw new ExpressionFailure(`int can't hold ${number}.`)
+    // Towards zero, and zero has no sign among whole numbers.
+    return number + 0
+  },
+}
+
+const string: ExpressionFunction = {
+  name: 'string',
+  parameters: ['value'],
+  call: (value, _, budget) =>
+    value === undefined || value === null ? value : bounded(String(primitiveOf(value, budget)), budget),
+}
+
+const size: ExpressionFunction = {
+  name: 'size',
+  parameters: ['value'],
+  call: (value, _, budget) => {
+    if (value === undefined || value === null) return 0
+    if (typeof value === 'string' || Array.isArray(value)) return value.length
+    if (!isObject(value)) throw new ExpressionFailure(`size can't measure ${shown(value, 40)}.`)
+    const { length } = Object.keys(value)
+    budget.take(1 + length)
+    return length
+  },
+}
+
+const caseFunction = (name: string, change: (text: string) => string): ExpressionFunction => ({
+  name,
+  parameters: ['text'],
+  call: (value, _, budget) => {
+    const text = textOf(value)
+    return text === undefined ? value : bounded(change(text), budget)
+  },
+})
+
+/** A question about two texts; without one of them the answer is no. */
+const textQuestion = (
+  name: string,
+  second: string,
+  ask: (text: string, other: string, budget: StepBudget) => boolean,
+): ExpressionFunction => ({
+  name,
+  parameters: ['text', second],
+  call: (first, other, budget) => {
+    const text = textOf(first)
+    const otherText = textOf(other)
+    return text !== undefined && otherText !== undefined && ask(text, otherText, budget)
+  },
+})
+
+const containsText = textQuestion('contains', 'part', (text, part, budget) => {
+  paySearch(text, part, budget)
+  return text.includes(part)
+})
+
+const contains: ExpressionFunction = {
+  ...containsText,
+  parameters: ['text or list', 'part'],
+  call: (first, part, budget) =>
+    Array.isArray(first) ? isAmong(first, part, budget) : containsText.call(first, part, budget),
+}
+
+const matches: ExpressionFunction = {
+  name: 'matches',
+  parameters: ['text', 'pattern'],
+  secondIsLiteral: true,
+  neverFolded: true,
+  withSecond: (pattern) => {
+    if (typeof pattern !== 'string') return problem(`${shown(pattern)} is no regular expression`)
+    const compiled = compilePattern(pattern)
+    if (!compiled.ok) return compiled
+    return ok((value, budget) => {
+      const text = textOf(value)
+      return text !== undefined && compiled.value(text, budget)
+    })
+  },
+  call: () => {
+    throw new Error('A pattern is always compiled when the expression is saved.')
+  },
+}
+
+export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new Map(
+  [
+    inCidrRange,
+    inCidrRanges,
+    double,
+    int,
+    string,
+    size,
+    caseFunction('lower', (text) => text.toLowerCase()),
+    caseFunction('upper', (text) => text.toUpperCase()),
+    textQuestion('startsWith', 'beginning', (text, beginning) => text.startsWith(beginning)),
+    textQuestion('endsWith', 'end', (text, end) => text.endsWith(end)),
+    contains,
+    matches,
+  ].map((declared) => [declared.name, declared]),
+)

@@ -1,0 +1,67 @@
+/** Reading members as jexl does, but own ones only. */
+import { ExpressionFailure, type StepBudget } from './budget.js'
+import { forbiddenNames } from './tokens.js'
+import { isObject, primitiveOf } from './values.js'
+
+type Reader = (value: unknown) => unknown
+
+const builtIns = [Object, String, Number, Boolean, Array]
+const inheritedKeys: ReadonlySet<string> = new Set([
+  'length',
+  ...builtIns.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
+])
+
+/** Could a value of JSON have this member without owning it? All others may be read without a look at who owns them. */
+const isSometimesInherited = (key: string): boolean => inheritedKeys.has(key) || /^\d+$/.test(key)
+
+type Members = Readonly<Record<PropertyKey, unknown>>
+
+function ownMember(value: unknown, key: PropertyKey): unknown {
+  return Object.hasOwn(value as object, key) ? (value as Members)[key] : undefined
+}
+
+/** What a member is read from: the first item of a list, as in jexl, which then fails on an empty one. */
+function firstOf(list: readonly unknown[], key: string): unknown {
+  const [first] = list
+  if (first === undefined || first === null) {
+    throw new ExpressionFailure(`${key} can't be read: the list has no first item with a value.`)
+  }
+  return first
+}
+
+/** Reads `value.key`; no value has no members. */
+export function memberReader(key: string): Reader {
+  if (isSometimesInherited(key)) {
+    return (value) => {
+      if (value === undefined || value === null) return undefined
+      return ownMember(Array.isArray(value) ? firstOf(value, key) : value, key)
+    }
+  }
+  return (value) => {
+    if (value === undefined || value === null) return undefined
+    const member = (value as Members)[key]
+    if (member !== undefined || !Array.isArray(value)) return member
+    return (firstOf(value, key) as Members)[key]
+  }
+}
+
+/** Reads `.a.b` from an element of a list: the first key from the element itself, even where that is a list. */
+export function elementReader(path: readonly string[]): Reader {
+  const [first, ...rest] = path
+  const readers = rest.map(memberReader)
+  return (element) => {
+    let value = ownMember(element, first!)
+    for (const read of readers) value = read(value)
+    return value
+  }
+}
+
+/** `subject[key]`: true and false keep or drop the subject, everything else is the name of a member. */
+export function indexed(subject: unknown, key: unknown, budget: StepBudget): unknown {
+  if (typeof key === 'boolean') return key ? subject : undefined
+  const name = isObject(key) ? primitiveOf(key, budget) : key
+  if (subject === undefined || subject === null) {
+    throw new ExpressionFailure(`${String(name)} can't be read from no value.`)
+  }
+  return forbiddenNames.has(name) ? undefined : ownMember(subject, name as PropertyKey)
+}

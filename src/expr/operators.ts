@@ -1,0 +1,112 @@
+/** The operators of the language, each as a function of two values, and faster ones where the right side is known. */
+import type { StepBudget } from './budget.js'
+import type { BinaryOperator } from './tree.js'
+import { bounded, isAmong, isObject, paySearch, primitiveOf } from './values.js'
+
+type Operation = (left: unknown, right: unknown, budget: StepBudget) => unknown
+type KnownOperation = (left: unknown, budget: StepBudget) => unknown
+
+function looselyEqual(left: unknown, right: unknown, budget: StepBudget): boolean {
+  if (left === right) return true
+  if (isObject(left)) {
+    if (isObject(right) || right === undefined || right === null) return false
+    return sameAfterConversion(primitiveOf(left, budget), right)
+  }
+  return sameAfterConversion(left, isObject(right) && left != null ? primitiveOf(right, budget) : right)
+}
+
+// biome-ignore lint/suspicious/noDoubleEquals: the language's == is JavaScript's, and this is the one place of it.
+const sameAfterConversion = (left: unknown, right: unknown): boolean => left == right
+
+function add(left: unknown, right: unknown, budget: StepBudget): unknown {
+  if (typeof left === 'number' && typeof right === 'number') return left + right
+  const sum: unknown = (primitiveOf(left, budget) as string) + (primitiveOf(right, budget) as string)
+  return typeof sum === 'string' ? bounded(sum, budget) : sum
+}
+
+/** An operator on numbers, or on what JavaScript makes numbers of. */
+const arithmetic =
+  (calculate: (left: number, right: number) => number): Operation =>
+  (left, right, budget) =>
+    typeof left === 'number' && typeof right === 'number'
+      ? calculate(left, right)
+      : calculate(primitiveOf(left, budget) as number, primitiveOf(right, budget) as number)
+
+/** An order: of texts among themselves, of numbers everywhere else. */
+const order =
+  (compare: (left: number, right: number) => boolean): Operation =>
+  (left, right, budget) =>
+    compare(primitiveOf(left, budget) as number, primitiveOf(right, budget) as number)
+
+function isIn(left: unknown, right: unknown, budget: StepBudget): boolean {
+  if (Array.isArray(right)) return isAmong(right, left, budget)
+  if (typeof right !== 'string') return false
+  const sought = String(primitiveOf(left, budget))
+  paySearch(right, sought, budget)
+  return right.includes(sought)
+}
+
+export const operations: Readonly<Record<BinaryOperator, Operation>> = {
+  '==': looselyEqual,
+  '!=': (left, right, budget) => !looselyEqual(left, right, budget),
+  '<': order((left, right) => left < right),
+  '<=': order((left, right) => left <= right),
+  '>': order((left, right) => left > right),
+  '>=': order((left, right) => left >= right),
+  in: isIn,
+  '+': add,
+  '-': arithmetic((left, right) => left - right),
+  '*': arithmetic((left, right) => left * right),
+  '/': arithmetic((left, right) => left / right),
+  '//': arithmetic((left, right) => Math.floor(left / right)),
+  '%': arithmetic((left, right) => left % right),
+  '^': arithmetic((left, right) => left ** right),
+}
+
+/** The operator for a right side that is known; undefined where knowing it does not help. */
+export function operationOn(operator: BinaryOperator, right: unknown): KnownOperation | undefined {
+  if (operator === 'in') return Array.isArray(right) ? amongKnown(right) : undefined
+  if (operator === '==' || operator === '!=') return equalToKnown(right, operator === '==')
+  return typeof right === 'number' ? comparedToNumber(operator, right) : undefined
+}
+
+/** Values of one type are compared as they are; only the rare others need conversion. */
+function equalToKnown(known: unknown, whenEqual: boolean): KnownOperation | undefined {
+  if (isObject(known)) return undefined
+  if (known === undefined || known === null) {
+    return (left) => (left === undefined || left === null) === whenEqual
+  }
+  const type = typeof known
+  return (left, budget) =>
+    left === known
+      ? whenEqual
+      : (typeof left !== type && left !== undefined && looselyEqual(left, known, budget)) === whenEqual
+}
+
+function comparedToNumber(operator: BinaryOperator, known: number): KnownOperation | undefined {
+  switch (operator) {
+    case '<':
+      return (left, budget) =>
+        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) < known
+    case '<=':
+      return (left, budget) =>
+        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) <= known
+    case '>':
+      return (left, budget) =>
+        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) > known
+    case '>=':
+      return (left, budget) =>
+        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) >= known
+    default:
+      return undefined
+  }
+}
+
+function amongKnown(list: readonly unknown[]): KnownOperation {
+  // NaN is among nothing, whereas a Set would find it.
+  const items = new Set(list.filter((item) => !Number.isNaN(item)))
+  const [first, second] = items
+  if (items.size === 1) return (left) => left === first
+  if (items.size === 2) return (left) => left === first || left === second
+  return (left) => items.has(left)
+}

@@ -1,0 +1,69 @@
+/** Text ▸ jexl's tree. The one file that knows jexl. */
+
+import { getGrammar } from 'jexl/dist/grammar.js'
+import Lexer from 'jexl/dist/Lexer.js'
+import Parser from 'jexl/dist/parser/Parser.js'
+import { messageOf, shown } from '../core/errors.js'
+import { exprBytesMax } from '../core/limits.js'
+import type { JexlNode } from './ast.js'
+import { Refusal } from './problem.js'
+import { methodsToTransforms, Placed, placeTokens, refuseBadTokens, type Token } from './tokens.js'
+
+const grammar = getGrammar()
+const lexer = new Lexer(grammar)
+
+/** The tree of an expression; throws a `Refusal` for anything that is none. */
+export function parseExpression(text: unknown): JexlNode {
+  if (typeof text !== 'string')
+    throw new Refusal('not_text', `${shown(text)} is not an expression but another type`)
+  if (text.length > exprBytesMax || Buffer.byteLength(text) > exprBytesMax) {
+    throw new Refusal('too_large', `The expression is longer than ${exprBytesMax} bytes`)
+  }
+  const tokens = readTokens(text)
+  refuseBadTokens(tokens)
+  return parseTokens(methodsToTransforms(tokens))
+}
+
+function readTokens(text: string): Token[] {
+  let tokens: ReturnType<typeof lexer.tokenize>
+  try {
+    tokens = lexer.tokenize(text)
+  } catch (error) {
+    const culprit = messageOf(error).replace('Invalid expression token: ', '')
+    const offset = text.indexOf(culprit)
+    throw new Refusal('syntax', `${shown(culprit, 40)} can't be read`, offset < 0 ? undefined : offset)
+  }
+  return placeTokens(text, tokens)
+}
+
+/** States of jexl's parser behind a call; in them it does not expect the `?` of a conditional, in the other it does. */
+const behindCall: ReadonlySet<string> = new Set(['postArgs', 'postTransform'])
+const behindOperand = 'expectBinOp'
+
+function parseTokens(tokens: readonly Token[]): JexlNode {
+  const parser = new Parser(grammar)
+  for (const token of tokens) {
+    if (token.type === 'question') allowConditional(parser)
+    try {
+      parser.addToken(
+        carriesPlace(token) ? { ...token, value: new Placed(token.value, token.offset) } : token,
+      )
+    } catch {
+      throw new Refusal('syntax', `${shown(token.text, 40)} is not expected`, token.offset)
+    }
+  }
+  try {
+    return parser.complete() as JexlNode
+  } catch {
+    throw new Refusal('syntax', `The expression ends too early, behind ${shown(tokens.at(-1)!.text, 40)}`)
+  }
+}
+
+const carriesPlace = (token: Token): boolean => token.type === 'identifier' || token.type === 'literal'
+
+/** `f(x) ? a : b` means what `(f(x)) ? a : b` does: the whole expression so far is the condition. */
+function allowConditional(parser: Parser): void {
+  let innermost = parser
+  while (innermost._subParser) innermost = innermost._subParser
+  if (behindCall.has(innermost._state)) innermost._state = behindOperand
+}

@@ -1,0 +1,47 @@
+/** Regular expressions in linear time. The one file that knows re2js. */
+import { RE2JS } from 're2js'
+import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
+import { exprMatchTextBytesMax, exprPatternCharsMax, exprPatternInstructionsMax } from '../core/limits.js'
+import { ExpressionFailure, type StepBudget } from './budget.js'
+
+/** What the automaton of one pattern may remember; re2js' own default is 8 MiB for each. */
+const automatonBytesMax = 256 * 1024
+
+/** A hostile pattern takes 100 ns for each character and instruction, a usual one a hundredth of that. */
+const charInstructionsPerStep = 16
+
+/** Does the text hold a match anywhere? */
+export type TextMatcher = (text: string, budget: StepBudget) => boolean
+
+/** Compiles a pattern in RE2 syntax, or says what is wrong with it. */
+export function compilePattern(pattern: string): Result<TextMatcher> {
+  if (pattern.length > exprPatternCharsMax) {
+    return problem(`the pattern ${shown(pattern, 40)} is longer than ${exprPatternCharsMax} characters`)
+  }
+  let compiled: RE2JS
+  try {
+    compiled = RE2JS.compile(pattern)
+  } catch (error) {
+    const reason = messageOf(error).replace('error parsing regexp: ', '')
+    return problem(`${shown(pattern)} is no regular expression in RE2 syntax (${reason})`)
+  }
+  const instructions = compiled.programSize()
+  if (instructions > exprPatternInstructionsMax) {
+    const size = `${instructions} instructions, more than ${exprPatternInstructionsMax}`
+    return problem(`the pattern ${shown(pattern, 40)} compiles to ${size}`)
+  }
+  boundMemory(compiled)
+  return ok((text, budget) => {
+    if (text.length * 3 > exprMatchTextBytesMax && Buffer.byteLength(text) > exprMatchTextBytesMax) {
+      throw new ExpressionFailure(`matches takes at most ${exprMatchTextBytesMax} bytes of text.`)
+    }
+    budget.take(1 + Math.ceil((text.length * instructions) / charInstructionsPerStep))
+    return compiled.test(text)
+  })
+}
+
+function boundMemory(compiled: RE2JS): void {
+  const { dfa } = compiled.re2()
+  dfa.stateBudget = automatonBytesMax
+  dfa.memBudget = automatonBytesMax
+}

@@ -1,0 +1,63 @@
+import type { ExpressionFunction } from './function-type.js'
+
+/** An expression whose names, functions and argument counts are known to be right. */
+export type Tree<C> =
+  | { readonly kind: 'constant'; readonly value: unknown; readonly offset?: number }
+  | { readonly kind: 'name'; readonly read: (context: C) => unknown }
+  /** A member of the element a filter looks at; `outer` where that element is no value, as in jexl. */
+  | { readonly kind: 'element'; readonly path: readonly string[]; readonly outer: Tree<C> | undefined }
+  | { readonly kind: 'member'; readonly subject: Tree<C>; readonly key: string }
+  | { readonly kind: 'not'; readonly operand: Tree<C> }
+  | BinaryTree<C>
+  | LogicTree<C>
+  | ChoiceTree<C>
+  | { readonly kind: 'list'; readonly items: readonly Tree<C>[] }
+  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, Tree<C>])[] }
+  | { readonly kind: 'pick'; readonly subject: Tree<C>; readonly test: Tree<C> }
+  | { readonly kind: 'index'; readonly subject: Tree<C>; readonly key: Tree<C> }
+  | CallTree<C>
+
+export interface BinaryTree<C> {
+  readonly kind: 'binary'
+  readonly operator: BinaryOperator
+  readonly left: Tree<C>
+  readonly right: Tree<C>
+}
+
+/** `a && b && c` as one: the first part that decides, or the last. */
+export interface LogicTree<C> {
+  readonly kind: 'logic'
+  readonly operator: '&&' | '||'
+  readonly parts: Tree<C>[]
+}
+
+export interface ChoiceTree<C> {
+  readonly kind: 'choice'
+  readonly test: Tree<C>
+  /** Undefined: the value of the test. */
+  readonly consequent: Tree<C> | undefined
+  readonly alternate: Tree<C>
+}
+
+export interface CallTree<C> {
+  readonly kind: 'call'
+  readonly callee: ExpressionFunction
+  readonly args: readonly Tree<C>[]
+  readonly offset: number
+}
+
+export type BinaryOperator =
+  | '=='
+  | '!='
+  | '<'
+  | '<='
+  | '>'
+  | '>='
+  | 'in'
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '//'
+  | '%'
+  | '^'

@@ -1,0 +1,64 @@
+/** How values of the language become text and numbers: as in JavaScript and so in jexl, but within bounds. */
+import { exprStringCharsMax } from '../core/limits.js'
+import { ExpressionFailure, type StepBudget } from './budget.js'
+
+/** Characters copied or compared in the time of one step. */
+const charsPerStep = 256
+
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** The text of a value where the language asks for one; fails beyond the bound. */
+export function bounded(text: string, budget: StepBudget): string {
+  if (text.length > exprStringCharsMax) {
+    throw new ExpressionFailure(`A text of ${text.length} characters is longer than ${exprStringCharsMax}.`)
+  }
+  budget.take(1 + Math.floor(text.length / charsPerStep))
+  return text
+}
+
+/** What the operators of JavaScript would make of an object: a list becomes the texts of its items, with commas. */
+export function primitiveOf(value: unknown, budget: StepBudget): unknown {
+  if (!isObject(value)) return value
+  if (Array.isArray(value)) return joined(value, budget)
+  // Data may hold a member of this name, which JavaScript would try to call.
+  if (Object.hasOwn(value, 'toString'))
+    throw new ExpressionFailure('An object with a member toString has no text.')
+  return '[object Object]'
+}
+
+function joined(list: readonly unknown[], budget: StepBudget): string {
+  budget.take(1 + list.length)
+  let text = ''
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index]
+    const itemText = item === undefined || item === null ? '' : String(primitiveOf(item, budget))
+    text = bounded(index === 0 ? itemText : `${text},${itemText}`, budget)
+  }
+  return text
+}
+
+/** Text for a function that works on text: undefined where there is no value; objects have no text to work on. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null) return undefined
+  if (isObject(value)) throw new ExpressionFailure('A list or an object is no text.')
+  return String(value)
+}
+
+/** Characters compared in the time of one step when a text is searched for another, at worst. */
+const comparisonsPerStep = 1024
+
+/** Pays for a search, whose worst case is the product of both lengths. */
+export function paySearch(text: string, sought: string, budget: StepBudget): void {
+  budget.take(1 + Math.floor((text.length * sought.length) / comparisonsPerStep))
+}
+
+/** Items looked at in the time of one step. */
+const itemsPerStep = 16
+
+/** Is the very value among the items? */
+export function isAmong(list: readonly unknown[], value: unknown, budget: StepBudget): boolean {
+  budget.take(1 + Math.floor(list.length / itemsPerStep))
+  for (let index = 0; index < list.length; index++) if (list[index] === value) return true
+  return false
+}
