@@ -1,0 +1,46 @@
+/**
+ * Where a `nats-server` is looked for: shared by what fetches one and what starts one. Plain JavaScript: it runs
+ * before anything is compiled.
+ */
+import { accessSync, constants, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+
+/** @typedef {Readonly<Record<string, string | undefined>>} Environment */
+
+/**
+ * The directory of the user's in which a fetched server is kept, outside of any clone.
+ *
+ * @param {Environment} environment
+ */
+export function natsServerCacheDir(environment) {
+  const cacheHome = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache')
+  return join(resolve(cacheHome), 'weir', 'nats-server', `${process.platform}-${process.arch}`)
+}
+
+/**
+ * The path of a `nats-server`: that of PATH, else the fetched one; `undefined` where there is none.
+ *
+ * @param {Environment} environment
+ * @returns {string | undefined}
+ */
+export function findNatsServer(environment) {
+  const dirs = (environment.PATH ?? '').split(delimiter).filter((dir) => dir !== '')
+  return [...dirs, natsServerCacheDir(environment)].map((dir) => join(dir, 'nats-server')).find(isExecutableFile)
+}
+
+/** @param {string} path */
+function isExecutableFile(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+export const natsServerMissing = `There is no nats-server. Ways to get one:
+  - Debian, Ubuntu: apt install nats-server
+  - macOS: brew install nats-server
+  - anything else: https://github.com/nats-io/nats-server/releases, unpacked to a directory of PATH
+  - or use a NATS with JetStream that runs elsewhere: NATS_URL=nats://host:4222`

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/** The command `weir` in a clone: makes it ready, then runs the compiled command line. */
+import { argv, env, versions } from 'node:process'
+import { setSourceMapsEnabled } from 'node:process'
+
+const [major = 0, minor = 0] = versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`weir: Node ${versions.node} is too old: 20.19 or newer is needed.\n`)
+  process.exit(1)
+}
+
+/** The commands that run a nats-server of their own, unless they are told of one. */
+const runsNatsServer = argv.some((word) => ['serve', 'demo', 'bench'].includes(word)) && !env.NATS_URL
+
+const { prepareOrExit } = await import('../config/prepare.mjs')
+await prepareOrExit({ natsServer: runsNatsServer })
+setSourceMapsEnabled(true)
+const main = new URL('../dist/src/main.js', import.meta.url)
+await import(main.href)
