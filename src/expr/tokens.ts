@@ -93,6 +93,10 @@ export function refuseBadTokens(tokens: readonly Token[]): void {
     if (token.type === undefined || (token.type === 'identifier' && forbiddenNames.has(token.value))) {
       throw new Refusal('forbidden_name', `${token.text} can't be used as a name`, token.offset)
     }
+    // jexl takes a lone quote for an empty text.
+    if (token.text === "'" || token.text === '"') {
+      throw new Refusal('unclosed_bracket', `The quote ${token.text} is never closed`, token.offset)
+    }
   }
   refuseBadBrackets(tokens)
   for (let at = 0; at <= tokens.length; at++) refuseMissingOperand(tokens, at)

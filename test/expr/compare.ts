@@ -1,0 +1,115 @@
+/** Compares expressions with jexl; also a program: `node dist/test/expr/compare.js [pairs] [seed]`. */
+import { pathToFileURL } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import { StepBudget } from '../../src/expr/budget.js'
+import { type CompiledExpression, compileExpression } from '../../src/expr/expression.js'
+import { defineScope } from '../../src/expr/scope.js'
+import { Generator, names } from './generator.js'
+import { compileReference } from './reference.js'
+
+type Context = Record<string, unknown>
+
+export const generatedScope = defineScope<Context>({
+  names: Object.fromEntries(
+    names.map((name) => [name, { type: 'any' as const, read: (context) => context[name] }]),
+  ),
+})
+
+/** What came of a comparison. Both `refused` and `looser` say by what kind, and how often. */
+export interface Comparison {
+  pairs: number
+  /** Pairs where both had the same value. */
+  equal: number
+  /** Pairs where neither had a value. */
+  bothFailed: number
+  /** Texts that neither accepts. */
+  bothRefused: number
+  /** Texts refused when saved that jexl accepts, and fails on later or never: by reason. */
+  stricter: Record<string, number>
+  /** Texts that jexl does not accept, as meant. */
+  looser: Record<string, number>
+  /** What must not be: one line each. */
+  differences: string[]
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: string }
+
+function outcomeOf(work: () => unknown): Outcome {
+  try {
+    return { value: work() }
+  } catch (error) {
+    return { error: String(error) }
+  }
+}
+
+const isSame = (one: Outcome, other: Outcome): boolean =>
+  'value' in one ? 'value' in other && isDeepStrictEqual(one.value, other.value) : 'error' in other
+
+/** jexl forgets what stands before the dot of a method; as a transform both read it in the same way. */
+const withoutMethods = (text: string): string => text.replace(/([\w$)\]}'"]\s*)\.(\s*[\w$]+\s*\()/g, '$1|$2')
+
+/** Compares random expressions on random contexts until `pairs` pairs were looked at. */
+export function compareWithReference(pairs: number, seed: number): Comparison {
+  const generator = new Generator(seed)
+  const result: Comparison = newComparison()
+  while (result.pairs < pairs) {
+    const text = generator.text()
+    compareText(text, withoutMethods(text), generator, result)
+    // A conditional behind a call, which jexl reads only with parentheses.
+    if (generator.chance(0.1)) {
+      const test = generator.call(3, false)
+      const rest = ` ? ${generator.expression(1, false)} : ${generator.expression(1, false)}`
+      compareText(test + rest, `(${withoutMethods(test)})${withoutMethods(rest)}`, generator, result)
+    }
+  }
+  return result
+}
+
+const newComparison = (): Comparison => ({
+  ...{ pairs: 0, equal: 0, bothFailed: 0, bothRefused: 0, stricter: {}, looser: {}, differences: [] },
+})
+
+function compareText(text: string, referenceText: string, generator: Generator, result: Comparison): void {
+  const compiled = compileExpression(text, generatedScope)
+  const parsed = outcomeOf(() => compileReference(referenceText))
+  if (!compiled.ok) {
+    if ('error' in parsed) result.bothRefused++
+    else count(result.stricter, compiled.problem.reason)
+    return
+  }
+  if ('error' in parsed) {
+    if (parsed.error.includes('Token ? (question) unexpected'))
+      count(result.looser, 'conditional_behind_call')
+    else result.differences.push(`accepted: ${text} (jexl: ${parsed.error})`)
+    return
+  }
+  const reference = parsed.value as { evalSync(context: Context): unknown }
+  for (let round = 0; round < 3; round++) comparePair(compiled.value, reference, generator.context(), result)
+}
+
+function comparePair(
+  compiled: CompiledExpression<Context>,
+  reference: { evalSync(context: Context): unknown },
+  context: Context,
+  result: Comparison,
+): void {
+  result.pairs++
+  const ours = outcomeOf(() => compiled.evaluate(context, new StepBudget()))
+  const theirs = outcomeOf(() => reference.evalSync(context))
+  const truth = outcomeOf(() => compiled.isTrue(context, new StepBudget()))
+  const sameTruth = 'error' in theirs || ('value' in truth && truth.value === Boolean(theirs.value))
+  if (!isSame(ours, theirs) || !sameTruth) {
+    const [we, they] = [ours, theirs].map((outcome) => JSON.stringify(outcome))
+    result.differences.push(`${compiled.text} on ${JSON.stringify(context)}: ${we}, jexl ${they}`)
+  } else if ('error' in ours) result.bothFailed++
+  else result.equal++
+}
+
+function count(counts: Record<string, number>, key: string): void {
+  counts[key] = (counts[key] ?? 0) + 1
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [pairs, seed] = process.argv.slice(2).map(Number)
+  console.log(JSON.stringify(compareWithReference(pairs ?? 100_000, seed ?? 1), undefined, 2))
+}
