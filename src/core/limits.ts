@@ -50,6 +50,17 @@ export const geoMemoAddressesMax = 16_384
 /** A published message may fill the server's payload limit but for this, the room of headers. */
 export const payloadHeadroomBytes = 64 * 1024
 
+// --- evaluation ---
+
+/** Records processed in a row before others have their turn: about a millisecond. */
+export const recordsPerTurnMax = 64
+/** A view of the configuration is built in slices of this length: records wait no longer than that. */
+export const buildSliceMs = 5
+/** Rules listed in the explanation of a decision; the reply has to fit a NATS message. */
+export const explainedRulesMax = 1000
+/** A value in the explanation of a decision. */
+export const explainedValueCharsMax = 256
+
 // --- packs and delivery ---
 
 /** A pack is stored when it has this many bytes … */

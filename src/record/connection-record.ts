@@ -4,7 +4,7 @@
  * what a record says is never trusted further than its schema: nothing here copies members by their names.
  */
 import { isUtf8 } from 'node:buffer'
-import { fail, messageOf, ok, problem, type Result } from '../core/errors.js'
+import { fail, messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { complaintAboutRecord } from './check.js'
 
@@ -148,27 +148,26 @@ export interface DecisionRequest {
   readonly explain: boolean
 }
 
-/** Reads a record whose `record_id` may be missing, with `explain` beside it. */
-export function parseDecisionRequest(bytes: Uint8Array): Result<DecisionRequest> {
-  const parsed = parseJson(bytes)
-  if (!parsed.ok) return parsed
-  const complaint = complaintAboutRecord(parsed.value, { recordIdRequired: false })
+/** Reads a record whose `record_id` may be missing, with `explain` beside it, from parsed JSON. */
+export function parseDecisionRequest(value: unknown): Result<DecisionRequest> {
+  const complaint = complaintAboutRecord(value, { recordIdRequired: false })
   if (complaint !== undefined) return problem(complaint)
-  const request = parsed.value as TrafficRecord & { readonly explain?: unknown }
+  const request = value as TrafficRecord & { readonly explain?: unknown }
   const explain = request.explain ?? false
-  if (typeof explain !== 'boolean') return problem('"explain" must be true or false.')
+  if (typeof explain !== 'boolean')
+    return problem(`"explain" is ${shown(explain)}; it must be true or false.`)
   return ok({ record: request, explain })
 }
 
 /** Any JSON value of at most 64 KiB. */
 export function parseJson(bytes: Uint8Array): Result<unknown> {
   if (bytes.byteLength > recordBytesMax) {
-    return problem(`The record has ${bytes.byteLength} bytes; at most ${recordBytesMax} are allowed.`)
+    return problem(`It has ${bytes.byteLength} bytes; at most ${recordBytesMax} are allowed.`)
   }
-  if (!isUtf8(bytes)) return problem('The record is not UTF-8.')
+  if (!isUtf8(bytes)) return problem('It is not UTF-8.')
   try {
     return ok(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')))
   } catch (error) {
-    return fail({ msg: `The record is not JSON: ${messageOf(error)}.` })
+    return fail({ msg: `It is not JSON: ${messageOf(error)}.` })
   }
 }

@@ -1,7 +1,8 @@
 /** The normal form of what HTTP leaves to the sender: letter case, and header names that differ by nothing else. */
 import type { Headers } from './connection-record.js'
 
-export const normalizeMethod = (method: string): string => method.toLowerCase()
+export const normalizeMethod = (method: string | null | undefined): string | undefined =>
+  method?.toLowerCase()
 
 /**
  * `user-agent` and `USER-AGENT` become `User-Agent`, values lower-cased; values of names that differ by case are

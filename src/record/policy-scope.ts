@@ -60,7 +60,8 @@ const outboundNames = {
   'ip_policy.decision': text(({ ipDecision }) => ipDecision),
 }
 
-const aliases = {
+/** Other spellings, of one name each. */
+export const nameAliases: Readonly<Record<string, string>> = {
   'conn.ClientIP': 'conn.client_ip',
   'conn.ClientPort': 'conn.client_port',
   'conn.ServerIP': 'conn.server_ip',
@@ -76,11 +77,11 @@ const outboundOnly = 'has a value only when the connection is closed; use it in 
 
 export const inboundScope: Scope<PolicyContext> = defineScope({
   names: inboundNames,
-  aliases,
+  aliases: nameAliases,
   unavailable: Object.fromEntries(Object.keys(outboundNames).map((name) => [name, outboundOnly])),
 })
 
 export const outboundScope: Scope<PolicyContext> = defineScope({
   names: { ...inboundNames, ...outboundNames },
-  aliases,
+  aliases: nameAliases,
 })

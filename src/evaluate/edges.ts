@@ -1,0 +1,118 @@
+/** Edges, and how the one of a record is found. */
+
+import { fail, ok, type Result, shown } from '../core/errors.js'
+import type { RequestRecord, TrafficRecord } from '../record/connection-record.js'
+import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
+import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'
+
+/** Where a record belongs, and what applies there. */
+export interface Endpoint {
+  readonly accountId: string | undefined
+  readonly edgeId: string | undefined
+  /** Policies of the `ip_restriction` module; undefined where there is none or it is switched off. */
+  readonly ipPolicyIds: readonly string[] | undefined
+  /** Undefined where there is no `policies` module or it is switched off. */
+  readonly policies: TrafficPolicies | undefined
+}
+
+/** A record that names no edge, matches none and belongs to no known account: nothing applies, nobody is told. */
+export const nowhere: Endpoint = {
+  accountId: undefined,
+  edgeId: undefined,
+  ipPolicyIds: undefined,
+  policies: undefined,
+}
+
+export const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
+
+const idsOf = (module: IpRestrictionModule | null | undefined): readonly string[] | undefined =>
+  module?.enabled ? module.ip_policy_ids : undefined
+
+export const compileTcpEdge = (row: TcpEdgeRow): Endpoint => ({
+  accountId: row.account_id,
+  edgeId: row.id,
+  ipPolicyIds: idsOf(row.ip_restriction),
+  policies: row.policies?.enabled ? compileTrafficPolicies(row.id, row.policies) : undefined,
+})
+
+export interface Route {
+  readonly id: string
+  readonly matchType: HttpsRouteRow['match_type']
+  readonly match: string
+  readonly endpoint: Endpoint
+}
+
+export const compileRoute = (row: HttpsRouteRow): Route => ({
+  id: row.id,
+  matchType: row.match_type,
+  match: row.match,
+  endpoint: {
+    accountId: row.account_id,
+    edgeId: row.edge_id,
+    ipPolicyIds: idsOf(row.ip_restriction),
+    policies: undefined,
+  },
+})
+
+/** An HTTPS edge with its routes. */
+export class HttpsEdge {
+  readonly accountId: string
+  /** For requests that no route matches. */
+  readonly unrouted: Endpoint
+  readonly #byId = new Map<string, Route>()
+  readonly #byPath = new Map<string, Route>()
+  /** Prefixes without their last slash: they match whole segments. */
+  readonly #byPrefix = new Map<string, Route>()
+  #prefixCharsMax = 0
+
+  constructor(row: HttpsEdgeRow) {
+    this.accountId = row.account_id
+    this.unrouted = { ...accountEndpoint(row.account_id), edgeId: row.id }
+  }
+
+  add(route: Route): void {
+    this.#byId.set(route.id, route)
+    if (route.matchType === 'exact_path') {
+      this.#byPath.set(route.match, route)
+      return
+    }
+    const prefix = withoutLastSlash(route.match)
+    this.#byPrefix.set(prefix, route)
+    this.#prefixCharsMax = Math.max(this.#prefixCharsMax, prefix.length)
+  }
+
+  /** By `route_id`, else an exact match of the path, else the longest prefix. */
+  findRoute(record: RequestRecord): Result<Endpoint> {
+    if (record.route_id) {
+      const named = this.#byId.get(record.route_id)
+      if (named !== undefined) return ok(named.endpoint)
+      return fail({
+        msg: `"route_id" is ${shown(record.route_id)}, which is no route of ${this.unrouted.edgeId}.`,
+      })
+    }
+    const path = record.http?.request?.url?.path
+    const route = path ? (this.#byPath.get(path) ?? this.#longestPrefix(path)) : undefined
+    return ok(route?.endpoint ?? this.unrouted)
+  }
+
+  #longestPrefix(path: string): Route | undefined {
+    if (this.#byPrefix.size === 0) return undefined
+    // A path may be long; no cut behind the longest prefix can match.
+    let end = path.length <= this.#prefixCharsMax ? path.length : path.lastIndexOf('/', this.#prefixCharsMax)
+    for (; end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
+      const route = this.#byPrefix.get(path.slice(0, end))
+      if (route !== undefined) return route
+    }
+    return undefined
+  }
+}
+
+const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
+
+/** `host:port` as hostports are stored; undefined where the record lacks either. */
+export function hostportOf({ conn }: TrafficRecord): string | undefined {
+  const { server_name, server_port } = conn
+  if (!server_name || server_port === undefined || server_port === null) return undefined
+  const host = server_name.includes(':') && !server_name.startsWith('[') ? `[${server_name}]` : server_name
+  return `${host.toLowerCase()}:${server_port}`
+}

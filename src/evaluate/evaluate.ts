@@ -1,0 +1,136 @@
+/**
+ * What is decided about one record: IP policies first, then traffic policies. Synchronous and pure: no clock, no I/O,
+ * no chance. The same code runs for records, for decision requests and in a test without a server.
+ */
+import type { StepBudget } from '../expr/budget.js'
+import type { IpDecision, PolicyContext } from '../record/policy-scope.js'
+import type { Endpoint } from './edges.js'
+import { decideAddress } from './ip-policy.js'
+import { type Restrictions, type Warning, warningOf } from './ip-restriction.js'
+import {
+  type LogAction,
+  type PolicyFailure,
+  type PolicyRun,
+  type PolicyTrace,
+  runPolicies,
+} from './traffic-policy.js'
+
+/** `block` is the word of IP policies, `deny` that of traffic policies. */
+export type Decision = 'allow' | 'block' | 'deny'
+
+export interface IpPolicyVerdict {
+  readonly decision: IpDecision
+  /** The policies that were asked, of the module and of the account's enforced restriction. */
+  readonly policy_ids: readonly string[]
+}
+
+export interface Verdict {
+  readonly decision: Decision
+  /** Null where neither an enabled module nor an enforced restriction applied. */
+  readonly ipPolicy: IpPolicyVerdict | null
+  /** The traffic policy that denied: its name, else its place. */
+  readonly policy: string | null
+  /** Log actions that were run, in order. */
+  readonly logs: readonly LogAction[]
+  readonly warnings: readonly Warning[]
+  /** Expressions that had no result; their policies did not apply. */
+  readonly failures: readonly PolicyFailure[]
+}
+
+/** Told of everything that is looked at, for explanations. */
+export interface EvaluationTrace extends PolicyTrace {
+  ipPolicies(group: IpPolicyGroup): void
+}
+
+/** IP policies that were asked together. */
+export interface IpPolicyGroup {
+  /** What names them: the module of an edge, or a restriction by id. */
+  readonly source: string
+  readonly enforced: boolean
+  readonly policyIds: readonly string[]
+  readonly decision: IpDecision
+}
+
+/**
+ * - `opening`: the connection asks to be let in; outbound policies are not looked at.
+ * - `closed`: it has ended; outbound policies run where inbound ones let it through.
+ */
+export type Phase = 'opening' | 'closed'
+
+const nothing: readonly never[] = []
+const untouched: PolicyRun = { denied: undefined, logs: nothing, failures: nothing }
+
+export function evaluate(
+  policySet: Restrictions,
+  endpoint: Endpoint,
+  context: PolicyContext,
+  budget: StepBudget,
+  phase: Phase,
+  trace?: EvaluationTrace,
+): Verdict {
+  const warnings: Warning[] = []
+  const ipPolicy = decideIpPolicy(policySet, endpoint, context.conn.client_ip, warnings, trace)
+  context.ipDecision = ipPolicy?.decision
+  if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
+  const { policies } = endpoint
+  if (policies === undefined) return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
+  const inbound = runPolicies(policies.inbound, context, budget, trace)
+  if (inbound.denied !== undefined) return verdictOf('deny', ipPolicy, inbound, untouched, warnings)
+  const outbound = phase === 'closed' ? runPolicies(policies.outbound, context, budget, trace) : untouched
+  return verdictOf('allow', ipPolicy, inbound, outbound, warnings)
+}
+
+function verdictOf(
+  decision: Decision,
+  ipPolicy: IpPolicyVerdict | null,
+  inbound: PolicyRun,
+  outbound: PolicyRun,
+  warnings: readonly Warning[],
+): Verdict {
+  return {
+    decision,
+    ipPolicy,
+    policy: inbound.denied?.label ?? null,
+    logs: joined(inbound.logs, outbound.logs),
+    warnings,
+    failures: joined(inbound.failures, outbound.failures),
+  }
+}
+
+const joined = <T>(one: readonly T[], other: readonly T[]): readonly T[] =>
+  other.length === 0 ? one : one.length === 0 ? other : [...one, ...other]
+
+/** The module of the edge and the `endpoints` restriction of the account both apply: either can block. */
+function decideIpPolicy(
+  policySet: Restrictions,
+  { accountId, edgeId, ipPolicyIds }: Endpoint,
+  address: string,
+  warnings: Warning[],
+  trace: EvaluationTrace | undefined,
+): IpPolicyVerdict | null {
+  let verdict: IpPolicyVerdict | null = null
+  if (ipPolicyIds !== undefined) {
+    const decision = decideAddress(policySet, ipPolicyIds, address)
+    trace?.ipPolicies({
+      source: `ip_restriction of ${edgeId}`,
+      enforced: true,
+      policyIds: ipPolicyIds,
+      decision,
+    })
+    verdict = { decision, policy_ids: ipPolicyIds }
+  }
+  const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
+  if (restriction === undefined) return verdict
+  const { id, enforced, ipPolicyIds: restrictionIds } = restriction
+  const decision = decideAddress(policySet, restrictionIds, address)
+  trace?.ipPolicies({ source: id, enforced, policyIds: restrictionIds, decision })
+  if (!enforced) {
+    if (decision === 'block') warnings.push(warningOf(restriction, address))
+    return verdict
+  }
+  if (verdict === null) return { decision, policy_ids: restrictionIds }
+  return {
+    decision: verdict.decision === 'block' ? 'block' : decision,
+    policy_ids: [...new Set([...verdict.policy_ids, ...restrictionIds])],
+  }
+}

@@ -1,0 +1,107 @@
+/** Why a decision is what it is: every rule and expression that was looked at, with its value. */
+
+import { shown } from '../core/errors.js'
+import { explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
+import type { EvaluationTrace, IpPolicyGroup } from './evaluate.js'
+import { type IpPolicies, ruleMatches } from './ip-policy.js'
+import type { TrafficPolicy } from './traffic-policy.js'
+
+interface ExplainedRule {
+  readonly ip_policy_id: string
+  readonly rule_id: string
+  readonly cidr: string
+  readonly action: string
+  readonly matches: boolean
+}
+
+interface ExplainedGroup {
+  readonly source: string
+  readonly enforced: boolean
+  readonly decision: string
+  readonly rules: readonly ExplainedRule[]
+  /** Rules that did not match and are left out, because there are too many to list. */
+  readonly rules_left_out: number
+}
+
+interface ExplainedExpression {
+  readonly expression: string
+  /** Null where there is none; long texts are cut. */
+  readonly value: unknown
+  /** Why there is no value. */
+  readonly failure?: string
+}
+
+interface ExplainedPolicy {
+  readonly policy: string
+  readonly direction: string
+  applied: boolean
+  readonly expressions: ExplainedExpression[]
+  readonly actions: readonly string[]
+}
+
+export interface Explanation {
+  readonly ip_policies: readonly ExplainedGroup[]
+  readonly policies: readonly ExplainedPolicy[]
+}
+
+/** Collects an explanation while a record is evaluated. */
+export class ExplanationTrace implements EvaluationTrace {
+  readonly #policySet: IpPolicies
+  readonly #address: string
+  readonly #groups: ExplainedGroup[] = []
+  readonly #policies: ExplainedPolicy[] = []
+  #rulesLeft = explainedRulesMax
+
+  constructor(policySet: IpPolicies, address: string) {
+    this.#policySet = policySet
+    this.#address = address
+  }
+
+  get explanation(): Explanation {
+    return { ip_policies: this.#groups, policies: this.#policies }
+  }
+
+  ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
+    const looked = policyIds.flatMap((id) => this.#rulesOf(id))
+    // Those that match say why; the others follow as far as there is room.
+    const ordered = [...looked.filter(({ matches }) => matches), ...looked.filter(({ matches }) => !matches)]
+    const rules = ordered.slice(0, this.#rulesLeft)
+    this.#rulesLeft -= rules.length
+    this.#groups.push({ source, enforced, decision, rules, rules_left_out: ordered.length - rules.length })
+  }
+
+  #rulesOf(policyId: string): ExplainedRule[] {
+    const rules = this.#policySet.ipPolicy(policyId)?.rules ?? []
+    return rules.map((rule) => ({
+      ip_policy_id: policyId,
+      rule_id: rule.id,
+      cidr: rule.cidr,
+      action: rule.action,
+      matches: ruleMatches(rule, this.#address),
+    }))
+  }
+
+  policy({ label, direction, actions }: TrafficPolicy): void {
+    const types = actions.map(({ type }) => type)
+    this.#policies.push({ policy: label, direction, applied: false, expressions: [], actions: types })
+  }
+
+  expression(text: string, value: unknown): void {
+    this.#policies.at(-1)!.expressions.push({ expression: text, value: shownValue(value) })
+  }
+
+  failure(text: string, msg: string): void {
+    this.#policies.at(-1)!.expressions.push({ expression: text, value: null, failure: msg })
+  }
+
+  applied(): void {
+    this.#policies.at(-1)!.applied = true
+  }
+}
+
+/** The value itself where it is short, else the beginning of its JSON. */
+function shownValue(value: unknown): unknown {
+  const json = JSON.stringify(value)
+  if (json === undefined) return null
+  return json.length <= explainedValueCharsMax ? value : shown(value, explainedValueCharsMax)
+}

@@ -1,0 +1,95 @@
+/** IP restrictions: IP policies over all traffic of a type, of one account. */
+import type { IpDecision } from '../record/policy-scope.js'
+import type { IpRestrictionRow, IpRule, RestrictionType } from './configuration.js'
+import { buildIpPolicy, decideAddress, emptyIpPolicy, type IpPolicies, type IpPolicy } from './ip-policy.js'
+
+export interface Restriction {
+  readonly id: string
+  readonly type: RestrictionType
+  /** Where it is not, it blocks nothing and warns. */
+  readonly enforced: boolean
+  readonly ipPolicyIds: readonly string[]
+}
+
+export const compileRestriction = (row: IpRestrictionRow): Restriction => ({
+  id: row.id,
+  type: row.type,
+  enforced: row.enforced,
+  ipPolicyIds: row.ip_policy_ids,
+})
+
+/** A restriction that is not enforced and would have blocked. */
+export interface Warning {
+  readonly restrictionId: string
+  readonly type: RestrictionType
+  readonly msg: string
+}
+
+export const warningOf = ({ id, type }: Restriction, address: string): Warning => ({
+  restrictionId: id,
+  type,
+  msg: `The ${type} restriction ${id} would block ${address}; it is not enforced.`,
+})
+
+export interface RestrictionOutcome {
+  readonly decision: IpDecision
+  readonly warning: Warning | undefined
+}
+
+const allowed: RestrictionOutcome = { decision: 'allow', warning: undefined }
+
+/** Which restrictions an account has, and the policies they name. */
+export interface Restrictions extends IpPolicies {
+  restriction(accountId: string, type: RestrictionType): Restriction | undefined
+}
+
+/** May this address reach this type of traffic of the account? Without a restriction it may. */
+export function checkRestriction(
+  restrictions: Restrictions,
+  accountId: string,
+  type: RestrictionType,
+  address: string,
+): RestrictionOutcome {
+  const restriction = restrictions.restriction(accountId, type)
+  if (restriction === undefined) return allowed
+  if (decideAddress(restrictions, restriction.ipPolicyIds, address) === 'allow') return allowed
+  if (restriction.enforced) return { decision: 'block', warning: undefined }
+  return { decision: 'allow', warning: warningOf(restriction, address) }
+}
+
+/** A change that is about to be made: what the `api` restriction and the rules of policies would be after it. */
+export interface RestrictionChange {
+  /** The `api` restriction after the change, null where there is none; absent where the change leaves it alone. */
+  readonly restriction?: Pick<IpRestrictionRow, 'enforced' | 'ip_policy_ids'> | null
+  /** The rules of policies after the change, by policy; an empty list where the policy is gone. */
+  readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
+}
+
+/** Would the change shut this address out of the management API, while it is let in now or not? */
+export function wouldLockOut(
+  restrictions: Restrictions,
+  accountId: string,
+  change: RestrictionChange,
+  address: string,
+): boolean {
+  const present = restrictions.restriction(accountId, 'api')
+  const ipPolicyIds =
+    change.restriction === undefined ? present?.ipPolicyIds : change.restriction?.ip_policy_ids
+  const enforced = change.restriction === undefined ? present?.enforced : change.restriction?.enforced
+  if (ipPolicyIds === undefined || enforced !== true) return false
+  const changed: IpPolicies = {
+    ipPolicy: (id) => {
+      const rules = change.rules?.get(id)
+      return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules)
+    },
+  }
+  return decideAddress(changed, ipPolicyIds, address) === 'block'
+}
+
+function compileIpPolicy(id: string, rules: Iterable<IpRule>): IpPolicy {
+  const build = buildIpPolicy(id, rules)
+  for (;;) {
+    const { done, value } = build.next()
+    if (done) return value ?? emptyIpPolicy(id)
+  }
+}

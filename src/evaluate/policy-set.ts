@@ -1,0 +1,221 @@
+/**
+ * The configuration as records are evaluated against it: an immutable view, built beside the one in use and swapped
+ * whole. Compiled parts are kept by id and version and shared with the view before, so that a change costs what it
+ * changes. Parts name one another by id: a rule that changes touches no edge.
+ */
+import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
+import type { RecordType, TrafficRecord } from '../record/connection-record.js'
+import type { ConfigurationSource, RestrictionType, TunnelCredentialRow } from './configuration.js'
+import {
+  accountEndpoint,
+  compileRoute,
+  compileTcpEdge,
+  type Endpoint,
+  HttpsEdge,
+  hostportOf,
+  nowhere,
+  type Route,
+} from './edges.js'
+import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
+import { compileRestriction, type Restriction, type Restrictions } from './ip-restriction.js'
+import { Parts, Slices } from './slices.js'
+
+/** Why a record's edge can't be right. */
+export interface EdgeProblem extends Problem {
+  /** Is the id unknown, rather than at odds with the record? */
+  readonly unknown: boolean
+}
+
+interface Contents {
+  readonly revision: number
+  readonly tcpEdges: Parts<Endpoint>
+  readonly routes: Parts<Route>
+  readonly ipPolicies: Parts<IpPolicy>
+  readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
+  readonly tcpByHostport: ReadonlyMap<string, Endpoint>
+  readonly httpsByHostport: ReadonlyMap<string, HttpsEdge>
+  readonly accounts: ReadonlyMap<string, Endpoint>
+  readonly restrictions: ReadonlyMap<string, Restriction>
+  readonly credentials: ReadonlyMap<string, TunnelCredentialRow>
+}
+
+const restrictionKey = (accountId: string, type: RestrictionType): string => `${accountId} ${type}`
+
+export class PolicySet implements Restrictions {
+  /** Of the configuration it was built from. */
+  readonly revision: number
+  readonly contents: Contents
+
+  constructor(contents: Contents) {
+    this.revision = contents.revision
+    this.contents = contents
+  }
+
+  ipPolicy(id: string): IpPolicy | undefined {
+    return this.contents.ipPolicies.get(id)
+  }
+
+  restriction(accountId: string, type: RestrictionType): Restriction | undefined {
+    return this.contents.restrictions.get(restrictionKey(accountId, type))
+  }
+
+  credential(tokenHash: string): TunnelCredentialRow | undefined {
+    return this.contents.credentials.get(tokenHash)
+  }
+
+  /**
+   * Where the record belongs: by `edge_id`, else by `server_name:server_port`, else to its account alone, else
+   * nowhere. The problem makes it a bad record.
+   */
+  findEdge(record: TrafficRecord): Result<Endpoint, EdgeProblem> {
+    const found = record.type === 'tcp_connection' ? this.#findTcpEdge(record) : this.#findHttpsEdge(record)
+    if (!found.ok || found.value === undefined) {
+      return found.ok ? ok(this.#accountOf(record)) : found
+    }
+    const edge = found.value
+    if (record.account_id && record.account_id !== edge.accountId) return atOdds(record, edge.edgeId)
+    return ok(edge)
+  }
+
+  #accountOf(record: TrafficRecord): Endpoint {
+    return (record.account_id ? this.contents.accounts.get(record.account_id) : undefined) ?? nowhere
+  }
+
+  #findTcpEdge(record: TrafficRecord): Result<Endpoint | undefined, EdgeProblem> {
+    const { tcpEdges, tcpByHostport } = this.contents
+    if (!record.edge_id) return ok(tcpByHostport.get(hostportOf(record) ?? ''))
+    const edge = tcpEdges.get(record.edge_id)
+    return edge === undefined ? this.#noEdge(record.edge_id, 'tcp_connection') : ok(edge)
+  }
+
+  #findHttpsEdge(record: TrafficRecord): Result<Endpoint | undefined, EdgeProblem> {
+    const { httpsEdges, httpsByHostport } = this.contents
+    const edge = record.edge_id
+      ? httpsEdges.get(record.edge_id)
+      : httpsByHostport.get(hostportOf(record) ?? '')
+    if (edge !== undefined && record.type === 'http_request') {
+      const route = edge.findRoute(record)
+      return route.ok ? route : fail({ ...route.problem, unknown: true })
+    }
+    return record.edge_id ? this.#noEdge(record.edge_id, 'http_request') : ok(undefined)
+  }
+
+  #noEdge(edgeId: string, type: RecordType): Result<never, EdgeProblem> {
+    const other = type === 'tcp_connection' ? this.contents.httpsEdges : this.contents.tcpEdges
+    if (other.get(edgeId) === undefined) {
+      return fail({ msg: `"edge_id" is ${shown(edgeId)}, which is no edge.`, unknown: true })
+    }
+    const kind = type === 'tcp_connection' ? 'an HTTPS' : 'a TCP'
+    return fail({
+      msg: `"edge_id" is ${shown(edgeId)}, ${kind} edge; a ${type} can't belong to it.`,
+      unknown: false,
+    })
+  }
+}
+
+const atOdds = (record: TrafficRecord, edgeId: string | undefined): Result<never, EdgeProblem> =>
+  fail({
+    msg: `"account_id" is ${shown(record.account_id)}, but the edge ${edgeId} belongs to another account.`,
+    unknown: false,
+  })
+
+/** The view of a configuration without anything in it. */
+export const emptyPolicySet = (): PolicySet =>
+  new PolicySet({
+    revision: 0,
+    tcpEdges: new Parts(undefined),
+    routes: new Parts(undefined),
+    ipPolicies: new Parts(undefined),
+    httpsEdges: new Map(),
+    tcpByHostport: new Map(),
+    httpsByHostport: new Map(),
+    accounts: new Map(),
+    restrictions: new Map(),
+    credentials: new Map(),
+  })
+
+/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; what `previous` has compiled is taken over. */
+export async function buildPolicySet(
+  source: ConfigurationSource,
+  previous: PolicySet | undefined,
+  yieldTurn: () => Promise<void>,
+): Promise<PolicySet> {
+  const { revision } = source
+  const slices = new Slices(yieldTurn)
+  const ipPolicies = await buildIpPolicies(source, previous, slices)
+  const tcp = await buildTcpEdges(source, previous, slices)
+  const https = await buildHttpsEdges(source, previous, slices)
+  const accounts = await indexed(source.rows('account'), ({ id }) => [id, accountEndpoint(id)], slices)
+  const restrictions = await indexed(
+    source.rows('ip_restriction'),
+    (row) => [restrictionKey(row.account_id, row.type), compileRestriction(row)],
+    slices,
+  )
+  const credentials = await indexed(source.rows('tunnel_credential'), (row) => [row.token_hash, row], slices)
+  return new PolicySet({ revision, ipPolicies, ...tcp, ...https, accounts, restrictions, credentials })
+}
+
+async function indexed<Row, T>(
+  rows: Iterable<Row>,
+  entryOf: (row: Row) => [string, T],
+  slices: Slices,
+): Promise<Map<string, T>> {
+  const index = new Map<string, T>()
+  for (const row of rows) {
+    if (slices.isDue()) await slices.pause()
+    index.set(...entryOf(row))
+  }
+  return index
+}
+
+async function buildIpPolicies(
+  source: ConfigurationSource,
+  previous: PolicySet | undefined,
+  slices: Slices,
+): Promise<Parts<IpPolicy>> {
+  const ipPolicies = new Parts(previous?.contents.ipPolicies)
+  for (const { id } of source.rows('ip_policy')) {
+    if (slices.isDue()) await slices.pause()
+    const given = source.rules(id)
+    if (given === undefined || ipPolicies.reuse(id, given.version) !== undefined) continue
+    ipPolicies.add(id, given.version, await slices.run(buildIpPolicy(id, given.rules)))
+  }
+  return ipPolicies.complete()
+}
+
+async function buildTcpEdges(
+  source: ConfigurationSource,
+  previous: PolicySet | undefined,
+  slices: Slices,
+): Promise<Pick<Contents, 'tcpEdges' | 'tcpByHostport'>> {
+  const tcpEdges = new Parts(previous?.contents.tcpEdges)
+  const tcpByHostport = new Map<string, Endpoint>()
+  for (const row of source.rows('tcp_edge')) {
+    if (slices.isDue()) await slices.pause()
+    const edge = tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row))
+    for (const hostport of row.hostports ?? []) tcpByHostport.set(hostport.toLowerCase(), edge)
+  }
+  return { tcpEdges: tcpEdges.complete(), tcpByHostport }
+}
+
+async function buildHttpsEdges(
+  source: ConfigurationSource,
+  previous: PolicySet | undefined,
+  slices: Slices,
+): Promise<Pick<Contents, 'httpsEdges' | 'httpsByHostport' | 'routes'>> {
+  const httpsEdges = new Map<string, HttpsEdge>()
+  const httpsByHostport = new Map<string, HttpsEdge>()
+  for (const row of source.rows('https_edge')) {
+    if (slices.isDue()) await slices.pause()
+    const edge = new HttpsEdge(row)
+    httpsEdges.set(row.id, edge)
+    for (const hostport of row.hostports ?? []) httpsByHostport.set(hostport.toLowerCase(), edge)
+  }
+  const routes = new Parts(previous?.contents.routes)
+  for (const row of source.rows('https_edge_route')) {
+    if (slices.isDue()) await slices.pause()
+    const route = routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row))
+    httpsEdges.get(row.edge_id)?.add(route)
+  }
+  return { httpsEdges, httpsByHostport, routes: routes.complete() }
+}

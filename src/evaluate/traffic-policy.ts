@@ -1,0 +1,154 @@
+/**
+ * Traffic policies of a TCP edge, in order: a policy applies when all its expressions are true, and then its actions
+ * run in order. `deny` ends the evaluation; `log` says something about the connection.
+ */
+import { messageOf } from '../core/errors.js'
+import type { LogEntry } from '../event/log.js'
+import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
+import { type CompiledExpression, compileExpression } from '../expr/expression.js'
+import type { Scope } from '../expr/scope.js'
+import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
+import type { ActionRow, PoliciesModule, PolicyRow } from './configuration.js'
+
+export type Direction = 'inbound' | 'outbound'
+
+/** A log action, ready to be an event. */
+export interface LogAction extends LogEntry {
+  /** Tells policies of a module apart: its name, or its place where the name is missing or taken. */
+  readonly policyKey: string
+  readonly actionIndex: number
+}
+
+export type Action = { readonly type: 'deny' } | { readonly type: 'log'; readonly log: LogAction }
+
+export interface TrafficPolicy {
+  readonly edgeId: string
+  readonly direction: Direction
+  /** For people: its name, else its place, as `inbound[2]`. */
+  readonly label: string
+  readonly expressions: readonly CompiledExpression<PolicyContext>[]
+  readonly actions: readonly Action[]
+}
+
+export interface TrafficPolicies {
+  readonly inbound: readonly TrafficPolicy[]
+  readonly outbound: readonly TrafficPolicy[]
+}
+
+/** The policies of a module that is enabled. */
+export function compileTrafficPolicies(edgeId: string, module: PoliciesModule): TrafficPolicies {
+  const taken = new Set<string>()
+  const compile = (direction: Direction, scope: Scope<PolicyContext>) =>
+    module[direction].map((row, index) => {
+      const place = `${direction}[${index}]`
+      // A place is marked, so that no name can be mistaken for one.
+      const policyKey = row.name && !taken.has(row.name) ? row.name : `\u0000${place}`
+      taken.add(policyKey)
+      return {
+        edgeId,
+        direction,
+        label: row.name || place,
+        expressions: row.expressions.map((text) => compileOrFail(text, scope)),
+        actions: compileActions(row, policyKey),
+      }
+    })
+  return { inbound: compile('inbound', inboundScope), outbound: compile('outbound', outboundScope) }
+}
+
+/** A text that compiled when it was saved and doesn't now fails for each record, where it is counted. */
+function compileOrFail(text: string, scope: Scope<PolicyContext>): CompiledExpression<PolicyContext> {
+  const compiled = compileExpression(text, scope)
+  if (compiled.ok) return compiled.value
+  const fail = () => {
+    throw new ExpressionFailure(compiled.problem.msg)
+  }
+  return { text, evaluate: fail, isTrue: fail }
+}
+
+function compileActions(policy: PolicyRow, policyKey: string): Action[] {
+  return policy.actions.map((action, actionIndex) =>
+    action.type === 'deny'
+      ? { type: 'deny' }
+      : { type: 'log', log: { policyKey, actionIndex, metadataJson: metadataJsonOf(action) } },
+  )
+}
+
+function metadataJsonOf({ config }: ActionRow): string {
+  const entry = Object.entries(config ?? {}).find(([key]) => key.toLowerCase() === 'metadata')
+  return JSON.stringify(entry?.[1] ?? {})
+}
+
+/** An expression that had no result for this record. */
+export interface PolicyFailure {
+  readonly policy: TrafficPolicy
+  readonly expression: string
+  readonly msg: string
+}
+
+/** What became of a run through policies. */
+export interface PolicyRun {
+  readonly denied: TrafficPolicy | undefined
+  readonly logs: readonly LogAction[]
+  readonly failures: readonly PolicyFailure[]
+}
+
+/** Told of every policy and expression that is looked at. */
+export interface PolicyTrace {
+  policy(policy: TrafficPolicy): void
+  expression(text: string, value: unknown): void
+  failure(text: string, msg: string): void
+  applied(): void
+}
+
+/** Runs policies in order until one denies. */
+export function runPolicies(
+  policies: readonly TrafficPolicy[],
+  context: PolicyContext,
+  budget: StepBudget,
+  trace?: PolicyTrace,
+): PolicyRun {
+  const logs: LogAction[] = []
+  const failures: PolicyFailure[] = []
+  for (let at = 0; at < policies.length; at += 1) {
+    const policy = policies[at]!
+    trace?.policy(policy)
+    const miss = firstMiss(policy, context, budget, trace)
+    if (miss !== undefined) {
+      if (miss !== isFalse) failures.push(miss)
+      continue
+    }
+    trace?.applied()
+    for (const action of policy.actions) {
+      if (action.type === 'deny') return { denied: policy, logs, failures }
+      logs.push(action.log)
+    }
+  }
+  return { denied: undefined, logs, failures }
+}
+
+const isFalse = Symbol('an expression is false')
+
+/** Why the policy does not apply; undefined where it does. */
+function firstMiss(
+  policy: TrafficPolicy,
+  context: PolicyContext,
+  budget: StepBudget,
+  trace: PolicyTrace | undefined,
+): PolicyFailure | typeof isFalse | undefined {
+  const { expressions } = policy
+  for (let at = 0; at < expressions.length; at += 1) {
+    const expression = expressions[at]!
+    try {
+      // Once in either case: a second run would spend the record's budget twice.
+      const value =
+        trace === undefined ? expression.isTrue(context, budget) : expression.evaluate(context, budget)
+      trace?.expression(expression.text, value)
+      if (!value) return isFalse
+    } catch (error) {
+      if (!(error instanceof ExpressionFailure)) throw error
+      trace?.failure(expression.text, error.message)
+      return { policy, expression: expression.text, msg: messageOf(error) }
+    }
+  }
+  return undefined
+}

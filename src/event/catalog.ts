@@ -1,0 +1,85 @@
+/** Every kind of traffic event, and what a subscription may ask of a source. */
+import { type Problem, shown } from '../core/errors.js'
+import { nearestNames } from '../core/nearest.js'
+import { checkExpression } from '../expr/expression.js'
+import type { TrafficEventKind } from './define.js'
+import { httpRequestComplete } from './http-request-complete.js'
+import { log } from './log.js'
+import { tcpConnectionClosed } from './tcp-connection-closed.js'
+
+/** What is known of a kind without knowing what its events tell of. */
+export interface TrafficKind {
+  readonly name: string
+  readonly fieldNames: readonly string[]
+  /** Empty where the kind takes no filter. */
+  readonly filterableNames: readonly string[]
+  checkFilter(text: string): Problem | undefined
+}
+
+export const trafficKinds: readonly TrafficKind[] = [
+  listed(httpRequestComplete),
+  listed(tcpConnectionClosed),
+  listed(log),
+]
+
+const byName = new Map(trafficKinds.map((kind) => [kind.name, kind]))
+
+export const trafficKindOf = (name: string): TrafficKind | undefined => byName.get(name)
+
+function listed<R>({ name, fields, filterScope }: TrafficEventKind<R>): TrafficKind {
+  return {
+    name,
+    fieldNames: [...fields.keys()],
+    filterableNames: [...fields].filter(([, field]) => field.filterable).map(([field]) => field),
+    checkFilter: (text) =>
+      filterScope === undefined ? { msg: `${name} takes no filter.` } : checkExpression(text, filterScope),
+  }
+}
+
+/** A source as a subscription names it. */
+export interface SourceChoice {
+  readonly type: string
+  readonly fields?: readonly string[] | null | undefined
+  readonly filter?: string | null | undefined
+}
+
+/** What is wrong with a source, as one sentence; `auditKinds` are the names of the audit kinds. */
+export function checkSource(source: SourceChoice, auditKinds: readonly string[]): Problem | undefined {
+  const kind = byName.get(source.type)
+  if (kind !== undefined)
+    return checkFields(kind, source.fields ?? undefined) ?? checkFilter(kind, source.filter)
+  if (!auditKinds.includes(source.type)) return unknownType(source.type, auditKinds)
+  if (isGiven(source.fields)) return { msg: `${source.type} is an audit kind, which takes no fields.` }
+  if (isGiven(source.filter)) return { msg: `${source.type} is an audit kind, which takes no filter.` }
+  return undefined
+}
+
+/** An empty filter is no filter, as everywhere an empty text clears a field. */
+const isGiven = (choice: unknown): boolean => choice !== undefined && choice !== null && choice !== ''
+
+function unknownType(type: string, auditKinds: readonly string[]): Problem {
+  const near = nearestNames(type, [...byName.keys(), ...auditKinds])
+  return { msg: `There is no event source ${shown(type)}${didYouMean(near)}` }
+}
+
+const didYouMean = (near: readonly string[]): string =>
+  near.length === 0 ? '.' : `; did you mean ${near.join(' or ')}?`
+
+function checkFields(kind: TrafficKind, fields: readonly string[] | undefined): Problem | undefined {
+  if (fields === undefined) return undefined
+  if (fields.length === 0) {
+    return { msg: `The fields of ${kind.name} are an empty list; leave them out to get all of them.` }
+  }
+  const unknown = fields.find((field) => !kind.fieldNames.includes(field))
+  if (unknown === undefined) return undefined
+  const owners = trafficKinds.filter(({ fieldNames }) => fieldNames.includes(unknown)).map(({ name }) => name)
+  if (owners.length > 0)
+    return { msg: `${kind.name} has no field ${shown(unknown)}; ${owners.join(' and ')} has it.` }
+  return {
+    msg: `${kind.name} has no field ${shown(unknown)}${didYouMean(nearestNames(unknown, kind.fieldNames))}`,
+  }
+}
+
+function checkFilter(kind: TrafficKind, filter: string | null | undefined): Problem | undefined {
+  return isGiven(filter) ? kind.checkFilter(filter as string) : undefined
+}

@@ -1,0 +1,41 @@
+import type { RequestRecord } from '../record/connection-record.js'
+import { normalizeMethod } from '../record/normalize.js'
+import { bool, defineTrafficEvent, headers, int32, int64, text, timestamp } from './define.js'
+
+/** An HTTP request is complete. */
+export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_request_complete.v0', {
+  'backend.connection_reused': bool(({ backend }) => backend?.connection_reused),
+  'basic_auth.decision': text(({ basic_auth }) => basic_auth?.decision),
+  'basic_auth.username': text(({ basic_auth }) => basic_auth?.username),
+  'circuit_breaker.decision': text(({ circuit_breaker }) => circuit_breaker?.decision),
+  'compression.algorithm': text(({ compression }) => compression?.algorithm),
+  'compression.bytes_saved': int64(({ compression }) => compression?.bytes_saved),
+  'conn.client_ip': text(({ conn }) => conn.client_ip, { filterable: true }),
+  'conn.server_ip': text(({ conn }) => conn.server_ip, { filterable: true }),
+  'conn.server_name': text(({ conn }) => conn.server_name, { filterable: true }),
+  'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
+  'conn.start_ts': timestamp(({ conn }) => conn.start_ts),
+  'http.request.body_length': int64(({ http }) => http?.request?.body_length),
+  'http.request.headers': headers(({ http }) => http?.request?.headers),
+  'http.request.method': text(({ http }) => normalizeMethod(http?.request?.method)),
+  'http.request.url.host': text(({ http }) => http?.request?.url?.host),
+  'http.request.url.path': text(({ http }) => http?.request?.url?.path),
+  'http.request.url.query': text(({ http }) => http?.request?.url?.query),
+  'http.request.url.raw': text(({ http }) => http?.request?.url?.raw),
+  'http.request.url.scheme': text(({ http }) => http?.request?.url?.scheme),
+  'http.request.user_agent': text(({ http }) => http?.request?.user_agent),
+  'http.response.body_length': int64(({ http }) => http?.response?.body_length),
+  'http.response.headers': headers(({ http }) => http?.response?.headers),
+  'http.response.status_code': int32(({ http }) => http?.response?.status_code),
+  'ip_policy.decision': text((_, { ipPolicy }) => ipPolicy?.decision),
+  'oauth.app_client_id': text(({ oauth }) => oauth?.app_client_id),
+  'oauth.decision': text(({ oauth }) => oauth?.decision),
+  'oauth.user.id': text(({ oauth }) => oauth?.user?.id),
+  'oauth.user.name': text(({ oauth }) => oauth?.user?.name),
+  'tls.cipher_suite': text(({ tls }) => tls?.cipher_suite),
+  'tls.client_cert.serial_number': text(({ tls }) => tls?.client_cert?.serial_number),
+  'tls.client_cert.subject.cn': text(({ tls }) => tls?.client_cert?.subject?.cn),
+  'tls.version': text(({ tls }) => tls?.version),
+  'user_agent_filter.decision': text(({ user_agent_filter }) => user_agent_filter?.decision),
+  'webhook_verification.decision': text(({ webhook_verification }) => webhook_verification?.decision),
+})

@@ -1,0 +1,112 @@
+/**
+ * The books of one message: what came in and what became of it. The numbers of a message are added to the totals
+ * once, when everything it caused is stored; a message that is processed again gives the same numbers again.
+ */
+
+import type { Verdict } from '../evaluate/evaluate.js'
+import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
+import type { TrafficRecord } from '../record/connection-record.js'
+import type { Production } from './produce.js'
+import type { CompiledSource } from './subscriptions.js'
+
+/** Of one kind of one subscription to one destination. */
+export interface SourceCount {
+  readonly subscription_id: string
+  readonly kind: string
+  readonly destination_id: string
+  readonly produced: number
+  readonly filtered: number
+}
+
+export interface CountVector {
+  /** `records` = `bad` + both of `evaluated`. */
+  readonly records: number
+  readonly bad: number
+  readonly evaluated: { readonly tcp_connection: number; readonly http_request: number }
+  readonly decisions: { readonly allow: number; readonly block: number; readonly deny: number }
+  readonly sources: readonly SourceCount[]
+  /** Expressions of traffic policies that had no result. */
+  readonly policyFailures: readonly {
+    readonly edge_id: string
+    readonly policy: string
+    readonly count: number
+  }[]
+  /** Filters that had no result; they are among `filtered`. */
+  readonly filterFailures: readonly {
+    readonly subscription_id: string
+    readonly kind: string
+    readonly count: number
+  }[]
+  /** Records that a restriction which is not enforced would have blocked. */
+  readonly warnings: readonly { readonly restriction_id: string; readonly count: number }[]
+}
+
+interface Tally {
+  produced: number
+  filtered: number
+}
+
+const increment = <K>(counts: Map<K, number>, key: K): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+export class Counts {
+  readonly #evaluated = { tcp_connection: 0, http_request: 0 }
+  readonly #decisions = { allow: 0, block: 0, deny: 0 }
+  readonly #tallies = new Map<CompiledSource, Tally>()
+  readonly #policyFailures = new Map<TrafficPolicy, number>()
+  readonly #filterFailures = new Map<CompiledSource, number>()
+  readonly #warnings = new Map<string, number>()
+  #bad = 0
+
+  addBad(): void {
+    this.#bad += 1
+  }
+
+  add(record: TrafficRecord, verdict: Verdict, production: Production): void {
+    this.#evaluated[record.type] += 1
+    this.#decisions[verdict.decision] += 1
+    for (const { source } of production.events) this.#tallyOf(source).produced += 1
+    for (const source of production.filtered) this.#tallyOf(source).filtered += 1
+    for (const source of production.failed) increment(this.#filterFailures, source)
+    for (const { policy } of verdict.failures) increment(this.#policyFailures, policy)
+    for (const { restrictionId } of verdict.warnings) increment(this.#warnings, restrictionId)
+  }
+
+  #tallyOf(source: CompiledSource): Tally {
+    const known = this.#tallies.get(source)
+    if (known !== undefined) return known
+    const tally = { produced: 0, filtered: 0 }
+    this.#tallies.set(source, tally)
+    return tally
+  }
+
+  vector(): CountVector {
+    const { tcp_connection, http_request } = this.#evaluated
+    return {
+      records: this.#bad + tcp_connection + http_request,
+      bad: this.#bad,
+      evaluated: { tcp_connection, http_request },
+      decisions: { ...this.#decisions },
+      sources: [...this.#tallies].flatMap(([source, tally]) =>
+        source.destinationIds.map((destination_id) => ({
+          subscription_id: source.subscriptionId,
+          kind: source.kindName,
+          destination_id,
+          ...tally,
+        })),
+      ),
+      policyFailures: [...this.#policyFailures].map(([{ edgeId, label }, count]) => ({
+        edge_id: edgeId,
+        policy: label,
+        count,
+      })),
+      filterFailures: [...this.#filterFailures].map(([{ subscriptionId, kindName }, count]) => ({
+        subscription_id: subscriptionId,
+        kind: kindName,
+        count,
+      })),
+      warnings: [...this.#warnings].map(([restriction_id, count]) => ({ restriction_id, count })),
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Answers to ingress nodes: may this connection come in, may this agent bind this name? Bytes in, bytes out; the same
+ * evaluator as the pipeline's, and no events.
+ */
+import type { ErrorCode, Problem } from '../core/errors.js'
+import { shown } from '../core/errors.js'
+import { isAddress } from '../core/ip.js'
+import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
+import { nowhere } from '../evaluate/edges.js'
+import { evaluate } from '../evaluate/evaluate.js'
+import { ExplanationTrace } from '../evaluate/explain.js'
+import type { PolicySet } from '../evaluate/policy-set.js'
+import { StepBudget } from '../expr/budget.js'
+import { parseDecisionRequest, parseJson } from '../record/connection-record.js'
+import type { GeoLookup } from '../record/geo.js'
+import { PolicyContext } from '../record/policy-scope.js'
+
+const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
+
+const refusal = (code: ErrorCode, { msg }: Problem): Uint8Array => reply({ error_code: code, msg })
+
+/** The reply to a request on `weir.decide`: a record, and `explain` beside its members. */
+export function decide(policySet: PolicySet, geo: GeoLookup, request: Uint8Array): Uint8Array {
+  const json = parseJson(request)
+  if (!json.ok) return refusal('ERR_INVALID_JSON', json.problem)
+  const parsed = parseDecisionRequest(json.value)
+  if (!parsed.ok) return refusal('ERR_INVALID_REQUEST', parsed.problem)
+  const { record, explain } = parsed.value
+  const found = policySet.findEdge(record)
+  if (!found.ok)
+    return refusal(found.problem.unknown ? 'ERR_NOT_FOUND' : 'ERR_INVALID_REQUEST', found.problem)
+  const context = new PolicyContext(record.conn, found.value.edgeId, geo)
+  const trace = explain ? new ExplanationTrace(policySet, record.conn.client_ip) : undefined
+  const verdict = evaluate(policySet, found.value, context, new StepBudget(), 'opening', trace)
+  const warnings = verdict.warnings.map(({ msg }) => msg)
+  if (found.value === nowhere)
+    warnings.push('No edge serves this name and no account is known; nothing applies.')
+  for (const { policy, expression, msg } of verdict.failures) {
+    warnings.push(`The expression ${shown(expression)} of ${policy.label} has no result: ${msg}`)
+  }
+  return reply({
+    decision: verdict.decision,
+    ip_policy: verdict.ipPolicy,
+    policy: verdict.policy,
+    revision: policySet.revision,
+    warnings,
+    ...(trace === undefined ? {} : { explanation: trace.explanation }),
+  })
+}
+
+/** The reply to a request on `weir.decide.agent`. */
+export function decideAgent(policySet: PolicySet, request: Uint8Array): Uint8Array {
+  const parsed = parseJson(request)
+  if (!parsed.ok) return refusal('ERR_INVALID_JSON', parsed.problem)
+  const complaint = complaintAboutAgent(parsed.value)
+  if (complaint !== undefined) return refusal('ERR_INVALID_REQUEST', { msg: complaint })
+  return reply(checkAgent(policySet, parsed.value as AgentRequest))
+}
+
+/** The token is never repeated in an answer. */
+function complaintAboutAgent(request: unknown): string | undefined {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+    return 'The request must be an object with token, client_ip and bind.'
+  }
+  const { token, client_ip, bind } = request as Readonly<Record<string, unknown>>
+  if (typeof token !== 'string' || token === '') return '"token" must be a string that is not empty.'
+  if (!isAddress(client_ip)) return `"client_ip" is ${shown(client_ip)}; it must be an IPv4 or IPv6 address.`
+  if (typeof bind !== 'string' || bind === '')
+    return `"bind" is ${shown(bind)}; it must be a host or an address.`
+  return undefined
+}

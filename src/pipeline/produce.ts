@@ -1,0 +1,98 @@
+/** From a record and what was decided about it to the events it causes. */
+
+import type { Verdict } from '../evaluate/evaluate.js'
+import { eventId, type Hash128, recordHash } from '../event/event-id.js'
+import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
+import type { TrafficRecord } from '../record/connection-record.js'
+import type { AccountSources, CompiledSource, EventSource, LogSource } from './subscriptions.js'
+
+export interface ProducedEvent {
+  readonly id: string
+  /** The whole event. */
+  readonly json: string
+  readonly source: CompiledSource
+}
+
+/** What a record caused. */
+export interface Production {
+  readonly events: readonly ProducedEvent[]
+  /** Sources whose filter did not match. */
+  readonly filtered: readonly CompiledSource[]
+  /** Those of them whose filter had no result. */
+  readonly failed: readonly CompiledSource[]
+}
+
+const nothing: readonly never[] = []
+const noProduction: Production = { events: nothing, filtered: nothing, failed: nothing }
+
+/** The events of one record; `timestamp` is RFC 3339 with milliseconds. */
+export function produce(
+  sources: AccountSources | undefined,
+  accountId: string | undefined,
+  record: TrafficRecord,
+  verdict: Verdict,
+  timestamp: string,
+  budget: StepBudget,
+): Production {
+  if (sources === undefined || accountId === undefined) return noProduction
+  const producer = new Producer(recordHash(accountId, record.record_id), verdict, timestamp, budget)
+  if (record.type === 'tcp_connection') {
+    producer.addEvents(sources.connections, record)
+    producer.addLogs(sources.logs)
+  } else {
+    producer.addEvents(sources.requests, record)
+  }
+  return producer
+}
+
+class Producer implements Production {
+  readonly events: ProducedEvent[] = []
+  readonly filtered: CompiledSource[] = []
+  readonly failed: CompiledSource[] = []
+  readonly #record: Hash128
+  readonly #verdict: Verdict
+  readonly #timestamp: string
+  readonly #budget: StepBudget
+
+  constructor(record: Hash128, verdict: Verdict, timestamp: string, budget: StepBudget) {
+    this.#record = record
+    this.#verdict = verdict
+    this.#timestamp = timestamp
+    this.#budget = budget
+  }
+
+  addEvents<R>(sources: readonly EventSource<R>[], record: R): void {
+    for (let at = 0; at < sources.length; at += 1) {
+      const source = sources[at]!
+      if (!this.#matches(source, record)) {
+        this.filtered.push(source)
+        continue
+      }
+      const id = eventId(this.#record, source.purpose)
+      const json = source.envelope(id, this.#timestamp, source.serialize(record, this.#verdict))
+      this.events.push({ id, json, source })
+    }
+  }
+
+  /** One event per log action that was run, for each source. */
+  addLogs(sources: readonly LogSource[]): void {
+    for (const action of this.#verdict.logs) {
+      for (const source of sources) {
+        const id = eventId(this.#record, source.purposeOf(action))
+        const json = source.envelope(id, this.#timestamp, source.serialize(action, this.#verdict))
+        this.events.push({ id, json, source })
+      }
+    }
+  }
+
+  #matches<R>(source: EventSource<R>, record: R): boolean {
+    if (source.filter === undefined) return true
+    try {
+      return source.filter(record, this.#budget)
+    } catch (error) {
+      if (!(error instanceof ExpressionFailure)) throw error
+      this.failed.push(source)
+      return false
+    }
+  }
+}
