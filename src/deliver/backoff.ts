@@ -1,0 +1,23 @@
+/**
+ * How long to wait before what failed is sent again: exponential, with full jitter, so that many senders
+ * that failed together do not come back together.
+ * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+ */
+export interface Backoff {
+  readonly baseMs: number
+  readonly capMs: number
+}
+
+/** By the class of the fault: a throttled service wants more room than a broken connection. */
+export const backoffs: { readonly throttle: Backoff; readonly transient: Backoff } = {
+  throttle: { baseMs: 1_000, capMs: 30_000 },
+  transient: { baseMs: 100, capMs: 30_000 },
+}
+
+/** The longest wait of an attempt; the first failure is attempt 1. */
+export const ceilingMs = ({ baseMs, capMs }: Backoff, attempt: number): number =>
+  Math.min(capMs, baseMs * 2 ** (attempt - 1))
+
+/** The wait before the next attempt; `fraction` in [0, 1) is the jitter. */
+export const backoffMs = (backoff: Backoff, attempt: number, fraction: number): number =>
+  Math.floor(ceilingMs(backoff, attempt) * fraction)

@@ -1,0 +1,129 @@
+/**
+ * What waits to be sent, and its cutting into requests. Order is kept, but for what is sent again: that goes
+ * first. An event too large for any request is set apart, and its neighbours go on.
+ */
+import type { BatchLimits } from './destination.js'
+import type { PackedEvent } from './pack.js'
+
+export interface Batchable {
+  readonly event: PackedEvent
+  /** Nobody waits for it any more: it is passed over. */
+  readonly abandoned: boolean
+}
+
+export interface Cut<T> {
+  readonly batch: readonly T[]
+  /** Larger than the service takes by themselves. */
+  readonly oversize: readonly T[]
+}
+
+export class Batcher<T extends Batchable> {
+  readonly #again = new Line<T>()
+  readonly #fresh = new Line<T>()
+
+  get length(): number {
+    return this.#again.length + this.#fresh.length
+  }
+
+  get byteLength(): number {
+    return this.#again.byteLength + this.#fresh.byteLength
+  }
+
+  add(items: Iterable<T>): void {
+    for (const item of items) this.#fresh.push(item)
+  }
+
+  /** Adds what goes before everything that was added by `add`. */
+  addFirst(items: Iterable<T>): void {
+    for (const item of items) this.#again.push(item)
+  }
+
+  /** Is there enough for a full request? An estimate: what a service adds to an event's bytes is left out. */
+  fills({ eventsMax, requestBytesMax }: BatchLimits): boolean {
+    return this.length >= eventsMax || this.byteLength >= requestBytesMax
+  }
+
+  /** Takes what fits into one request; an empty batch when nothing is left. */
+  cut({
+    eventsMax,
+    requestBytesMax,
+    eventBytesMax,
+    sizeOf,
+    spanMaxMs = Number.POSITIVE_INFINITY,
+  }: BatchLimits): Cut<T> {
+    const batch: T[] = []
+    const oversize: T[] = []
+    let bytes = 0
+    let oldestMs = Number.POSITIVE_INFINITY
+    let newestMs = Number.NEGATIVE_INFINITY
+    for (let item = this.#next(); item !== undefined && batch.length < eventsMax; item = this.#next()) {
+      const size = sizeOf(item.event)
+      if (size > eventBytesMax) {
+        oversize.push(item)
+      } else {
+        oldestMs = Math.min(oldestMs, item.event.timestampMs)
+        newestMs = Math.max(newestMs, item.event.timestampMs)
+        bytes += size
+        if (bytes > requestBytesMax || newestMs - oldestMs > spanMaxMs) break
+        batch.push(item)
+      }
+      this.#shift()
+    }
+    return { batch, oversize }
+  }
+
+  /** Lets go of what nobody waits for any more. */
+  dropAbandoned(): void {
+    this.#again.keep((item) => !item.abandoned)
+    this.#fresh.keep((item) => !item.abandoned)
+  }
+
+  #line(): Line<T> {
+    return this.#again.length > 0 ? this.#again : this.#fresh
+  }
+
+  #next(): T | undefined {
+    while (this.#line().first?.abandoned) this.#shift()
+    return this.#line().first
+  }
+
+  #shift(): void {
+    this.#line().shift()
+  }
+}
+
+/** First in, first out, without moving the rest at every step. */
+class Line<T extends Batchable> {
+  #items: T[] = []
+  #head = 0
+  byteLength = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+    this.byteLength += item.event.data.length
+  }
+
+  keep(wanted: (item: T) => boolean): void {
+    const kept = this.#items.slice(this.#head).filter(wanted)
+    this.#items = []
+    this.#head = 0
+    this.byteLength = 0
+    for (const item of kept) this.push(item)
+  }
+
+  shift(): void {
+    this.byteLength -= this.#items[this.#head]!.event.data.length
+    this.#head += 1
+    if (this.#head * 2 < this.#items.length) return
+    this.#items = this.#items.slice(this.#head)
+    this.#head = 0
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * CloudWatch Logs: PutLogEvents, one event per message.
+ * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+ */
+import {
+  CloudWatchLogsClient,
+  CreateLogStreamCommand,
+  PutLogEventsCommand,
+  type RejectedLogEventsInfo,
+} from '@aws-sdk/client-cloudwatch-logs'
+import { type AwsDeps, Connection, checkArn, parseArn } from './aws.js'
+import type {
+  BatchLimits,
+  DestinationConfig,
+  DestinationKind,
+  Fault,
+  Rejection,
+  Sender,
+  SendOutcome,
+} from './destination.js'
+import type { PackedEvent } from './pack.js'
+
+// --- schema ---
+
+const arnForm = {
+  service: 'logs',
+  // The console shows the ARNs of log groups with `:*` at their end.
+  resource: /^log-group:[.\-_/#A-Za-z0-9]{1,512}(:\*)?$/,
+  example: 'arn:aws:logs:us-east-1:123456789012:log-group:name',
+}
+
+const groupName = (arn: string): string => parseArn(arn)!.resource.split(':')[1]!
+
+// --- limits ---
+
+const eventOverheadBytes = 26
+
+const limits: BatchLimits = {
+  // The service takes 10,000. It names no culprit when it refuses a request, and among 512 events one is found
+  // with nine halvings; in bytes a request of our events is seldom larger anyway.
+  eventsMax: 512,
+  requestBytesMax: 1_048_576,
+  eventBytesMax: 1_048_576,
+  sizeOf: (event) => messageBytes(event) + eventOverheadBytes,
+  spanMaxMs: 24 * 60 * 60 * 1000,
+}
+
+/** The line feed of the pack is no part of the message. */
+const messageBytes = (event: PackedEvent): number => event.data.length - 1
+
+// --- client ---
+
+interface LogStream {
+  readonly logGroupName: string
+  readonly logStreamName: string
+}
+
+const putLogEvents = (
+  client: CloudWatchLogsClient,
+  stream: LogStream,
+  events: readonly PackedEvent[],
+  abortSignal: AbortSignal,
+) => client.send(new PutLogEventsCommand({ ...stream, logEvents: events.map(toLogEvent) }), { abortSignal })
+
+const createLogStream = (client: CloudWatchLogsClient, stream: LogStream, abortSignal: AbortSignal) =>
+  client.send(new CreateLogStreamCommand(stream), { abortSignal })
+
+const toLogEvent = (event: PackedEvent) => ({
+  message: event.data.toString('utf8', 0, messageBytes(event)),
+  timestamp: event.timestampMs,
+})
+
+// --- sender ---
+
+class CloudWatchLogsSender implements Sender {
+  readonly #connection: Connection<CloudWatchLogsClient>
+  readonly #stream: LogStream
+  #streamExists = false
+
+  constructor(config: DestinationConfig, deps: AwsDeps) {
+    this.#stream = {
+      logGroupName: groupName(config.arn),
+      logStreamName: `${config.id}-${deps.workerSuffix}`,
+    }
+    this.#connection = new Connection(
+      config,
+      deps,
+      'cloudwatchLogsEndpointUrl',
+      (options) => new CloudWatchLogsClient(options),
+    )
+  }
+
+  limits(): BatchLimits {
+    return limits
+  }
+
+  async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const outcome = await this.#put(events, signal)
+    const streamGone = outcome.outcome === 'failed' && outcome.fault.code === 'ResourceNotFoundException'
+    if (!streamGone || !this.#streamExists) return outcome
+    this.#streamExists = false
+    return this.#put(events, signal)
+  }
+
+  async #put(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const missing = this.#streamExists ? undefined : await this.#createStream(signal)
+    if (missing !== undefined) return { outcome: 'failed', fault: missing }
+    const order = inOrder(events)
+    const sorted = order.map((index) => events[index]!)
+    const put = await this.#connection.call(signal, (client, abort) =>
+      putLogEvents(client, this.#stream, sorted, abort),
+    )
+    // The service has these very events already: an earlier request whose answer was lost.
+    if (!put.ok && put.problem.code === 'DataAlreadyAcceptedException') return { outcome: 'accepted' }
+    if (!put.ok) return { outcome: 'failed', fault: put.problem }
+    const { rejectedLogEventsInfo: info, $metadata } = put.value
+    const named = $metadata.requestId === undefined ? {} : { requestId: $metadata.requestId }
+    if (info === undefined) return { outcome: 'accepted', ...named }
+    return { outcome: 'partial', retry: [], rejected: rejections(order, info), ...named }
+  }
+
+  async #createStream(signal: AbortSignal): Promise<Fault | undefined> {
+    const created = await this.#connection.call(signal, (client, abort) =>
+      createLogStream(client, this.#stream, abort),
+    )
+    if (!created.ok && created.problem.code !== 'ResourceAlreadyExistsException') return created.problem
+    this.#streamExists = true
+    return undefined
+  }
+
+  dropCredentials(): void {
+    this.#connection.dropCredentials()
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+}
+
+/** The indices of the events, oldest event first; the service refuses any other order. */
+function inOrder(events: readonly PackedEvent[]): number[] {
+  const order = events.map((_, index) => index)
+  return order.sort((a, b) => events[a]!.timestampMs - events[b]!.timestampMs || a - b)
+}
+
+const tooOld: Fault = {
+  class: 'poison',
+  code: 'TooOld',
+  msg: 'CloudWatch Logs takes no events older than 14 days.',
+}
+const expired: Fault = {
+  class: 'poison',
+  code: 'Expired',
+  msg: "CloudWatch Logs takes no events older than the log group's retention.",
+}
+const tooNew: Fault = {
+  class: 'poison',
+  code: 'TooNew',
+  msg: 'CloudWatch Logs takes no events more than 2 hours ahead.',
+}
+
+/** What an HTTP 200 refused: a run at the beginning and a run at the end of the sorted events. */
+function rejections(order: readonly number[], info: RejectedLogEventsInfo): Rejection[] {
+  const { tooOldLogEventEndIndex = 0, expiredLogEventEndIndex = 0, tooNewLogEventStartIndex } = info
+  const refused = (position: number): Fault | undefined => {
+    if (position < tooOldLogEventEndIndex) return tooOld
+    if (position < expiredLogEventEndIndex) return expired
+    return position >= (tooNewLogEventStartIndex ?? order.length) ? tooNew : undefined
+  }
+  return order.flatMap((index, position) => {
+    const fault = refused(position)
+    return fault === undefined ? [] : [{ index, fault }]
+  })
+}
+
+export const cloudwatchLogs: DestinationKind<AwsDeps> = {
+  name: 'cloudwatch_logs',
+  arnField: 'log_group_arn',
+  checkArn: (arn) => checkArn(arn, arnForm),
+  open: (config, deps) => new CloudWatchLogsSender(config, deps),
+}

@@ -1,0 +1,167 @@
+/**
+ * From what AWS or the network answers to a fault of one of five classes, which alone decides what a lane does.
+ *
+ * The names are those of the services' API references, "Common Errors" included:
+ * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
+ */
+import { messageOf } from '../core/errors.js'
+import type { Fault, FaultClass, Rejection, SendOutcome } from './destination.js'
+
+const classOfCode = new Map<string, FaultClass>()
+const classify = (faultClass: FaultClass, ...codes: readonly string[]): void => {
+  for (const code of codes) classOfCode.set(code, faultClass)
+}
+
+classify(
+  'throttle',
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'Throttling',
+  'ThrottledException',
+  'RequestThrottled',
+  'RequestThrottledException',
+  'RequestLimitExceeded',
+  'TooManyRequestsException',
+  'LimitExceededException',
+  'KMSThrottlingException',
+  'SlowDown',
+  // How Firehose says that a delivery stream's throughput is used up.
+  'ServiceUnavailableException',
+)
+classify(
+  'transient',
+  'InternalFailure',
+  'InternalFailureException',
+  'InternalServerError',
+  'InternalServerException',
+  'ServiceUnavailable',
+  'OperationAbortedException',
+  'ConcurrentModificationException',
+  'RequestTimeout',
+  'RequestTimeoutException',
+)
+classify(
+  'credentials',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidClientTokenId',
+  'UnrecognizedClientException',
+  'InvalidSignatureException',
+  'SignatureDoesNotMatch',
+  'IncompleteSignature',
+  'IncompleteSignatureException',
+  'MissingAuthenticationToken',
+  'MissingAuthenticationTokenException',
+  'RequestExpired',
+  'AuthFailure',
+  'NotAuthorized',
+  'RegionDisabledException',
+  // STS: the role can't be assumed. The services themselves say AccessDeniedException.
+  'AccessDenied',
+  // The SDK: no credentials of our own to assume the role with.
+  'CredentialsProviderError',
+  'TokenProviderError',
+)
+classify(
+  'configuration',
+  'AccessDeniedException',
+  'ResourceNotFoundException',
+  'ResourceInUseException',
+  'KMSAccessDeniedException',
+  'KMSDisabledException',
+  'KMSInvalidStateException',
+  'KMSNotFoundException',
+  'KMSOptInRequired',
+  'OptInRequired',
+  'InvalidKMSResourceException',
+  'InvalidSourceException',
+  'ServiceQuotaExceededException',
+  'UnknownOperationException',
+  // STS: the role's ARN or the session is not what it takes.
+  'ValidationError',
+  'MalformedPolicyDocument',
+  'PackedPolicyTooLarge',
+)
+classify(
+  'poison',
+  'ValidationException',
+  'InvalidArgumentException',
+  'InvalidParameterException',
+  'InvalidParameterValue',
+  'SerializationException',
+  'RequestEntityTooLarge',
+)
+
+const messageCharsMax = 500
+
+/** What stands in AWS's messages beside the facts: key ids, tokens and signatures. */
+const secrets =
+  /\b(?:AKIA|ASIA)[A-Z0-9]{8,}\b|(?<=Signature=|SecretAccessKey=|SessionToken=|Security-Token:)\S+|\b[0-9a-f]{64}\b/gi
+
+export const safeMessage = (message: string): string =>
+  message.replaceAll(secrets, '…').replaceAll(/\s+/g, ' ').trim().slice(0, messageCharsMax)
+
+/** The fault of a single record that failed within an HTTP 200. */
+export function faultOfRecord(code: string, message: string | undefined, requestId?: string): Fault {
+  return fault(classOfCode.get(code) ?? 'transient', code, message ?? code, requestId)
+}
+
+/** The fault of a request: of what the SDK threw. */
+export function faultOf(error: unknown): Fault {
+  const { name, code, $metadata } = asSdkError(error)
+  const status = $metadata?.httpStatusCode
+  if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was given up.')
+  if (name === 'TimeoutError') return fault('transient', 'Timeout', 'No answer came in time.')
+  if (status === undefined && code !== undefined && !classOfCode.has(name)) {
+    return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
+  }
+  return fault(classOfCode.get(name) ?? classOfStatus(status), name, messageOf(error), $metadata?.requestId)
+}
+
+interface SdkError {
+  readonly name: string
+  /** Node's, such as ECONNRESET. */
+  readonly code?: string
+  readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string }
+}
+
+const asSdkError = (error: unknown): SdkError =>
+  error instanceof Error ? (error as SdkError) : { name: 'UnknownError' }
+
+/** An unknown refusal pauses the destination: nothing is dropped on a guess. */
+function classOfStatus(status: number | undefined): FaultClass {
+  if (status === 413) return 'poison'
+  if (status === 429) return 'throttle'
+  return status !== undefined && status >= 400 && status < 500 ? 'configuration' : 'transient'
+}
+
+function fault(faultClass: FaultClass, code: string, message: string, requestId?: string): Fault {
+  const named = { class: faultClass, code, msg: safeMessage(message) || code }
+  return requestId === undefined ? named : { ...named, requestId }
+}
+
+/** What PutRecords and PutRecordBatch say of one record. */
+export interface RecordResult {
+  readonly ErrorCode?: string | undefined
+  readonly ErrorMessage?: string | undefined
+}
+
+/** The outcome of an HTTP 200 that says of each record what became of it. */
+export function outcomeOfRecords(results: readonly RecordResult[], requestId?: string): SendOutcome {
+  const retry: number[] = []
+  const rejected: Rejection[] = []
+  let reason: Fault | undefined
+  for (const [index, { ErrorCode, ErrorMessage }] of results.entries()) {
+    if (ErrorCode === undefined) continue
+    const recordFault = faultOfRecord(ErrorCode, ErrorMessage, requestId)
+    if (recordFault.class === 'poison') {
+      rejected.push({ index, fault: recordFault })
+      continue
+    }
+    retry.push(index)
+    reason ??= recordFault
+  }
+  const named = requestId === undefined ? {} : { requestId }
+  if (retry.length === 0 && rejected.length === 0) return { outcome: 'accepted', ...named }
+  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }), ...named }
+}

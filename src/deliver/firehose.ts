@@ -1,0 +1,88 @@
+/**
+ * Amazon Data Firehose: PutRecordBatch, one event per record.
+ * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
+ */
+import { FirehoseClient, PutRecordBatchCommand } from '@aws-sdk/client-firehose'
+import { type AwsDeps, Connection, checkArn, parseArn } from './aws.js'
+import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
+import { outcomeOfRecords } from './faults.js'
+import type { PackedEvent } from './pack.js'
+
+// --- schema ---
+
+const resourceType = 'deliverystream/'
+
+const arnForm = {
+  service: 'firehose',
+  resource: /^deliverystream\/[a-zA-Z0-9_.-]{1,64}$/,
+  example: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/name',
+}
+
+// --- limits ---
+
+const limits: BatchLimits = {
+  eventsMax: 500,
+  requestBytesMax: 4 * 1024 * 1024,
+  eventBytesMax: 1000 * 1024,
+  sizeOf: (event) => event.data.length,
+}
+
+// --- client ---
+
+const putRecordBatch = (
+  client: FirehoseClient,
+  name: string,
+  events: readonly PackedEvent[],
+  abortSignal: AbortSignal,
+) =>
+  client.send(new PutRecordBatchCommand({ DeliveryStreamName: name, Records: events.map(toRecord) }), {
+    abortSignal,
+  })
+
+const toRecord = (event: PackedEvent) => ({ Data: event.data })
+
+// --- sender ---
+
+class FirehoseSender implements Sender {
+  readonly #connection: Connection<FirehoseClient>
+  /** The service takes the delivery stream's name, not its ARN. */
+  readonly #name: string
+
+  constructor(config: DestinationConfig, deps: AwsDeps) {
+    this.#name = parseArn(config.arn)!.resource.slice(resourceType.length)
+    this.#connection = new Connection(
+      config,
+      deps,
+      'firehoseEndpointUrl',
+      (options) => new FirehoseClient(options),
+    )
+  }
+
+  limits(): BatchLimits {
+    return limits
+  }
+
+  async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const put = await this.#connection.call(signal, (client, abort) =>
+      putRecordBatch(client, this.#name, events, abort),
+    )
+    if (!put.ok) return { outcome: 'failed', fault: put.problem }
+    const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value
+    return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
+  }
+
+  dropCredentials(): void {
+    this.#connection.dropCredentials()
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+}
+
+export const firehose: DestinationKind<AwsDeps> = {
+  name: 'firehose',
+  arnField: 'delivery_stream_arn',
+  checkArn: (arn) => checkArn(arn, arnForm),
+  open: (config, deps) => new FirehoseSender(config, deps),
+}

@@ -1,0 +1,76 @@
+/** How a destination is doing, as its `status` shows it. */
+import { isoMillis, now } from '../core/clock.js'
+import type { Fault, FaultClass } from './destination.js'
+
+export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'
+
+/** Wire names: these are members of `GET /event_destinations/{id}/status`. */
+export interface LaneStatus {
+  readonly state: LaneState
+  /** The class of the fault that led to the state; null when healthy. */
+  readonly cause: FaultClass | null
+  readonly since: string
+  readonly last_success_at: string | null
+  readonly last_error: { readonly at: string; readonly code: string; readonly msg: string } | null
+}
+
+/** `failing` is what goes on being tried; `paused` waits for credentials, configuration or a person. */
+const stateOf: Record<FaultClass, LaneState> = {
+  throttle: 'throttled',
+  transient: 'failing',
+  credentials: 'paused',
+  configuration: 'paused',
+  poison: 'paused',
+}
+
+export class Health {
+  readonly #changed: (status: LaneStatus) => void
+  #state: LaneState = 'healthy'
+  #cause: FaultClass | null = null
+  #sinceMs = now()
+  #lastSuccessMs: number | undefined
+  #lastError: { atMs: number; fault: Fault } | undefined
+
+  constructor(changed: (status: LaneStatus) => void) {
+    this.#changed = changed
+  }
+
+  get paused(): boolean {
+    return this.#state === 'paused'
+  }
+
+  /** A request was accepted; `recovered` where nothing waits to be sent again. */
+  accepted(recovered: boolean): void {
+    this.#lastSuccessMs = now()
+    if (recovered) this.#enter('healthy', null)
+  }
+
+  /** Remembers a fault that does not change the state by itself. */
+  note(fault: Fault): void {
+    this.#lastError = { atMs: now(), fault }
+  }
+
+  suffer(fault: Fault): void {
+    this.note(fault)
+    this.#enter(stateOf[fault.class], fault.class)
+  }
+
+  status(): LaneStatus {
+    const { fault, atMs = 0 } = this.#lastError ?? {}
+    return {
+      state: this.#state,
+      cause: this.#cause,
+      since: isoMillis(this.#sinceMs),
+      last_success_at: this.#lastSuccessMs === undefined ? null : isoMillis(this.#lastSuccessMs),
+      last_error: fault === undefined ? null : { at: isoMillis(atMs), code: fault.code, msg: fault.msg },
+    }
+  }
+
+  #enter(state: LaneState, cause: FaultClass | null): void {
+    if (state === this.#state && cause === this.#cause) return
+    this.#state = state
+    this.#cause = cause
+    this.#sinceMs = now()
+    this.#changed(this.status())
+  }
+}

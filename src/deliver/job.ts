@@ -1,0 +1,82 @@
+/** One pack in the hands of a lane: its events, what became of each, and the promise of its end. */
+import type { Batchable } from './batcher.js'
+import type { PackedEvent } from './pack.js'
+
+/** Wire names: these are parts of a destination's `counts`. */
+export interface PackCounts {
+  readonly delivered: number
+  readonly dead_lettered: number
+  /** How often an event of the pack was sent once more. */
+  readonly retried: number
+}
+
+export type PackResult =
+  /** Every event was accepted or is in the dead letters: the pack can be acknowledged. */
+  | { readonly outcome: 'done'; readonly counts: PackCounts }
+  /** The lane can't hold it now: give it back to the stream, to come again after this time. */
+  | { readonly outcome: 'returned'; readonly delayMs: number }
+
+/** An event on its way. */
+export class Item implements Batchable {
+  readonly event: PackedEvent
+  readonly job: Job
+  /** How often it was sent and has to be sent again. */
+  attempts = 0
+
+  constructor(event: PackedEvent, job: Job) {
+    this.event = event
+    this.job = job
+  }
+
+  get abandoned(): boolean {
+    return this.job.ended
+  }
+}
+
+export class Job {
+  readonly items: readonly Item[]
+  readonly result: Promise<PackResult>
+  ended = false
+  #resolve!: (result: PackResult) => void
+  #delivered = 0
+  #deadLettered = 0
+  #retried = 0
+
+  constructor(events: readonly PackedEvent[]) {
+    this.items = events.map((event) => new Item(event, this))
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    this.#endIfComplete()
+  }
+
+  delivered(): void {
+    this.#delivered += 1
+    this.#endIfComplete()
+  }
+
+  deadLettered(): void {
+    this.#deadLettered += 1
+    this.#endIfComplete()
+  }
+
+  retried(): void {
+    this.#retried += 1
+  }
+
+  /** Ends without a conclusion; what of it was accepted will be sent again, with the same event ids. */
+  giveBack(delayMs: number): void {
+    this.#end({ outcome: 'returned', delayMs })
+  }
+
+  #endIfComplete(): void {
+    if (this.#delivered + this.#deadLettered < this.items.length) return
+    const counts = { delivered: this.#delivered, dead_lettered: this.#deadLettered, retried: this.#retried }
+    this.#end({ outcome: 'done', counts })
+  }
+
+  #end(result: PackResult): void {
+    this.ended = true
+    this.#resolve(result)
+  }
+}

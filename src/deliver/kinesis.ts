@@ -1,0 +1,100 @@
+/**
+ * Kinesis Data Streams: PutRecords, one event per record.
+ * https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
+ */
+import { DescribeStreamSummaryCommand, KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis'
+import { type AwsDeps, Connection, checkArn } from './aws.js'
+import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
+import { outcomeOfRecords } from './faults.js'
+import type { PackedEvent } from './pack.js'
+
+// --- schema ---
+
+const arnForm = {
+  service: 'kinesis',
+  resource: /^stream\/[a-zA-Z0-9_.-]{1,128}$/,
+  example: 'arn:aws:kinesis:us-east-1:123456789012:stream/name',
+}
+
+// --- limits ---
+
+const limits: BatchLimits = {
+  eventsMax: 500,
+  requestBytesMax: 10 * 1024 * 1024,
+  // A stream may be set to take records of up to 10 MiB; this is what a new one takes.
+  eventBytesMax: 1024 * 1024,
+  sizeOf: (event) => event.data.length + event.partitionKeyBytes,
+}
+
+// --- client ---
+
+const putRecords = (
+  client: KinesisClient,
+  arn: string,
+  events: readonly PackedEvent[],
+  abortSignal: AbortSignal,
+) => client.send(new PutRecordsCommand({ StreamARN: arn, Records: events.map(toRecord) }), { abortSignal })
+
+const describe = (client: KinesisClient, arn: string, abortSignal: AbortSignal) =>
+  client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
+
+const toRecord = (event: PackedEvent) => ({ Data: event.data, PartitionKey: event.partitionKey })
+
+// --- sender ---
+
+class KinesisSender implements Sender {
+  readonly #connection: Connection<KinesisClient>
+  readonly #arn: string
+  #limits = limits
+  #limitsAsked = false
+
+  constructor(config: DestinationConfig, deps: AwsDeps) {
+    this.#arn = config.arn
+    this.#connection = new Connection(
+      config,
+      deps,
+      'kinesisEndpointUrl',
+      (options) => new KinesisClient(options),
+    )
+  }
+
+  limits(): BatchLimits {
+    return this.#limits
+  }
+
+  async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    if (!this.#limitsAsked) void this.#askLimits(signal)
+    const put = await this.#connection.call(signal, (client, abort) =>
+      putRecords(client, this.#arn, events, abort),
+    )
+    if (!put.ok) return { outcome: 'failed', fault: put.problem }
+    const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value
+    return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
+  }
+
+  /** A stream that does not tell, or that we may not ask, is taken to have the limit of a new one. */
+  async #askLimits(signal: AbortSignal): Promise<void> {
+    this.#limitsAsked = true
+    const described = await this.#connection.call(signal, (client, abort) =>
+      describe(client, this.#arn, abort),
+    )
+    if (!described.ok) return
+    const { MaxRecordSizeInKiB: recordKiB } = described.value.StreamDescriptionSummary ?? {}
+    if (recordKiB !== undefined) this.#limits = { ...limits, eventBytesMax: recordKiB * 1024 }
+  }
+
+  dropCredentials(): void {
+    this.#connection.dropCredentials()
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+}
+
+export const kinesis: DestinationKind<AwsDeps> = {
+  name: 'kinesis',
+  arnField: 'stream_arn',
+  checkArn: (arn) => checkArn(arn, arnForm),
+  open: (config, deps) => new KinesisSender(config, deps),
+}

@@ -1,0 +1,39 @@
+/** One event sent at once to a destination, to show whether it works: what `send_test_event` does. */
+import { after } from '../core/clock.js'
+import { fail, ok, type Result } from '../core/errors.js'
+import type { DestinationConfig, Fault, Sender } from './destination.js'
+import { PackWriter, readPack } from './pack.js'
+
+export interface TestEvent {
+  readonly partitionKey: string
+  readonly timestampMs: number
+  /** Begins with `{"event_id":"`, as every event does. */
+  readonly json: string
+}
+
+const givenUp: Fault = { class: 'transient', code: 'Timeout', msg: 'The destination did not answer in time.' }
+
+/** Sends through a sender of its own, with credentials fetched anew; the fault is AWS's reason. Never rejects. */
+export async function sendTestEvent(
+  config: DestinationConfig,
+  event: TestEvent,
+  timeoutMs: number,
+  open: (config: DestinationConfig) => Sender,
+): Promise<Result<undefined, Fault>> {
+  const writer = new PackWriter()
+  writer.append(event.partitionKey, event.timestampMs, event.json)
+  const { events } = readPack(writer.take())
+  const sender = open(config)
+  const abort = new AbortController()
+  const deadline = after(timeoutMs, () => abort.abort())
+  try {
+    const outcome = await sender.send(events, abort.signal)
+    if (outcome.outcome === 'accepted') return ok(undefined)
+    const fault =
+      outcome.outcome === 'failed' ? outcome.fault : (outcome.reason ?? outcome.rejected[0]!.fault)
+    return fail(abort.signal.aborted ? givenUp : fault)
+  } finally {
+    deadline.stop()
+    sender.close()
+  }
+}
