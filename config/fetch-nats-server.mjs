@@ -64,7 +64,8 @@ const userOptions = process.getuid?.() === 0 ? ['-o', 'APT::Sandbox::User=root']
 function downloadWithOwnLists(workDir, say) {
   say('Fetching package lists first …')
   const state = join(workDir, 'apt')
-  for (const dir of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(state, dir), { recursive: true })
+  for (const dir of ['lists/partial', 'cache/archives/partial'])
+    mkdirSync(join(state, dir), { recursive: true })
   const options = [
     ['Dir::State', state],
     ['Dir::State::lists', join(state, 'lists')],
@@ -72,7 +73,10 @@ function downloadWithOwnLists(workDir, say) {
     ['Dir::Cache', join(state, 'cache')],
     ['Acquire::Languages', 'none'],
   ].flatMap(([name, value]) => ['-o', `${name}=${value}`])
-  spawnSync('apt-get', ['-qq', ...userOptions, ...options, 'update'], { stdio: 'ignore', timeout: downloadTimeoutMs })
+  spawnSync('apt-get', ['-qq', ...userOptions, ...options, 'update'], {
+    stdio: 'ignore',
+    timeout: downloadTimeoutMs,
+  })
   return download(workDir, options, say)
 }
 

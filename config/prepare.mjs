@@ -6,14 +6,24 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { argv, env, execPath, stderr } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { fetchNatsServer } from './fetch-nats-server.mjs'
-import { findNatsServer, natsServerMissing } from '../src/core/find-nats-server.mjs'
 import { tryLock } from '../src/core/file-lock.mjs'
+import { findNatsServer, natsServerMissing } from '../src/core/find-nats-server.mjs'
+import { fetchNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const path = {
@@ -45,7 +55,8 @@ export async function prepare({ natsServer }) {
   }
   if (natsServer && findNatsServer(env) === undefined) {
     const reason = fetchNatsServer(env, say)
-    if (reason !== undefined) throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
+    if (reason !== undefined)
+      throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
   }
 }
 
@@ -67,14 +78,24 @@ function isInstalledByHand() {
   const wants = JSON.parse(readFileSync(path.lockFile, 'utf8')).packages
   return Object.entries(wants).every(
     ([name, { version, optional, devOptional, link }]) =>
-      name === '' || link || has[name]?.version === version || ((optional || devOptional) && has[name] === undefined),
+      name === '' ||
+      link ||
+      has[name]?.version === version ||
+      ((optional || devOptional) && has[name] === undefined),
   )
 }
 
 function install() {
   say('Installing packages (npm ci); the first time this takes a minute or two …')
   const npm = env.npm_execpath?.endsWith('.js') ? [execPath, env.npm_execpath] : ['npm']
-  const [command = 'npm', ...args] = [...npm, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const [command = 'npm', ...args] = [
+    ...npm,
+    'ci',
+    '--include=dev',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
   run(command, args, 'npm ci failed: see its message above. Without a network, bring node_modules along.')
   finishInstall(hashOf(readFileSync(path.lockFile)))
 }
@@ -106,12 +127,21 @@ function build() {
   removeOrphans()
   // What the compiler remembers is worth nothing where its output is gone.
   if (!existsSync(path.built)) rmSync(join(path.dist, '.tsbuildinfo'), { force: true })
-  run(execPath, [path.compiler, '-p', join(root, 'tsconfig.json'), '--noCheck'], 'Compiling failed: see above.')
+  run(
+    execPath,
+    [path.compiler, '-p', join(root, 'tsconfig.json'), '--noCheck'],
+    'Compiling failed: see above.',
+  )
   writeFileSync(path.built, signature)
 }
 
 function sourcesSignature() {
-  const sources = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts'), ...filesBelow('src', '.mjs'), 'tsconfig.json']
+  const sources = [
+    ...filesBelow('src', '.ts'),
+    ...filesBelow('test', '.ts'),
+    ...filesBelow('src', '.mjs'),
+    'tsconfig.json',
+  ]
   const lines = sources.map((name) => {
     const { mtimeMs, size } = statSync(join(root, name))
     return `${name} ${mtimeMs} ${size}`
@@ -123,7 +153,8 @@ function sourcesSignature() {
 function removeOrphans() {
   for (const output of [...filesBelow('dist/src', '.js'), ...filesBelow('dist/test', '.js')]) {
     const source = output.slice('dist/'.length).replace(/\.js$/, '.ts')
-    if (!existsSync(join(root, source))) for (const end of ['', '.map']) rmSync(join(root, output + end), { force: true })
+    if (!existsSync(join(root, source)))
+      for (const end of ['', '.map']) rmSync(join(root, output + end), { force: true })
   }
 }
 

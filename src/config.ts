@@ -13,6 +13,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf, shown } from './core/errors.js'
+import { findNatsServer } from './core/find-nats-server.mjs'
 import { tokenCharsMax, tokenCharsMin } from './core/limits.js'
 import { nearestNames } from './core/nearest.js'
 import * as form from './core/setting-value.js'
@@ -144,6 +145,9 @@ export const environmentWith = (added: Readonly<Record<string, string>>): NodeJS
   ...process.env,
   ...added,
 })
+
+/** The path of the `nats-server` that Weir runs where no other is named; `undefined` where there is none. */
+export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
 function settingsOf(given: Layer): Settings {
   const values = Object.fromEntries(

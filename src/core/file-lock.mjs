@@ -49,7 +49,9 @@ function place(aside, path) {
     if (holder === undefined) continue
     const holderPid = aliveHolder(holder)
     if (holderPid !== undefined) return holderPid
-    const succession = tryLock(`${path}.after-${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`)
+    const succession = tryLock(
+      `${path}.after-${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`,
+    )
     if (!succession.held) return succession.holderPid
     try {
       if (read(path) !== holder) continue

@@ -26,7 +26,9 @@ export function natsServerCacheDir(environment) {
  */
 export function findNatsServer(environment) {
   const dirs = (environment.PATH ?? '').split(delimiter).filter((dir) => dir !== '')
-  return [...dirs, natsServerCacheDir(environment)].map((dir) => join(dir, 'nats-server')).find(isExecutableFile)
+  return [...dirs, natsServerCacheDir(environment)]
+    .map((dir) => join(dir, 'nats-server'))
+    .find(isExecutableFile)
 }
 
 /** @param {string} path */

@@ -35,7 +35,10 @@ function startFromProc(pid) {
 function startFromPs(pid) {
   try {
     const stdio = /** @type {['ignore', 'pipe', 'ignore']} */ (['ignore', 'pipe', 'ignore'])
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', stdio }).trim()
+    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio,
+    }).trim()
     return line === '' || line.startsWith('Z') ? undefined : line.replace(/^\S+\s+/, '')
   } catch {
     return undefined

@@ -1,0 +1,269 @@
+/**
+ * A `nats-server` of our own, on a store in the data directory. Whoever calls this holds that directory's lock.
+ *
+ * Two servers on one store lose acknowledged messages, and the server itself takes no lock. So:
+ * - Its process number, start time and port are kept in the data directory. A server that a killed Weir left behind
+ *   is recognised by number *and* start time, and is ended before another one starts. No other process ever is.
+ * - It ends with us, however we end: a watcher beside it reads from a pipe that only we hold, and terminates the
+ *   server when the pipe ends. A line written to the pipe dismisses the watcher, once the server is gone.
+ *
+ * It is brought back on the same port whenever it ends before `close`, because clients know it by that port. That
+ * covers stopping, too: Ctrl-C signals the whole process group, the server included, while the other processes
+ * still have to store and acknowledge what they hold. They find it again, and it is closed after them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monotonicMs, now, randomToken, sleep } from './clock.js'
+import { natsServerMissing } from './find-nats-server.mjs'
+import { freePort, isPortFree, readServerName } from './nats-probe.js'
+import type { Occurrences } from './occurrences.js'
+import { processStart } from './process-start.mjs'
+
+export interface NatsServerOptions {
+  /** The program's path; where there is none, opening fails with the ways to get one. */
+  readonly executable: string | undefined
+  readonly dataDir: string
+  /** 0: the one of the last start, else any free one. */
+  readonly port: number
+  /** The bound of each stream: the server's own must hold several. */
+  readonly storageMaxBytes: number
+  readonly occurrences: Occurrences
+}
+
+export interface NatsServer {
+  readonly url: string
+  readonly port: number
+  /** Does it run and answer, as far as known? */
+  isUp(): boolean
+  close(): Promise<void>
+}
+
+/** What is kept of a running server. */
+interface Kept {
+  readonly pid: number
+  readonly start: string
+  readonly port: number
+}
+
+/** Streams and buckets, with room for those that hold little. */
+const streamsOfFullSizeMax = 8
+/** A client that reads slowly for this long is cut off: a busy machine must not look like a dead client. */
+const writeDeadline = '60s'
+const logFileBytesMax = 16 * 1024 * 1024
+const endTimeoutMs = 10_000
+const probeDelayMs = 25
+const restartDelayMs = 100
+const restartDelayMaxMs = 5_000
+/** A server that ran this long was well: its next restart waits for nothing. */
+const wellAfterMs = 10_000
+const firstStartsMax = 5
+
+/** The server takes the place of the shell: `$$` is its number. */
+const withWatcher =
+  'exec 3<&0; { read -r gone <&3 || kill -TERM $$; } & exec "$@" </dev/null >/dev/null 2>&1 3<&-'
+
+/** Starts the server and resolves when it answers. */
+export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
+  if (options.executable === undefined) throw new Error(natsServerMissing)
+  const dir = join(options.dataDir, 'nats')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const kept = readKept(dir)
+  if (kept !== undefined) await endLeftover(kept, options.occurrences)
+  const server = new LocalServer(options.executable, dir, options)
+  await server.open(kept?.port)
+  return server
+}
+
+class LocalServer implements NatsServer {
+  readonly #executable: string
+  readonly #dir: string
+  readonly #options: NatsServerOptions
+  readonly #closing = new AbortController()
+  #port = 0
+  #child: ChildProcess | undefined
+  #up = false
+  #keeping: Promise<void> = Promise.resolve()
+
+  constructor(executable: string, dir: string, options: NatsServerOptions) {
+    this.#executable = executable
+    this.#dir = dir
+    this.#options = options
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.#port}`
+  }
+
+  isUp(): boolean {
+    return this.#up
+  }
+
+  /** Tries a few times: a port found free can be taken by somebody else in the moment before it is used. */
+  async open(keptPort: number | undefined): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      this.#port = await this.#choosePort(keptPort)
+      const ended = this.#spawn()
+      if (await this.#answers()) {
+        this.#keeping = this.#keep(ended)
+        return
+      }
+      await ended
+      if (tries === firstStartsMax)
+        throw new Error(`The local nats-server does not start: ${this.#lastLogLine()}`)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
+    await this.#keeping
+    rmSync(join(this.#dir, 'server.json'), { force: true })
+  }
+
+  async #choosePort(keptPort: number | undefined): Promise<number> {
+    const { port } = this.#options
+    if (port !== 0) {
+      if (await isPortFree(port)) return port
+      throw new Error(`Port ${port} (WEIR_NATS_PORT), which the local nats-server is to use, is taken.`)
+    }
+    return keptPort !== undefined && (await isPortFree(keptPort)) ? keptPort : await freePort()
+  }
+
+  /** Brings the server back whenever it ends, until `close`. */
+  async #keep(firstEnded: Promise<string>): Promise<void> {
+    const { occurrences } = this.#options
+    let ended = firstEnded
+    let wasUp = true
+    let startedMs = monotonicMs()
+    for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
+      const how = await ended
+      if (this.#closing.signal.aborted) return
+      if (wasUp) occurrences.natsServerEnded({ how, port: this.#port })
+      else occurrences.natsServerUnstartable({ how, port: this.#port, log: this.#lastLogLine() })
+      if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
+      await sleep(delayMs, this.#closing.signal)
+      if (this.#closing.signal.aborted) return
+      startedMs = monotonicMs()
+      ended = this.#spawn()
+      wasUp = await this.#answers()
+    }
+  }
+
+  /** Starts the process; the promise tells how it ended. */
+  #spawn(): Promise<string> {
+    writeConfig(this.#dir, this.#port, this.#options.storageMaxBytes)
+    const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
+    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'] })
+    this.#child = child
+    if (child.pid !== undefined) keep(this.#dir, { pid: child.pid, port: this.#port })
+    child.stdin?.on('error', () => {})
+    return new Promise((resolve) => {
+      const gone = (how: string) => {
+        this.#up = false
+        child.stdin?.end('gone\n')
+        resolve(how)
+      }
+      child.once('error', (error) => gone(error.message))
+      child.once('exit', (code, signal) => gone(signal ?? `exit code ${code}`))
+    })
+  }
+
+  /** Waits as long as the process lives: a large store takes its time. False when it ended instead. */
+  async #answers(): Promise<boolean> {
+    const child = this.#child
+    const name = serverName(this.#dir)
+    while (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      if ((await readServerName(this.#port)) === name) {
+        this.#up = true
+        this.#options.occurrences.natsServerStarted({ port: this.#port, pid: child.pid })
+        return true
+      }
+      await sleep(probeDelayMs)
+    }
+    return false
+  }
+
+  #lastLogLine(): string {
+    const lines = (readText(join(this.#dir, 'server.log')) ?? '').trim().split('\n')
+    return lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? ''
+  }
+}
+
+// --- the files of the server ---
+
+const configPath = (dir: string): string => join(dir, 'server.conf')
+
+/** The server reads JSON as well as its own notation. A name of each start's own tells it from any other server. */
+function writeConfig(dir: string, port: number, storageMaxBytes: number): void {
+  const config = {
+    server_name: `weir-${randomToken(9)}`,
+    host: '127.0.0.1',
+    port,
+    max_payload: 1024 * 1024,
+    write_deadline: writeDeadline,
+    log_file: join(dir, 'server.log'),
+    logfile_size_limit: logFileBytesMax,
+    jetstream: {
+      store_dir: join(dir, 'store'),
+      max_file_store: storageMaxBytes * streamsOfFullSizeMax,
+    },
+  }
+  writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
+}
+
+const serverName = (dir: string): unknown => JSON.parse(readFileSync(configPath(dir), 'utf8')).server_name
+
+function keep(dir: string, { pid, port }: { pid: number; port: number }): void {
+  const path = join(dir, 'server.json')
+  writeFileSync(`${path}.new`, JSON.stringify({ pid, start: processStart(pid), port }), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}
+
+function readKept(dir: string): Kept | undefined {
+  const text = readText(join(dir, 'server.json'))
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Kept)
+  } catch {
+    return undefined
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+// --- ending ---
+
+async function endLeftover({ pid, start, port }: Kept, occurrences: Occurrences): Promise<void> {
+  if (start === undefined || processStart(pid) !== start) return
+  occurrences.natsServerLeftover({ pid, port })
+  await end(pid, start)
+}
+
+/** Ends exactly this process: politely, then by force; returns when it is gone. */
+async function end(pid: number, start: string | undefined): Promise<void> {
+  const isThere = () => start !== undefined && processStart(pid) === start
+  const deadlineMs = now() + endTimeoutMs
+  if (isThere()) signal(pid, 'SIGTERM')
+  while (isThere()) {
+    if (now() > deadlineMs) signal(pid, 'SIGKILL')
+    await sleep(probeDelayMs)
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

@@ -1,0 +1,69 @@
+import t from 'tap'
+import {
+  badRequest,
+  conflict,
+  errorCodes,
+  fail,
+  messageOf,
+  notFound,
+  ok,
+  problem,
+  shown,
+  statusOf,
+  unavailable,
+  WeirError,
+} from '../../src/core/errors.js'
+
+const made = [
+  {
+    name: 'a bad request',
+    error: badRequest('Bad.', { field: 'cidr' }),
+    code: 'ERR_INVALID_REQUEST',
+    status: 400,
+  },
+  { name: 'a conflict', error: conflict('Taken.'), code: 'ERR_CONFLICT', status: 400 },
+  { name: 'an unknown id', error: notFound('Gone.'), code: 'ERR_NOT_FOUND', status: 404 },
+  { name: 'a store that is away', error: unavailable('Away.'), code: 'ERR_UNAVAILABLE', status: 503 },
+]
+
+t.test('errors carry the code and status of the table', (t) => {
+  for (const { name, error, code, status } of made) {
+    t.ok(error instanceof WeirError, name)
+    t.match({ code: error.code, status: error.status }, { code, status }, name)
+  }
+  t.strictSame(badRequest('Bad.', { field: 'cidr' }).details, { field: 'cidr' })
+  t.strictSame(notFound('Gone.').details, {}, 'no details are no details')
+  t.ok((unavailable('Away.').retryAfterSeconds ?? 0) > 0, 'what is away says when to come back')
+  t.equal(unavailable('Away.', 'why').cause, 'why')
+  t.end()
+})
+
+t.test('every code has a status that says whose fault it is', (t) => {
+  for (const code of errorCodes) {
+    t.match(code, /^ERR_[A-Z_]+$/)
+    t.ok(statusOf(code) >= 400 && statusOf(code) < 600, code)
+  }
+  t.end()
+})
+
+t.test('results', (t) => {
+  t.strictSame(ok(1), { ok: true, value: 1 })
+  t.strictSame(fail('why'), { ok: false, problem: 'why' })
+  t.strictSame(problem('Why.'), { ok: false, problem: { msg: 'Why.' } })
+  t.end()
+})
+
+const texts = [
+  { name: 'text', value: 'a"b', want: '"a\\"b"' },
+  { name: 'an absent value', value: undefined, want: 'undefined' },
+  { name: 'a large integer', value: 2n ** 64n, want: '18446744073709551616' },
+  { name: 'what JSON leaves out', value: () => 1, want: '() => 1' },
+  { name: 'something long is cut', value: 'x'.repeat(100), want: `"${'x'.repeat(79)}…` },
+]
+
+t.test('values in messages', (t) => {
+  for (const { name, value, want } of texts) t.equal(shown(value), want, name)
+  t.equal(messageOf(new Error('why')), 'why')
+  t.equal(messageOf('why'), 'why')
+  t.end()
+})

@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { localNatsServer } from '../../src/config.js'
+import { sleep } from '../../src/core/clock.js'
+import { silentLogger } from '../../src/core/log.js'
+import { createRegistry, metricsText } from '../../src/core/metrics.js'
+import { freePort, isPortFree, readServerName } from '../../src/core/nats-probe.js'
+import { openNatsServer } from '../../src/core/nats-server.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { processStart } from '../../src/core/process-start.mjs'
+
+const gibibyte = 1024 ** 3
+
+const open = (dataDir: string, port = 0, registry = createRegistry()) =>
+  openNatsServer({
+    executable: localNatsServer(),
+    dataDir,
+    port,
+    storageMaxBytes: 8 * gibibyte,
+    occurrences: createOccurrences({ logger: silentLogger(), registry }),
+  })
+
+const kept = (dataDir: string): { pid: number; start: string; port: number } =>
+  JSON.parse(readFileSync(join(dataDir, 'nats', 'server.json'), 'utf8'))
+
+/** This file is also the program of a Weir that gets killed. */
+if (process.argv[2] === 'owner') {
+  const server = await open(process.argv[3] ?? '')
+  process.stdout.write(`${server.url}\n`)
+} else {
+  t.test('a server starts, answers on loopback, and is gone after close', async (t) => {
+    const dir = join(t.testdir(), 'a directory with "spaces"')
+    const server = await open(dir)
+    const { pid, start } = kept(dir)
+    t.equal(server.url, `nats://127.0.0.1:${server.port}`)
+    t.ok(server.isUp())
+    t.match(await readServerName(server.port), /^weir-/)
+    t.equal(processStart(pid), start, 'the number kept is that of the server itself')
+    t.equal(statSync(join(dir, 'nats', 'server.conf')).mode & 0o777, 0o600)
+    t.ok(statSync(join(dir, 'nats', 'store', 'jetstream')).isDirectory(), 'JetStream has its store there')
+    await server.close()
+    t.equal(processStart(pid), undefined)
+    t.notOk(server.isUp())
+    t.ok(await isPortFree(server.port))
+  })
+
+  t.test('a server that is killed comes back on the same port', async (t) => {
+    const dir = t.testdir()
+    const registry = createRegistry()
+    const server = await open(dir, 0, registry)
+    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+      const { pid } = kept(dir)
+      process.kill(pid, signal)
+      await until(() => kept(dir).pid !== pid && server.isUp())
+      t.equal(kept(dir).port, server.port, signal)
+    }
+    t.match(await readServerName(server.port), /^weir-/)
+    t.match(await metricsText(registry), /weir_nats_server_exits_total 2\n/)
+    await server.close()
+  })
+
+  t.test('it ends with the process that started it, even where that is killed', async (t) => {
+    const dir = t.testdir()
+    await killedOwner(dir)
+    const { pid, start } = kept(dir)
+    await until(() => processStart(pid) !== start)
+    t.pass('the server is gone')
+  })
+
+  t.test('a server left behind is ended, and its port used again', async (t) => {
+    const dir = t.testdir()
+    const { pid, start, port } = await killedOwner(dir, { stopped: true })
+    t.equal(processStart(pid), start, 'it was left behind')
+    const opening = open(dir)
+    await sleep(100)
+    process.kill(pid, 'SIGCONT')
+    const server = await opening
+    t.equal(processStart(pid), undefined, 'it is gone')
+    t.equal(server.port, port)
+    await server.close()
+  })
+
+  t.test('a process that only has the number of a server of ours is left alone', async (t) => {
+    const bystander = spawn('sleep', ['60'])
+    const dir = t.testdir({
+      nats: { 'server.json': JSON.stringify({ pid: bystander.pid, start: '1', port: 1 }) },
+    })
+    const server = await open(dir)
+    t.type(processStart(bystander.pid ?? 0), 'string')
+    bystander.kill()
+    await server.close()
+  })
+
+  t.test('ports', async (t) => {
+    const dir = t.testdir()
+    const port = await freePort()
+    const first = await open(dir, port)
+    t.equal(first.port, port, 'the one that was asked for')
+    await first.close()
+
+    const taken = await listen(port)
+    await t.rejects(open(dir, port), /WEIR_NATS_PORT.*taken/)
+    const other = await open(dir)
+    t.not(other.port, port, 'another one, where none was asked for and the last one is taken')
+    await other.close()
+    taken.close()
+  })
+
+  t.test('without a program the ways to get one are told', async (t) => {
+    const options = { dataDir: t.testdir(), port: 0, storageMaxBytes: gibibyte }
+    const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+    await t.rejects(
+      openNatsServer({ ...options, executable: undefined, occurrences }),
+      /apt install nats-server/,
+    )
+    await t.rejects(openNatsServer({ ...options, executable: '/bin/false', occurrences }), /does not start/)
+  })
+}
+
+/** Opens a server from another process and kills that one; `stopped` keeps the server from noticing. */
+async function killedOwner(dir: string, { stopped = false } = {}) {
+  const owner = spawn(process.execPath, [fileURLToPath(import.meta.url), 'owner', dir])
+  await new Promise((resolve) => owner.stdout.once('data', resolve))
+  const server = kept(dir)
+  if (stopped) process.kill(server.pid, 'SIGSTOP')
+  const gone = new Promise((resolve) => owner.once('exit', resolve))
+  owner.kill('SIGKILL')
+  await gone
+  return server
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(10)
+}
+
+function listen(port: number): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.listen({ host: '127.0.0.1', port }, () => resolve(server))
+  })
+}
