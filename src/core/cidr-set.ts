@@ -7,7 +7,7 @@
 import { type AddressSlot, type Cidr, maskOf, parseCidr, prefix128Of } from './ip.js'
 
 /** From this many IPv4 ranges on, an index over the first 16 bits (256 KiB) saves most steps of the search. */
-const indexedRangesMin = 1024
+const indexedRangesMin = 512
 
 /** About this many ranges are worked on between two pauses of a build: a fraction of a millisecond. */
 const rangesPerSlice = 1024
@@ -141,8 +141,8 @@ class Columns {
 
   /** Two ranges of CIDR notation are disjoint or one lies within the other: sorted, the inner ones are left out. */
   *join(): Generator<void, Ranges> {
-    const first = this.#first.map((column) => Uint32Array.from(column))
-    const last = this.#last.map((column) => Uint32Array.from(column))
+    const first = yield* inSlices(this.#first, (column) => new Uint32Array(column))
+    const last = yield* inSlices(this.#last, (column) => new Uint32Array(column))
     const order = yield* sortedOrder(first)
     const kept = new Uint32Array(order.length)
     let count = 0
@@ -153,9 +153,20 @@ class Columns {
       else if (compareRows(last, row, last, kept[count - 1]!) > 0) kept[count - 1] = row
       if (at % rangesPerSlice === rangesPerSlice - 1) yield
     }
-    const pick = (column: Uint32Array) => kept.subarray(0, count).map((row) => column[row]!)
-    return { count, first: first.map(pick), last: last.map(pick) }
+    const rows = kept.subarray(0, count)
+    const pick = (column: Uint32Array) => rows.map((row) => column[row]!)
+    return { count, first: yield* inSlices(first, pick), last: yield* inSlices(last, pick) }
   }
+}
+
+/** `map` with a pause behind each item. */
+function* inSlices<T, U>(items: readonly T[], change: (item: T) => U): Generator<void, U[]> {
+  const changed: U[] = []
+  for (const item of items) {
+    changed.push(change(item))
+    yield
+  }
+  return changed
 }
 
 /** Compares a row of `columns` with a row of `others`, word by word from the front. */
@@ -181,22 +192,23 @@ function* sortedOrder(columns: readonly Uint32Array[]): Generator<void, Uint32Ar
   for (const column of columns.toReversed()) {
     for (const shift of [0, 16]) {
       yield
-      sortByDigit(column, shift, from, to)
-      ;[from, to] = [to, from]
+      if (sortByDigit(column, shift, from, to)) [from, to] = [to, from]
     }
   }
   return from
 }
 
-/** One pass of a radix sort: stable, by 16 bits of the column. */
-function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: Uint32Array): void {
-  const ends = new Uint32Array(0x10001)
-  for (let at = 0; at < from.length; at++) ends[((column[from[at]!]! >>> shift) & 0xffff) + 1]!++
-  for (let digit = 0; digit < 0x10000; digit++) ends[digit + 1]! += ends[digit]!
+/** One pass of a radix sort: stable, by 16 bits of the column. False: they are all the same, nothing was done. */
+function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: Uint32Array): boolean {
+  const starts = new Uint32Array(0x10001)
+  for (let at = 0; at < from.length; at++) starts[((column[from[at]!]! >>> shift) & 0xffff) + 1]!++
+  if (starts[((column[from[0]!]! >>> shift) & 0xffff) + 1] === from.length) return false
+  for (let digit = 0; digit < 0x10000; digit++) starts[digit + 1]! += starts[digit]!
   for (let at = 0; at < from.length; at++) {
     const row = from[at]!
-    to[ends[(column[row]! >>> shift) & 0xffff]!++] = row
+    to[starts[(column[row]! >>> shift) & 0xffff]!++] = row
   }
+  return true
 }
 
 /** The set of these ranges, built at one go; `buildCidrSet` is the same in slices. */

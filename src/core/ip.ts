@@ -6,7 +6,7 @@
  * program and another to the next is a hole in a fence. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4
  * address everywhere: the same client must not get past a rule by writing its address in the other way.
  */
-import { fail, ok, problem, type Result, shown } from './errors.js'
+import { ok, problem, type Result, shown } from './errors.js'
 
 export type AddressFamily = 4 | 6
 
@@ -127,9 +127,8 @@ export class AddressSlot {
   /** Fills the slot; the family, or 0 where `text` is no address. */
   read(text: unknown): AddressFamily | 0 {
     if (text === this.#text) return this.family
-    if (typeof text !== 'string') return 0
-    this.#text = text
-    this.family = this.#parse(text)
+    this.#text = typeof text === 'string' ? text : ''
+    this.family = this.#parse(this.#text)
     return this.family
   }
 
@@ -213,19 +212,20 @@ export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
 
 /** The range around the address in `scratch`; `prefix128` counts from the front of 128 bits, for IPv4 too. */
 function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<Cidr> {
-  const words = [...scratch.words]
+  const { words } = scratch
   const mapped = scratch.family === 4 && text.includes(':')
   // A range that is wider than the mapped block is one of IPv6, and 0xffff is part of its address again.
   const family = mapped && prefix128 < 96 ? 6 : (scratch.family as AddressFamily)
-  if (mapped && family === 6) words[2] = 0xffff
-  const low = words.map((word, index) => (word & maskOf(index, prefix128)) >>> 0)
-  const cidr: Cidr = {
-    family,
-    prefix: family === 4 ? prefix128 - 96 : prefix128,
-    words: [low[0]!, low[1]!, low[2]!, low[3]!],
-  }
-  if (options.hostBits === 'refuse' && low.some((word, index) => word !== words[index])) {
-    return fail({ msg: `${shown(text)} has bits set behind its prefix; write ${formatCidr(cidr)}.` })
+  const word2 = mapped && family === 6 ? 0xffff : words[2]!
+  const low0 = (words[0]! & maskOf(0, prefix128)) >>> 0
+  const low1 = (words[1]! & maskOf(1, prefix128)) >>> 0
+  const low2 = (word2 & maskOf(2, prefix128)) >>> 0
+  const low3 = (words[3]! & maskOf(3, prefix128)) >>> 0
+  const prefix = family === 4 ? prefix128 - 96 : prefix128
+  const cidr: Cidr = { family, prefix, words: [low0, low1, low2, low3] }
+  const hasHostBits = low0 !== words[0] || low1 !== words[1] || low2 !== word2 || low3 !== words[3]
+  if (hasHostBits && options.hostBits === 'refuse') {
+    return problem(`${shown(text)} has bits set behind its prefix; write ${formatCidr(cidr)}.`)
   }
   return ok(cidr)
 }

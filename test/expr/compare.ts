@@ -78,7 +78,7 @@ function compareText(text: string, referenceText: string, generator: Generator, 
     return
   }
   if ('error' in parsed) {
-    if (parsed.error.includes('Token ? (question) unexpected'))
+    if (/Token \?\s*\(question\) unexpected/.test(parsed.error))
       count(result.looser, 'conditional_behind_call')
     else result.differences.push(`accepted: ${text} (jexl: ${parsed.error})`)
     return

@@ -1,0 +1,50 @@
+/** `node dist/test/bench/main.js [row…] [--json FILE] [--quick]`: the benchmarks, as a table of ratios. */
+import { writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
+import { row as expressions } from './rows/expressions.js'
+import { row as ipSets } from './rows/ip-sets.js'
+
+const rows: readonly BenchRow[] = [
+  expressions, //
+  ipSets,
+]
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, quick: { type: 'boolean', default: false } },
+})
+
+const machine = {
+  cpu: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  memoryBytes: totalmem(),
+  node: process.version,
+}
+
+function formatMeasure(measure: Measure): string {
+  const { name, ratio, bound } = measure
+  const limit = 'atLeast' in bound ? `at least ${bound.atLeast}` : `at most ${bound.atMost}`
+  return `  ${isReached(measure) ? ' ok ' : 'MISS'}  ${ratio.toFixed(2).padStart(9)} ×  ${name} (${limit})`
+}
+
+const unknown = positionals.filter((name) => !rows.some((row) => row.name === name))
+if (unknown.length > 0) {
+  console.error(`Unknown rows: ${unknown.join(', ')}. Known: ${rows.map((row) => row.name).join(', ')}.`)
+  process.exit(2)
+}
+
+console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`)
+const results: Record<string, RowResult> = {}
+for (const row of rows) {
+  if (positionals.length > 0 && !positionals.includes(row.name)) continue
+  console.log(`\n${row.name}: ${row.mustReach}`)
+  const result = await row.run(benchTools(options.quick))
+  results[row.name] = result
+  for (const measure of result.measures) console.log(formatMeasure(measure))
+  const times = Object.entries(result.nsPerOperation)
+  for (const [name, ns] of times) console.log(`        ${ns.toFixed(1).padStart(9)} ns ${name}`)
+}
+if (options.json !== undefined)
+  writeFileSync(options.json, `${JSON.stringify({ machine, results }, undefined, 2)}\n`)
