@@ -186,7 +186,7 @@ function compareRows(
 /** The rows in ascending order of their words, as a permutation. */
 function* sortedOrder(columns: readonly Uint32Array[]): Generator<void, Uint32Array> {
   const count = columns[0]!.length
-  const order = Uint32Array.from({ length: count }, (_, row) => row)
+  const order = new Uint32Array(count).map((_, row) => row)
   if (count < radixSortMin) return order.sort((a, b) => compareRows(columns, a, columns, b))
   let [from, to] = [order, new Uint32Array(count)]
   for (const column of columns.toReversed()) {
