@@ -94,6 +94,9 @@ export function* walkMessage(
   return walk.result()
 }
 
+/** A reason travels as a header, and parts of it come from the record. */
+const inOneLine = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
+
 class MessageWalk {
   readonly #storedAtMs: number
   readonly #timestamp: string
@@ -113,7 +116,7 @@ class MessageWalk {
     const reason = this.#attempt(bytes)
     if (reason === undefined) return
     this.#counts.addBad()
-    this.#bad.push({ line, bytes, reason })
+    this.#bad.push({ line, bytes, reason: inOneLine(reason) })
   }
 
   result(): MessageResult {
