@@ -24,39 +24,15 @@
  * for credentials, configuration or a person, `throttled` or `failing` where it does not.
  */
 import { after, randomFraction, sleep, type Timer } from '../core/clock.js'
-import { type Backoff, backoffMs, backoffs } from './backoff.js'
+import { backoffMs } from './backoff.js'
 import { Batcher } from './batcher.js'
 import type { DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
 import { Health, type LaneStatus } from './health.js'
 import { type HalfResult, isolate } from './isolate.js'
 import { type Item, Job, type PackResult } from './job.js'
-import { Pace, type PaceSettings } from './pace.js'
+import { type LaneDeps, type LaneSettings, laneSettings } from './lane-settings.js'
+import { Pace } from './pace.js'
 import type { PackedEvent } from './pack.js'
-
-export interface LaneSettings extends PaceSettings {
-  /** How long `close` waits for requests under way, and then for their being given up. */
-  readonly closeTimeoutMs: number
-  readonly abortTimeoutMs: number
-  readonly backoffs: { readonly throttle: Backoff; readonly transient: Backoff }
-}
-
-export const laneSettings: LaneSettings = {
-  concurrencyMax: 4,
-  probeMinMs: 30_000,
-  probeMaxMs: 60_000,
-  closeTimeoutMs: 5_000,
-  abortTimeoutMs: 1_000,
-  backoffs,
-}
-
-export interface LaneDeps {
-  readonly open: (config: DestinationConfig) => Sender
-  /** Resolves once the event is stored among the dead letters; where it can't be, its pack is given back. */
-  readonly deadLetter: (event: PackedEvent, fault: Fault) => Promise<void>
-  /** Called whenever the state or its cause changes. */
-  readonly changed?: (status: LaneStatus) => void
-  readonly settings?: Partial<LaneSettings>
-}
 
 /** Refusals in a row, with nothing accepted in between, after which it is not the events that are at fault. */
 const refusalsInARowMax = 8

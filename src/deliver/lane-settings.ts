@@ -1,0 +1,31 @@
+/** What a lane is told: its bounds, and the functions it calls. */
+import { type Backoff, backoffs } from './backoff.js'
+import type { DestinationConfig, Fault, Sender } from './destination.js'
+import type { LaneStatus } from './health.js'
+import type { PaceSettings } from './pace.js'
+import type { PackedEvent } from './pack.js'
+
+export interface LaneSettings extends PaceSettings {
+  /** How long `close` waits for requests under way, and then for their being given up. */
+  readonly closeTimeoutMs: number
+  readonly abortTimeoutMs: number
+  readonly backoffs: { readonly throttle: Backoff; readonly transient: Backoff }
+}
+
+export const laneSettings: LaneSettings = {
+  concurrencyMax: 4,
+  probeMinMs: 30_000,
+  probeMaxMs: 60_000,
+  closeTimeoutMs: 5_000,
+  abortTimeoutMs: 1_000,
+  backoffs,
+}
+
+export interface LaneDeps {
+  readonly open: (config: DestinationConfig) => Sender
+  /** Resolves once the event is stored among the dead letters; where it can't be, its pack is given back. */
+  readonly deadLetter: (event: PackedEvent, fault: Fault) => Promise<void>
+  /** Called whenever the state or its cause changes. */
+  readonly changed?: (status: LaneStatus) => void
+  readonly settings?: Partial<LaneSettings>
+}
