@@ -1,0 +1,166 @@
+/**
+ * A role as a process: the frame around what a role opens and closes, alone or as a child of `serve`.
+ *
+ * A child ignores the signals that reach the whole process group (Ctrl-C, a service manager's stop): its parent
+ * stops its children in order, and tells each when its turn has come. A child whose parent is gone stops at once,
+ * gracefully. A role that runs alone has no parent to wait for: there, the signals stop it.
+ */
+import { once } from 'node:events'
+import { after } from './core/clock.js'
+import { messageOf } from './core/errors.js'
+import type { Logger } from './core/log.js'
+import type { MetricsSnapshot } from './core/metrics.js'
+import type { Occurrences } from './core/occurrences.js'
+
+/** Where a role can be reached, by name: `{ api: 'http://127.0.0.1:8080' }`. */
+export type Addresses = Readonly<Record<string, string>>
+
+/** Parts that don't work, each with a sentence that says why. */
+export type Failing = Readonly<Record<string, string>>
+
+/** What a child may ask its parent: the state of all processes together. */
+export interface Answers {
+  /** Prometheus' text. */
+  readonly metrics: string
+  readonly failing: Failing
+}
+
+export type FromChild =
+  | { readonly type: 'ready'; readonly addresses: Addresses }
+  | { readonly type: 'failed'; readonly msg: string }
+  | { readonly type: 'metrics'; readonly id: number; readonly snapshots: readonly MetricsSnapshot[] }
+  | { readonly type: 'ask'; readonly id: number; readonly about: keyof Answers }
+
+export type FromParent =
+  | { readonly type: 'stop' }
+  | { readonly type: 'metrics'; readonly id: number }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+
+export interface Parent {
+  /** Rejects when the parent is gone before it answered. */
+  ask<About extends keyof Answers>(about: About): Promise<Answers[About]>
+}
+
+export interface Role {
+  readonly addresses: Addresses
+  /** Its own metrics, and those of processes it runs itself. */
+  metrics(): Promise<readonly MetricsSnapshot[]>
+  close(): Promise<void>
+}
+
+export interface RoleOptions {
+  readonly logger: Logger
+  readonly occurrences: Occurrences
+  /** Opens the role; resolves when it is ready. `parent` is there where it runs as a child. */
+  readonly open: (parent: Parent | undefined) => Promise<Role>
+}
+
+/** A role that runs alone has nobody to kill it where it does not stop. */
+const stopTimeoutMs = 20_000
+/** A child whose parent is gone hurries: its place may soon be taken, and nats-server ended with the parent. */
+const orphanTimeoutMs = 5_000
+
+/** Runs a role until it is to stop, and ends the process: with 0 when it was told to, with 1 when it can't start. */
+export async function runRole(options: RoleOptions): Promise<never> {
+  const { logger } = options
+  const link = process.send === undefined ? undefined : new ParentLink()
+  const stop = link === undefined ? stopAlone() : link.stopped(options.occurrences)
+  try {
+    const role = await options.open(link)
+    link?.ready(role)
+    await stop
+    await role.close()
+  } catch (error) {
+    logger.error({ err: error }, 'The process ends.')
+    await link?.failed(messageOf(error))
+    process.exit(1)
+  }
+  process.exit(0)
+}
+
+async function stopAlone(): Promise<void> {
+  await stopSignal()
+  after(stopTimeoutMs, () => process.exit(1))
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0
+    const heard = () => {
+      signals += 1
+      if (signals > 1) process.exit(1)
+      resolve()
+    }
+    process.on('SIGINT', heard)
+    process.on('SIGTERM', heard)
+  })
+}
+
+class ParentLink implements Parent {
+  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  #asked = 0
+  #role: Role | undefined
+
+  constructor() {
+    process.on('SIGINT', () => {})
+    process.on('SIGTERM', () => {})
+    process.on('message', (message: FromParent) => void this.#hear(message))
+    process.on('disconnect', () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error('The parent process is gone.'))
+      this.#waiting.clear()
+    })
+  }
+
+  /** Resolves when the parent says so, or is gone. */
+  async stopped(occurrences: Occurrences): Promise<void> {
+    const told = new Promise<void>((resolve) => {
+      process.on('message', (message: FromParent) => {
+        if (message.type === 'stop') resolve()
+      })
+    })
+    const lost = once(process, 'disconnect').then(() => {
+      occurrences.parentLost({})
+      after(orphanTimeoutMs, () => process.exit(1))
+    })
+    await Promise.race([told, lost])
+  }
+
+  ready(role: Role): void {
+    this.#role = role
+    this.#send({ type: 'ready', addresses: role.addresses })
+  }
+
+  /** Resolves when the message is on its way: the process ends right after. */
+  failed(msg: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (!process.connected) return resolve()
+      process.send?.({ type: 'failed', msg } satisfies FromChild, () => resolve())
+    })
+  }
+
+  ask<About extends keyof Answers>(about: About): Promise<Answers[About]> {
+    this.#asked += 1
+    const id = this.#asked
+    return new Promise((resolve, reject) => {
+      if (!process.connected) return reject(new Error('The parent process is gone.'))
+      this.#waiting.set(id, { resolve: (value) => resolve(value as Answers[About]), reject })
+      this.#send({ type: 'ask', id, about })
+    })
+  }
+
+  async #hear(message: FromParent): Promise<void> {
+    if (message.type === 'metrics') {
+      const snapshots = (await this.#role?.metrics()) ?? []
+      this.#send({ type: 'metrics', id: message.id, snapshots })
+    } else if (message.type === 'answer') {
+      this.#waiting.get(message.id)?.resolve(message.value)
+      this.#waiting.delete(message.id)
+    }
+  }
+
+  /** A parent that is gone in this moment is noticed by its `disconnect`. */
+  #send(message: FromChild): void {
+    if (process.connected) process.send?.(message, () => {})
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * How a command line finds the service that runs on the same data directory: the service leaves its addresses and
+ * a token there, readable by its owner alone, and removes them when it stops.
+ */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { processStart } from './process-start.mjs'
+
+export interface Runtime {
+  /** Where the management API is reached, `http://127.0.0.1:8080`. */
+  readonly apiUrl: string
+  readonly natsUrl: string
+  /** Lets the command line in; made anew at each start. */
+  readonly adminToken: string
+}
+
+interface Kept extends Runtime {
+  readonly pid: number
+  readonly start: string
+}
+
+const path = (dir: string): string => join(dir, 'runtime.json')
+
+/** Written whole or not at all: a reader never sees half of it. */
+export function writeRuntime(dir: string, runtime: Runtime): void {
+  const kept = { pid: process.pid, start: processStart(process.pid), ...runtime }
+  const aside = `${path(dir)}.new`
+  rmSync(aside, { force: true })
+  writeFileSync(aside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
+  renameSync(aside, path(dir))
+}
+
+/** `undefined` where no service runs on this directory, also when one was killed and left its file. */
+export function readRuntime(dir: string): Runtime | undefined {
+  try {
+    const { pid, start, ...runtime } = JSON.parse(readFileSync(path(dir), 'utf8')) as Kept
+    return start !== undefined && processStart(pid) === start ? runtime : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const removeRuntime = (dir: string): void => rmSync(path(dir), { force: true })
