@@ -67,7 +67,10 @@ export class TestConfiguration implements ConfigurationSource {
     return this
   }
 
-  route(id: string, route: Pick<HttpsRouteRow, 'edge_id' | 'match_type' | 'match'> & Partial<HttpsRouteRow>): this {
+  route(
+    id: string,
+    route: Pick<HttpsRouteRow, 'edge_id' | 'match_type' | 'match'> & Partial<HttpsRouteRow>,
+  ): this {
     this.revision += 1
     this.tables.https_edge_route.set(id, { id, account_id: 'ac_1', version: this.revision, ...route })
     return this
@@ -82,7 +85,8 @@ export class TestConfiguration implements ConfigurationSource {
 
   subscription(
     id: string,
-    row: Partial<ConfigurationRows['event_subscription']> & Pick<ConfigurationRows['event_subscription'], 'sources'>,
+    row: Partial<ConfigurationRows['event_subscription']> &
+      Pick<ConfigurationRows['event_subscription'], 'sources'>,
   ): this {
     this.revision += 1
     const base = { account_id: 'ac_1', destination_ids: ['ed_1'] }

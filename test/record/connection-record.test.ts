@@ -30,14 +30,29 @@ t.test('records that are taken', async (t) => {
         },
       },
     },
-    { name: 'null where a member is optional', record: { ...base, account_id: null, conn: { ...conn, bytes_in: null } } },
-    { name: 'unknown members', record: { ...base, http: 'not looked at', more: [{}], conn: { ...conn, mtu: 1500 } } },
-    { name: 'an id of 128 characters beyond the basic plane', record: { ...base, record_id: '\u{1f600}'.repeat(128) } },
+    {
+      name: 'null where a member is optional',
+      record: { ...base, account_id: null, conn: { ...conn, bytes_in: null } },
+    },
+    {
+      name: 'unknown members',
+      record: { ...base, http: 'not looked at', more: [{}], conn: { ...conn, mtu: 1500 } },
+    },
+    {
+      name: 'an id of 128 characters beyond the basic plane',
+      record: { ...base, record_id: '\u{1f600}'.repeat(128) },
+    },
     { name: 'an IPv4-mapped address', record: { ...base, conn: { client_ip: '::ffff:198.51.100.7' } } },
-    { name: 'compression that made a response larger', record: { ...request, compression: { bytes_saved: -12 } } },
+    {
+      name: 'compression that made a response larger',
+      record: { ...request, compression: { bytes_saved: -12 } },
+    },
     {
       name: 'a request with headers',
-      record: { ...request, http: { request: { headers: { accept: ['*/*'], 'x-none': [] } }, response: null } },
+      record: {
+        ...request,
+        http: { request: { headers: { accept: ['*/*'], 'x-none': [] } }, response: null },
+      },
     },
   ]
   for (const { name, record } of cases) t.same(parse(record), { ok: true, value: record }, name)
@@ -54,28 +69,92 @@ t.test('bad records, each with a sentence that names the member', async (t) => {
     { name: 'no record_id', record: { type: 'tcp_connection', conn }, says: '"record_id" is missing' },
     { name: 'an empty record_id', record: { ...base, record_id: '' }, says: '"record_id" is ""' },
     { name: 'a numeric record_id', record: { ...base, record_id: 7 }, says: '"record_id" is 7' },
-    { name: 'a record_id of 129 characters', record: { ...base, record_id: 'x'.repeat(129) }, says: '1 to 128' },
+    {
+      name: 'a record_id of 129 characters',
+      record: { ...base, record_id: 'x'.repeat(129) },
+      says: '1 to 128',
+    },
     { name: 'an account_id that is no text', record: { ...base, account_id: 7 }, says: '"account_id" is 7' },
     { name: 'an edge_id that is no text', record: { ...base, edge_id: {} }, says: '"edge_id" is {}' },
     { name: 'no conn', record: { record_id: 'r', type: 'tcp_connection' }, says: '"conn" is missing' },
     { name: 'conn as a list', record: { ...base, conn: [] }, says: '"conn" is []' },
     { name: 'no client_ip', record: { ...base, conn: {} }, says: '"conn.client_ip" is missing' },
-    { name: 'a client_ip that is none', record: { ...base, conn: { client_ip: '1.2.3' } }, says: '"conn.client_ip" is "1.2.3"' },
-    { name: 'a client_ip with a leading zero', record: { ...base, conn: { client_ip: '010.0.0.1' } }, says: 'conn.client_ip' },
-    { name: 'a port too high', record: { ...base, conn: { ...conn, server_port: 65536 } }, says: '"conn.server_port" is 65536' },
-    { name: 'a port as text', record: { ...base, conn: { ...conn, client_port: '22' } }, says: '"conn.client_port" is "22"' },
-    { name: 'a port with a fraction', record: { ...base, conn: { ...conn, client_port: 22.5 } }, says: 'conn.client_port' },
-    { name: 'a count beyond 2^53-1', record: { ...base, conn: { ...conn, bytes_in: 2 ** 53 } }, says: '"conn.bytes_in"' },
-    { name: 'a negative count', record: { ...base, conn: { ...conn, bytes_out: -1 } }, says: '"conn.bytes_out" is -1' },
-    { name: 'a time without zone', record: { ...base, conn: { ...conn, start_ts: '2026-11-20T10:00:00' } }, says: 'conn.start_ts' },
-    { name: 'a 13th month', record: { ...base, conn: { ...conn, end_ts: '2026-13-20T10:00:00Z' } }, says: 'conn.end_ts' },
-    { name: 'a time as number', record: { ...base, conn: { ...conn, end_ts: 1 } }, says: '"conn.end_ts" is 1' },
+    {
+      name: 'a client_ip that is none',
+      record: { ...base, conn: { client_ip: '1.2.3' } },
+      says: '"conn.client_ip" is "1.2.3"',
+    },
+    {
+      name: 'a client_ip with a leading zero',
+      record: { ...base, conn: { client_ip: '010.0.0.1' } },
+      says: 'conn.client_ip',
+    },
+    {
+      name: 'a port too high',
+      record: { ...base, conn: { ...conn, server_port: 65536 } },
+      says: '"conn.server_port" is 65536',
+    },
+    {
+      name: 'a port as text',
+      record: { ...base, conn: { ...conn, client_port: '22' } },
+      says: '"conn.client_port" is "22"',
+    },
+    {
+      name: 'a port with a fraction',
+      record: { ...base, conn: { ...conn, client_port: 22.5 } },
+      says: 'conn.client_port',
+    },
+    {
+      name: 'a count beyond 2^53-1',
+      record: { ...base, conn: { ...conn, bytes_in: 2 ** 53 } },
+      says: '"conn.bytes_in"',
+    },
+    {
+      name: 'a negative count',
+      record: { ...base, conn: { ...conn, bytes_out: -1 } },
+      says: '"conn.bytes_out" is -1',
+    },
+    {
+      name: 'a time without zone',
+      record: { ...base, conn: { ...conn, start_ts: '2026-11-20T10:00:00' } },
+      says: 'conn.start_ts',
+    },
+    {
+      name: 'a 13th month',
+      record: { ...base, conn: { ...conn, end_ts: '2026-13-20T10:00:00Z' } },
+      says: 'conn.end_ts',
+    },
+    {
+      name: 'a time as number',
+      record: { ...base, conn: { ...conn, end_ts: 1 } },
+      says: '"conn.end_ts" is 1',
+    },
     { name: 'http as text', record: { ...request, http: 'x' }, says: '"http" is "x"' },
-    { name: 'a header that is no list', record: { ...request, http: { request: { headers: { host: 'x' } } } }, says: 'http.request.headers.host' },
-    { name: 'a header value that is no text', record: { ...request, http: { response: { headers: { age: [1] } } } }, says: 'http.response.headers.age' },
-    { name: 'a status that is text', record: { ...request, http: { response: { status_code: '200' } } }, says: 'http.response.status_code' },
-    { name: 'a deep member of the wrong type', record: { ...request, tls: { client_cert: { subject: { cn: 1 } } } }, says: '"tls.client_cert.subject.cn" is 1' },
-    { name: 'a flag as text', record: { ...request, backend: { connection_reused: 'yes' } }, says: 'backend.connection_reused' },
+    {
+      name: 'a header that is no list',
+      record: { ...request, http: { request: { headers: { host: 'x' } } } },
+      says: 'http.request.headers.host',
+    },
+    {
+      name: 'a header value that is no text',
+      record: { ...request, http: { response: { headers: { age: [1] } } } },
+      says: 'http.response.headers.age',
+    },
+    {
+      name: 'a status that is text',
+      record: { ...request, http: { response: { status_code: '200' } } },
+      says: 'http.response.status_code',
+    },
+    {
+      name: 'a deep member of the wrong type',
+      record: { ...request, tls: { client_cert: { subject: { cn: 1 } } } },
+      says: '"tls.client_cert.subject.cn" is 1',
+    },
+    {
+      name: 'a flag as text',
+      record: { ...request, backend: { connection_reused: 'yes' } },
+      says: 'backend.connection_reused',
+    },
   ]
   for (const { name, text, record, says } of cases) {
     const parsed = parseRecord(Buffer.from(text ?? JSON.stringify(record)))
@@ -86,13 +165,35 @@ t.test('bad records, each with a sentence that names the member', async (t) => {
 
 t.test('each optional member of a request refuses another type', async (t) => {
   const members = [
-    'route_id', 'http.request.body_length', 'http.request.headers', 'http.request.method', 'http.request.user_agent',
-    'http.request.url.host', 'http.request.url.path', 'http.request.url.query', 'http.request.url.raw',
-    'http.request.url.scheme', 'http.response.body_length', 'http.response.headers', 'http.response.status_code',
-    'tls.cipher_suite', 'tls.version', 'tls.client_cert.serial_number', 'tls.client_cert.subject.cn',
-    'backend.connection_reused', 'basic_auth.decision', 'basic_auth.username', 'circuit_breaker.decision',
-    'compression.algorithm', 'compression.bytes_saved', 'oauth.decision', 'oauth.app_client_id', 'oauth.user.id',
-    'oauth.user.name', 'user_agent_filter.decision', 'webhook_verification.decision',
+    'route_id',
+    'http.request.body_length',
+    'http.request.headers',
+    'http.request.method',
+    'http.request.user_agent',
+    'http.request.url.host',
+    'http.request.url.path',
+    'http.request.url.query',
+    'http.request.url.raw',
+    'http.request.url.scheme',
+    'http.response.body_length',
+    'http.response.headers',
+    'http.response.status_code',
+    'tls.cipher_suite',
+    'tls.version',
+    'tls.client_cert.serial_number',
+    'tls.client_cert.subject.cn',
+    'backend.connection_reused',
+    'basic_auth.decision',
+    'basic_auth.username',
+    'circuit_breaker.decision',
+    'compression.algorithm',
+    'compression.bytes_saved',
+    'oauth.decision',
+    'oauth.app_client_id',
+    'oauth.user.id',
+    'oauth.user.name',
+    'user_agent_filter.decision',
+    'webhook_verification.decision',
   ]
   for (const member of members) {
     const nested = member.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), ['wrong'])
@@ -104,18 +205,26 @@ t.test('each optional member of a request refuses another type', async (t) => {
 t.test('bytes that are no UTF-8, and too many of them', async (t) => {
   const latin = Buffer.from(JSON.stringify({ ...base, record_id: 'é' }), 'latin1')
   t.match(parseRecord(latin), { ok: false, problem: { msg: 'It is not UTF-8.' } })
-  const sized = (bytes: number) => parse({ ...base, pad: 'x'.repeat(bytes - JSON.stringify({ ...base, pad: '' }).length) })
+  const sized = (bytes: number) =>
+    parse({ ...base, pad: 'x'.repeat(bytes - JSON.stringify({ ...base, pad: '' }).length) })
   t.ok(sized(65536).ok, '64 KiB are allowed')
   t.match(sized(65537), { ok: false, problem: { msg: 'It has 65537 bytes; at most 65536 are allowed.' } })
   t.notOk(parseRecord(Buffer.from('['.repeat(60_000))).ok, 'deep nesting ends as a bad record')
 })
 
 t.test('members named like parts of prototypes stay members', async (t) => {
-  const text = '{"record_id":"r","type":"http_request","__proto__":{"polluted":1},"conn":{"client_ip":"::1","__proto__":{"polluted":1}},"http":{"request":{"headers":{"__proto__":["A"],"constructor":["B"]}}}}'
+  const text =
+    '{"record_id":"r","type":"http_request","__proto__":{"polluted":1},"conn":{"client_ip":"::1","__proto__":{"polluted":1}},"http":{"request":{"headers":{"__proto__":["A"],"constructor":["B"]}}}}'
   const parsed = parseRecord(Buffer.from(text))
   t.ok(parsed.ok)
   if (!parsed.ok || parsed.value.type !== 'http_request') return
-  t.same([...normalizeHeaders(parsed.value.http!.request!.headers!)], [['__proto__', ['a']], ['Constructor', ['b']]])
+  t.same(
+    [...normalizeHeaders(parsed.value.http!.request!.headers!)],
+    [
+      ['__proto__', ['a']],
+      ['Constructor', ['b']],
+    ],
+  )
   t.equal(({} as { polluted?: unknown }).polluted, undefined)
 })
 
@@ -131,13 +240,20 @@ t.test('messages', async (t) => {
   ]
   for (const { name, message, lines } of cases) {
     const parsed = parseMessage(Buffer.from(message))
-    t.same(parsed.map(({ number }) => number), lines, name)
+    t.same(
+      parsed.map(({ number }) => number),
+      lines,
+      name,
+    )
     for (const { bytes } of parsed) t.ok(parseRecord(bytes).ok, name)
   }
 })
 
 t.test('whatever the bytes, the answer is a value', async (t) => {
-  const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map((text) => Buffer.from(text)))
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.json().map((text) => Buffer.from(text)),
+  )
   fc.assert(
     fc.property(bytes, (message) => {
       for (const line of parseMessage(message)) t.type(parseRecord(line.bytes).ok, 'boolean')
@@ -149,8 +265,16 @@ t.test('whatever the bytes, the answer is a value', async (t) => {
 t.test('headers are normalised', async (t) => {
   const cases = [
     { name: 'capitalised', given: { 'user-agent': ['Curl/8'] }, want: { 'User-Agent': ['curl/8'] } },
-    { name: 'joined in order', given: { ACCEPT: ['A'], accept: ['B', 'c'] }, want: { Accept: ['a', 'b', 'c'] } },
-    { name: 'inner capitals', given: { ETag: ['"X"'], 'x-b3-traceId': [] }, want: { Etag: ['"x"'], 'X-B3-Traceid': [] } },
+    {
+      name: 'joined in order',
+      given: { ACCEPT: ['A'], accept: ['B', 'c'] },
+      want: { Accept: ['a', 'b', 'c'] },
+    },
+    {
+      name: 'inner capitals',
+      given: { ETag: ['"X"'], 'x-b3-traceId': [] },
+      want: { Etag: ['"x"'], 'X-B3-Traceid': [] },
+    },
     { name: 'an empty name', given: { '': ['x'] }, want: { '': ['x'] } },
   ]
   for (const { name, given, want } of cases) t.same(Object.fromEntries(normalizeHeaders(given)), want, name)

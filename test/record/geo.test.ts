@@ -27,7 +27,10 @@ const city = {
   continent: { code: 'EU' },
   country: { iso_code: 'CH', names: { en: 'Switzerland' } },
   location: { latitude: 46.25, longitude: 6.125, accuracy_radius: 20 },
-  subdivisions: [{ iso_code: 'GE', names: { en: 'Canton of Geneva' } }, { iso_code: 'X', names: { en: 'inner' } }],
+  subdivisions: [
+    { iso_code: 'GE', names: { en: 'Canton of Geneva' } },
+    { iso_code: 'X', names: { en: 'inner' } },
+  ],
 }
 
 t.test('layouts', async (t) => {
@@ -63,7 +66,14 @@ t.test('layouts', async (t) => {
     },
     {
       name: 'flat, of cities, numbers as text and empty fields',
-      entry: { country_code: 'CH', state1: 'Geneva', state2: '', city: '', latitude: '46.25', longitude: 6.125 },
+      entry: {
+        country_code: 'CH',
+        state1: 'Geneva',
+        state2: '',
+        city: '',
+        latitude: '46.25',
+        longitude: 6.125,
+      },
       want: { country_code: 'CH', subdivision: 'Geneva', latitude: 46.25, longitude: 6.125 },
     },
   ]
@@ -94,7 +104,11 @@ t.test('later files add fields and change none', async (t) => {
   for (const [name, bytes] of files) await writeFile(join(folder, name), bytes)
   const geo = await openGeo(files.map(([name]) => join(folder, name)))
   t.same(geo.lookup('46.4.0.1'), { country_code: 'CH', country: 'France', asn: 64500 })
-  t.same(geo.lookup('2001:db8::1'), { country_code: 'CH', country: 'France' }, 'the third file knows IPv4 alone')
+  t.same(
+    geo.lookup('2001:db8::1'),
+    { country_code: 'CH', country: 'France' },
+    'the third file knows IPv4 alone',
+  )
 })
 
 t.test('no files know nothing', async (t) => t.same((await openGeo([])).lookup('8.8.8.8'), {}))

@@ -16,9 +16,13 @@ function encode(value: Value): Buffer {
     return Buffer.concat([head(types.text, text.length), text])
   }
   if (typeof value === 'number') return encodeNumber(value)
-  if (Array.isArray(value)) return Buffer.concat([Buffer.from([value.length, extendedArray]), ...value.map(encode)])
+  if (Array.isArray(value))
+    return Buffer.concat([Buffer.from([value.length, extendedArray]), ...value.map(encode)])
   const entries = Object.entries(value)
-  return Buffer.concat([head(types.map, entries.length), ...entries.flat().map((part) => encode(part as Value))])
+  return Buffer.concat([
+    head(types.map, entries.length),
+    ...entries.flat().map((part) => encode(part as Value)),
+  ])
 }
 
 function encodeNumber(value: number): Buffer {

@@ -1,0 +1,385 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { hashToken } from '../../src/core/ids.js'
+import { checkAgent } from '../../src/evaluate/agent.js'
+import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
+import { buildPolicySet, emptyPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
+import type { RequestRecord, TrafficRecord } from '../../src/record/connection-record.js'
+import { noYield, rulesOf, TestConfiguration } from './configuration.js'
+
+const build = (configuration: TestConfiguration, previous?: PolicySet) =>
+  buildPolicySet(configuration, previous, noYield)
+
+const tcp = (members: object, conn: object = {}): TrafficRecord => ({
+  record_id: 'r',
+  type: 'tcp_connection',
+  conn: { client_ip: '::1', ...conn },
+  ...members,
+})
+const http = (members: object, conn: object = {}): TrafficRecord => ({
+  record_id: 'r',
+  type: 'http_request',
+  conn: { client_ip: '::1', ...conn },
+  ...members,
+})
+const at = (server_name: string, server_port: number) => ({ server_name, server_port })
+const ssh = at('ssh.example', 22)
+const www = at('www.example', 443)
+
+t.test('where a record belongs', async (t) => {
+  const policySet = await build(
+    new TestConfiguration('ac_1', 'ac_2')
+      .tcpEdge('edgtcp_1', { hostports: ['ssh.example:22', '[::1]:22'] })
+      .tcpEdge('edgtcp_2', { account_id: 'ac_2', hostports: ['db.example:5432'] })
+      .httpsEdge('edghts_1', ['www.example:443']),
+  )
+  const cases = [
+    { name: 'by edge_id', record: tcp({ edge_id: 'edgtcp_1' }), want: ['edgtcp_1', 'ac_1'] },
+    {
+      name: 'edge_id wins over the name',
+      record: tcp({ edge_id: 'edgtcp_2' }, ssh),
+      want: ['edgtcp_2', 'ac_2'],
+    },
+    { name: 'by name and port', record: tcp({}, ssh), want: ['edgtcp_1', 'ac_1'] },
+    { name: 'names in any letter case', record: tcp({}, at('SSH.Example', 22)), want: ['edgtcp_1', 'ac_1'] },
+    { name: 'an IPv6 address as name', record: tcp({}, at('::1', 22)), want: ['edgtcp_1', 'ac_1'] },
+    { name: 'an IPv6 address in brackets', record: tcp({}, at('[::1]', 22)), want: ['edgtcp_1', 'ac_1'] },
+    { name: 'another port', record: tcp({}, at('ssh.example', 23)), want: [undefined, undefined] },
+    {
+      name: 'a name without port',
+      record: tcp({}, { server_name: 'ssh.example' }),
+      want: [undefined, undefined],
+    },
+    {
+      name: 'the account agrees',
+      record: tcp({ edge_id: 'edgtcp_1', account_id: 'ac_1' }),
+      want: ['edgtcp_1', 'ac_1'],
+    },
+    { name: 'the account alone', record: tcp({ account_id: 'ac_2' }), want: [undefined, 'ac_2'] },
+    {
+      name: 'an account that is not known',
+      record: tcp({ account_id: 'ac_9' }),
+      want: [undefined, undefined],
+    },
+    {
+      name: 'empty ids are none',
+      record: tcp({ edge_id: '', account_id: '' }, ssh),
+      want: ['edgtcp_1', 'ac_1'],
+    },
+    { name: 'a request by edge_id', record: http({ edge_id: 'edghts_1' }), want: ['edghts_1', 'ac_1'] },
+    { name: 'a request by name', record: http({}, www), want: ['edghts_1', 'ac_1'] },
+    { name: 'a connection is no request', record: tcp({}, www), want: [undefined, undefined] },
+    {
+      name: 'a request is no connection',
+      record: http({ account_id: 'ac_1' }, ssh),
+      want: [undefined, 'ac_1'],
+    },
+  ]
+  for (const { name, record, want } of cases) {
+    const found = policySet.findEdge(record)
+    t.ok(found.ok, name)
+    if (found.ok) t.same([found.value.edgeId, found.value.accountId], want, name)
+  }
+  const bad = [
+    { name: 'an unknown edge', record: tcp({ edge_id: 'edgtcp_9' }), says: 'no edge', unknown: true },
+    {
+      name: 'a connection at an HTTPS edge',
+      record: tcp({ edge_id: 'edghts_1' }),
+      says: 'an HTTPS edge',
+      unknown: false,
+    },
+    {
+      name: 'a request at a TCP edge',
+      record: http({ edge_id: 'edgtcp_1' }),
+      says: 'a TCP edge',
+      unknown: false,
+    },
+    {
+      name: 'the edge of another account',
+      record: tcp({ edge_id: 'edgtcp_1', account_id: 'ac_2' }),
+      says: 'another account',
+      unknown: false,
+    },
+    {
+      name: 'the name of another account',
+      record: tcp({ account_id: 'ac_2' }, ssh),
+      says: 'another account',
+      unknown: false,
+    },
+    {
+      name: 'an unknown route',
+      record: http({ edge_id: 'edghts_1', route_id: 'edghtsrt_9' }),
+      says: 'no route',
+      unknown: true,
+    },
+  ]
+  for (const { name, record, says, unknown } of bad) {
+    const found = policySet.findEdge(record)
+    t.ok(!found.ok && found.problem.msg.includes(says) && found.problem.unknown === unknown, name)
+  }
+})
+
+/** Each route names itself by its policy. */
+const named = (id: string) => ({ enabled: true, ip_policy_ids: [id] })
+const withPath = (path: string | undefined, route_id?: string): RequestRecord => ({
+  record_id: 'r',
+  type: 'http_request',
+  edge_id: 'edghts_1',
+  route_id,
+  conn: { client_ip: '::1' },
+  http: { request: { url: { path } } },
+})
+
+t.test('routes', async (t) => {
+  const policySet = await build(
+    new TestConfiguration('ac_1')
+      .httpsEdge('edghts_1')
+      .route('exact', {
+        edge_id: 'edghts_1',
+        match_type: 'exact_path',
+        match: '/api/v1',
+        ip_restriction: named('exact'),
+      })
+      .route('api', {
+        edge_id: 'edghts_1',
+        match_type: 'path_prefix',
+        match: '/api',
+        ip_restriction: named('api'),
+      })
+      .route('deep', {
+        edge_id: 'edghts_1',
+        match_type: 'path_prefix',
+        match: '/api/v1/deep/',
+        ip_restriction: named('deep'),
+      })
+      .route('off', {
+        edge_id: 'edghts_1',
+        match_type: 'path_prefix',
+        match: '/off',
+        ip_restriction: { enabled: false, ip_policy_ids: ['off'] },
+      })
+      .httpsEdge('edghts_2')
+      .route('elsewhere', {
+        edge_id: 'edghts_2',
+        match_type: 'path_prefix',
+        match: '/',
+        ip_restriction: named('all'),
+      }),
+  )
+  const cases = [
+    { name: 'by route_id, whatever the path', record: withPath('/api/v1', 'deep'), want: ['deep'] },
+    { name: 'an exact match before a prefix', record: withPath('/api/v1'), want: ['exact'] },
+    { name: 'a prefix', record: withPath('/api/v2'), want: ['api'] },
+    { name: 'the prefix itself', record: withPath('/api'), want: ['api'] },
+    { name: 'with a slash', record: withPath('/api/'), want: ['api'] },
+    { name: 'whole segments only', record: withPath('/apiary'), want: undefined },
+    { name: 'the longest prefix', record: withPath('/api/v1/deep/er'), want: ['deep'] },
+    { name: 'the longest prefix without its slash', record: withPath('/api/v1/deep'), want: ['deep'] },
+    { name: 'a longer segment', record: withPath('/api/v1/deeper'), want: ['api'] },
+    { name: 'another letter case', record: withPath('/API'), want: undefined },
+    { name: 'a module switched off', record: withPath('/off'), want: undefined },
+    { name: 'no path', record: withPath(undefined), want: undefined },
+    { name: 'a prefix of everything', record: { ...withPath('/x/y'), edge_id: 'edghts_2' }, want: ['all'] },
+    { name: 'the root', record: { ...withPath('/'), edge_id: 'edghts_2' }, want: ['all'] },
+  ]
+  for (const { name, record, want } of cases) {
+    const found = policySet.findEdge(record)
+    t.ok(found.ok, name)
+    if (found.ok) t.same(found.value.ipPolicyIds, want, name)
+  }
+  t.notOk(policySet.findEdge(withPath('/', 'elsewhere')).ok, 'the route of another edge')
+})
+
+t.test('prefixes agree with a comparison of segments', async (t) => {
+  const path = fc
+    .array(fc.constantFrom('a', 'b', 'ab', ''), { maxLength: 4 })
+    .map((segments) => `/${segments.join('/')}`)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(path, { maxLength: 5, selector: (text) => text.replace(/\/$/, '') }),
+      path,
+      async (prefixes, asked) => {
+        const configuration = new TestConfiguration('ac_1').httpsEdge('edghts_1')
+        for (const match of prefixes)
+          configuration.route(match, {
+            edge_id: 'edghts_1',
+            match_type: 'path_prefix',
+            match,
+            ip_restriction: named(match),
+          })
+        const matching = prefixes.filter((prefix) =>
+          `${asked}/`.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`),
+        )
+        const [longest] = matching.toSorted(
+          (a, b) => b.replace(/\/$/, '').length - a.replace(/\/$/, '').length,
+        )
+        const found = (await build(configuration)).findEdge(withPath(asked))
+        t.same(found.ok && found.value.ipPolicyIds, longest === undefined ? undefined : [longest])
+      },
+    ),
+    { seed: 5, numRuns: 300 },
+  )
+})
+
+t.test('a view takes over what did not change', async (t) => {
+  const policies = {
+    enabled: true,
+    inbound: [{ expressions: [], actions: [{ type: 'deny' }] }],
+    outbound: [],
+  }
+  const configuration = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_1', '10.0.0.0/8')
+    .ipPolicy('ipp_2', '10.0.0.0/8')
+    .tcpEdge('edgtcp_1', { policies })
+    .tcpEdge('edgtcp_2')
+  const first = await build(configuration)
+  const edge = (policySet: PolicySet, id: string) => policySet.contents.tcpEdges.get(id)
+  configuration.ipPolicy('ipp_2', '11.0.0.0/8').tcpEdge('edgtcp_2', { policies })
+  configuration.tables.ip_policy.delete('ipp_gone')
+  const second = await build(configuration, first)
+  t.equal(second.ipPolicy('ipp_1'), first.ipPolicy('ipp_1'))
+  t.not(second.ipPolicy('ipp_2'), first.ipPolicy('ipp_2'))
+  t.equal(edge(second, 'edgtcp_1'), edge(first, 'edgtcp_1'))
+  t.not(edge(second, 'edgtcp_2'), edge(first, 'edgtcp_2'))
+  t.equal(edge(first, 'edgtcp_2')?.policies, undefined, 'the view in use stays as it is')
+  configuration.tables.tcp_edge.delete('edgtcp_1')
+  configuration.tables.ip_policy.delete('ipp_1')
+  const third = await build(configuration, second)
+  t.equal(edge(third, 'edgtcp_1'), undefined)
+  t.equal(third.ipPolicy('ipp_1'), undefined)
+  t.equal(third.revision, configuration.revision)
+})
+
+t.test('a large view is built in slices', async (t) => {
+  const rules = Array.from(
+    { length: 60_000 },
+    (_, index) => `${1 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}.0/24`,
+  )
+  const configuration = new TestConfiguration('ac_1').ipPolicy('ipp_1', ...rules)
+  let turns = 0
+  await buildPolicySet(configuration, undefined, async () => {
+    turns += 1
+  })
+  t.ok(turns > 0)
+})
+
+t.test('restrictions of the management API', async (t) => {
+  const configuration = new TestConfiguration('ac_1', 'ac_2').ipPolicy('ipp_home', '198.51.100.0/24')
+  configuration.restriction('ipx_1', { type: 'api', ip_policy_ids: ['ipp_home'] })
+  configuration.restriction('ipx_2', {
+    type: 'api',
+    account_id: 'ac_2',
+    enforced: false,
+    ip_policy_ids: ['ipp_home'],
+  })
+  const policySet = await build(configuration)
+  const check = (account: string, ip: string) => checkRestriction(policySet, account, 'api', ip)
+  t.same(check('ac_1', '198.51.100.7'), { decision: 'allow', warning: undefined })
+  t.same(check('ac_1', '203.0.113.7'), { decision: 'block', warning: undefined })
+  t.match(check('ac_2', '203.0.113.7'), {
+    decision: 'allow',
+    warning: { restrictionId: 'ipx_2', msg: /not enforced/ },
+  })
+  t.same(check('ac_3', '203.0.113.7').decision, 'allow', 'no restriction')
+
+  const rules = (...texts: string[]) => new Map([['ipp_home', rulesOf(texts)]])
+  const cases: { name: string; account?: string; change: RestrictionChange; ip?: string; want: boolean }[] = [
+    { name: 'no change', change: {}, want: false },
+    { name: 'the rule goes', change: { rules: rules() }, want: true },
+    {
+      name: 'a deny rule comes',
+      change: { rules: rules('198.51.100.0/24', '!198.51.100.7/32') },
+      want: true,
+    },
+    {
+      name: 'another rule comes',
+      change: { rules: rules('198.51.100.0/24', '203.0.113.0/24') },
+      want: false,
+    },
+    {
+      name: 'rules of a policy that is not named',
+      change: { rules: new Map([['ipp_other', []]]) },
+      want: false,
+    },
+    {
+      name: 'another policy is named',
+      change: { restriction: { enforced: true, ip_policy_ids: ['ipp_none'] } },
+      want: true,
+    },
+    {
+      name: 'the restriction is not enforced any more',
+      change: { restriction: { enforced: false, ip_policy_ids: [] } },
+      want: false,
+    },
+    { name: 'the restriction is deleted', change: { restriction: null }, want: false },
+    {
+      name: 'a restriction that was not enforced will be',
+      account: 'ac_2',
+      change: { restriction: { enforced: true, ip_policy_ids: ['ipp_home'] } },
+      ip: '203.0.113.7',
+      want: true,
+    },
+    {
+      name: 'rules of a restriction that is not enforced',
+      account: 'ac_2',
+      change: { rules: rules() },
+      want: false,
+    },
+    {
+      name: 'a first restriction',
+      account: 'ac_3',
+      change: { restriction: { enforced: true, ip_policy_ids: ['ipp_home'] } },
+      want: false,
+    },
+  ]
+  for (const { name, account = 'ac_1', change, ip = '198.51.100.7', want } of cases) {
+    t.equal(wouldLockOut(policySet, account, change, ip), want, name)
+  }
+})
+
+t.test('agents', async (t) => {
+  const configuration = new TestConfiguration('ac_1', 'ac_2').ipPolicy('ipp_home', '198.51.100.0/24')
+  const tokens: [string, readonly string[] | null, string?][] = [
+    ['free', null],
+    ['empty', []],
+    ['star', ['bind:x.example', '*']],
+    ['one', ['bind:app.example']],
+    ['wild', ['bind:*.Example.com']],
+    ['wilder', ['bind:*.a.example.com']],
+    ['fenced', null, 'ac_2'],
+  ]
+  for (const [token, acl, account] of tokens)
+    configuration.credential(`cr_${token}`, hashToken(token), acl, account)
+  configuration.restriction('ipx_1', { account_id: 'ac_2', type: 'agent', ip_policy_ids: ['ipp_home'] })
+  const policySet = await build(configuration)
+  const cases = [
+    { name: 'an unknown token', token: 'nobody', bind: 'a.example', want: 'block', id: null },
+    { name: 'no acl', token: 'free', bind: 'anything', want: 'allow' },
+    { name: 'an empty acl', token: 'empty', bind: 'anything', want: 'allow' },
+    { name: 'a star', token: 'star', bind: 'anything', want: 'allow' },
+    { name: 'the name itself', token: 'one', bind: 'app.example', want: 'allow' },
+    { name: 'the name in another case', token: 'one', bind: 'APP.example', want: 'allow' },
+    { name: 'another name', token: 'one', bind: 'b.example', want: 'block' },
+    { name: 'below the name', token: 'one', bind: 'x.app.example', want: 'block' },
+    { name: 'below a wildcard', token: 'wild', bind: 'a.example.com', want: 'allow' },
+    { name: 'far below a wildcard', token: 'wild', bind: 'c.b.a.example.com', want: 'allow' },
+    { name: 'the wildcard itself', token: 'wild', bind: '*.example.com', want: 'allow' },
+    { name: 'a narrower wildcard', token: 'wild', bind: '*.a.example.com', want: 'allow' },
+    { name: 'a wider wildcard', token: 'wilder', bind: '*.example.com', want: 'block' },
+    { name: 'the domain of the wildcard', token: 'wild', bind: 'example.com', want: 'block' },
+    { name: 'a name that ends alike', token: 'wild', bind: 'notexample.com', want: 'block' },
+    { name: 'an empty label', token: 'wild', bind: '.example.com', want: 'block' },
+    { name: 'inside the fence', token: 'fenced', bind: 'a', ip: '198.51.100.7', want: 'allow' },
+    { name: 'outside the fence', token: 'fenced', bind: 'a', ip: '203.0.113.7', want: 'block' },
+  ]
+  for (const { name, token, bind, ip = '203.0.113.7', want, id = `cr_${token}` } of cases) {
+    const { decision, credential_id, reason } = checkAgent(policySet, { token, client_ip: ip, bind })
+    t.same([decision, credential_id], [want, id], `${name}: ${reason}`)
+    t.notOk(reason.includes(`token ${token}`), 'the token is not repeated')
+  }
+})
+
+t.test('an empty view', async (t) => {
+  const found = emptyPolicySet().findEdge(tcp({}, ssh))
+  t.ok(found.ok && found.value.accountId === undefined)
+})

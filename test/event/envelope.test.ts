@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { compileEnvelope, compileSerializer, renderAuditEvent } from '../../src/event/envelope.js'
+import { eventId, purposeHash, recordHash } from '../../src/event/event-id.js'
+import { httpRequestComplete } from '../../src/event/http-request-complete.js'
+import { quoted } from '../../src/event/json.js'
+import { log } from '../../src/event/log.js'
+import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
+import type { ConnectionRecord, RequestRecord } from '../../src/record/connection-record.js'
+
+const undecided = { ipPolicy: null }
+const conn = {
+  client_ip: '203.0.113.7',
+  server_port: 22,
+  bytes_in: 7,
+  start_ts: '2026-11-20T10:00:00.123456Z',
+}
+const connection: ConnectionRecord = { record_id: 'r', type: 'tcp_connection', conn }
+
+t.test('selected fields are nested, in the order of the kind', async (t) => {
+  const cases = [
+    {
+      name: 'all of them',
+      fields: undefined,
+      want: {
+        conn: {
+          bytes_in: 7,
+          bytes_out: null,
+          client_ip: '203.0.113.7',
+          end_ts: null,
+          server_ip: null,
+          server_name: null,
+          server_port: 22,
+          start_ts: '2026-11-20T10:00:00.123456Z',
+        },
+        ip_policy: { decision: 'block' },
+      },
+    },
+    { name: 'one', fields: ['conn.server_port'], want: { conn: { server_port: 22 } } },
+    { name: 'one without a value', fields: ['conn.end_ts'], want: { conn: { end_ts: null } } },
+    {
+      name: 'in another order, one twice',
+      fields: ['ip_policy.decision', 'conn.client_ip', 'conn.client_ip'],
+      want: { conn: { client_ip: '203.0.113.7' }, ip_policy: { decision: 'block' } },
+    },
+    { name: 'none', fields: [], want: {} },
+  ]
+  for (const { name, fields, want } of cases) {
+    const serialize = compileSerializer(tcpConnectionClosed, fields)
+    t.equal(serialize(connection, { ipPolicy: { decision: 'block' } }), JSON.stringify(want), name)
+  }
+  t.throws(() => compileSerializer(tcpConnectionClosed, ['conn.mtu']), { message: /has no field conn.mtu/ })
+})
+
+t.test('a request gives each field of its kind', async (t) => {
+  const request: RequestRecord = {
+    record_id: 'r',
+    type: 'http_request',
+    conn: {
+      client_ip: '::1',
+      server_ip: '::2',
+      server_name: 'www.example',
+      server_port: 443,
+      start_ts: '2026-11-20T10:00:00Z',
+    },
+    http: {
+      request: {
+        body_length: 1,
+        headers: { 'user-agent': ['X'] },
+        method: 'GET',
+        user_agent: 'X',
+        url: { host: 'h', path: '/p', query: 'q=1', raw: 'https://h/p?q=1', scheme: 'https' },
+      },
+      response: { body_length: 2, headers: { AGE: ['1'] }, status_code: 200 },
+    },
+    tls: { cipher_suite: 'c', version: '1.3', client_cert: { serial_number: '01', subject: { cn: 'n' } } },
+    backend: { connection_reused: false },
+    basic_auth: { decision: 'allow', username: 'u' },
+    circuit_breaker: { decision: 'allow' },
+    compression: { algorithm: 'gzip', bytes_saved: -3 },
+    oauth: { decision: 'allow', app_client_id: 'a', user: { id: 'i', name: 'n' } },
+    user_agent_filter: { decision: 'block' },
+    webhook_verification: { decision: 'allow' },
+  }
+  const {
+    conn,
+    http,
+    tls,
+    backend,
+    basic_auth,
+    circuit_breaker,
+    compression,
+    oauth,
+    user_agent_filter,
+    webhook_verification,
+  } = request
+  const written = JSON.parse(
+    compileSerializer(httpRequestComplete)(request, { ipPolicy: { decision: 'allow' } }),
+  )
+  t.same(written, {
+    conn,
+    tls,
+    backend,
+    basic_auth,
+    circuit_breaker,
+    compression,
+    oauth,
+    user_agent_filter,
+    webhook_verification,
+    http: {
+      request: { ...http!.request, headers: { 'User-Agent': ['x'] }, method: 'get' },
+      response: { ...http!.response, headers: { Age: ['1'] } },
+    },
+    ip_policy: { decision: 'allow' },
+  })
+  const bare = JSON.parse(
+    compileSerializer(httpRequestComplete)(
+      { record_id: 'r', type: 'http_request', conn: { client_ip: '::1' }, http: { request: null } },
+      undecided,
+    ),
+  )
+  t.equal(bare.http.request.url.path, null, 'what is not there is null, however deep')
+  t.equal(bare.tls.client_cert.subject.cn, null)
+})
+
+/** The value at a dotted name, null where there is none. */
+const at = (value: unknown, name: string) =>
+  name
+    .split('.')
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value) ?? null
+
+t.test('equal to JSON.stringify of the picked fields', async (t) => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.constantFrom('\ud800', '\udc00x', '"\\', '\u2028', '\u0000'),
+  )
+  const members = fc.record(
+    {
+      client_ip: text,
+      server_ip: text,
+      server_name: text,
+      server_port: fc.nat(65535),
+      start_ts: text,
+      end_ts: text,
+      bytes_in: fc.maxSafeNat(),
+      bytes_out: fc.maxSafeNat(),
+    },
+    { requiredKeys: ['client_ip'] },
+  )
+  const names = [...tcpConnectionClosed.fields.keys()]
+  fc.assert(
+    fc.property(members, fc.subarray(names), (given, selection) => {
+      const record: ConnectionRecord = { record_id: 'r', type: 'tcp_connection', conn: given }
+      const picked: Record<string, Record<string, unknown>> = {}
+      for (const name of selection) {
+        const [group, leaf] = name.split('.') as [string, string]
+        picked[group] = { ...picked[group], [leaf]: at(record, name) }
+      }
+      t.equal(compileSerializer(tcpConnectionClosed, selection)(record, undecided), JSON.stringify(picked))
+    }),
+    { seed: 7, numRuns: 300 },
+  )
+})
+
+t.test('strings are quoted like JSON.stringify does', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (text) => {
+      t.equal(quoted(text), JSON.stringify(text))
+    }),
+    { seed: 8, numRuns: 300 },
+  )
+})
+
+t.test('envelopes', async (t) => {
+  const object = compileSerializer(log)({ metadataJson: '{"Message":"hi"}' }, undecided)
+  const traffic = compileEnvelope('log.v0', 'ac_1')('ev_1', '2026-11-20T10:00:00.000Z', object)
+  t.equal(
+    traffic,
+    '{"event_id":"ev_1","event_type":"log.v0","event_timestamp":"2026-11-20T10:00:00.000Z","account_id":"ac_1","object":{"metadata":{"Message":"hi"}}}',
+  )
+  const audit = renderAuditEvent({
+    eventId: 'ev_2',
+    eventType: 'ip_policy_created.v0',
+    eventTimestamp: '2026-11-20T10:00:00.000Z',
+    accountId: 'ac_1',
+    principalJson: '{"id":"ac_1"}',
+    objectJson: '{"id":"ipp_1"}',
+  })
+  t.equal(
+    audit,
+    '{"event_id":"ev_2","event_type":"ip_policy_created.v0","event_timestamp":"2026-11-20T10:00:00.000Z","account_id":"ac_1","principal":{"id":"ac_1"},"object":{"id":"ipp_1"}}',
+  )
+})
+
+t.test('event ids are a function of what they are for', async (t) => {
+  const idOf = (account: string, record: string, ...purpose: (string | number)[]) =>
+    eventId(recordHash(account, record), purposeHash(...purpose))
+  const id = idOf('ac_1', 'r1', 'log.v0', 'esb_1', 'policy', 0)
+  t.match(id, /^ev_[0-9A-HJKMNP-TV-Z]{26}$/)
+  t.equal(idOf('ac_1', 'r1', 'log.v0', 'esb_1', 'policy', 0), id, 'the same again')
+  const others = [
+    idOf('ac_2', 'r1', 'log.v0', 'esb_1', 'policy', 0),
+    idOf('ac_1', 'r2', 'log.v0', 'esb_1', 'policy', 0),
+    idOf('ac_1', 'r1', 'tcp_connection_closed.v0', 'esb_1', 'policy', 0),
+    idOf('ac_1', 'r1', 'log.v0', 'esb_2', 'policy', 0),
+    idOf('ac_1', 'r1', 'log.v0', 'esb_1', 'other', 0),
+    idOf('ac_1', 'r1', 'log.v0', 'esb_1', 'policy', 1),
+    idOf('ac_1', 'r1', 'log.v0', 'esb_1'),
+  ]
+  t.equal(new Set([id, ...others]).size, others.length + 1, 'each part makes a difference')
+  const digests = ['ac_1\nr1', JSON.stringify(['log.v0', 'esb_1', 'policy', 0])].map((text) =>
+    createHash('sha256').update(text).digest().subarray(0, 16),
+  )
+  const bits = [...digests[0]!]
+    .map((byte, index) => (byte ^ digests[1]![index]!).toString(2).padStart(8, '0'))
+    .join('')
+  const letters = `${bits}00`
+    .match(/.{5}/g)!
+    .map((five) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[Number.parseInt(five, 2)])
+  t.equal(id, `ev_${letters.join('')}`, 'it is the two hashes, combined')
+})

@@ -1,0 +1,223 @@
+import t from 'tap'
+import { hashToken } from '../../src/core/ids.js'
+import { buildPolicySet } from '../../src/evaluate/policy-set.js'
+import { decide, decideAgent } from '../../src/pipeline/decide.js'
+import { noGeo } from '../../src/record/geo.js'
+import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+
+const conn = { client_ip: '198.51.100.7', server_name: 'ssh.example', server_port: 22 }
+const deny = [{ type: 'deny' }]
+
+const configuration = new TestConfiguration('ac_1')
+  .ipPolicy('ipp_1', '198.51.100.0/24', '!198.51.100.66/32')
+  .tcpEdge('edgtcp_1', {
+    hostports: ['ssh.example:22'],
+    ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] },
+    policies: {
+      enabled: true,
+      inbound: [
+        { expressions: ['int(conn.server_name) == 1'], actions: deny },
+        {
+          name: 'No low ports',
+          expressions: ['conn.client_port < 1024', 'conn.client_port > 0'],
+          actions: deny,
+        },
+        {
+          expressions: ['conn.client_port == 5000'],
+          actions: [{ type: 'log', config: { Metadata: {} } }, { type: 'deny' }],
+        },
+      ],
+      outbound: [{ expressions: [], actions: [{ type: 'log', config: { Metadata: {} } }] }],
+    },
+  })
+  .tcpEdge('edgtcp_2', { account_id: 'ac_2' })
+  .restriction('ipx_1', { account_id: 'ac_2', enforced: false, ip_policy_ids: ['ipp_none'] })
+  .credential('cr_1', hashToken('secret-token'), ['bind:*.example.com'])
+
+const policySet = await buildPolicySet(configuration, undefined, noYield)
+
+const ask = (request: unknown) => {
+  const bytes = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request))
+  return JSON.parse(Buffer.from(decide(policySet, noGeo, bytes)).toString())
+}
+
+t.test('decisions', async (t) => {
+  const ip = { decision: 'allow', policy_ids: ['ipp_1'] }
+  const cases = [
+    {
+      name: 'let in',
+      request: { type: 'tcp_connection', conn },
+      want: { decision: 'allow', ip_policy: ip, policy: null },
+    },
+    {
+      name: 'blocked',
+      request: { type: 'tcp_connection', conn: { ...conn, client_ip: '198.51.100.66' } },
+      want: { decision: 'block', ip_policy: { ...ip, decision: 'block' }, policy: null },
+    },
+    {
+      name: 'denied by name',
+      request: { type: 'tcp_connection', conn: { ...conn, client_port: 80 } },
+      want: { decision: 'deny', ip_policy: ip, policy: 'No low ports' },
+    },
+    {
+      name: 'denied by place',
+      request: { type: 'tcp_connection', conn: { ...conn, client_port: 5000 } },
+      want: { decision: 'deny', ip_policy: ip, policy: 'inbound[2]' },
+    },
+    {
+      name: 'a record_id is welcome',
+      request: { record_id: 'r', type: 'tcp_connection', conn },
+      want: { decision: 'allow' },
+    },
+    {
+      name: 'nobody known',
+      request: { type: 'tcp_connection', conn: { client_ip: '::1' } },
+      want: { decision: 'allow', ip_policy: null, policy: null, warnings: [/No edge serves/] },
+    },
+    {
+      name: 'a restriction that is not enforced',
+      request: { type: 'tcp_connection', edge_id: 'edgtcp_2', conn },
+      want: { decision: 'allow', ip_policy: null, warnings: [/ipx_1 would block/] },
+    },
+  ]
+  for (const { name, request, want } of cases) {
+    const answer = ask(request)
+    t.match(answer, want, name)
+    t.same(Object.keys(answer), ['decision', 'ip_policy', 'policy', 'revision', 'warnings'], name)
+    t.equal(answer.revision, configuration.revision, name)
+  }
+  t.match(
+    ask({ type: 'tcp_connection', conn }).warnings,
+    [/int\(conn.server_name\).*inbound\[0\]/],
+    'an expression without a result',
+  )
+})
+
+t.test('explanations', async (t) => {
+  const { explanation } = ask({ type: 'tcp_connection', conn: { ...conn, client_port: 5000 }, explain: true })
+  t.same(explanation.ip_policies, [
+    {
+      source: 'ip_restriction of edgtcp_1',
+      enforced: true,
+      decision: 'allow',
+      rules: [
+        { ip_policy_id: 'ipp_1', rule_id: 'ipr_0', cidr: '198.51.100.0/24', action: 'allow', matches: true },
+        { ip_policy_id: 'ipp_1', rule_id: 'ipr_1', cidr: '198.51.100.66/32', action: 'deny', matches: false },
+      ],
+      rules_left_out: 0,
+    },
+  ])
+  t.match(explanation.policies, [
+    {
+      policy: 'inbound[0]',
+      direction: 'inbound',
+      applied: false,
+      expressions: [{ expression: 'int(conn.server_name) == 1', value: null, failure: /ssh.example/ }],
+      actions: ['deny'],
+    },
+    {
+      policy: 'No low ports',
+      applied: false,
+      expressions: [{ expression: 'conn.client_port < 1024', value: false }],
+    },
+    { policy: 'inbound[2]', applied: true, expressions: [{ value: true }], actions: ['log', 'deny'] },
+  ])
+  t.equal(explanation.policies[1].expressions.length, 1, 'what was not looked at is not told')
+  const many = new TestConfiguration('ac_1').ipPolicy(
+    'ipp_1',
+    ...Array.from({ length: 3000 }, (_, index) => `10.${index >> 8}.${index & 255}.0/24`),
+    '192.0.2.0/24',
+  )
+  many.tcpEdge('edgtcp_1', { ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] } })
+  const large = await buildPolicySet(many, undefined, noYield)
+  const request = {
+    type: 'tcp_connection',
+    edge_id: 'edgtcp_1',
+    conn: { client_ip: '192.0.2.1' },
+    explain: true,
+  }
+  const [group] = JSON.parse(
+    Buffer.from(decide(large, noGeo, Buffer.from(JSON.stringify(request)))).toString(),
+  ).explanation.ip_policies
+  t.match(
+    group,
+    { rules_left_out: 2001, rules: [{ cidr: '192.0.2.0/24', matches: true }] },
+    'what matches comes first',
+  )
+})
+
+t.test('requests that are refused', async (t) => {
+  const cases = [
+    { name: 'no JSON', request: '{', want: 'ERR_INVALID_JSON' },
+    { name: 'no record', request: '[]', want: 'ERR_INVALID_REQUEST' },
+    { name: 'no address', request: { type: 'tcp_connection', conn: {} }, want: 'ERR_INVALID_REQUEST' },
+    {
+      name: 'explain as text',
+      request: { type: 'tcp_connection', conn, explain: 'yes' },
+      want: 'ERR_INVALID_REQUEST',
+    },
+    {
+      name: 'an empty record_id',
+      request: { record_id: '', type: 'tcp_connection', conn },
+      want: 'ERR_INVALID_REQUEST',
+    },
+    {
+      name: 'an unknown edge',
+      request: { type: 'tcp_connection', edge_id: 'edgtcp_9', conn },
+      want: 'ERR_NOT_FOUND',
+    },
+    {
+      name: 'the edge of another account',
+      request: { type: 'tcp_connection', edge_id: 'edgtcp_1', account_id: 'ac_2', conn },
+      want: 'ERR_INVALID_REQUEST',
+    },
+  ]
+  for (const { name, request, want } of cases) {
+    const answer = ask(request)
+    t.same(Object.keys(answer), ['error_code', 'msg'], name)
+    t.equal(answer.error_code, want, `${name}: ${answer.msg}`)
+  }
+})
+
+t.test('agents', async (t) => {
+  const askAgent = (request: unknown) =>
+    JSON.parse(Buffer.from(decideAgent(policySet, Buffer.from(JSON.stringify(request)))).toString())
+  const cases = [
+    {
+      name: 'let in',
+      request: { token: 'secret-token', client_ip: '::1', bind: 'a.example.com' },
+      want: { decision: 'allow', credential_id: 'cr_1' },
+    },
+    {
+      name: 'not allowed to bind',
+      request: { token: 'secret-token', client_ip: '::1', bind: 'a.example.org' },
+      want: { decision: 'block', credential_id: 'cr_1' },
+    },
+    {
+      name: 'unknown',
+      request: { token: 'other', client_ip: '::1', bind: 'a.example.com' },
+      want: { decision: 'block', credential_id: null },
+    },
+    {
+      name: 'no token',
+      request: { client_ip: '::1', bind: 'a' },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: /token/ },
+    },
+    {
+      name: 'no address',
+      request: { token: 'secret-token', client_ip: 'x', bind: 'a' },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: /client_ip/ },
+    },
+    {
+      name: 'nothing to bind',
+      request: { token: 'secret-token', client_ip: '::1' },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: /bind/ },
+    },
+    { name: 'a list', request: [], want: { error_code: 'ERR_INVALID_REQUEST' } },
+  ]
+  for (const { name, request, want } of cases) {
+    const answer = askAgent(request)
+    t.match(answer, want, name)
+    t.notOk(JSON.stringify(answer).includes('secret-token'), name)
+  }
+})

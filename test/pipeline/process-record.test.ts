@@ -1,0 +1,365 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { PackWriter, readPack } from '../../src/deliver/pack.js'
+import {
+  buildTrafficView,
+  processMessage,
+  type TrafficView,
+  walkMessage,
+} from '../../src/pipeline/process-record.js'
+import { noGeo } from '../../src/record/geo.js'
+import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+
+class Packs {
+  readonly writers = new Map<string, PackWriter>()
+
+  packOf(destinationId: string): PackWriter {
+    const writer = this.writers.get(destinationId) ?? new PackWriter()
+    this.writers.set(destinationId, writer)
+    return writer
+  }
+
+  take() {
+    return Object.fromEntries(
+      [...this.writers].map(([id, writer]) => [id, Buffer.from(writer.take()).toString()]),
+    )
+  }
+}
+
+interface Event {
+  readonly event_id: string
+  readonly event_type: string
+  readonly event_timestamp: string
+  readonly account_id: string
+  readonly object: Record<string, unknown>
+}
+
+const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')
+
+function run(view: TrafficView, records: readonly unknown[]) {
+  const packs = new Packs()
+  const bytes = Buffer.from(
+    records.map((record) => (typeof record === 'string' ? record : JSON.stringify(record))).join('\n'),
+  )
+  const result = processMessage({ bytes, storedAtMs }, { view, geo: noGeo, buffers: packs })
+  const texts = packs.take()
+  const events = Object.fromEntries(
+    Object.entries(texts).map(([id, text]) => [
+      id,
+      readPack(Buffer.from(text)).events.map(({ data }) => JSON.parse(data.toString()) as Event),
+    ]),
+  )
+  return { result, texts, events }
+}
+
+const tcp = (record_id: string, conn: object = {}, more: object = {}) => ({
+  record_id,
+  type: 'tcp_connection',
+  conn: { client_ip: '198.51.100.7', server_name: 'ssh.example', server_port: 22, ...conn },
+  ...more,
+})
+const http = (record_id: string) => ({
+  record_id,
+  type: 'http_request',
+  account_id: 'ac_1',
+  conn: { client_ip: '198.51.100.7' },
+})
+const closed = 'tcp_connection_closed.v0'
+
+const configured = () =>
+  new TestConfiguration('ac_1')
+    .ipPolicy('ipp_1', '0.0.0.0/0', '!203.0.113.0/24')
+    .tcpEdge('edgtcp_1', {
+      hostports: ['ssh.example:22'],
+      ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] },
+      policies: {
+        enabled: true,
+        inbound: [
+          {
+            name: 'watch',
+            expressions: ['conn.client_port == 1'],
+            actions: [
+              { type: 'log', config: { Metadata: { Message: 'one' } } },
+              { type: 'log', config: { Metadata: { Message: 'two' } } },
+            ],
+          },
+        ],
+        outbound: [
+          {
+            name: 'watch',
+            expressions: [],
+            actions: [{ type: 'log', config: { Metadata: { Message: 'out' } } }],
+          },
+          {
+            expressions: ['double(conn.server_name) > 1'],
+            actions: [{ type: 'log', config: { Metadata: {} } }],
+          },
+        ],
+      },
+    })
+    .subscription('esb_all', {
+      sources: [
+        { type: closed },
+        { type: 'log.v0' },
+        { type: 'http_request_complete.v0', fields: ['conn.client_ip'] },
+        { type: 'ip_policy_created.v0' },
+      ],
+      destination_ids: ['ed_1', 'ed_2', 'ed_1'],
+    })
+    .subscription('esb_some', {
+      sources: [
+        { type: closed, fields: ['ip_policy.decision'], filter: "ev.conn.client_ip == '203.0.113.9'" },
+      ],
+      destination_ids: ['ed_1'],
+    })
+
+const view = (configuration = configured()) => buildTrafficView(configuration, undefined, noYield)
+
+t.test('from a message to packs', async (t) => {
+  const { result, events, texts } = run(await view(), [
+    tcp('r1'),
+    tcp('r2', { client_port: 1 }),
+    tcp('r3', { client_ip: '203.0.113.9' }),
+    http('r4'),
+    '{',
+    tcp('r5', {}, { edge_id: 'edgtcp_9' }),
+  ])
+  const told = (id: string) => events[id]!.map(({ event_type, object }) => [event_type, object])
+  const all = (decision: string, client_ip = '198.51.100.7') => ({
+    conn: {
+      bytes_in: null,
+      bytes_out: null,
+      client_ip,
+      end_ts: null,
+      server_ip: null,
+      server_name: 'ssh.example',
+      server_port: 22,
+      start_ts: null,
+    },
+    ip_policy: { decision },
+  })
+  const log = (Message: string) => ['log.v0', { metadata: { Message } }]
+  const toBoth: unknown[][] = [
+    [closed, all('allow')],
+    log('out'),
+    [closed, all('allow')],
+    log('one'),
+    log('two'),
+    log('out'),
+    [closed, all('block', '203.0.113.9')],
+    ['http_request_complete.v0', { conn: { client_ip: '198.51.100.7' } }],
+  ]
+  t.same(told('ed_2'), toBoth)
+  t.same(
+    told('ed_1'),
+    toBoth.toSpliced(7, 0, [closed, { ip_policy: { decision: 'block' } }]),
+    'a second subscription gives a second event',
+  )
+  const ids = events['ed_1']!.map(({ event_id }) => event_id)
+  t.equal(new Set(ids).size, ids.length, 'no id twice, though two policies share a name')
+  t.ok(
+    events['ed_1']!.every(
+      (event) => event.event_timestamp === '2026-11-20T10:00:00.250Z' && event.account_id === 'ac_1',
+    ),
+  )
+  t.match(
+    texts['ed_2'],
+    new RegExp(`^${ids[0]} ${storedAtMs} {"event_id":"${ids[0]}",`),
+    'the partition key is the event id',
+  )
+  t.same(
+    result.bad.map(({ line, bytes }) => [line, bytes.toString()]),
+    [
+      [5, '{'],
+      [6, JSON.stringify(tcp('r5', {}, { edge_id: 'edgtcp_9' }))],
+    ],
+  )
+  t.match(result.bad[0]!.reason, /not JSON/)
+  t.match(result.bad[1]!.reason, /edgtcp_9/)
+  t.same(result.counts, {
+    records: 6,
+    bad: 2,
+    evaluated: { tcp_connection: 3, http_request: 1 },
+    decisions: { allow: 3, block: 1, deny: 0 },
+    sources: [
+      { subscription_id: 'esb_all', kind: closed, destination_id: 'ed_1', produced: 3, filtered: 0 },
+      { subscription_id: 'esb_all', kind: closed, destination_id: 'ed_2', produced: 3, filtered: 0 },
+      { subscription_id: 'esb_all', kind: 'log.v0', destination_id: 'ed_1', produced: 4, filtered: 0 },
+      { subscription_id: 'esb_all', kind: 'log.v0', destination_id: 'ed_2', produced: 4, filtered: 0 },
+      { subscription_id: 'esb_some', kind: closed, destination_id: 'ed_1', produced: 1, filtered: 2 },
+      {
+        subscription_id: 'esb_all',
+        kind: 'http_request_complete.v0',
+        destination_id: 'ed_1',
+        produced: 1,
+        filtered: 0,
+      },
+      {
+        subscription_id: 'esb_all',
+        kind: 'http_request_complete.v0',
+        destination_id: 'ed_2',
+        produced: 1,
+        filtered: 0,
+      },
+    ],
+    policyFailures: [{ edge_id: 'edgtcp_1', policy: 'outbound[1]', count: 2 }],
+    filterFailures: [],
+    warnings: [],
+  })
+})
+
+t.test('special cases', async (t) => {
+  const records = [tcp('r', { client_ip: '198.51.100.9' })]
+  const subscription = { sources: [{ type: closed }] }
+  const cases = [
+    {
+      name: 'no subscription',
+      configuration: new TestConfiguration('ac_1').tcpEdge('edgtcp_1', { hostports: ['ssh.example:22'] }),
+      events: 0,
+      bad: 0,
+    },
+    {
+      name: 'nobody known',
+      configuration: new TestConfiguration('ac_1').subscription('esb_1', subscription),
+      events: 0,
+      bad: 0,
+    },
+    {
+      name: 'the account alone',
+      configuration: new TestConfiguration('ac_1').subscription('esb_1', subscription),
+      more: { account_id: 'ac_1' },
+      events: 1,
+      bad: 0,
+    },
+    {
+      name: 'an account that is not known',
+      configuration: new TestConfiguration('ac_1').subscription('esb_1', subscription),
+      more: { account_id: 'ac_2' },
+      events: 0,
+      bad: 0,
+    },
+    {
+      name: 'a subscription of another account',
+      configuration: new TestConfiguration('ac_1', 'ac_2').subscription('esb_1', {
+        ...subscription,
+        account_id: 'ac_2',
+      }),
+      more: { account_id: 'ac_1' },
+      events: 0,
+      bad: 0,
+    },
+    {
+      name: 'a filter that fails',
+      configuration: new TestConfiguration('ac_1').subscription('esb_1', {
+        sources: [{ type: closed, filter: 'int(conn.server_name) == 1' }],
+      }),
+      more: { account_id: 'ac_1' },
+      events: 0,
+      bad: 0,
+      failures: 1,
+    },
+  ]
+  for (const { name, configuration, more = {}, events, bad, failures = 0 } of cases) {
+    const given = records.map((record) => ({ ...record, ...more }))
+    const { result, events: packs } = run(await view(configuration), given)
+    const produced = result.counts.sources.reduce((sum, source) => sum + source.produced, 0)
+    t.same([packs['ed_1']?.length ?? 0, produced, result.counts.bad], [events, events, bad], name)
+    t.equal(result.counts.evaluated.tcp_connection, 1, name)
+    t.equal(
+      result.counts.filterFailures.reduce((sum, { count }) => sum + count, 0),
+      failures,
+      name,
+    )
+  }
+})
+
+t.test('a restriction of the account that is not enforced is counted', async (t) => {
+  const configuration = new TestConfiguration('ac_1').restriction('ipx_1', { enforced: false })
+  const { result } = run(await view(configuration), [{ ...tcp('r'), account_id: 'ac_1' }])
+  t.same(result.counts.warnings, [{ restriction_id: 'ipx_1', count: 1 }])
+  t.equal(result.counts.decisions.allow, 1)
+})
+
+t.test('the same record against the same configuration gives the same bytes', async (t) => {
+  const records = Array.from({ length: 30 }, (_, index) =>
+    tcp(`r${index}`, { client_port: index % 3, client_ip: `203.0.113.${index}` }),
+  )
+  const [one, other] = [run(await view(), records), run(await view(), records)]
+  t.same(one.texts, other.texts)
+  t.same(one.result.counts, other.result.counts)
+  const current = await view()
+  const apart = records.map((record) => run(current, [record]))
+  t.equal(apart.map(({ texts }) => texts['ed_2']).join(''), one.texts['ed_2'], 'however records are grouped')
+})
+
+t.test('hostile neighbours', async (t) => {
+  const good = [tcp('good1'), tcp('good2')]
+  const current = await view()
+  const want = run(current, good).texts
+  const hostile = fc.oneof(
+    fc.string({ maxLength: 60 }).map((text) => text.replaceAll('\n', ' ')),
+    fc.json().filter((text) => !text.includes('record_id')),
+    fc.constantFrom(
+      '{"__proto__":{"conn":1}}',
+      '['.repeat(5000),
+      `{"record_id":"r","type":"tcp_connection","conn":${'{"x":'.repeat(999)}1${'}'.repeat(999)}}`,
+      '\u0000',
+      '\ufeff{}',
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(hostile, { maxLength: 6 }), (lines) => {
+      const { texts, result } = run(current, [good[0], ...lines, good[1]])
+      t.same(texts, want)
+      t.equal(result.counts.bad, lines.filter((line) => /[^ \t\r]/.test(line)).length)
+      t.equal(result.counts.records, result.counts.bad + 2)
+      t.ok(
+        result.bad.every(({ reason }) => !/\p{Cc}/u.test(reason)),
+        'reasons are fit for a header',
+      )
+    }),
+    { seed: 9, numRuns: 150 },
+  )
+})
+
+t.test('a defect met by one record is its own', async (t) => {
+  const current = await view()
+  const broken: TrafficView = {
+    ...current,
+    policySet: Object.assign(Object.create(current.policySet), {
+      findEdge(record: { record_id: string }) {
+        if (record.record_id === 'r2') throw new TypeError('x is not\na function')
+        return current.policySet.findEdge(record as never)
+      },
+    }),
+  }
+  const { result, events } = run(broken, [tcp('r1'), tcp('r2'), tcp('r3')])
+  t.same(
+    result.bad.map(({ line, reason }) => [line, reason]),
+    [[2, 'The record could not be processed: x is not a function']],
+  )
+  t.equal(events['ed_2']!.filter(({ event_type }) => event_type === closed).length, 2)
+})
+
+t.test('a walk pauses after every 64 records', async (t) => {
+  const bytes = Buffer.from(
+    Array.from({ length: 150 }, (_, index) => JSON.stringify(tcp(`r${index}`))).join('\n'),
+  )
+  const walk = walkMessage({ bytes, storedAtMs }, { view: await view(), geo: noGeo, buffers: new Packs() })
+  const steps = [walk.next(), walk.next(), walk.next()]
+  t.same(
+    steps.map(({ done }) => done),
+    [false, false, true],
+  )
+  t.match(steps[2]!.value, { counts: { records: 150, bad: 0 } })
+})
+
+t.test('a change of the configuration is seen by the next view', async (t) => {
+  const configuration = configured()
+  const first = await view(configuration)
+  configuration.tables.event_subscription.delete('esb_all')
+  configuration.subscription('esb_new', { sources: [{ type: closed }], destination_ids: ['ed_3'] })
+  const second = await buildTrafficView(configuration, first, noYield)
+  t.same(Object.keys(run(second, [tcp('r')]).texts), ['ed_3'])
+  t.same(Object.keys(run(first, [tcp('r')]).texts), ['ed_1', 'ed_2'], 'the one before stays as it is')
+})
