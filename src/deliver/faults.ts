@@ -111,7 +111,9 @@ export function faultOf(error: unknown): Fault {
   const { name, code, $metadata } = asSdkError(error)
   const status = $metadata?.httpStatusCode
   if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was given up.')
-  if (name === 'TimeoutError') return fault('transient', 'Timeout', 'No answer came in time.')
+  // The SDK calls a connection that was reset a timeout, too.
+  const timedOut = name === 'TimeoutError' && (code === undefined || code === 'ETIMEDOUT')
+  if (timedOut) return fault('transient', 'Timeout', 'No answer came in time.')
   if (status === undefined && code !== undefined && !classOfCode.has(name)) {
     return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
   }
@@ -138,6 +140,13 @@ function classOfStatus(status: number | undefined): FaultClass {
 function fault(faultClass: FaultClass, code: string, message: string, requestId?: string): Fault {
   const named = { class: faultClass, code, msg: safeMessage(message) || code }
   return requestId === undefined ? named : { ...named, requestId }
+}
+
+/** An event that no request can hold. */
+export const tooLarge: Fault = {
+  class: 'poison',
+  code: 'TooLarge',
+  msg: 'The event is larger than the service takes.',
 }
 
 /** What PutRecords and PutRecordBatch say of one record. */

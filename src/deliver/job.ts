@@ -31,6 +31,13 @@ export class Item implements Batchable {
   get abandoned(): boolean {
     return this.job.ended
   }
+
+  /** Counts that it is sent once more; answers how often it was. */
+  again(): number {
+    this.attempts += 1
+    this.job.retried()
+    return this.attempts
+  }
 }
 
 export class Job {

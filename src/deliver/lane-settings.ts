@@ -29,3 +29,6 @@ export interface LaneDeps {
   readonly changed?: (status: LaneStatus) => void
   readonly settings?: Partial<LaneSettings>
 }
+
+/** Refusals in a row, with nothing accepted in between, after which it is not the events that are at fault. */
+export const refusalsInARowMax = 8

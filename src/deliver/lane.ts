@@ -27,21 +27,13 @@ import { after, randomFraction, sleep, type Timer } from '../core/clock.js'
 import { backoffMs } from './backoff.js'
 import { Batcher } from './batcher.js'
 import type { DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
+import { tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { type HalfResult, isolate } from './isolate.js'
 import { type Item, Job, type PackResult } from './job.js'
-import { type LaneDeps, type LaneSettings, laneSettings } from './lane-settings.js'
+import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { Pace } from './pace.js'
 import type { PackedEvent } from './pack.js'
-
-/** Refusals in a row, with nothing accepted in between, after which it is not the events that are at fault. */
-const refusalsInARowMax = 8
-
-const tooLarge: Fault = {
-  class: 'poison',
-  code: 'TooLarge',
-  msg: 'The event is larger than the service takes.',
-}
 
 type Answer = Exclude<SendOutcome, { outcome: 'failed' }>
 
@@ -192,7 +184,7 @@ export class Lane {
     const faultClass = reason.class === 'throttle' ? 'throttle' : 'transient'
     if (faultClass === 'throttle') this.#pace.slowDown()
     this.#health.suffer({ ...reason, class: faultClass })
-    const attempt = Math.max(...items.map(again))
+    const attempt = Math.max(...items.map((item) => item.again()))
     this.#retriesWaiting += 1
     after(backoffMs(this.#settings.backoffs[faultClass], attempt, randomFraction()), () => {
       this.#retriesWaiting -= 1
@@ -205,7 +197,7 @@ export class Lane {
 
   async #failed(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     if (fault.class === 'poison') return this.#refused(batch, fault, credentialsAge)
-    for (const item of batch) again(item)
+    for (const item of batch) item.again()
     // A probe that failed goes to the end of the line: the next one tries another event.
     if (this.probing) this.#queue.add(batch)
     else this.#queue.addFirst(batch)
@@ -241,17 +233,30 @@ export class Lane {
     this.#health.note(fault)
     let interruption: Fault | undefined
     const { culprit, remaining } = await isolate(batch, async (half): Promise<HalfResult> => {
-      for (const item of half) again(item)
-      const outcome = await this.#request(half)
+      const outcome = await this.#requestHalf(half)
       if (outcome.outcome !== 'failed') return this.#answered(half, outcome).then(() => 'accepted')
       if (outcome.fault.class === 'poison') return 'refused'
       interruption = outcome.fault
       return 'interrupted'
     })
     if (interruption !== undefined) return this.#failed(remaining, interruption, credentialsAge)
-    for (const item of remaining) again(item)
+    for (const item of remaining) item.again()
     this.#queue.addFirst(remaining)
     if (culprit !== undefined) await this.#condemn(culprit, fault)
+  }
+
+  /** Passing faults are waited out: a search that began anew at each would never end where they are frequent. */
+  async #requestHalf(half: readonly Item[]): Promise<SendOutcome> {
+    for (;;) {
+      for (const item of half) item.again()
+      const outcome = await this.#request(half)
+      if (outcome.outcome !== 'failed' || this.#closing) return outcome
+      const { fault } = outcome
+      if (fault.class !== 'throttle' && fault.class !== 'transient') return outcome
+      this.#health.suffer(fault)
+      if (!this.#pace.backOff(this.#settings.backoffs[fault.class])) return outcome
+      await sleep(this.#pace.waitMs(), this.#abort.signal)
+    }
   }
 
   /** Parks the one event that is refused; unless everything is, for then it is no event's fault. */
@@ -290,11 +295,4 @@ export class Lane {
     for (const job of jobs) job.giveBack(this.#pace.waitMs())
     this.#queue.dropAbandoned()
   }
-}
-
-/** Counts that an event is sent once more; answers how often it was. */
-function again(item: Item): number {
-  item.attempts += 1
-  item.job.retried()
-  return item.attempts
 }

@@ -1,0 +1,297 @@
+import t from 'tap'
+import { checkRoleArn } from '../../src/deliver/aws.js'
+import type { DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
+import { destinationKinds, openSender } from '../../src/deliver/kinds.js'
+import type { PackedEvent } from '../../src/deliver/pack.js'
+import { sendTestEvent } from '../../src/deliver/test-event.js'
+import type { FaultEffect } from '../aws-emulator/wire.js'
+import { type AwsWorld, accountId, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
+import { eventJson, eventsOf, someEvents } from './events.js'
+
+const dayMs = 86_400_000
+
+async function send(
+  world: AwsWorld,
+  config: DestinationConfig,
+  events: readonly PackedEvent[],
+): Promise<SendOutcome> {
+  const sender = openSender(config, world.deps)
+  try {
+    return await sender.send(events, new AbortController().signal)
+  } finally {
+    sender.close()
+  }
+}
+
+t.test('events arrive as they were, in the form of each service', async (t) => {
+  const world = await openAwsWorld(t)
+  const events = eventsOf([
+    { id: 'ev_1', partitionKey: 'key', timestampMs: Date.now(), padding: 'ünï\n"' },
+    { id: 'ev_2', timestampMs: Date.now() - 1000 },
+  ])
+  for (const kind of kindNames) {
+    t.match(await send(world, world.config(kind), events), { outcome: 'accepted', requestId: String }, kind)
+    const received = world.ledger(kind).page(0, 10).events
+    const end = kind === 'cloudwatch_logs' ? '' : '\n'
+    const sent = events.map(({ id }) => (id === 'ev_1' ? { id, padding: 'ünï\n"' } : { id }))
+    const order = kind === 'cloudwatch_logs' ? [sent[1]!, sent[0]!] : sent
+    t.same(
+      received.map(({ data }) => data),
+      order.map((spec) => eventJson(spec) + end),
+      kind,
+    )
+  }
+  t.match(world.ledger('kinesis').page(0, 10).events, [{ partitionKey: 'key' }, { partitionKey: 'ev_2' }])
+  const [first] = world.ledger('cloudwatch_logs').page(0, 1).events
+  t.match(first, { logStream: 'ed_cloudwatchlogs-w1', timestampMs: events[1]!.timestampMs })
+})
+
+t.test('full requests pass the limits of the services', async (t) => {
+  const world = await openAwsWorld(t)
+  for (const kind of kindNames) {
+    const sender = openSender(world.config(kind), { ...world.deps, requestTimeoutMs: 5_000 })
+    t.teardown(() => sender.close())
+    const { eventsMax, requestBytesMax, eventBytesMax, sizeOf } = sender.limits()
+    const signal = new AbortController().signal
+    t.match(await sender.send(someEvents(eventsMax), signal), { outcome: 'accepted' }, `${kind}: by count`)
+    const [bare] = eventsOf([{ id: 'ev_0' }])
+    const padding = 'x'.repeat(eventBytesMax - sizeOf(bare!))
+    const large = eventsOf(Array(Math.floor(requestBytesMax / eventBytesMax)).fill({ id: 'ev_0', padding }))
+    t.equal(sizeOf(large[0]!), eventBytesMax)
+    t.match(await sender.send(large, signal), { outcome: 'accepted' }, `${kind}: by bytes`)
+    const over = eventsOf([{ id: 'ev_0', padding: `${padding}x` }])
+    t.match(
+      await sender.send(over, signal),
+      { outcome: 'failed', fault: { class: 'poison' } },
+      `${kind}: too large`,
+    )
+  }
+})
+
+t.test('faults of requests have their class', async (t) => {
+  const world = await openAwsWorld(t)
+  const cases: { effect: FaultEffect; want: object }[] = [
+    { effect: { type: 'throttle' }, want: { class: 'throttle' } },
+    { effect: { type: 'error', code: 'InternalFailure', status: 500 }, want: { class: 'transient' } },
+    { effect: { type: 'hang' }, want: { class: 'transient', code: 'Timeout' } },
+    { effect: { type: 'drop' }, want: { class: 'transient', code: 'ConnectionLost' } },
+    {
+      effect: { type: 'expired_token' },
+      want: { class: 'credentials', code: 'ExpiredTokenException', requestId: String },
+    },
+    { effect: { type: 'access_denied' }, want: { class: 'configuration', code: 'AccessDeniedException' } },
+    { effect: { type: 'poison', containing: 'ev_0' }, want: { class: 'poison' } },
+  ]
+  for (const kind of kindNames) {
+    for (const { effect, want } of cases) {
+      world.emulator.world.clear()
+      const { service, name: resource } = world.resource(kind)
+      world.emulator.world.faults.add({ effect, service, resource })
+      const outcome = await send(world, world.config(kind), someEvents(1))
+      t.match(outcome, { outcome: 'failed', fault: want }, `${kind}: ${effect.type}`)
+    }
+    world.emulator.world.clear()
+    world.emulator.world.removeResource(world.resource(kind))
+    const gone = await send(
+      world,
+      { ...world.config(kind === 'kinesis' ? 'firehose' : 'kinesis'), ...arnOf(kind) },
+      someEvents(1),
+    )
+    t.match(gone, { fault: { class: 'configuration', code: 'ResourceNotFoundException' } }, `${kind}: gone`)
+    world.emulator.world.addResource(world.resource(kind))
+  }
+})
+
+const arns = {
+  kinesis: 'arn:aws:kinesis:us-east-1:000000000000:stream/weir',
+  firehose: 'arn:aws:firehose:us-east-1:000000000000:deliverystream/weir',
+  cloudwatch_logs: 'arn:aws:logs:us-east-1:000000000000:log-group:weir',
+}
+const arnOf = (kind: keyof typeof arns) => ({ kind, arn: arns[kind] })
+
+t.test('records that failed within an accepted request are named', async (t) => {
+  const world = await openAwsWorld(t)
+  for (const kind of ['kinesis', 'firehose'] as const) {
+    world.emulator.world.clear()
+    world.emulator.world.faults.add({ effect: { type: 'fail_records', every: 3 } })
+    const outcome = await send(world, world.config(kind), someEvents(7))
+    t.match(outcome, { outcome: 'partial', retry: [2, 5], rejected: [], reason: { class: 'throttle' } }, kind)
+    t.notOk(Object.keys(world.ledger(kind).ids(false)).some((id) => id === 'ev_2' || id === 'ev_5'))
+  }
+})
+
+t.test('CloudWatch Logs: events it would not take are rejected one by one', async (t) => {
+  const world = await openAwsWorld(t)
+  const now = Date.now()
+  const config = world.config('cloudwatch_logs')
+  const old = eventsOf([
+    { id: 'ev_now', timestampMs: now - 14 * dayMs + 60_000 },
+    { id: 'ev_old', timestampMs: now - 14 * dayMs - 60_000 },
+  ])
+  t.match(await send(world, config, old), {
+    retry: [],
+    rejected: [{ index: 1, fault: { class: 'poison', code: 'TooOld' } }],
+  })
+  const ahead = eventsOf([
+    { id: 'ev_ahead', timestampMs: now + 3 * 3_600_000 },
+    { id: 'ev_present', timestampMs: now },
+  ])
+  t.match(await send(world, config, ahead), {
+    retry: [],
+    rejected: [{ index: 0, fault: { class: 'poison', code: 'TooNew' } }],
+  })
+  t.same(Object.keys(world.ledger('cloudwatch_logs').ids(false)).sort(), ['ev_now', 'ev_present'])
+})
+
+t.test('CloudWatch Logs: a log stream that is gone is made again', async (t) => {
+  const world = await openAwsWorld(t)
+  const sender = openSender(world.config('cloudwatch_logs'), world.deps)
+  t.teardown(() => sender.close())
+  const signal = new AbortController().signal
+  t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })
+  world.emulator.world.findResource(world.resource('cloudwatch_logs'))!.logStreams.clear()
+  t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })
+  const other = openSender(world.config('cloudwatch_logs'), world.deps)
+  t.teardown(() => other.close())
+  t.match(await other.send(someEvents(1), signal), { outcome: 'accepted' }, 'one that exists is used')
+})
+
+t.test('a Kinesis stream that takes larger records is asked for its limit', async (t) => {
+  const world = await openAwsWorld(t, { resource: { recordBytesMax: 4096 * 1024 } })
+  const sender = openSender(world.config('kinesis'), world.deps)
+  t.teardown(() => sender.close())
+  t.equal(sender.limits().eventBytesMax, 1024 * 1024)
+  await sender.send(someEvents(1), new AbortController().signal)
+  for (let tries = 0; sender.limits().eventBytesMax === 1024 * 1024 && tries < 1000; tries += 1) {
+    await sender.send(someEvents(1), new AbortController().signal)
+  }
+  t.equal(sender.limits().eventBytesMax, 4096 * 1024)
+})
+
+t.test('a role is assumed in the name of the account, and again once its session has ended', async (t) => {
+  const world = await openAwsWorld(t)
+  const { emulator } = world
+  for (const kind of kindNames) {
+    emulator.world.sessions.clear()
+    const sender = openSender(world.config(kind, roleAuth), world.deps)
+    t.teardown(() => sender.close())
+    const put = () => sender.send(someEvents(1), new AbortController().signal)
+    t.match(await put(), { outcome: 'accepted' }, kind)
+    await put()
+    const sessions = [...emulator.world.sessions.values()]
+    t.match(sessions, [{ roleArn, externalId: accountId, sessionName: `weir-${world.config(kind).id}` }])
+    t.equal(sessions.length, 1, 'one session for two requests')
+    emulator.world.expireSessions()
+    t.match(await put(), {
+      outcome: 'failed',
+      fault: { class: 'credentials', code: 'ExpiredTokenException' },
+    })
+    sender.dropCredentials()
+    t.match(await put(), { outcome: 'accepted' })
+  }
+})
+
+t.test('a session is replaced before it ends', async (t) => {
+  const world = await openAwsWorld(t, { role: { sessionMs: 240_000 } })
+  const sender = openSender(world.config('kinesis', roleAuth), world.deps)
+  t.teardown(() => sender.close())
+  for (let at = 0; at < 3; at += 1) {
+    t.match(await sender.send(someEvents(1), new AbortController().signal), { outcome: 'accepted' })
+  }
+  t.ok(world.emulator.world.sessions.size >= 3, 'four minutes are too few to go on with')
+})
+
+t.test('a role that may not be assumed is a fault of credentials', async (t) => {
+  const world = await openAwsWorld(t, { role: { externalId: 'ac_another' } })
+  const outcome = await send(world, world.config('firehose', roleAuth), someEvents(1))
+  t.match(outcome, { outcome: 'failed', fault: { class: 'credentials', code: 'AccessDenied' } })
+  world.emulator.world.faults.add({ effect: { type: 'hang' }, service: 'sts' })
+  const hung = await send(world, world.config('firehose', roleAuth), someEvents(1))
+  t.match(hung, { outcome: 'failed', fault: { class: 'transient' } }, 'STS hangs')
+})
+
+t.test('an abort ends a request at once', async (t) => {
+  const world = await openAwsWorld(t)
+  world.emulator.world.faults.add({ effect: { type: 'hang' } })
+  const sender = openSender(world.config('kinesis'), { ...world.deps, requestTimeoutMs: 60_000 })
+  t.teardown(() => sender.close())
+  const abort = new AbortController()
+  const sent = sender.send(someEvents(1), abort.signal)
+  abort.abort()
+  t.match(await sent, { outcome: 'failed', fault: { class: 'transient', code: 'Aborted' } })
+  t.match(
+    await sender.send(someEvents(1), abort.signal),
+    { fault: { code: 'Aborted' } },
+    'aborted beforehand',
+  )
+})
+
+t.test('a test event is sent, or says why not', async (t) => {
+  const world = await openAwsWorld(t)
+  const open = (config: DestinationConfig) => openSender(config, { ...world.deps, requestTimeoutMs: 60_000 })
+  const event = {
+    partitionKey: 'ev_test',
+    timestampMs: Date.now(),
+    json: '{"event_id":"ev_test","event_type":"test.v0"}',
+  }
+  t.match(await sendTestEvent(world.config('firehose', roleAuth), event, 10_000, open), { ok: true })
+  t.same(world.ledger('firehose').ids(false), { ev_test: 1 })
+  const fault = world.emulator.world.faults.add({ effect: { type: 'access_denied' } })
+  const denied = await sendTestEvent(world.config('firehose'), event, 10_000, open)
+  t.match(denied, { ok: false, problem: { code: 'AccessDeniedException', msg: /not authorized/ } })
+  world.emulator.world.faults.clear(fault)
+  world.emulator.world.faults.add({ effect: { type: 'hang' } })
+  const late = await sendTestEvent(world.config('firehose'), event, 50, open)
+  t.match(late, { ok: false, problem: { code: 'Timeout' } })
+})
+
+t.test('ARNs are checked', (t) => {
+  const [stream, firehose, group] = [arns.kinesis, arns.firehose, arns.cloudwatch_logs]
+  const good = [
+    ['kinesis', stream],
+    ['kinesis', 'arn:aws-cn:kinesis:cn-north-1:123456789012:stream/a.b-c_d'],
+    ['firehose', firehose],
+    ['firehose', 'arn:aws-us-gov:firehose:us-gov-west-1:123456789012:deliverystream/x'],
+    ['cloudwatch_logs', group],
+    ['cloudwatch_logs', 'arn:aws:logs:eu-central-1:123456789012:log-group:/aws/x#1:*'],
+  ] as const
+  for (const [kind, arn] of good) t.equal(destinationKinds[kind].checkArn(arn), undefined, arn)
+  const bad = [
+    { kind: 'kinesis', arn: 'stream/x', want: /no ARN/ },
+    { kind: 'kinesis', arn: firehose, want: /service is "firehose" where kinesis is expected/ },
+    { kind: 'kinesis', arn: 'arn:aws-eu:kinesis:us-east-1:123456789012:stream/x', want: /partition/ },
+    {
+      kind: 'kinesis',
+      arn: 'arn:aws:kinesis:cn-north-1:123456789012:stream/x',
+      want: /does not lie in the partition aws;/,
+    },
+    { kind: 'kinesis', arn: 'arn:aws-us-gov:kinesis:us-east-1:123456789012:stream/x', want: /does not lie/ },
+    { kind: 'kinesis', arn: 'arn:aws:kinesis:here:123456789012:stream/x', want: /region/ },
+    { kind: 'kinesis', arn: 'arn:aws:kinesis::123456789012:stream/x', want: /region/ },
+    { kind: 'kinesis', arn: 'arn:aws:kinesis:us-east-1:12345:stream/x', want: /twelve digits/ },
+    {
+      kind: 'kinesis',
+      arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x/consumer/y',
+      want: /no resource of the kind/,
+    },
+    {
+      kind: 'firehose',
+      arn: 'arn:aws:firehose:us-east-1:123456789012:stream/x',
+      want: /no resource of the kind/,
+    },
+    { kind: 'cloudwatch_logs', arn: `${group}:log-stream:x`, want: /no resource of the kind/ },
+  ] as const
+  for (const { kind, arn, want } of bad) t.match(destinationKinds[kind].checkArn(arn)?.msg, want, arn)
+  for (const arn of [roleArn, 'arn:aws-cn:iam::123456789012:role/path/to/name'])
+    t.equal(checkRoleArn(arn), undefined, arn)
+  for (const arn of [
+    'role/x',
+    stream,
+    'arn:aws:iam::123456789012:user/x',
+    'arn:aws:iam::1:role/x',
+    'arn:aws:iam::123456789012:role/',
+  ]) {
+    t.match(checkRoleArn(arn)?.msg, /no role's ARN/, arn)
+  }
+  t.end()
+})
