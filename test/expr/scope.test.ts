@@ -1,0 +1,67 @@
+import t from 'tap'
+import { StepBudget } from '../../src/expr/budget.js'
+import { compileExpression } from '../../src/expr/expression.js'
+import { defineScope, namesNear, resolveName } from '../../src/expr/scope.js'
+
+interface Context {
+  readonly reads: string[]
+}
+
+const counted = (name: string, value: unknown) => ({
+  type: 'any' as const,
+  read: ({ reads }: Context) => {
+    reads.push(name)
+    return value
+  },
+})
+
+const scope = defineScope<Context>({
+  names: {
+    a: counted('a', { b: { c: 1 } }),
+    'a.b': counted('a.b', { c: 2 }),
+    'geo.city': counted('geo.city', 'Zürich'),
+  },
+  aliases: { City: 'geo.city' },
+  unavailable: { 'geo.secret': 'is not for you' },
+})
+
+t.test('The longest declared name counts, the rest are members', async (t) => {
+  const cases = {
+    a: ['a', { b: { c: 1 } }],
+    'a.b.c': ['a.b', 2],
+    'a.x': ['a', undefined],
+    City: ['geo.city', 'Zürich'],
+  }
+  for (const [text, [name, want]] of Object.entries(cases)) {
+    const context = { reads: [] }
+    const compiled = compileExpression(text, scope)
+    t.strictSame(compiled.ok && compiled.value.evaluate(context, new StepBudget()), want, text)
+    t.same(context.reads, [name], `${text} reads ${name} alone`)
+  }
+})
+
+t.test('A name is read only when its value is needed', async (t) => {
+  const context = { reads: [] }
+  const compiled = compileExpression("false && (City == 'x' || a)", scope)
+  t.equal(compiled.ok && compiled.value.isTrue(context, new StepBudget()), false)
+  t.same(context.reads, [])
+})
+
+t.test('An alias of nothing is a defect of the declaration', async (t) => {
+  t.throws(() => defineScope({ names: {}, aliases: { x: 'y' } }), /alias x names y/)
+})
+
+t.test('Names that were perhaps meant', async (t) => {
+  t.same(namesNear(scope, 'geo'), ['geo.city'], 'those that the name begins')
+  t.same(namesNear(scope, 'geo.ctiy'), ['geo.city'], 'the nearest')
+  t.same(namesNear(scope, 'nothing.like.it'), [])
+  t.equal(resolveName(scope, ['geo', 'city', 'length'])?.members.length, 1)
+})
+
+t.test('A problem has a reason, a sentence and a position', async (t) => {
+  const compiled = compileExpression('1 == 1 && geo.secret', scope)
+  t.same(compiled, {
+    ok: false,
+    problem: { reason: 'unknown_name', msg: 'geo.secret is not for you at character 11.', position: 11 },
+  })
+})
