@@ -7,7 +7,7 @@ import { ExpressionFailure, type StepBudget } from './budget.js'
 import { inCidrRange, inCidrRanges } from './cidr-functions.js'
 import type { ExpressionFunction } from './function-type.js'
 import { compilePattern } from './regex.js'
-import { bounded, isAmong, isObject, paySearch, primitiveOf, textOf } from './values.js'
+import { bounded, isAmong, isObject, paySearch, payText, primitiveOf, textOf } from './values.js'
 
 /** Numbers as people write them: no hexadecimal, no empty text, which JavaScript would take for 0. */
 const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/
@@ -17,7 +17,10 @@ function toNumber(value: unknown, name: string): number {
   const number =
     typeof value === 'string' && value.length <= numberCharsMax && decimal.test(value) ? Number(value) : value
   if (typeof number === 'number' && !Number.isNaN(number)) return number
-  throw new ExpressionFailure(`${name} can't make a number of ${shown(value, 40)}.`)
+  // A list may hold the same large value many times over, and would be as large as all of them as text.
+  throw new ExpressionFailure(
+    `${name} can't make a number of ${isObject(value) ? 'a list or an object' : shown(value, 40)}.`,
+  )
 }
 
 const double: ExpressionFunction = {
@@ -122,8 +125,14 @@ export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new 
     size,
     caseFunction('lower', (text) => text.toLowerCase()),
     caseFunction('upper', (text) => text.toUpperCase()),
-    textQuestion('startsWith', 'beginning', (text, beginning) => text.startsWith(beginning)),
-    textQuestion('endsWith', 'end', (text, end) => text.endsWith(end)),
+    textQuestion('startsWith', 'beginning', (text, beginning, budget) => {
+      payText(beginning, budget)
+      return text.startsWith(beginning)
+    }),
+    textQuestion('endsWith', 'end', (text, end, budget) => {
+      payText(end, budget)
+      return text.endsWith(end)
+    }),
     contains,
     matches,
   ].map((declared) => [declared.name, declared]),

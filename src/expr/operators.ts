@@ -1,12 +1,13 @@
 /** The operators of the language, each as a function of two values, and faster ones where the right side is known. */
 import type { StepBudget } from './budget.js'
 import type { BinaryOperator } from './tree.js'
-import { bounded, isAmong, isObject, paySearch, primitiveOf } from './values.js'
+import { bounded, isAmong, isObject, paySearch, payText, primitiveOf } from './values.js'
 
 type Operation = (left: unknown, right: unknown, budget: StepBudget) => unknown
 type KnownOperation = (left: unknown, budget: StepBudget) => unknown
 
 function looselyEqual(left: unknown, right: unknown, budget: StepBudget): boolean {
+  if (typeof left === 'string') payText(left, budget)
   if (left === right) return true
   if (isObject(left)) {
     if (isObject(right) || right === undefined || right === null) return false

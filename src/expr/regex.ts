@@ -7,8 +7,12 @@ import { ExpressionFailure, type StepBudget } from './budget.js'
 /** What the automaton of one pattern may remember; re2js' own default is 8 MiB for each. */
 const automatonBytesMax = 256 * 1024
 
-/** A hostile pattern takes 100 ns for each character and instruction, a usual one a hundredth of that. */
+/**
+ * What a match costs at worst, by measurement: 100 ns for each character and instruction, and some 2 µs for each
+ * character of even a small pattern whose automaton never fits its memory. A usual pattern takes a hundredth of that.
+ */
 const charInstructionsPerStep = 16
+const instructionsPaidMin = 64
 
 /** Does the text hold a match anywhere? */
 export type TextMatcher = (text: string, budget: StepBudget) => boolean
@@ -31,11 +35,12 @@ export function compilePattern(pattern: string): Result<TextMatcher> {
     return problem(`the pattern ${shown(pattern, 40)} compiles to ${size}`)
   }
   boundMemory(compiled)
+  const stepsPerChar = Math.max(instructions, instructionsPaidMin) / charInstructionsPerStep
   return ok((text, budget) => {
     if (text.length * 3 > exprMatchTextBytesMax && Buffer.byteLength(text) > exprMatchTextBytesMax) {
       throw new ExpressionFailure(`matches takes at most ${exprMatchTextBytesMax} bytes of text.`)
     }
-    budget.take(1 + Math.ceil((text.length * instructions) / charInstructionsPerStep))
+    budget.take(1 + Math.ceil(text.length * stepsPerChar))
     return compiled.test(text)
   })
 }

@@ -7,7 +7,12 @@ const charsPerStep = 256
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** The text of a value where the language asks for one; fails beyond the bound. */
+/** Pays for a walk over a text: its comparison with another, its conversion to a number. */
+export function payText(text: string, budget: StepBudget): void {
+  if (text.length >= charsPerStep) budget.take(Math.floor(text.length / charsPerStep))
+}
+
+/** A text that was made, paid for; fails where it is longer than texts may be. */
 export function bounded(text: string, budget: StepBudget): string {
   if (text.length > exprStringCharsMax) {
     throw new ExpressionFailure(`A text of ${text.length} characters is longer than ${exprStringCharsMax}.`)
@@ -16,8 +21,12 @@ export function bounded(text: string, budget: StepBudget): string {
   return text
 }
 
-/** What the operators of JavaScript would make of an object: a list becomes the texts of its items, with commas. */
+/**
+ * What the operators of JavaScript would make of an object: a list becomes the texts of its items, with commas. Other
+ * values stay what they are; a text is paid for, because who asks is about to walk over it.
+ */
 export function primitiveOf(value: unknown, budget: StepBudget): unknown {
+  if (typeof value === 'string') payText(value, budget)
   if (!isObject(value)) return value
   if (Array.isArray(value)) return joined(value, budget)
   // Data may hold a member of this name, which JavaScript would try to call.

@@ -112,11 +112,7 @@ t.test('Any text at all gives an expression or a problem', async (t) => {
     '__proto__',
   )
   const nearly = fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join(''))
-  const texts = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 60 }),
-    fc.fullUnicode?.() ?? fc.string(),
-    nearly,
-  )
+  const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), nearly)
   fc.assert(
     fc.property(texts, (text) => {
       const compiled = compileExpression(text, scope)
