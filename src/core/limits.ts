@@ -79,8 +79,8 @@ export const exprBytesMax = 16 * 1024
 export const exprTokensMax = 4096
 /** Brackets and `? :` within one another; jexl's parser takes a level of recursion and a walk for each. */
 export const exprNestingMax = 32
-/** What a function or operator may make: UTF-16 units, so at least as many bytes. */
-export const exprStringCharsMax = 64 * 1024
+/** UTF-8 bytes of a text that a function or operator makes. */
+export const exprStringBytesMax = 64 * 1024
 /** Text given to `matches`: linear time is not bounded time. */
 export const exprMatchTextBytesMax = 1024
 export const exprPatternCharsMax = 1024

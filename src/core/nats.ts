@@ -19,6 +19,7 @@ import {
   jetstreamManager,
   RetentionPolicy,
   StorageType,
+  type StoredMsg,
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
@@ -59,6 +60,7 @@ const retryDelayMaxMs = 2_000
 const wrongLastSequence = new Set([10071, 10164])
 const streamNotFound = 10059
 const consumerNotFound = 10014
+const noMessageFound = 10037
 const storageFull = new Set([10023, 10047, 10077])
 
 const apiCode = (error: unknown): number | undefined =>
@@ -133,6 +135,15 @@ export interface StreamOptions {
   /** Equal message ids within this time are stored once. */
   readonly duplicateWindowMs: number
   readonly discard: 'new' | 'old'
+}
+
+/** A message as it lies in its stream. */
+export interface KeptMessage {
+  readonly sequence: number
+  /** Milliseconds since the epoch. */
+  readonly storedAtMs: number
+  readonly data: Uint8Array
+  readonly headers: MsgHdrs
 }
 
 export interface ConsumerOptions {
@@ -288,23 +299,13 @@ export class Nats {
   }
 
   /** The first message of a subject at or after `sequence`, or undefined where there is none. */
-  async nextMessage(
-    stream: string,
-    subject: string,
-    sequence = 1,
-  ): Promise<{ sequence: number; storedAtMs: number; data: Uint8Array; headers: MsgHdrs } | undefined> {
-    const query = { seq: sequence, next_by_subj: subject }
-    const message = await this.#manager.streams.getMessage(stream, query).catch((error: unknown) => {
-      if (apiCode(error) === 10037 || /no message found/.test(messageOf(error))) return null
-      throw error
-    })
-    if (message === null) return undefined
-    return {
-      sequence: message.seq,
-      storedAtMs: message.time.getTime(),
-      data: message.data,
-      headers: message.header,
-    }
+  nextMessage(stream: string, subject: string, sequence = 1): Promise<KeptMessage | undefined> {
+    return kept(() => this.#manager.direct.getMessage(stream, { seq: sequence, next_by_subj: subject }))
+  }
+
+  /** The newest message of a subject, as the stream's leader knows it, or undefined where there is none. */
+  lastMessage(stream: string, subject: string): Promise<KeptMessage | undefined> {
+    return kept(() => this.#manager.streams.getMessage(stream, { last_by_subj: subject }))
   }
 
   /** A durable pull consumer with explicit acknowledgement, made where it is missing. */
@@ -364,10 +365,30 @@ export class Nats {
     return new Bucket(kv, name, this)
   }
 
+  /** A bucket that another process makes; undefined while it has not. */
+  async findBucket(name: string): Promise<Bucket | undefined> {
+    if ((await retried(() => this.streamInfo(`KV_${name}`))) === undefined) return undefined
+    const kvm = new Kvm(this.#jetstream)
+    return new Bucket(await retried(() => kvm.open(name, { timeout: callTimeoutMs, allow_direct: true })), name, this)
+  }
+
   /** Sends what is buffered, lets callbacks end, closes. */
   async close(): Promise<void> {
     if (!this.#connection.isClosed()) await this.#connection.drain()
   }
+}
+
+async function kept(get: () => Promise<StoredMsg | null>): Promise<KeptMessage | undefined> {
+  const message = await retried(async () => {
+    try {
+      return await get()
+    } catch (error) {
+      if (apiCode(error) === noMessageFound || /no message found/.test(messageOf(error))) return null
+      throw error
+    }
+  })
+  if (message === null) return undefined
+  return { sequence: message.seq, storedAtMs: message.time.getTime(), data: message.data, headers: message.header }
 }
 
 function headersOf(values: Record<string, string>): MsgHdrs {
@@ -434,6 +455,11 @@ export class Bucket {
       if (isWrongRevision(error)) return false
       throw error
     }
+  }
+
+  /** Takes every key out, without a trace: only for what is filled again from somewhere else. */
+  async empty(): Promise<void> {
+    await this.#nats.purgeSubject(`KV_${this.name}`, `$KV.${this.name}.>`)
   }
 
   /** Identity and position of the bucket's stream: changed identity means it was made anew. */

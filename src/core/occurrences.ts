@@ -130,6 +130,36 @@ const store = {
     'weir_store_failures_total',
     'Statements that failed because ClickHouse was away.',
   ),
+  configurationReread: warn(
+    'The configuration bucket was made anew or put back; it is read again from its start.',
+    'weir_configuration_rereads_total',
+    'Full reads of the configuration bucket after the first.',
+  ),
+  configurationUnreachable: warn(
+    'The configuration bucket does not answer; the last good configuration stays in use.',
+    'weir_configuration_failures_total',
+    'Looks at the configuration bucket that failed.',
+  ),
+  changeFinished: warn(
+    'A change that another process left unfinished was finished.',
+    'weir_changes_finished_total',
+    'Changes finished for a process that did not get to it.',
+  ),
+  changeUnfinished: error(
+    'A committed change can not be finished yet; it is tried again.',
+    'weir_changes_unfinished_total',
+    'Tries to finish a committed change that failed.',
+  ),
+  projectionRepaired: info(
+    'The configuration bucket was brought up to what ClickHouse holds.',
+    'weir_projection_repairs_total',
+    'Comparisons of bucket and ClickHouse that wrote something.',
+  ),
+  storeMismatch: error(
+    'ClickHouse and the configuration bucket disagree; nothing is written until someone decides.',
+    'weir_store_mismatches_total',
+    'Times that ClickHouse and the bucket were found to disagree.',
+  ),
 }
 
 // --- ingest and pipeline ---
@@ -142,7 +172,25 @@ const delivery = {}
 
 // --- management API ---
 
-const api = {}
+const api = {
+  requestFailed: error(
+    'A request met a defect.',
+    'weir_api_failures_total',
+    'Requests answered with 500.',
+  ),
+  requestUnavailable: warn(
+    'A request could not be served now.',
+    'weir_api_unavailable_total',
+    'Requests answered with 503.',
+  ),
+  loginFailed: warn('A login failed.', 'weir_api_failed_logins_total', 'Requests without a valid API key.'),
+  apiRestrictionWarning: warn(
+    'An IP restriction that is not enforced would have blocked a request.',
+    'weir_api_restriction_warnings_total',
+    'Requests that an unenforced restriction of the type api would have blocked.',
+  ),
+  requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
+}
 
 const table = { ...processes, ...nats, ...evaluation, ...store, ...pipeline, ...delivery, ...api }
 

@@ -104,8 +104,8 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   readonly takenMessage?: (claim: string) => string
   /** Relations to other resources: throws a `WeirError` that names the culprit. */
   check?(row: RowOf<F>, previous: RowOf<F> | undefined, lookups: Lookups): void
-  /** Derived values before the row is checked and stored. */
-  derive?(draft: RowOf<F>, previous: RowOf<F> | undefined, tools: DeriveTools): RowOf<F> | Promise<RowOf<F>>
+  /** Derived values, before the row is checked and stored; may run several times for one write. */
+  derive?(draft: RowOf<F>, previous: RowOf<F> | undefined, tools: DeriveTools): RowOf<F>
   /** What responses show beyond the fields: embedded children, sources' addresses. */
   embed?(row: RowOf<F>, links: Links, lookups: Pick<Lookups, 'all'>): Record<string, unknown>
   readonly embedSchemas?: Readonly<Record<string, TSchema>>

@@ -2,7 +2,7 @@
 import { badRequest } from '../core/errors.js'
 import { ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import type { DestinationKindName } from '../deliver/destination.js'
-import { checkArn } from '../deliver/kinds.js'
+import { destinationKinds } from '../deliver/kinds.js'
 import { defineResource, type Field, type RowOf } from './define.js'
 import { described, required, sealed, writable } from './fields.js'
 
@@ -40,7 +40,7 @@ const arnFields = {
 const kinds = Object.keys(arnFields) as DestinationKindName[]
 
 const arnSchema = (kind: DestinationKindName) =>
-  ruled(Type.String({ maxLength: 2048 }), (arn) => checkArn(kind, arn)?.msg.replace(/\.$/, ''))
+  ruled(Type.String({ maxLength: 2048 }), (arn) => destinationKinds[kind].checkArn(arn)?.msg.replace(/\.$/, ''))
 
 const targetOf = <Name extends string>(kind: DestinationKindName, arnField: Name) =>
   orNull(

@@ -1,0 +1,135 @@
+/**
+ * Who makes a request, checked in this order: token ▸ `api` restriction ▸ rate ▸ version. What comes later is not
+ * even looked at, so that nothing is told to those who are refused.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { now } from '../core/clock.js'
+import { shown, WeirError } from '../core/errors.js'
+import { hashToken } from '../core/ids.js'
+import { failedLoginsPerMinuteMax } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { checkRestriction } from '../evaluate/ip-restriction.js'
+import type { Row } from '../resource/define.js'
+import type { View } from '../store/view.js'
+import { viewRestrictions } from './lockout.js'
+import type { Caller } from './writes.js'
+
+const supportedVersion = '2'
+const minuteMs = 60_000
+/** Addresses whose failed logins are remembered; more push out the oldest. */
+const addressesMax = 10_000
+
+export interface AuthOptions {
+  readonly view: View
+  readonly versionHeaders: readonly string[]
+  readonly occurrences: Occurrences
+  /** Counts a request of the account; resolves with the seconds to wait where it is one too many. */
+  readonly overRate: (request: FastifyRequest, accountId: string) => Promise<number | undefined>
+}
+
+export class Auth {
+  readonly #options: AuthOptions
+  readonly #keys: KeyIndex
+  readonly #failures = new FailedLogins()
+
+  constructor(options: AuthOptions) {
+    this.#options = options
+    this.#keys = new KeyIndex(options.view)
+  }
+
+  /** The caller of the request, or a `WeirError`. */
+  async check(request: FastifyRequest): Promise<Caller> {
+    const address = plainAddress(request.ip)
+    const key = this.#authenticate(request, address)
+    const { view, occurrences } = this.#options
+    const { decision, warning } = checkRestriction(viewRestrictions(view.state), key.account_id, 'api', address)
+    if (warning !== undefined) occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
+    if (decision === 'block') {
+      throw new WeirError('ERR_FORBIDDEN', `The address ${address} may not reach the API of this account.`)
+    }
+    const waitSeconds = await this.#options.overRate(request, key.account_id)
+    if (waitSeconds !== undefined) {
+      throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', { retryAfterSeconds: waitSeconds })
+    }
+    this.#checkVersion(request)
+    return { accountId: key.account_id, principal: { source: 'API', credentialId: key.id }, address }
+  }
+
+  #authenticate(request: FastifyRequest, address: string): Row {
+    const waitSeconds = this.#failures.waitSeconds(address)
+    if (waitSeconds > 0) {
+      throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', { retryAfterSeconds: waitSeconds })
+    }
+    const token = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+    const key = token === undefined ? undefined : this.#keys.find(token)
+    if (key !== undefined) return key
+    this.#failures.note(address)
+    this.#options.occurrences.loginFailed({ address })
+    throw new WeirError('ERR_UNAUTHENTICATED', token === undefined ? 'The header "Authorization: Bearer <API key>" is needed.' : 'The API key is not valid.')
+  }
+
+  #checkVersion(request: FastifyRequest): void {
+    const { versionHeaders } = this.#options
+    const [name] = versionHeaders
+    const given = versionHeaders.map((header) => request.headers[header.toLowerCase()]).find((value) => value !== undefined)
+    if (given === undefined) throw new WeirError('ERR_VERSION', `The header "${name}: ${supportedVersion}" is needed.`)
+    if (given !== supportedVersion) {
+      throw new WeirError('ERR_VERSION', `The header "${name}" is ${shown(given)}: ${supportedVersion} is the supported version.`)
+    }
+  }
+}
+
+/** IPv4 addresses that a dual-stack socket shows as IPv6 are IPv4. */
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
+
+/** API keys by the hash of their token, rebuilt when a key changes. */
+class KeyIndex {
+  readonly #view: View
+  #byHash: Map<string, Row> | undefined
+
+  constructor(view: View) {
+    this.#view = view
+    view.onChange((kind) => {
+      if (kind === 'api_key' || kind === '*') this.#byHash = undefined
+    })
+  }
+
+  find(token: string): Row | undefined {
+    const hash = hashToken(token)
+    this.#byHash ??= this.#build()
+    const key = this.#byHash.get(hash)
+    if (key === undefined) return undefined
+    // The lookup compared hashes already; this comparison takes the same time for every hash.
+    return timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash']))) ? key : undefined
+  }
+
+  #build(): Map<string, Row> {
+    const keys = this.#view.state.rows.get('api_key') ?? new Map<string, Row>()
+    return new Map([...keys.values()].map((row) => [String(row['token_hash']), row]))
+  }
+}
+
+/** Failed logins per address, within a minute. */
+class FailedLogins {
+  readonly #byAddress = new Map<string, { since: number; count: number }>()
+
+  note(address: string): void {
+    const at = now()
+    const known = this.#byAddress.get(address)
+    if (known !== undefined && at - known.since < minuteMs) {
+      known.count += 1
+      return
+    }
+    this.#byAddress.delete(address)
+    this.#byAddress.set(address, { since: at, count: 1 })
+    if (this.#byAddress.size > addressesMax) this.#byAddress.delete(this.#byAddress.keys().next().value!)
+  }
+
+  /** Seconds until the address may try again; 0: it may now. */
+  waitSeconds(address: string): number {
+    const known = this.#byAddress.get(address)
+    if (known === undefined || known.count < failedLoginsPerMinuteMax) return 0
+    return Math.max(0, Math.ceil((known.since + minuteMs - now()) / 1000))
+  }
+}

@@ -1,0 +1,82 @@
+/** What the routes work with. */
+import type { FastifyRequest } from 'fastify'
+import { badRequest, shown, unavailable } from '../core/errors.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
+import type { Plan } from '../store/resource-store.js'
+import type { ViewState } from '../store/view-state.js'
+import { checkPathId, objectBody, supported, unknownResource } from './input.js'
+import type { Presenter } from './present.js'
+import type { Caller, Writes } from './writes.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the time a route runs. */
+    caller: Caller
+  }
+}
+
+/** The store as the API uses it. */
+export interface ApiStore {
+  readonly view: { readonly state: ViewState; readonly isUsable: boolean }
+  commit<T>(accountId: string, principal: Caller['principal'], plan: Plan<T>): Promise<T>
+}
+
+export interface ApiContext {
+  readonly store: ApiStore
+  readonly writes: Writes
+  readonly presenter: Presenter
+}
+
+export type PathParams = Readonly<Record<string, string>>
+
+export const pathParams = (request: FastifyRequest): PathParams => request.params as PathParams
+
+/** The state reads are answered from. */
+export function readable({ store }: ApiContext): ViewState {
+  if (!store.view.isUsable) throw unavailable('The configuration is not complete yet.')
+  return store.view.state
+}
+
+export const commit = <T>(context: ApiContext, request: FastifyRequest, plan: Plan<T>): Promise<T> =>
+  context.store.commit(request.caller.accountId, request.caller.principal, plan)
+
+/** The body as an object; ids of the path may stand in it and have to agree. */
+export const bodyOf = (request: FastifyRequest): Record<string, unknown> => objectBody(request.body, pathParams(request))
+
+/** Query parameters, each once and known. */
+export function queryOf<const Name extends string>(
+  request: FastifyRequest,
+  names: readonly Name[] = [],
+): Partial<Record<Name, string>> {
+  const query = request.query as Record<string, unknown>
+  for (const [name, value] of Object.entries(query)) {
+    if (!names.includes(name as Name)) throw badRequest(`The query parameter ${shown(name)} is unknown: ${supported(names)}.`)
+    if (Array.isArray(value)) throw badRequest(`The query parameter "${name}" is given ${value.length} times: once is allowed.`)
+  }
+  return query as Partial<Record<Name, string>>
+}
+
+/** The resource a path names, parent included; another account's is an unknown one. */
+export function rowAt(context: ApiContext, request: FastifyRequest, resource: AnyResource, id: string): Row {
+  const state = readable(context)
+  const params = pathParams(request)
+  const { accountId } = request.caller
+  if (resource.parent !== undefined) {
+    const parentId = params[resource.parent.field] ?? ''
+    rowOf(state, accountId, resourceOf(resource.parent.kind), parentId)
+    const row = rowOf(state, accountId, resource, id)
+    if (row[resource.parent.field] !== parentId) throw unknownResource(resource, id)
+    return row
+  }
+  return rowOf(state, accountId, resource, id)
+}
+
+export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {
+  checkPathId(resource, id)
+  const row = state.rows.get(resource.kind)?.get(id)
+  if (row === undefined || row.account_id !== accountId) throw unknownResource(resource, id)
+  return row
+}
+
+export const json = 'application/json; charset=utf-8'

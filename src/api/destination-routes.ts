@@ -1,0 +1,82 @@
+/** What an event destination has beyond its resource: a test event, and how its delivery stands. */
+import type { FastifyInstance } from 'fastify'
+import { WeirError } from '../core/errors.js'
+import { Type } from '../core/schema.js'
+import { anyResource, type Row } from '../resource/define.js'
+import { eventDestination } from '../resource/event-destination.js'
+import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
+import { checkNames } from './input.js'
+import { paramsSchema, problems } from './resource-routes.js'
+
+const destination = anyResource(eventDestination)
+
+export interface DestinationOperations {
+  /** Sends an event of the type `test.v0`; the reason where the destination did not accept it in time. */
+  sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
+  status(row: Row): Promise<object>
+}
+
+const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+
+const statusSchema = Type.Object({
+  state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
+  cause: Type.Union([Type.String(), Type.Null()]),
+  since: instant,
+  backlog: Type.Object({ events: Type.Integer(), oldest_at: instant }),
+  last_success_at: instant,
+  last_error: Type.Union([Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }), Type.Null()]),
+  counts: Type.Object({
+    produced: Type.Integer(),
+    filtered: Type.Integer(),
+    delivered: Type.Integer(),
+    dead_lettered: Type.Integer(),
+    retried: Type.Integer(),
+  }),
+})
+
+export function registerDestinationOperations(
+  app: FastifyInstance,
+  context: ApiContext,
+  operations: DestinationOperations,
+): void {
+  const path = '/event_destinations/:id'
+
+  app.post(
+    `${path}/send_test_event`,
+    {
+      schema: {
+        operationId: 'send_test_event',
+        summary: 'Send a test event to an event destination',
+        tags: ['event destinations'],
+        params: paramsSchema(path),
+        response: { 200: Type.Object({ event_id: Type.String() }), ...problems },
+      },
+    },
+    async (request, reply) => {
+      queryOf(request)
+      const row = rowAt(context, request, destination, pathParams(request)['id'] ?? '')
+      checkNames(bodyOf(request), [], 'test event')
+      const answer = await operations.sendTestEvent(row)
+      if ('refusal' in answer) throw new WeirError('ERR_DESTINATION_REFUSED', answer.refusal)
+      return reply.type(json).send(JSON.stringify({ event_id: answer.eventId }))
+    },
+  )
+
+  app.get(
+    `${path}/status`,
+    {
+      schema: {
+        operationId: 'get_event_destination_status',
+        summary: 'Get how delivery to an event destination stands',
+        tags: ['event destinations'],
+        params: paramsSchema(path),
+        response: { 200: statusSchema, ...problems },
+      },
+    },
+    async (request, reply) => {
+      queryOf(request)
+      const row = rowAt(context, request, destination, pathParams(request)['id'] ?? '')
+      return reply.type(json).send(JSON.stringify(await operations.status(row)))
+    },
+  )
+}

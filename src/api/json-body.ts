@@ -1,0 +1,77 @@
+/** A request body as JSON: bounded in depth, without repeated keys, and clear about what is wrong with it. */
+import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
+import { shown, WeirError } from '../core/errors.js'
+import { jsonNestingMax } from '../core/limits.js'
+
+const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
+
+/** The value, or undefined for an empty body. Throws a `WeirError`. */
+export function parseJsonBody(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    throw invalid('The body is not valid UTF-8.')
+  }
+  if (text.trim() === '') return undefined
+  checkNesting(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw invalid(explainSyntax(text))
+  }
+  checkRepeatedKeys(text)
+  return value
+}
+
+/** Brackets that are open at once; looked at before any parser recurses into them. */
+function checkNesting(text: string): void {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at)
+    if (inString) {
+      if (char === 0x5c) at += 1
+      else if (char === 0x22) inString = false
+    } else if (char === 0x22) inString = true
+    else if (char === 0x7b || char === 0x5b) {
+      depth += 1
+      if (depth > jsonNestingMax) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
+    } else if (char === 0x7d || char === 0x5d) depth -= 1
+  }
+}
+
+function explainSyntax(text: string): string {
+  let found: { code: number; offset: number } | undefined
+  visit(
+    text,
+    {
+      onError: (code: ParseError['error'], offset: number) => {
+        found ??= { code, offset }
+      },
+    },
+    { disallowComments: true },
+  )
+  if (found === undefined) return 'The body is not valid JSON.'
+  return `The body is not valid JSON: ${printParseErrorCode(found.code)} at character ${found.offset + 1}.`
+}
+
+/** JSON.parse keeps the last of repeated keys: a client that sends two values means neither. */
+function checkRepeatedKeys(text: string): void {
+  const open: Set<string>[] = []
+  visit(text, {
+    onObjectBegin: () => {
+      open.push(new Set())
+    },
+    onObjectEnd: () => {
+      open.pop()
+    },
+    onObjectProperty: (key: string) => {
+      const keys = open[open.length - 1]
+      if (keys?.has(key)) throw invalid(`The body has the key ${shown(key)} twice in one object.`)
+      keys?.add(key)
+    },
+  })
+}

@@ -1,0 +1,102 @@
+/**
+ * The `api` restriction of an account: who may reach the management API, and the guard that keeps a caller from
+ * shutting itself out.
+ */
+import { WeirError } from '../core/errors.js'
+import type { IpRestrictionRow, IpRule } from '../evaluate/configuration.js'
+import { buildIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
+import { compileRestriction, type Restriction, type Restrictions, wouldLockOut } from '../evaluate/ip-restriction.js'
+import type { Row } from '../resource/define.js'
+import type { Put, Removal } from '../store/change.js'
+import { policyKind, ruleKind } from '../store/keys.js'
+import type { ViewState } from '../store/view-state.js'
+import { rowsOf } from './present.js'
+import type { Caller } from './writes.js'
+
+/** Restrictions as they stand in a view, their policies compiled when they are needed and kept while they last. */
+export class ViewRestrictions implements Restrictions {
+  readonly #state: ViewState
+  readonly #policies = new Map<string, { version: number; policy: IpPolicy }>()
+
+  constructor(state: ViewState) {
+    this.#state = state
+  }
+
+  restriction(accountId: string, type: Restriction['type']): Restriction | undefined {
+    for (const row of rowsOf(this.#state, accountId, 'ip_restriction')) {
+      if (row['type'] === type) return compileRestriction(row as unknown as IpRestrictionRow)
+    }
+    return undefined
+  }
+
+  ipPolicy(id: string): IpPolicy | undefined {
+    if (this.#state.rows.get(policyKind)?.has(id) !== true) return undefined
+    const { version, rules } = this.#state.rules(id) ?? { version: 0, rules: [] }
+    const known = this.#policies.get(id)
+    if (known?.version === version) return known.policy
+    const policy = built(id, rules as Iterable<Row & IpRule>)
+    this.#policies.set(id, { version, policy })
+    return policy
+  }
+}
+
+function built(id: string, rules: Iterable<IpRule>): IpPolicy {
+  const build = buildIpPolicy(id, rules)
+  for (;;) {
+    const { done, value } = build.next()
+    if (done) return value
+  }
+}
+
+const restrictionsOf = new WeakMap<ViewState, ViewRestrictions>()
+
+export function viewRestrictions(state: ViewState): ViewRestrictions {
+  let restrictions = restrictionsOf.get(state)
+  if (restrictions === undefined) restrictionsOf.set(state, (restrictions = new ViewRestrictions(state)))
+  return restrictions
+}
+
+interface Changed {
+  readonly puts?: readonly Put[]
+  readonly removals?: readonly Removal[]
+}
+
+/** Throws where the change would lock the caller's own address out of the API. */
+export function lockoutCheck(caller: Caller, state: ViewState, { puts = [], removals = [] }: Changed): void {
+  if (caller.address === undefined) return
+  const put = puts.find(({ kind, row }) => kind === 'ip_restriction' && row['type'] === 'api')
+  const present = viewRestrictions(state).restriction(caller.accountId, 'api')
+  if (put === undefined && present?.enforced !== true) return
+  const removed = removals.some(({ row }) => row.id === present?.id)
+  const rules = changedRules(state, puts, removals)
+  if (put === undefined && (removed || rules.size === 0)) return
+  const change = {
+    ...(put === undefined ? {} : { restriction: put.row as unknown as IpRestrictionRow }),
+    ...(rules.size === 0 ? {} : { rules }),
+  }
+  if (!wouldLockOut(viewRestrictions(state), caller.accountId, change, caller.address)) return
+  throw new WeirError(
+    'ERR_LOCKOUT',
+    `This change would lock your own address ${caller.address} out of the API: allow it in an IP policy of the "api" restriction first.`,
+  )
+}
+
+/** The rules of each policy the change touches, as they would be after it. */
+function changedRules(state: ViewState, puts: readonly Put[], removals: readonly Removal[]): Map<string, IpRule[]> {
+  const after = new Map<string, IpRule[]>()
+  const rulesOf = (policyId: string): IpRule[] => {
+    let rules = after.get(policyId)
+    if (rules === undefined) after.set(policyId, (rules = [...(state.rules(policyId)?.rules ?? [])] as unknown as IpRule[]))
+    return rules
+  }
+  for (const { kind, row } of [...puts, ...removals]) {
+    if (kind !== ruleKind) continue
+    const policyId = String(row['ip_policy_id'])
+    after.set(policyId, rulesOf(policyId).filter(({ id }) => id !== row.id))
+  }
+  for (const { kind, row } of puts) {
+    if (kind === ruleKind) rulesOf(String(row['ip_policy_id'])).push(row as unknown as IpRule)
+  }
+  for (const { kind, row } of removals) if (kind === policyKind) after.set(row.id, [])
+  return after
+}

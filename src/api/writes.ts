@@ -1,0 +1,247 @@
+/**
+ * What a create, update or delete changes: plans for the store, made against the state they will be applied to.
+ * A plan may run several times, so what is random or slow (ids, tokens, keys) is made before it.
+ */
+import { badRequest, conflict, notFound, WeirError } from '../core/errors.js'
+import { hashToken, newId } from '../core/ids.js'
+import { randomToken } from '../core/clock.js'
+import type { Sealer } from '../core/seal.js'
+import { type AuditVerb, auditEvent } from '../event/audit.js'
+import type { AnyResource, Links, Lookups, Row } from '../resource/define.js'
+import { resources } from '../resource/registry.js'
+import type { AuditEvent, Principal, Put, Removal } from '../store/change.js'
+import { policyKind, ruleKind } from '../store/keys.js'
+import { type Claim, countRules, type Draft, type Plan, releaseOf } from '../store/resource-store.js'
+import type { ViewState } from '../store/view-state.js'
+import { checkPathId, referencesIn, unknownResource } from './input.js'
+import { lockoutCheck } from './lockout.js'
+import { type Presenter, rowsOf } from './present.js'
+
+/** Whoever makes a request. */
+export interface Caller {
+  readonly accountId: string
+  readonly principal: Principal
+  /** The address requests come from; undefined for the command line, which can't lock itself out. */
+  readonly address: string | undefined
+}
+
+export interface WriteTools {
+  readonly presenter: Presenter
+  readonly sealer: Sealer
+  readonly sourceProblem: Lookups['sourceProblem']
+}
+
+/** What a write answers. */
+export interface Written {
+  readonly resource: AnyResource
+  readonly row: Row
+  /** Told once: a new key's token. */
+  readonly once: Record<string, unknown>
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+export class Writes {
+  readonly #tools: WriteTools
+
+  constructor(tools: WriteTools) {
+    this.#tools = tools
+  }
+
+  /** A new resource. Its id and secrets are made now; its relations are checked in the plan. */
+  create(caller: Caller, resource: AnyResource, values: Values, requestedAt: number): Plan<Written> {
+    const once: Record<string, unknown> = {}
+    const unset = Object.entries(resource.fields).map(([name, { fallback }]) => [name, fallback ?? null])
+    const draft: Row = {
+      ...Object.fromEntries(unset),
+      ...values,
+      id: newId(resource.idPrefix),
+      account_id: caller.accountId,
+      version: 0,
+      created_at: Math.floor(requestedAt / 1000) * 1000,
+    }
+    const derived = this.#derive(resource, draft, undefined, once)
+    return (state, version, at) => {
+      this.#checkReferences(resource, values, state, caller)
+      const row: Row = { ...derived, version }
+      const { puts, audits } = this.#change(caller, resource, 'created', row, undefined, state, at)
+      return { puts, removals: [], audits, claims: claimsOf(resource, row, []), result: { resource, row, once } }
+    }
+  }
+
+  /** Changes what `change` makes of the present row; the same row again changes nothing. */
+  update(caller: Caller, resource: AnyResource, id: string, change: (present: Row) => Values): Plan<Written> {
+    checkPathId(resource, id)
+    return (state, version, at) => {
+      const present = this.#present(resource, id, state, caller)
+      const values = change(present)
+      this.#checkReferences(resource, values, state, caller)
+      const row: Row = { ...this.#derive(resource, { ...present, ...values }, present, {}), version }
+      if (same(present, row)) return unchanged({ resource, row: present, once: {} })
+      const { puts, audits } = this.#change(caller, resource, 'updated', row, present, state, at)
+      const before = claimTexts(resource, present)
+      const after = claimTexts(resource, row)
+      const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(id, text))
+      const result = { resource, row, once: {} }
+      return { puts, removals: [], audits, claims: claimsOf(resource, row, before), releases, result }
+    }
+  }
+
+  delete(caller: Caller, resource: AnyResource, id: string): Plan<undefined> {
+    checkPathId(resource, id)
+    return (state, version, at) => {
+      const row = this.#present(resource, id, state, caller)
+      if (row.id === caller.principal.credentialId) {
+        throw conflict('An API key may not delete itself: use another key.')
+      }
+      if (resource.keptWhileNamed) refuseWhileNamed(resource, row, state)
+      const children = childrenOf(resource, row, state)
+      const removals: Removal[] = [...children, { kind: resource.kind, row }]
+      lockoutCheck(caller, state, { removals })
+      const emptied = resource.kind === policyKind && countRules(state, id) > 0 ? [id] : []
+      return {
+        puts: [],
+        removals,
+        emptiedPolicies: emptied,
+        audits: this.#audits(caller, resource, 'deleted', row, state, version, at),
+        releases: claimTexts(resource, row).map((text) => releaseOf(id, text)),
+        result: undefined,
+      }
+    }
+  }
+
+  /** The account's row of this id. Another account's is an unknown one. */
+  #present(resource: AnyResource, id: string, state: ViewState, caller: Caller): Row {
+    const row = state.rows.get(resource.kind)?.get(id)
+    if (row === undefined || row.account_id !== caller.accountId) throw unknownResource(resource, id)
+    return row
+  }
+
+  #derive(resource: AnyResource, draft: Row, previous: Row | undefined, once: Record<string, unknown>): Row {
+    return resource.derive?.(draft as never, previous as never, this.#deriveTools(once)) ?? draft
+  }
+
+  #deriveTools(once: Record<string, unknown>) {
+    return {
+      seal: (secret: string, belongsTo: string) => this.#tools.sealer.seal(secret, belongsTo),
+      newToken: () => {
+        const token = `weir_${randomToken(32)}`
+        return { token, hash: hashToken(token) }
+      },
+      answerOnce: (fields: Record<string, unknown>) => {
+        Object.assign(once, fields)
+      },
+    }
+  }
+
+  /** Checks a row in its surroundings and says what storing it takes. */
+  #change(
+    caller: Caller,
+    resource: AnyResource,
+    verb: AuditVerb,
+    row: Row,
+    previous: Row | undefined,
+    state: ViewState,
+    at: number,
+  ): { puts: Put[]; audits: AuditEvent[] } {
+    resource.check?.(row as never, previous as never, lookupsOf(state, caller.accountId, this.#tools.sourceProblem))
+    const puts = [{ kind: resource.kind, row, isNew: previous === undefined }]
+    lockoutCheck(caller, state, { puts })
+    return { puts, audits: this.#audits(caller, resource, verb, row, state, row.version, at) }
+  }
+
+  #audits(
+    caller: Caller,
+    resource: AnyResource,
+    verb: AuditVerb,
+    row: Row,
+    state: ViewState,
+    version: number,
+    at: number,
+  ): AuditEvent[] {
+    if (resource.audit === undefined) return []
+    const { presenter } = this.#tools
+    return [
+      auditEvent({
+        object: resource.audit,
+        verb,
+        accountId: caller.accountId,
+        resourceId: row.id,
+        version,
+        at,
+        principal: eventPrincipal(caller.accountId, caller.principal, state, presenter.links),
+        shown: presenter.show(resource, row, state),
+      }),
+    ]
+  }
+
+  #checkReferences(resource: AnyResource, values: Values, state: ViewState, caller: Caller): void {
+    for (const { path, kind, id } of referencesIn(resource.fields, values)) {
+      const row = state.rows.get(kind)?.get(id)
+      if (row?.account_id === caller.accountId) continue
+      throw notFound(`"${path}" names ${JSON.stringify(id)}, which does not exist.`)
+    }
+  }
+}
+
+export function eventPrincipal(accountId: string, principal: Principal, state: ViewState, links: Links) {
+  const { credentialId, source } = principal
+  return {
+    id: accountId,
+    subject: String(state.rows.get('account')?.get(accountId)?.['name'] ?? ''),
+    source,
+    credential: credentialId === null ? null : { id: credentialId, uri: links.of('api_key', credentialId) },
+  }
+}
+
+const lookupsOf = (state: ViewState, accountId: string, sourceProblem: Lookups['sourceProblem']): Lookups => ({
+  get: (kind, id) => {
+    const row = state.rows.get(kind)?.get(id)
+    return row?.account_id === accountId ? row : undefined
+  },
+  all: (kind) => rowsOf(state, accountId, kind),
+  rules: (policyId) => state.rules(policyId)?.rules ?? [],
+  countRules: (policyId) => countRules(state, policyId),
+  sourceProblem,
+})
+
+const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], audits: [], result })
+
+/** Equal but for the version. */
+const same = (present: Row, next: Row): boolean =>
+  JSON.stringify({ ...present, rules_generation: 0, version: 0 }) ===
+  JSON.stringify({ ...present, ...next, rules_generation: 0, version: 0 })
+
+const claimTexts = (resource: AnyResource, row: Row): readonly string[] => resource.claims?.(row as never) ?? []
+
+/** What the row claims beyond what it held before. */
+const claimsOf = (resource: AnyResource, row: Row, before: readonly string[]): Claim[] =>
+  claimTexts(resource, row)
+    .filter((claim) => !before.includes(claim))
+    .map((claim) => ({
+      claim,
+      id: row.id,
+      taken: () => new WeirError('ERR_CONFLICT', resource.takenMessage?.(claim) ?? `${claim} is taken.`),
+    }))
+
+/** Resources that live under the row's path go with it. */
+const childrenOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
+  resources.flatMap(({ kind, parent }) => {
+    if (parent?.kind !== resource.kind) return []
+    const children = [...rowsOf(state, row.account_id, kind)].filter((child) => child[parent.field] === row.id)
+    return children.map((child) => ({ kind, row: child }))
+  })
+
+function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewState): void {
+  for (const other of resources) {
+    if (other.kind === ruleKind) continue
+    for (const candidate of rowsOf(state, row.account_id, other.kind)) {
+      for (const { path, id } of referencesIn(other.fields, candidate)) {
+        if (id !== row.id) continue
+        throw badRequest(
+          `The ${resource.title} ${row.id} can't be deleted: the ${other.title} ${candidate.id} names it in "${path}".`,
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Audit events: one per created, updated or deleted object. The kinds of an object follow from its name; the payload
+ * is the resource as the API shows it, one-time tokens and secrets null.
+ */
+import { isoMillis } from '../core/clock.js'
+import { hash128 } from '../core/ids.js'
+
+/** Every object that audit events tell of; those of other services come in over NATS. */
+export const auditObjects = [
+  'api_key',
+  'certificate_authority',
+  'domain',
+  'event_destination',
+  'event_subscription',
+  'ip_policy',
+  'ip_policy_rule',
+  'ip_restriction',
+  'ssh_certificate_authority',
+  'ssh_host_certificate',
+  'ssh_public_key',
+  'ssh_user_certificate',
+  'tcp_address',
+  'tls_certificate',
+  'tunnel_credential',
+] as const
+
+export type AuditVerb = 'created' | 'updated' | 'deleted'
+
+export const auditVerbs: readonly AuditVerb[] = ['created', 'updated', 'deleted']
+
+export const auditKindOf = (object: string, verb: AuditVerb): string => `${object}_${verb}.v0`
+
+export const auditKinds: readonly string[] = auditObjects.flatMap((object) =>
+  auditVerbs.map((verb) => auditKindOf(object, verb)),
+)
+
+/** Who made the change, as the envelope tells it. */
+export interface EventPrincipal {
+  /** Account id. */
+  readonly id: string
+  /** Account name. */
+  readonly subject: string
+  readonly source: string
+  readonly credential: { readonly id: string; readonly uri: string } | null
+}
+
+export interface AuditOccasion {
+  readonly object: string
+  readonly verb: AuditVerb
+  readonly accountId: string
+  readonly resourceId: string
+  /** The version of the change: the same change gives the same event id, however often it is told. */
+  readonly version: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly principal: EventPrincipal
+  /** The resource as the API shows it, secrets null. */
+  readonly shown: object
+}
+
+export function auditEvent(occasion: AuditOccasion): { eventId: string; resourceId: string; json: string } {
+  const { accountId, resourceId } = occasion
+  const eventType = auditKindOf(occasion.object, occasion.verb)
+  const eventId = `ev_${hash128('audit', accountId, resourceId, String(occasion.version), eventType)}`
+  const json = JSON.stringify({
+    event_id: eventId,
+    event_type: eventType,
+    event_timestamp: isoMillis(occasion.at),
+    account_id: accountId,
+    principal: occasion.principal,
+    object: occasion.shown,
+  })
+  return { eventId, resourceId, json }
+}

@@ -1,0 +1,144 @@
+/**
+ * The official ClickHouse client over ClickHouse inside this process (chdb).
+ *
+ * Each statement gets a session of its own: settings and parameters then end with their statement, and a query
+ * that fails after its first block can't leak rows into the next one's result. Calls are asynchronous and only
+ * ever made from the main thread of the one process that owns the directory: the engine crashes elsewhere.
+ */
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { parseError } from '@clickhouse/client'
+import { formatQueryParams } from '@clickhouse/client-common'
+import { type ChdbResult, Session } from 'chdb'
+
+interface Statement {
+  readonly query: string
+  readonly clickhouse_settings?: object | undefined
+  readonly query_params?: Record<string, unknown> | undefined
+  readonly query_id?: string | undefined
+}
+
+/** Settings that only mean something to the HTTP interface. */
+const httpOnly = new Set([
+  'wait_end_of_query',
+  'send_progress_in_http_headers',
+  'enable_http_compression',
+  'http_headers_progress_interval_ms',
+  'cancel_http_readonly_queries_on_client_close',
+])
+
+const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+
+function settingLiteral(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  return literal(String(value))
+}
+
+/** Settings and parameters as statements in front of the query. */
+function preamble({ clickhouse_settings = {}, query_params = {} }: Statement): string {
+  let text = ''
+  for (const [name, value] of Object.entries(clickhouse_settings)) {
+    if (value === undefined || httpOnly.has(name)) continue
+    if (!identifier.test(name)) throw new Error(`"${name}" is no ClickHouse setting.`)
+    text += `SET ${name} = ${settingLiteral(value)}; `
+  }
+  for (const [name, value] of Object.entries(query_params)) {
+    if (!identifier.test(name)) throw new Error(`"${name}" is no name of a query parameter.`)
+    text += `SET param_${name} = ${literal(formatQueryParams({ value }))}; `
+  }
+  return text
+}
+
+const textOf = async (values: string | Readable): Promise<string> => {
+  if (typeof values === 'string') return values
+  const chunks: Buffer[] = []
+  for await (const chunk of values) chunks.push(Buffer.from(chunk as Uint8Array))
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+export class ChdbConnection {
+  readonly #path: string
+  /** Keeps the engine, and with it the directory's lock, for as long as the connection is open. */
+  readonly #keeper: Session
+  readonly #running = new Set<Promise<unknown>>()
+  #closed = false
+
+  /** Throws where another process owns the directory. */
+  constructor(path: string) {
+    this.#path = path
+    this.#keeper = new Session(path)
+  }
+
+  async #run(statement: Statement, body = ''): Promise<ChdbResult> {
+    if (this.#closed) throw new Error('The embedded ClickHouse is closed.')
+    const text = `${preamble(statement)}${statement.query}${body === '' ? '' : `\n${body}`}`
+    const session = new Session(this.#path)
+    const running = session.queryAsync(text, { format: 'TabSeparated' }).finally(() => session.close())
+    this.#running.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw parseError(error as Error)
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  async query(statement: Statement) {
+    const result = await this.#run(statement)
+    return { stream: Readable.from([Buffer.from(result.bytes())]), ...answered(statement) }
+  }
+
+  async command(statement: Statement) {
+    const result = await this.#run(statement)
+    return { ...answered(statement), summary: summaryOf(result) }
+  }
+
+  async exec(statement: Statement & { readonly values?: Readable | undefined }) {
+    const result = await this.#run(statement, statement.values === undefined ? '' : await textOf(statement.values))
+    const stream = Readable.from([Buffer.from(result.bytes())])
+    return { stream, ...answered(statement), summary: summaryOf(result) }
+  }
+
+  async insert(statement: Statement & { readonly values: string | Readable }) {
+    const result = await this.#run(statement, await textOf(statement.values))
+    return { ...answered(statement), summary: summaryOf(result) }
+  }
+
+  async ping(): Promise<{ success: true } | { success: false; error: Error }> {
+    try {
+      await this.#run({ query: 'SELECT 1' })
+      return { success: true }
+    } catch (error) {
+      return { success: false, error: error as Error }
+    }
+  }
+
+  /** Waits for what runs; then the directory is free. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.allSettled(this.#running)
+    this.#keeper.close()
+  }
+}
+
+const answered = ({ query_id }: Statement) => ({
+  query_id: query_id ?? randomUUID(),
+  response_headers: {},
+  http_status_code: 200,
+})
+
+const summaryOf = (result: ChdbResult) => ({
+  read_rows: String(result.rowsRead),
+  read_bytes: String(result.bytesRead),
+  written_rows: '0',
+  written_bytes: '0',
+  result_rows: '0',
+  result_bytes: '0',
+  total_rows_to_read: '0',
+  elapsed_ns: String(Math.round(result.elapsed * 1e9)),
+})

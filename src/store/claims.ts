@@ -1,0 +1,59 @@
+/**
+ * What only one resource of the whole deployment may hold, such as a hostport.
+ *
+ * A claim is a key that is created, never overwritten, before the change that needs it is committed. A writer that
+ * dies in between leaves a claim behind that nobody holds; the next one who wants it makes sure that the dead
+ * writer can't commit any more, by moving its account's head on, and takes the claim over.
+ */
+import type { Bucket } from '../core/nats.js'
+import { retried } from '../core/nats.js'
+import { claimKey } from './keys.js'
+
+export interface ClaimHolder {
+  readonly account_id: string
+  /** The resource. */
+  readonly id: string
+  /** The version of the account's change that was to follow. */
+  readonly version: number
+}
+
+const decode = (value: Uint8Array): ClaimHolder => JSON.parse(Buffer.from(value).toString()) as ClaimHolder
+
+export interface ClaimJudge {
+  /** Is the holder's resource there and does it hold the claim? Resolves when that is certain. */
+  isHeld(claim: string, holder: ClaimHolder): Promise<boolean>
+}
+
+export class Claims {
+  readonly #bucket: Bucket
+  readonly #judge: ClaimJudge
+
+  constructor(bucket: Bucket, judge: ClaimJudge) {
+    this.#bucket = bucket
+    this.#judge = judge
+  }
+
+  /** True when the claim is the holder's now; false when somebody else holds it. */
+  async acquire(claim: string, holder: ClaimHolder): Promise<boolean> {
+    const key = claimKey(claim)
+    for (;;) {
+      const current = await this.#bucket.get(key)
+      if (current?.value !== undefined) {
+        const other = decode(current.value)
+        const mine = other.account_id === holder.account_id && other.id === holder.id
+        if (!mine && (await this.#judge.isHeld(claim, other))) return false
+      }
+      const revision = current?.revision ?? 0
+      if ((await retried(() => this.#bucket.replace(key, JSON.stringify(holder), revision))) !== undefined) return true
+    }
+  }
+
+  /** Gives the claim up, where the resource still is its holder. */
+  async release(claim: string, holder: Pick<ClaimHolder, 'account_id' | 'id'>): Promise<void> {
+    const key = claimKey(claim)
+    const current = await this.#bucket.get(key)
+    if (current?.value === undefined) return
+    const { account_id, id } = decode(current.value)
+    if (account_id === holder.account_id && id === holder.id) await this.#bucket.remove(key, current.revision)
+  }
+}

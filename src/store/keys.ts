@@ -1,0 +1,63 @@
+/**
+ * The keys and values of the buckets.
+ *
+ * `weir_config` (what the pipeline and the API read)
+ * - `meta`: which deployment this is, and that it is complete.
+ * - `state.<account>`: the account's version and how many rows of each kind it has; written last for each change.
+ * - `row.<kind>.<id>`: a row without its secrets.
+ * - `rules.<policy>.<generation>.<chunk>`: rules of an IP policy, in chunks. The policy's row names the generation
+ *   that counts, so that a replacement of all rules is seen whole or not at all.
+ *
+ * `weir_secrets`: `<kind>.<id>`, the row's sealed values. `weir_heads`: `<account>`, the write-ahead record.
+ * `weir_claims`: what is unique over the deployment, base64url, and who holds it.
+ */
+import type { Row } from '../resource/define.js'
+
+export const bucketNames = {
+  config: 'weir_config',
+  secrets: 'weir_secrets',
+  heads: 'weir_heads',
+  claims: 'weir_claims',
+} as const
+
+export const metaKey = 'meta'
+export const stateKey = (accountId: string): string => `state.${accountId}`
+export const rowKey = (kind: string, id: string): string => `row.${kind}.${id}`
+export const secretKey = (kind: string, id: string): string => `${kind}.${id}`
+export const rulesKey = (policyId: string, generation: number, chunk: number): string =>
+  `rules.${policyId}.${generation}.${chunk}`
+export const claimKey = (claim: string): string => Buffer.from(claim).toString('base64url')
+
+export interface Meta {
+  readonly deployment_id: string
+  /** Grows each time the bucket is filled anew. */
+  readonly epoch: number
+  /** Accounts the bucket holds at the least. */
+  readonly accounts: number
+  /** Tells a secret key from another without telling either. */
+  readonly key_fingerprint: string
+}
+
+export interface AccountState {
+  readonly version: number
+  /** Rows per kind. */
+  readonly counts: Readonly<Record<string, number>>
+}
+
+export interface RulesChunk {
+  readonly account_id: string
+  readonly rules: readonly Row[]
+}
+
+export interface SecretsEntry {
+  readonly account_id: string
+  readonly version: number
+  /** Sealed text per field. */
+  readonly sealed: Readonly<Record<string, string>>
+}
+
+/** An IP policy's row in the bucket names its rules' generation. */
+export const generationOf = (policy: Row | undefined): number => Number(policy?.['rules_generation'] ?? 0)
+
+export const ruleKind = 'ip_policy_rule'
+export const policyKind = 'ip_policy'

@@ -1,0 +1,39 @@
+/** Ids in ascending order, read in pages from the newest: the order of lists. */
+export class SortedIds {
+  readonly #ids: string[] = []
+
+  get size(): number {
+    return this.#ids.length
+  }
+
+  add(id: string): void {
+    const ids = this.#ids
+    // New ids are the highest of all, nearly always.
+    if (ids.length === 0 || ids[ids.length - 1]! < id) ids.push(id)
+    else if (ids[this.#position(id)] !== id) ids.splice(this.#position(id), 0, id)
+  }
+
+  delete(id: string): void {
+    const at = this.#position(id)
+    if (this.#ids[at] === id) this.#ids.splice(at, 1)
+  }
+
+  /** Ids below `before` (all, where it is undefined), highest first. */
+  *below(before?: string): Generator<string> {
+    for (let at = (before === undefined ? this.#ids.length : this.#position(before)) - 1; at >= 0; at--) {
+      yield this.#ids[at]!
+    }
+  }
+
+  /** Where `id` stands, or would. */
+  #position(id: string): number {
+    let low = 0
+    let high = this.#ids.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#ids[middle]! < id) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The tables of a resource kind, derived from its declaration.
+ *
+ * - `<kind>_versions`: append-only, a row per change, deletions as tombstones. Its engine merges rows that are equal
+ *   in account, id and version, so that a change that is written twice after a crash stands there once.
+ * - `<kinds>`: a view of the current rows. `<kinds>_history`: a view of every change. Neither shows secrets.
+ */
+import type { AnyResource, Column, Field, Fields, Row } from '../resource/define.js'
+
+/** A row as it is written: what it says, and how and when it came to be. */
+export interface VersionedRow {
+  readonly row: Row
+  readonly deleted: boolean
+  /** Milliseconds since the epoch. */
+  readonly changedAt: number
+  /** Id of the credential that made the change, or `cli`. */
+  readonly changedBy: string
+}
+
+const columnTypes: Record<Exclude<Column, 'module'>, string> = {
+  text: 'Nullable(String)',
+  texts: 'Array(String)',
+  flag: 'Nullable(Bool)',
+  integer: 'Nullable(Int64)',
+  time: "Nullable(DateTime64(3, 'UTC'))",
+  json: 'Nullable(String)',
+}
+
+interface TableColumn {
+  readonly name: string
+  readonly type: string
+  readonly hidden: boolean
+}
+
+const headColumns: readonly TableColumn[] = [
+  { name: 'account_id', type: 'String', hidden: false },
+  { name: 'id', type: 'String', hidden: false },
+  { name: 'version', type: 'UInt64', hidden: false },
+  { name: 'deleted', type: 'Bool', hidden: false },
+  { name: 'created_at', type: "DateTime64(3, 'UTC')", hidden: false },
+  { name: 'changed_at', type: "DateTime64(3, 'UTC')", hidden: false },
+  { name: 'changed_by', type: 'String', hidden: false },
+]
+
+const plural = (kind: string): string =>
+  kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : /(s|x|ch)$/.test(kind) ? `${kind}es` : `${kind}s`
+
+export const tableOf = (kind: string): string => `${kind}_versions`
+export const viewOf = (kind: string): string => plural(kind)
+export const historyViewOf = (kind: string): string => `${plural(kind)}_history`
+
+/** Columns of fields; a module has one per field of its own, prefixed with its name. */
+function* fieldColumns(fields: Fields, prefix = ''): Generator<TableColumn> {
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.column === 'module') yield* fieldColumns(field.fields ?? {}, `${prefix}${name}_`)
+    else yield { name: `${prefix}${name}`, type: columnTypes[field.column], hidden: field.shown === 'hidden' }
+  }
+}
+
+export const columnsOf = (resource: AnyResource): readonly TableColumn[] => [
+  ...headColumns,
+  ...fieldColumns(resource.fields),
+]
+
+/**
+ * An insert is durable when its files and their directory are synced. Points are read by id and pages by account:
+ * small granules keep both cheap.
+ */
+const tableSettings = 'fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 256'
+
+export function createTableSql(resource: AnyResource): string {
+  const columns = columnsOf(resource).map(({ name, type }) => `  \`${name}\` ${type}`)
+  return `CREATE TABLE IF NOT EXISTS ${tableOf(resource.kind)} (\n${columns.join(',\n')}\n)
+ENGINE = ReplacingMergeTree ORDER BY (account_id, id, version) SETTINGS ${tableSettings}`
+}
+
+export const addColumnSql = (resource: AnyResource, column: TableColumn): string =>
+  `ALTER TABLE ${tableOf(resource.kind)} ADD COLUMN IF NOT EXISTS \`${column.name}\` ${column.type}`
+
+export function createViewsSql(resource: AnyResource): readonly string[] {
+  const names = columnsOf(resource)
+    .filter(({ hidden }) => !hidden)
+    .map(({ name }) => `\`${name}\``)
+  const table = tableOf(resource.kind)
+  const current = names.filter((name) => name !== '`deleted`').join(', ')
+  return [
+    `CREATE OR REPLACE VIEW ${viewOf(resource.kind)} AS SELECT ${current} FROM (
+  SELECT * FROM ${table} FINAL ORDER BY version DESC LIMIT 1 BY account_id, id) WHERE NOT deleted`,
+    `CREATE OR REPLACE VIEW ${historyViewOf(resource.kind)} AS SELECT ${names.join(', ')} FROM ${table} FINAL`,
+  ]
+}
+
+/** ClickHouse reads and writes times as UTC text with milliseconds. */
+const timeText = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 23)
+
+function encodeValue(column: Column, value: unknown): unknown {
+  if (value === null || value === undefined) return column === 'texts' ? [] : null
+  if (column === 'json') return JSON.stringify(value)
+  return column === 'time' ? timeText(value as number) : value
+}
+
+function encodeFields(fields: Fields, values: Readonly<Record<string, unknown>>, into: Record<string, unknown>, prefix = ''): void {
+  for (const [name, field] of Object.entries(fields)) {
+    const value = values[name]
+    if (field.column === 'module') encodeFields(field.fields ?? {}, (value ?? {}) as Row, into, `${prefix}${name}_`)
+    else into[`${prefix}${name}`] = encodeValue(field.column, value)
+  }
+}
+
+/** The row as ClickHouse takes it (JSONEachRow). */
+export function encodeRow(resource: AnyResource, { row, deleted, changedAt, changedBy }: VersionedRow): object {
+  const encoded: Record<string, unknown> = {
+    account_id: row.account_id,
+    id: row.id,
+    version: row.version,
+    deleted,
+    created_at: timeText(row.created_at),
+    changed_at: timeText(changedAt),
+    changed_by: changedBy,
+  }
+  encodeFields(resource.fields, row, encoded)
+  return encoded
+}
+
+type Encoded = Readonly<Record<string, unknown>>
+
+function decodeValue(field: Field<never, null>, value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  if (field.column === 'json') return JSON.parse(String(value))
+  if (field.column === 'time') return Date.parse(`${String(value).replace(' ', 'T')}Z`)
+  // An empty list is kept as such or as null, whichever an unset field is.
+  if (field.column === 'texts' && (value as unknown[]).length === 0 && field.fallback === null) return null
+  return value
+}
+
+function decodeFields(fields: Fields, encoded: Encoded, prefix = ''): Record<string, unknown> {
+  const row: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(fields)) {
+    const key = `${prefix}${name}`
+    if (field.column !== 'module') row[name] = decodeValue(field as never, encoded[key])
+    else row[name] = encoded[`${key}_enabled`] === null ? null : decodeFields(field.fields ?? {}, encoded, `${key}_`)
+  }
+  return row
+}
+
+/** The row as Weir has it; the opposite of `encodeRow`. */
+export function decodeRow(resource: AnyResource, encoded: Encoded): Row {
+  return {
+    id: String(encoded['id']),
+    account_id: String(encoded['account_id']),
+    version: Number(encoded['version']),
+    created_at: Date.parse(`${String(encoded['created_at']).replace(' ', 'T')}Z`),
+    ...decodeFields(resource.fields, encoded),
+  }
+}
