@@ -1,0 +1,270 @@
+/** Lanes against the AWS emulator, fault by fault: everything arrives, and only what failed is sent again. */
+import t, { type Test } from 'tap'
+import type { DestinationAuth, DestinationKindName } from '../../src/deliver/destination.js'
+import type { PackResult } from '../../src/deliver/job.js'
+import { openSender } from '../../src/deliver/kinds.js'
+import { Lane } from '../../src/deliver/lane.js'
+import type { LaneSettings } from '../../src/deliver/lane-settings.js'
+import type { FaultSpec } from '../aws-emulator/wire.js'
+import { type AwsWorld, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
+import { eventsOf, someEvents } from './events.js'
+
+const backoff = { baseMs: 1, capMs: 1e6 }
+const fast: Partial<LaneSettings> = {
+  probeMinMs: 5,
+  probeMaxMs: 10,
+  backoffs: { throttle: backoff, transient: backoff },
+}
+
+interface Opened {
+  readonly lane: Lane
+  readonly dead: { id: string; code: string }[]
+  readonly states: string[]
+}
+
+interface Options {
+  readonly auth?: DestinationAuth
+  readonly name?: string
+  readonly settings?: Partial<LaneSettings>
+}
+
+function openLane(test: Test, world: AwsWorld, kind: DestinationKindName, options: Options = {}): Opened {
+  const dead: Opened['dead'] = []
+  const states: string[] = []
+  const lane = new Lane(world.config(kind, options.auth, options.name), {
+    open: (config) => openSender(config, world.deps),
+    deadLetter: async ({ id }, { code }) => void dead.push({ id, code }),
+    changed: ({ state }) => states.push(state),
+    settings: { ...fast, ...options.settings },
+  })
+  test.teardown(() => lane.close())
+  return { lane, dead, states }
+}
+
+/** As the deliverer does: what is given back comes again. */
+async function deliver(lane: Lane, ids: readonly string[], eventsPerPack = 200): Promise<PackResult[]> {
+  const packs = Array.from({ length: Math.ceil(ids.length / eventsPerPack) }, (_, at) =>
+    ids.slice(at * eventsPerPack, (at + 1) * eventsPerPack),
+  )
+  return Promise.all(packs.map((pack) => untilDone(lane, pack)))
+}
+
+async function untilDone(lane: Lane, ids: readonly string[]): Promise<PackResult> {
+  const events = eventsOf(ids.map((id) => ({ id })))
+  for (;;) {
+    const result = await lane.deliver(events)
+    if (result.outcome === 'done') return result
+    await new Promise((resolve) => setTimeout(resolve, 1 + result.delayMs))
+  }
+}
+
+const ids = (count: number): string[] => Array.from({ length: count }, (_, at) => `ev_${at}`)
+
+const putOperation = {
+  kinesis: 'PutRecords',
+  firehose: 'PutRecordBatch',
+  cloudwatch_logs: 'PutLogEvents',
+} as const
+
+const sum = (results: readonly PackResult[], count: 'delivered' | 'dead_lettered' | 'retried'): number =>
+  results.reduce((total, result) => total + (result.outcome === 'done' ? result.counts[count] : 0), 0)
+
+t.test('faults that pass: nothing is lost, and nothing accepted is sent again', async (t) => {
+  const some = (effect: FaultSpec['effect'], probability = 0.3): FaultSpec => ({ effect, probability })
+  const cases: { name: string; fault: FaultSpec; kinds?: DestinationKindName[]; state: string }[] = [
+    {
+      name: '30 % of the records throttled',
+      fault: some({ type: 'fail_records' }),
+      kinds: ['kinesis', 'firehose'],
+      state: 'throttled',
+    },
+    {
+      name: '30 % of the records failed',
+      fault: some({ type: 'fail_records', code: 'InternalFailure' }),
+      kinds: ['kinesis', 'firehose'],
+      state: 'failing',
+    },
+    { name: 'half of the requests throttled', fault: some({ type: 'throttle' }, 0.5), state: 'throttled' },
+    {
+      name: 'half of the requests fail',
+      fault: some({ type: 'error', code: 'InternalFailure', status: 500 }, 0.5),
+      state: 'failing',
+    },
+    { name: 'half of the connections are cut', fault: some({ type: 'drop' }, 0.5), state: 'failing' },
+  ]
+  const world = await openAwsWorld(t, { seed: 7 })
+  for (const { name, fault, kinds = kindNames, state } of cases) {
+    for (const kind of kinds) {
+      const situation = `${kind}: ${name}`
+      world.emulator.world.clear()
+      world.emulator.world.faults.add(fault)
+      const { lane, dead, states } = openLane(t, world, kind)
+      const results = await deliver(lane, ids(4000))
+      t.same([sum(results, 'delivered'), sum(results, 'dead_lettered'), dead.length], [4000, 0, 0], situation)
+      t.match(world.ledger(kind).counts(), { events: 4000, unique: 4000, duplicates: 0 }, situation)
+      t.ok(sum(results, 'retried') > 0, situation)
+      t.ok(states.includes(state), situation)
+      await lane.close()
+    }
+  }
+})
+
+t.test('answers lost after the service took the request: repeats, but no loss', async (t) => {
+  const world = await openAwsWorld(t, { seed: 8 })
+  for (const kind of kindNames) {
+    for (const type of ['commit_then_hang', 'commit_then_drop'] as const) {
+      world.emulator.world.clear()
+      world.emulator.world.faults.add({ effect: { type }, operation: putOperation[kind], count: 3 })
+      const { lane } = openLane(t, world, kind)
+      const results = await deliver(lane, ids(3000))
+      const { events, unique, duplicates } = world.ledger(kind).counts()
+      t.same([unique, events - duplicates], [3000, 3000], `${kind}: ${type}`)
+      t.ok(duplicates > 0, 'some came twice')
+      t.equal(duplicates, sum(results, 'retried'), 'just those that were sent again')
+      await lane.close()
+    }
+  }
+})
+
+t.test('a session that ends in the middle is replaced unnoticed', async (t) => {
+  const world = await openAwsWorld(t)
+  for (const kind of kindNames) {
+    const { lane, dead, states } = openLane(t, world, kind, { auth: roleAuth })
+    await deliver(lane, ids(600))
+    world.emulator.world.expireSessions()
+    await deliver(lane, ids(1200).slice(600))
+    t.match(world.ledger(kind).counts(), { unique: 1200, duplicates: 0 }, kind)
+    t.same([dead, states], [[], []], kind)
+    t.match(lane.status(), { state: 'healthy', last_error: { code: 'ExpiredTokenException' } })
+    await lane.close()
+  }
+})
+
+t.test('what waits for a person pauses the destination, which then resumes by itself', async (t) => {
+  const cases: {
+    name: string
+    cause: string
+    code: string
+    break: (world: AwsWorld, kind: DestinationKindName) => () => void
+  }[] = [
+    {
+      name: 'access denied',
+      cause: 'configuration',
+      code: 'AccessDeniedException',
+      break: ({ emulator }) => {
+        emulator.world.faults.add({ effect: { type: 'access_denied' }, service: 'kinesis' })
+        emulator.world.faults.add({ effect: { type: 'access_denied' }, service: 'firehose' })
+        emulator.world.faults.add({ effect: { type: 'access_denied' }, service: 'logs' })
+        return () => emulator.world.faults.clear()
+      },
+    },
+    {
+      name: 'the role may not be assumed',
+      cause: 'credentials',
+      code: 'AccessDenied',
+      break: ({ emulator }) => {
+        const role = emulator.world.findRole(roleArn)!
+        emulator.world.removeRole(roleArn)
+        emulator.world.expireSessions()
+        return () => emulator.world.addRole(role)
+      },
+    },
+    {
+      name: 'the stream is gone',
+      cause: 'configuration',
+      code: 'ResourceNotFoundException',
+      break: ({ emulator, resource }, kind) => {
+        emulator.world.removeResource(resource(kind))
+        return () => emulator.world.addResource(resource(kind))
+      },
+    },
+  ]
+  const world = await openAwsWorld(t)
+  for (const kind of kindNames) {
+    for (const { name, cause, code, break: breakIt } of cases) {
+      const situation = `${kind}: ${name}`
+      const { lane, dead, states } = openLane(t, world, kind, { auth: roleAuth })
+      await deliver(lane, ids(10))
+      const mend = breakIt(world, kind)
+      const delivered = deliver(lane, ids(1000))
+      while (lane.status().state !== 'paused') await new Promise(setImmediate)
+      t.match(lane.status(), { cause, last_error: { code } }, situation)
+      mend()
+      t.equal(sum(await delivered, 'delivered'), 1000, situation)
+      t.ok(Object.keys(world.ledger(kind).ids(false)).length >= 1000, situation)
+      t.same([dead, states], [[], ['paused', 'healthy']], situation)
+      await lane.close()
+    }
+  }
+})
+
+t.test('one refused event in a full request is found with at most ten more', async (t) => {
+  const world = await openAwsWorld(t)
+  for (const kind of kindNames) {
+    for (const position of [0, 1, 250, 333, 'last'] as const) {
+      world.emulator.world.clear()
+      const { lane, dead, states } = openLane(t, world, kind)
+      const { eventsMax } = openSender(world.config(kind), world.deps).limits()
+      const at = position === 'last' ? eventsMax - 1 : position
+      world.emulator.world.faults.add({ effect: { type: 'poison', containing: `"ev_${at}"` } })
+      const result = await lane.deliver(someEvents(eventsMax))
+      t.match(
+        result,
+        { outcome: 'done', counts: { delivered: eventsMax - 1, dead_lettered: 1 } },
+        `${kind} ${at}`,
+      )
+      t.match(dead, [{ id: `ev_${at}`, code: String }])
+      t.match(world.ledger(kind).counts(), { unique: eventsMax - 1, duplicates: 0 })
+      t.ok(world.puts(kind) <= 1 + 10, `${world.puts(kind)} requests`)
+      t.same(states, [])
+      await lane.close()
+    }
+  }
+})
+
+t.test('events too old for CloudWatch Logs are parked, and their neighbours arrive', async (t) => {
+  const world = await openAwsWorld(t)
+  const { lane, dead } = openLane(t, world, 'cloudwatch_logs')
+  const old = someEvents(3, 'ev_old', { timestampMs: Date.now() - 15 * 86_400_000 })
+  const result = await lane.deliver([...someEvents(5), ...old])
+  t.match(result, { outcome: 'done', counts: { delivered: 5, dead_lettered: 3, retried: 0 } })
+  t.same(
+    dead.map(({ code }) => code),
+    ['TooOld', 'TooOld', 'TooOld'],
+  )
+  t.equal(world.ledger('cloudwatch_logs').counts().events, 5)
+})
+
+t.test('a destination that never answers is nothing to its neighbour', async (t) => {
+  const world = await openAwsWorld(t)
+  const { emulator, resource } = world
+  emulator.world.addResource({ ...resource('kinesis', 'hole'), recordsPerSecond: null, bytesPerSecond: null })
+  emulator.world.faults.add({ effect: { type: 'hang' }, resource: 'hole' })
+  const hole = openLane(t, world, 'kinesis', { name: 'hole' })
+  const well = openLane(t, world, 'kinesis')
+  const swallowed = hole.lane.deliver(someEvents(2000))
+  const results = await deliver(well.lane, ids(5000))
+  t.equal(sum(results, 'delivered'), 5000)
+  t.same(well.states, [])
+  t.equal(world.ledger('kinesis', 'hole').counts().events, 0)
+  emulator.world.faults.clear()
+  t.match(await swallowed, { outcome: 'done', counts: { delivered: 2000 } })
+  t.same(hole.states, ['failing', 'healthy'])
+})
+
+t.test('closing under load loses nothing: what was not taken is given back', async (t) => {
+  const world = await openAwsWorld(t)
+  world.emulator.world.faults.add({ effect: { type: 'latency', ms: 5 } })
+  const { lane } = openLane(t, world, 'kinesis')
+  const packs = Array.from({ length: 40 }, (_, at) => lane.deliver(someEvents(250, `ev_${at}-`)))
+  await packs[5]
+  await lane.close()
+  const results = await Promise.all(packs)
+  const taken = results.filter(({ outcome }) => outcome === 'done').length
+  t.ok(taken > 5 && taken < 40, `${taken} of 40 packs`)
+  t.ok(world.ledger('kinesis').counts().unique >= taken * 250)
+  const again = openLane(t, world, 'kinesis')
+  const returned = results.flatMap(({ outcome }, at) => (outcome === 'returned' ? [at] : []))
+  await Promise.all(returned.map((at) => again.lane.deliver(someEvents(250, `ev_${at}-`))))
+  t.equal(world.ledger('kinesis').counts().unique, 40 * 250)
+})
