@@ -86,5 +86,7 @@ export const exprMatchTextBytesMax = 1024
 export const exprPatternCharsMax = 1024
 /** Instructions of a compiled pattern; a repetition such as `x{1000}` takes one for each turn. */
 export const exprPatternInstructionsMax = 500
+/** Patterns in one expression: each may take some 4 ms to compile, and views are built between records. */
+export const exprPatternsMax = 20
 /** Steps for all expressions of one record, of some 50 ns each: 5 ms, and 100 ms for the worst of patterns. */
 export const exprStepsMax = 100_000

@@ -3,6 +3,7 @@
  * are right. Recursion is bounded by the nesting of brackets; the long way down a chain (`a + b + …`, `!!!…`, `a.b.c`)
  * is a loop, so that 4,096 tokens in a row need no stack.
  */
+import { exprPatternsMax } from '../core/limits.js'
 import { nearestNames } from '../core/nearest.js'
 import type { CallNode, IdentifierNode, JexlNode } from './ast.js'
 import type { ExpressionFunction } from './function-type.js'
@@ -40,6 +41,7 @@ function nextInChain(node: JexlNode): JexlNode | undefined {
 
 class Checker<C> {
   readonly #scope: Scope<C>
+  #patterns = 0
 
   constructor(scope: Scope<C>) {
     this.#scope = scope
@@ -147,6 +149,9 @@ class Checker<C> {
     const offset = node.name.offset
     if (callee === undefined) throw unknownFunction(name, offset)
     if (args.length !== callee.parameters.length) throw wrongCount(callee, args.length, offset)
+    if (callee.secondIsLiteral && ++this.#patterns > exprPatternsMax) {
+      throw new Refusal('too_large', `The expression has more than ${exprPatternsMax} patterns`, offset)
+    }
     return { kind: 'call', callee, args, offset }
   }
 }

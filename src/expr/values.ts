@@ -1,5 +1,5 @@
 /** How values of the language become text and numbers: as in JavaScript and so in jexl, but within bounds. */
-import { exprStringCharsMax } from '../core/limits.js'
+import { exprStringBytesMax } from '../core/limits.js'
 import { ExpressionFailure, type StepBudget } from './budget.js'
 
 /** Characters copied or compared in the time of one step. */
@@ -14,8 +14,9 @@ export function payText(text: string, budget: StepBudget): void {
 
 /** A text that was made, paid for; fails where it is longer than texts may be. */
 export function bounded(text: string, budget: StepBudget): string {
-  if (text.length > exprStringCharsMax) {
-    throw new ExpressionFailure(`A text of ${text.length} characters is longer than ${exprStringCharsMax}.`)
+  // A UTF-16 unit is at most three bytes: short texts need no count.
+  if (text.length * 3 > exprStringBytesMax && Buffer.byteLength(text) > exprStringBytesMax) {
+    throw new ExpressionFailure(`A text would be longer than ${exprStringBytesMax} bytes.`)
   }
   budget.take(1 + Math.floor(text.length / charsPerStep))
   return text

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { exprBytesMax, exprNestingMax, exprStringCharsMax, exprTokensMax } from '../../src/core/limits.js'
+import { exprBytesMax, exprNestingMax, exprStringBytesMax, exprTokensMax } from '../../src/core/limits.js'
 import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { checkExpression, compileExpression } from '../../src/expr/expression.js'
 import type { ProblemReason } from '../../src/expr/problem.js'
@@ -44,6 +44,11 @@ const refusals: readonly { name: string; text: unknown; want: ProblemReason }[] 
   { name: 'a function of a long name', text: `${'f'.repeat(16_000)}(1)`, want: 'unknown_function' },
   { name: 'a pattern of repetitions', text: "matches(text, '(x{1000}){1000}')", want: 'bad_literal' },
   { name: 'a pattern of many letters', text: `matches(text, '${'x'.repeat(2000)}')`, want: 'bad_literal' },
+  {
+    name: 'many patterns',
+    text: `matches(text, 'x')${" && matches(text, 'x')".repeat(20)}`,
+    want: 'too_large',
+  },
   {
     name: 'a pattern of nested groups',
     text: `matches(text, '${'('.repeat(500)}${')'.repeat(500)}')`,
@@ -147,19 +152,19 @@ const runaways: readonly { name: string; text: string; context: Context; want: R
   {
     name: 'a text that doubles',
     text: 'text + text',
-    context: { text: 'x'.repeat(exprStringCharsMax / 2 + 1) },
+    context: { text: 'x'.repeat(exprStringBytesMax / 2 + 1) },
     want: /longer than 65536/,
   },
   {
     name: 'lists that become text',
     text: "[text, text, text] == ''",
-    context: { text: 'x'.repeat(exprStringCharsMax / 2) },
+    context: { text: 'x'.repeat(exprStringBytesMax / 2) },
     want: /longer than 65536/,
   },
   {
     name: 'a letter that grows when it is made large',
     text: 'upper(text)',
-    context: { text: 'ß'.repeat(exprStringCharsMax / 2 + 1) },
+    context: { text: 'ß'.repeat(exprStringBytesMax / 2 + 1) },
     want: /longer than 65536/,
   },
   {
@@ -172,6 +177,28 @@ const runaways: readonly { name: string; text: string; context: Context; want: R
     name: 'the same with in',
     text: 'a in text',
     context: { text: 'a'.repeat(60_000), a: `b${'a'.repeat(20_000)}` },
+    want: /steps/,
+  },
+  {
+    name: 'a text of few letters and many bytes',
+    text: "text + ''",
+    context: { text: '€'.repeat(exprStringBytesMax / 3 + 1) },
+    want: /longer than 65536/,
+  },
+  {
+    name: 'long texts compared for each item',
+    text: 'list[.x >= 0 && text == a]',
+    context: {
+      list: numbers.map((x) => ({ x })),
+      text: `${'x'.repeat(60_000)}y`,
+      a: `${'x'.repeat(60_000)}z`,
+    },
+    want: /steps/,
+  },
+  {
+    name: 'a long number read for each item',
+    text: 'list[.x >= 0 && text * 1 == 3]',
+    context: { list: numbers.map((x) => ({ x })), text: '1'.repeat(60_000) },
     want: /steps/,
   },
   {
