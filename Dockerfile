@@ -1,0 +1,39 @@
+# Weir and all it needs, a nats-server for `weir serve` included.
+#
+#   docker build -t weir .
+#   docker run --init -v weir-data:/data -p 127.0.0.1:8080:8080 weir
+
+FROM node:20-bookworm-slim AS build
+WORKDIR /weir
+COPY package.json package-lock.json ./
+RUN npm ci --include=dev --no-audit --no-fund
+COPY tsconfig.json ./
+COPY config config
+COPY src src
+COPY test test
+RUN node config/prepare.mjs --no-nats-server \
+  && npm prune --omit=dev --no-audit --no-fund
+
+FROM node:20-bookworm-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends nats-server \
+  && rm -rf /var/lib/apt/lists/* \
+  && install -d -o node -g node /data
+WORKDIR /weir
+COPY --from=build /weir/package.json ./
+COPY --from=build /weir/node_modules node_modules
+COPY --from=build /weir/dist/src dist/src
+# The stand-in for AWS that a trial runs against.
+COPY --from=build /weir/dist/test/aws-emulator dist/test/aws-emulator
+COPY config config
+COPY fixtures fixtures
+
+ENV NODE_ENV=production WEIR_HOST=0.0.0.0 WEIR_PORT=8080 WEIR_DATA_DIR=/data
+USER node
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.WEIR_PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "--enable-source-maps", "dist/src/main.js"]
+CMD ["serve"]
