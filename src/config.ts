@@ -3,7 +3,7 @@
  *
  * `config/default.jsonc` (also the manual) < a file named by `--config` < the environment. A key of a file is
  * the variable's name in camel case, without `WEIR_`: `WEIR_STORAGE_MAX` is `storageMax`, `NATS_URL` is
- * `natsUrl`. An empty variable counts as unset, so that `WEIR_X=${X:-}` of a compose file does no harm.
+ * `natsUrl`. An empty variable counts as unset, so that `NATS_URL=${NATS_URL:-}` of a compose file does no harm.
  *
  * The one file that reads `process.env`.
  */

@@ -1,0 +1,273 @@
+/** The rules of the house that no other tool checks: who may import whom, who alone may do what, how large things get. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import ts from 'typescript'
+import { settingNames } from '../src/config.js'
+
+/** A file imports from its own room or one to its left; files beside the rooms are to the right of all. */
+const rooms = [
+  'core',
+  'expr',
+  'record',
+  'deliver',
+  'resource',
+  'event',
+  'store',
+  'evaluate',
+  'ingest',
+  'pipeline',
+  'api',
+  'client',
+  '.',
+]
+
+/** Packages that are no client of anything: a vocabulary of declarations, a parser. */
+const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser'])
+
+/** The files that one thing is left to. */
+const alone = [
+  { what: 'process.env', pattern: /\bprocess\.env\b/, files: ['src/config.ts'] },
+  {
+    what: 'the time',
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
+    files: ['src/core/clock.ts'],
+  },
+  {
+    what: 'timers',
+    pattern: /(?<![.\w])set(Timeout|Interval|Immediate)\(|node:timers/,
+    files: ['src/core/clock.ts'],
+  },
+  { what: 'chance', pattern: /\bMath\.random\(|\brandomUUID\(/, files: ['src/core/clock.ts'] },
+]
+
+/** What runs before anything is compiled can't import the clock. */
+const isLauncher = (file: string): boolean => file.endsWith('.mjs')
+
+const forbidden = [
+  { what: 'something left to do', pattern: /\b(TODO|FIXME|XXX)\b/ },
+  { what: 'a test that silences the others', pattern: /\.only\(/ },
+  { what: 'a silenced type error', pattern: /@ts-(ignore|nocheck)/ },
+]
+
+const fileLinesMax = 300
+const functionLinesMax = 70
+const topLevel = [
+  'Dockerfile',
+  'LICENSE',
+  'README.md',
+  'config',
+  'docker-compose.yml',
+  'fixtures',
+  'package-lock.json',
+  'package.json',
+  'src',
+  'test',
+  'tsconfig.json',
+]
+/** Made by running, and kept out of the repository. */
+const generated = ['data', 'dist', 'node_modules']
+/** Streams, which share our prefix with the settings. */
+const streams = ['WEIR_RECORDS', 'WEIR_DELIVERIES', 'WEIR_DEADLETTER', 'WEIR_AUDIT', 'WEIR_AUDIT_IN']
+
+interface Source {
+  readonly file: string
+  readonly text: string
+  readonly tree: ts.SourceFile
+}
+
+interface Import {
+  readonly from: string
+  readonly typesOnly: boolean
+}
+
+const filesBelow = (dir: string): string[] =>
+  readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+
+const read = (file: string): Source => {
+  const text = readFileSync(file, 'utf8')
+  return { file, text, tree: ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true) }
+}
+
+const sources = filesBelow('src').map(read)
+const tests = filesBelow('test').map(read)
+
+function importsOf({ tree }: Source): Import[] {
+  const imports: Import[] = []
+  const visit = (node: ts.Node): void => {
+    const isStatic = ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
+    if (isStatic && node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)) {
+      imports.push({ from: node.moduleSpecifier.text, typesOnly: isTypesOnly(node) })
+    }
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [from] = node.arguments
+      if (from !== undefined && ts.isStringLiteral(from)) imports.push({ from: from.text, typesOnly: false })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(tree)
+  return imports
+}
+
+function isTypesOnly(node: ts.ImportDeclaration | ts.ExportDeclaration): boolean {
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly
+  const clause = node.importClause
+  if (clause === undefined) return false
+  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true
+  const named = clause.namedBindings
+  const everyNameIsType =
+    named !== undefined && ts.isNamedImports(named) && named.elements.every((element) => element.isTypeOnly)
+  return clause.name === undefined && everyNameIsType
+}
+
+/** The source that a relative import means. */
+function target(file: string, from: string): string {
+  const path = normalize(join(dirname(file), from))
+  return path.replace(/\.js$/, '.ts')
+}
+
+const roomOf = (file: string): string => {
+  const [, room = '', ...rest] = file.split('/')
+  return rest.length === 0 ? '.' : room
+}
+
+const packageOf = (from: string): string =>
+  from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/')
+
+t.test('every room has its place in the line', (t) => {
+  for (const { file } of sources) t.ok(rooms.includes(roomOf(file)), file)
+  t.end()
+})
+
+t.test('a file imports from its own room or one to its left', (t) => {
+  for (const source of sources) {
+    for (const { from } of importsOf(source).filter((each) => each.from.startsWith('.'))) {
+      const imported = target(source.file, from)
+      const isLeft = rooms.indexOf(roomOf(imported)) <= rooms.indexOf(roomOf(source.file))
+      const isPreparation = isLauncher(source.file) && imported.startsWith('config/')
+      t.ok(isLeft || isPreparation, `${source.file} imports ${imported}`)
+      t.ok(isPreparation || imported.startsWith('dist/') || existsSync(imported), `${imported} exists`)
+    }
+  }
+  t.end()
+})
+
+t.test('no file imports itself by way of others', (t) => {
+  const graph = new Map(
+    sources.map((source) => [
+      source.file,
+      importsOf(source)
+        .filter(({ from }) => from.startsWith('.'))
+        .map(({ from }) => target(source.file, from)),
+    ]),
+  )
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+    if (path.includes(file) || done.has(file)) return
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of graph.keys()) visit(file, [])
+  t.strictSame(cycles, [])
+  t.end()
+})
+
+t.test('a third-party client is known to one file', (t) => {
+  const users = new Map<string, Set<string>>()
+  for (const source of sources) {
+    for (const { from, typesOnly } of importsOf(source)) {
+      if (typesOnly || from.startsWith('.') || from.startsWith('node:')) continue
+      const name = packageOf(from)
+      users.set(name, (users.get(name) ?? new Set()).add(source.file))
+    }
+  }
+  for (const [name, files] of users)
+    if (!plainPackages.has(name)) t.equal(files.size, 1, `${name}: ${[...files].join(', ')}`)
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object }
+  for (const name of users.keys()) t.ok(name in dependencies, `${name} is a dependency`)
+  t.end()
+})
+
+t.test('what is left to one file is done nowhere else', (t) => {
+  for (const { what, pattern, files } of alone) {
+    for (const { file, text } of sources.filter(({ file }) => !files.includes(file) && !isLauncher(file))) {
+      t.notOk(pattern.test(withoutComments(text)), `${file}: ${what}`)
+    }
+  }
+  t.end()
+})
+
+t.test('nothing is left behind', (t) => {
+  for (const { file, text } of [...sources, ...tests].filter(({ file }) => file !== 'test/tidy.test.ts')) {
+    for (const { what, pattern } of forbidden) t.notOk(pattern.test(text), `${file}: ${what}`)
+  }
+  t.end()
+})
+
+t.test('names', (t) => {
+  for (const { file } of [...sources, ...tests]) {
+    t.match(basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|d))?\.(ts|mjs)$/, file)
+    t.not(basename(file), 'index.ts', file)
+  }
+  for (const { file, tree } of sources) {
+    t.notOk(tree.statements.some(ts.isExportAssignment), `${file}: a default export`)
+  }
+  t.end()
+})
+
+t.test('sizes', (t) => {
+  for (const { file, text, tree } of sources) {
+    t.ok(text.split('\n').length <= fileLinesMax, `${file} has at most ${fileLinesMax} lines`)
+    for (const { name, lines } of functionsOf(tree)) {
+      t.ok(lines <= functionLinesMax, `${file}: ${name} has ${lines} of at most ${functionLinesMax} lines`)
+    }
+  }
+  t.end()
+})
+
+t.test('what stands at the top', (t) => {
+  const names = readdirSync('.').filter((name) => !name.startsWith('.') && !generated.includes(name))
+  for (const name of names.filter((name) => !/\.(log|tgz)$/.test(name))) t.ok(topLevel.includes(name), name)
+  t.end()
+})
+
+t.test('every setting that is spoken of exists', (t) => {
+  const pages = ['README.md', 'Dockerfile', 'docker-compose.yml', 'config/default.jsonc'].filter((page) =>
+    existsSync(page),
+  )
+  const texts = [...sources, ...pages.map((file) => ({ file, text: readFileSync(file, 'utf8') }))]
+  for (const { file, text } of texts) {
+    for (const [name] of text.matchAll(/\bWEIR_[A-Z_]*[A-Z]\b/g)) {
+      t.ok(settingNames.includes(name) || streams.includes(name), `${file}: ${name}`)
+    }
+  }
+  t.end()
+})
+
+/** Good enough for sources that lint has seen: a comment begins a line or follows a space. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+/** Functions with a body, and how many lines each takes, its own inner functions included. */
+function functionsOf(tree: ts.SourceFile): { name: string; lines: number }[] {
+  const found: { name: string; lines: number }[] = []
+  const lineAt = (position: number) => tree.getLineAndCharacterOfPosition(position).line
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+      const lines = lineAt(node.end) - lineAt(node.getStart(tree)) + 1
+      found.push({ name: node.name?.getText(tree) ?? `line ${lineAt(node.getStart(tree)) + 1}`, lines })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(tree)
+  return found
+}
