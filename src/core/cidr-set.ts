@@ -62,44 +62,28 @@ export class CidrSet {
 
   #hasIpv6(words: Uint32Array): boolean {
     const { count, first, last } = this.#ipv6
+    const [firstWords] = first
     const word0 = words[0]!
-    const word1 = words[1]!
-    const word2 = words[2]!
-    const word3 = words[3]!
     let low = 0
     let high = count
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (isAtMost(first, middle, word0, word1, word2, word3)) low = middle + 1
+      const start = firstWords![middle]!
+      // Most rows differ in their first word, and one comparison is enough.
+      if (start < word0 || (start === word0 && compareWords(first, middle, words) <= 0)) low = middle + 1
       else high = middle
     }
-    if (low === 0) return false
-    const at = low - 1
-    return last[0]![at] !== word0
-      ? last[0]![at]! > word0
-      : last[1]![at] !== word1
-        ? last[1]![at]! > word1
-        : last[2]![at] !== word2
-          ? last[2]![at]! > word2
-          : last[3]![at]! >= word3
+    return low > 0 && compareWords(last, low - 1, words) >= 0
   }
 }
 
-/** Is the address in row `at` of the columns at most this one? */
-function isAtMost(
-  columns: readonly Uint32Array[],
-  at: number,
-  a: number,
-  b: number,
-  c: number,
-  d: number,
-): boolean {
-  const word0 = columns[0]![at]!
-  if (word0 !== a) return word0 < a
-  const word1 = columns[1]![at]!
-  if (word1 !== b) return word1 < b
-  const word2 = columns[2]![at]!
-  return word2 !== c ? word2 < c : columns[3]![at]! <= d
+/** Compares row `at` of the columns with an address of as many words. */
+function compareWords(columns: readonly Uint32Array[], at: number, words: Uint32Array): number {
+  for (let column = 0; column < 4; column++) {
+    const difference = columns[column]![at]! - words[column]!
+    if (difference !== 0) return difference
+  }
+  return 0
 }
 
 function indexOf(ranges: Ranges): Uint32Array {

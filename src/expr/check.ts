@@ -53,8 +53,9 @@ class Checker<C> {
     const chain: JexlNode[] = []
     for (let at: JexlNode | undefined = node; at !== undefined; at = nextInChain(at)) chain.push(at)
     let tree = this.#beginChain(chain, inFilter)
-    for (let link = chain.pop(); link !== undefined; link = chain.pop())
+    for (let link = chain.pop(); link !== undefined; link = chain.pop()) {
       tree = this.#extend(tree, link, inFilter)
+    }
     return tree
   }
 

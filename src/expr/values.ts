@@ -31,8 +31,9 @@ export function primitiveOf(value: unknown, budget: StepBudget): unknown {
   if (!isObject(value)) return value
   if (Array.isArray(value)) return joined(value, budget)
   // Data may hold a member of this name, which JavaScript would try to call.
-  if (Object.hasOwn(value, 'toString'))
+  if (Object.hasOwn(value, 'toString')) {
     throw new ExpressionFailure('An object with a member toString has no text.')
+  }
   return '[object Object]'
 }
 
@@ -42,9 +43,10 @@ function joined(list: readonly unknown[], budget: StepBudget): string {
   for (let index = 0; index < list.length; index++) {
     const item = list[index]
     const itemText = item === undefined || item === null ? '' : String(primitiveOf(item, budget))
-    text = bounded(index === 0 ? itemText : `${text},${itemText}`, budget)
+    text = index === 0 ? itemText : `${text},${itemText}`
+    if (text.length > exprStringBytesMax) break
   }
-  return text
+  return bounded(text, budget)
 }
 
 /** Text for a function that works on text: undefined where there is no value; objects have no text to work on. */
