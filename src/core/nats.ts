@@ -10,6 +10,7 @@ import {
   AckPolicy,
   type Consumer,
   type ConsumerMessages,
+  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiError,
   type JetStreamClient,
@@ -144,6 +145,10 @@ export interface KeptMessage {
   readonly storedAtMs: number
   readonly data: Uint8Array
   readonly headers: MsgHdrs
+}
+
+export interface Followed {
+  close(): Promise<void>
 }
 
 export interface ConsumerOptions {
@@ -322,6 +327,38 @@ export class Nats {
     return retried(() => this.#jetstream.consumers.get(options.stream, options.name))
   }
 
+  /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */
+  async follow(
+    stream: string,
+    subject: string,
+    sequence: number,
+    onMessage: (message: { sequence: number; data: Uint8Array }) => void,
+  ): Promise<Followed> {
+    const consumer = await retried(() =>
+      this.#jetstream.consumers.get(stream, {
+        filter_subjects: subject,
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: sequence,
+      }),
+    )
+    const messages = await consumer.consume({
+      callback: (message) => onMessage({ sequence: message.seq, data: message.data }),
+    })
+    return {
+      close: async () => {
+        await messages.close()
+      },
+    }
+  }
+
+  /** One question, and every answer that comes within the time. */
+  async gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[]> {
+    const answers: Uint8Array[] = []
+    const replies = await this.#connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
+    for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
+    return answers
+  }
+
   async consumerInfo(
     stream: string,
     name: string,
@@ -455,6 +492,11 @@ export class Bucket {
       if (isWrongRevision(error)) return false
       throw error
     }
+  }
+
+  /** Takes one key out, without a trace. */
+  async forget(key: string): Promise<void> {
+    await this.#nats.purgeSubject(`KV_${this.name}`, `$KV.${this.name}.${key}`)
   }
 
   /** Takes every key out, without a trace: only for what is filled again from somewhere else. */

@@ -168,7 +168,13 @@ const pipeline = {}
 
 // --- delivery ---
 
-const delivery = {}
+const delivery = {
+  booksUnsaved: warn(
+    'A snapshot of the books could not be saved; the ledger keeps what it would hold.',
+    'weir_books_unsaved_total',
+    'Snapshots of the books that failed.',
+  ),
+}
 
 // --- management API ---
 
