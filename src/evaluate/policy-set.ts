@@ -35,11 +35,12 @@ interface Contents {
   readonly tcpByHostport: ReadonlyMap<string, Endpoint>
   readonly httpsByHostport: ReadonlyMap<string, HttpsEdge>
   readonly accounts: ReadonlyMap<string, Endpoint>
-  readonly restrictions: ReadonlyMap<string, Restriction>
+  readonly restrictions: ReadonlyMap<string, AccountRestrictions>
   readonly credentials: ReadonlyMap<string, TunnelCredentialRow>
 }
 
-const restrictionKey = (accountId: string, type: RestrictionType): string => `${accountId} ${type}`
+/** There is at most one of a type. */
+type AccountRestrictions = Partial<Record<RestrictionType, Restriction>>
 
 export class PolicySet implements Restrictions {
   /** Of the configuration it was built from. */
@@ -56,7 +57,7 @@ export class PolicySet implements Restrictions {
   }
 
   restriction(accountId: string, type: RestrictionType): Restriction | undefined {
-    return this.contents.restrictions.get(restrictionKey(accountId, type))
+    return this.contents.restrictions.get(accountId)?.[type]
   }
 
   credential(tokenHash: string): TunnelCredentialRow | undefined {
@@ -146,11 +147,7 @@ export async function buildPolicySet(
   const tcp = await buildTcpEdges(source, previous, slices)
   const https = await buildHttpsEdges(source, previous, slices)
   const accounts = await indexed(source.rows('account'), ({ id }) => [id, accountEndpoint(id)], slices)
-  const restrictions = await indexed(
-    source.rows('ip_restriction'),
-    (row) => [restrictionKey(row.account_id, row.type), compileRestriction(row)],
-    slices,
-  )
+  const restrictions = await buildRestrictions(source, slices)
   const credentials = await indexed(source.rows('tunnel_credential'), (row) => [row.token_hash, row], slices)
   return new PolicySet({ revision, ipPolicies, ...tcp, ...https, accounts, restrictions, credentials })
 }
@@ -166,6 +163,19 @@ async function indexed<Row, T>(
     index.set(...entryOf(row))
   }
   return index
+}
+
+async function buildRestrictions(
+  source: ConfigurationSource,
+  slices: Slices,
+): Promise<Map<string, AccountRestrictions>> {
+  const restrictions = new Map<string, AccountRestrictions>()
+  for (const row of source.rows('ip_restriction')) {
+    if (slices.isDue()) await slices.pause()
+    const others = restrictions.get(row.account_id)
+    restrictions.set(row.account_id, { ...others, [row.type]: compileRestriction(row) })
+  }
+  return restrictions
 }
 
 async function buildIpPolicies(

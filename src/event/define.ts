@@ -6,7 +6,7 @@ import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Headers } from '../record/connection-record.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
-import { quoted } from './json.js'
+import { escaped, quoted } from './json.js'
 
 /** What events tell of the decision that was made about a record. */
 export interface Decided {
@@ -17,40 +17,47 @@ type Read<R, T> = (record: R, decided: Decided) => T | null | undefined
 
 export type FieldType = 'text' | 'int32' | 'int64' | 'bool' | 'timestamp' | 'headers' | 'map'
 
-export interface Field<R> {
+/** How a value is written as JSON. */
+export interface Writing<T> {
+  /** Without the quotes around it, where it is `inQuotes`. */
+  readonly write: (value: T) => string
+  readonly inQuotes: boolean
+}
+
+export interface Field<R> extends Writing<never> {
   readonly type: FieldType
   readonly filterable: boolean
-  /** The value, for filters. */
   readonly read: Read<R, unknown>
-  /** The value as JSON, `null` where there is none. */
-  readonly json: (record: R, decided: Decided) => string
 }
 
 interface FieldOptions {
   readonly filterable?: boolean
 }
 
-/** A field type: how a value of it is written. */
 const fieldType =
-  <T>(type: FieldType, write: (value: T) => string) =>
+  <T>(type: FieldType, writing: Writing<T>) =>
   <R>(read: Read<R, T>, { filterable = false }: FieldOptions = {}): Field<R> => ({
     type,
     filterable,
     read,
-    json: (record, decided) => {
-      const value = read(record, decided)
-      return value === undefined || value === null ? 'null' : write(value)
-    },
+    ...writing,
   })
 
-export const text = fieldType<string>('text', quoted)
-export const timestamp = fieldType<string>('timestamp', quoted)
-export const int32 = fieldType<number>('int32', String)
-export const int64 = fieldType<number>('int64', String)
-export const bool = fieldType<boolean>('bool', String)
-export const headers = fieldType<Headers>('headers', headersJson)
+const inQuotes = (write: (value: string) => string): Writing<string> => ({ write, inQuotes: true })
+const bare = <T>(write: (value: T) => string): Writing<T> => ({ write, inQuotes: false })
+const asItIs = (value: string): string => value
+
+export const text = fieldType<string>('text', inQuotes(escaped))
+/** Text that holds nothing to be escaped: it was checked when the record was read, or is a word of ours. */
+export const word = fieldType<string>('text', inQuotes(asItIs))
+/** Checked when the record was read, so there is nothing to be escaped. */
+export const timestamp = fieldType<string>('timestamp', inQuotes(asItIs))
+export const int32 = fieldType<number>('int32', bare(String))
+export const int64 = fieldType<number>('int64', bare(String))
+export const bool = fieldType<boolean>('bool', bare(String))
+export const headers = fieldType<Headers>('headers', bare(headersJson))
 /** A map that is JSON already. */
-export const map = fieldType<string>('map', (json) => json)
+export const map = fieldType<string>('map', bare(asItIs))
 
 function headersJson(given: Headers): string {
   const members = [...normalizeHeaders(given)].map(

@@ -17,21 +17,55 @@ export function compileSerializer<R>(
   selection: readonly string[] = [...kind.fields.keys()],
 ): ObjectSerializer<R> {
   const { pieces, end } = piecesOf(kind, selection)
+  const endInQuotes = `"${end}`
   return (record, decided) => {
     let json = ''
+    let inQuotes = false
     for (let at = 0; at < pieces.length; at += 1) {
       const piece = pieces[at]!
-      json += piece.before + piece.json(record, decided)
+      const value = piece.read(record, decided)
+      if (value === undefined || value === null) {
+        json += inQuotes ? piece.fromQuotesNull : piece.plainNull
+        inQuotes = false
+      } else if (piece.inQuotes) {
+        json += (inQuotes ? piece.fromQuotesToQuotes : piece.toQuotes) + piece.write(value)
+        inQuotes = true
+      } else {
+        json += (inQuotes ? piece.fromQuotes : piece.plain) + piece.write(value)
+        inQuotes = false
+      }
     }
-    return json + end
+    return json + (inQuotes ? endInQuotes : end)
   }
 }
 
-/** A value, and the text between it and the one before. */
+/**
+ * A value, and the text between it and the one before. The quotes around either belong to that text, for each part
+ * a string is put together from costs as much as the copying of its characters.
+ */
 interface Piece<R> {
-  readonly before: string
-  readonly json: Field<R>['json']
+  readonly read: Field<R>['read']
+  readonly write: (value: unknown) => string
+  readonly inQuotes: boolean
+  readonly plain: string
+  readonly toQuotes: string
+  readonly fromQuotes: string
+  readonly fromQuotesToQuotes: string
+  readonly plainNull: string
+  readonly fromQuotesNull: string
 }
+
+const pieceOf = <R>({ read, write, inQuotes }: Field<R>, plain: string): Piece<R> => ({
+  read,
+  write: write as (value: unknown) => string,
+  inQuotes,
+  plain,
+  toQuotes: `${plain}"`,
+  fromQuotes: `"${plain}`,
+  fromQuotesToQuotes: `"${plain}"`,
+  plainNull: `${plain}null`,
+  fromQuotesNull: `"${plain}null`,
+})
 
 /** Members by name: a field, or the members below. */
 type Tree<R> = Map<string, Field<R> | Tree<R>>
@@ -51,7 +85,7 @@ function piecesOf<R>(
       if (member instanceof Map) {
         write(member)
       } else {
-        pieces.push({ before, json: member.json })
+        pieces.push(pieceOf(member, before))
         before = ''
       }
     }

@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../record/connection-record.js'
 import { normalizeMethod } from '../record/normalize.js'
-import { bool, defineTrafficEvent, headers, int32, int64, text, timestamp } from './define.js'
+import { bool, defineTrafficEvent, headers, int32, int64, text, timestamp, word } from './define.js'
 
 /** An HTTP request is complete. */
 export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_request_complete.v0', {
@@ -10,7 +10,7 @@ export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_req
   'circuit_breaker.decision': text(({ circuit_breaker }) => circuit_breaker?.decision),
   'compression.algorithm': text(({ compression }) => compression?.algorithm),
   'compression.bytes_saved': int64(({ compression }) => compression?.bytes_saved),
-  'conn.client_ip': text(({ conn }) => conn.client_ip, { filterable: true }),
+  'conn.client_ip': word(({ conn }) => conn.client_ip, { filterable: true }),
   'conn.server_ip': text(({ conn }) => conn.server_ip, { filterable: true }),
   'conn.server_name': text(({ conn }) => conn.server_name, { filterable: true }),
   'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
@@ -27,7 +27,7 @@ export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_req
   'http.response.body_length': int64(({ http }) => http?.response?.body_length),
   'http.response.headers': headers(({ http }) => http?.response?.headers),
   'http.response.status_code': int32(({ http }) => http?.response?.status_code),
-  'ip_policy.decision': text((_, { ipPolicy }) => ipPolicy?.decision),
+  'ip_policy.decision': word((_, { ipPolicy }) => ipPolicy?.decision),
   'oauth.app_client_id': text(({ oauth }) => oauth?.app_client_id),
   'oauth.decision': text(({ oauth }) => oauth?.decision),
   'oauth.user.id': text(({ oauth }) => oauth?.user?.id),

@@ -144,7 +144,7 @@ class MessageWalk {
     this.#budget.reset()
     const verdict = evaluate(view.policySet, found.value, context, this.#budget, 'closed')
     const sources = accountId === undefined ? undefined : view.subscriptions.sourcesOf(accountId)
-    const production = produce(sources, accountId, record, verdict, this.#timestamp, this.#budget)
+    const production = produce(sources, record, verdict, this.#timestamp, this.#budget)
     for (const event of production.events) route(event, this.#storedAtMs, buffers)
     this.#counts.add(record, verdict, production)
     return undefined

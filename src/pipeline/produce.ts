@@ -1,7 +1,7 @@
 /** From a record and what was decided about it to the events it causes. */
 
 import type { Verdict } from '../evaluate/evaluate.js'
-import { eventId, type Hash128, recordHash } from '../event/event-id.js'
+import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/connection-record.js'
 import type { AccountSources, CompiledSource, EventSource, LogSource } from './subscriptions.js'
@@ -28,14 +28,13 @@ const noProduction: Production = { events: nothing, filtered: nothing, failed: n
 /** The events of one record; `timestamp` is RFC 3339 with milliseconds. */
 export function produce(
   sources: AccountSources | undefined,
-  accountId: string | undefined,
   record: TrafficRecord,
   verdict: Verdict,
   timestamp: string,
   budget: StepBudget,
 ): Production {
-  if (sources === undefined || accountId === undefined) return noProduction
-  const producer = new Producer(recordHash(accountId, record.record_id), verdict, timestamp, budget)
+  if (sources === undefined) return noProduction
+  const producer = new Producer(recordPart(record.record_id), verdict, timestamp, budget)
   if (record.type === 'tcp_connection') {
     producer.addEvents(sources.connections, record)
     producer.addLogs(sources.logs)
@@ -49,27 +48,34 @@ class Producer implements Production {
   readonly events: ProducedEvent[] = []
   readonly filtered: CompiledSource[] = []
   readonly failed: CompiledSource[] = []
-  readonly #record: Hash128
+  readonly #recordPart: string
   readonly #verdict: Verdict
   readonly #timestamp: string
   readonly #budget: StepBudget
 
-  constructor(record: Hash128, verdict: Verdict, timestamp: string, budget: StepBudget) {
-    this.#record = record
+  constructor(recordPart: string, verdict: Verdict, timestamp: string, budget: StepBudget) {
+    this.#recordPart = recordPart
     this.#verdict = verdict
     this.#timestamp = timestamp
     this.#budget = budget
   }
 
   addEvents<R>(sources: readonly EventSource<R>[], record: R): void {
+    // Subscriptions with the same selection share a serializer: what it wrote for one is good for the next.
+    let serialize: EventSource<R>['serialize'] | undefined
+    let objectJson = ''
     for (let at = 0; at < sources.length; at += 1) {
       const source = sources[at]!
       if (!this.#matches(source, record)) {
         this.filtered.push(source)
         continue
       }
-      const id = eventId(this.#record, source.purpose)
-      const json = source.envelope(id, this.#timestamp, source.serialize(record, this.#verdict))
+      const id = eventId(this.#recordPart, source.purpose)
+      if (serialize !== source.serialize) {
+        serialize = source.serialize
+        objectJson = serialize(record, this.#verdict)
+      }
+      const json = source.envelope(id, this.#timestamp, objectJson)
       this.events.push({ id, json, source })
     }
   }
@@ -78,7 +84,7 @@ class Producer implements Production {
   addLogs(sources: readonly LogSource[]): void {
     for (const action of this.#verdict.logs) {
       for (const source of sources) {
-        const id = eventId(this.#record, source.purposeOf(action))
+        const id = eventId(this.#recordPart, source.purposeOf(action))
         const json = source.envelope(id, this.#timestamp, source.serialize(action, this.#verdict))
         this.events.push({ id, json, source })
       }

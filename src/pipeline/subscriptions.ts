@@ -10,7 +10,7 @@ import {
   type EnvelopeWriter,
   type ObjectSerializer,
 } from '../event/envelope.js'
-import { type Hash128, purposeHash } from '../event/event-id.js'
+import { purposePart } from '../event/event-id.js'
 import { httpRequestComplete } from '../event/http-request-complete.js'
 import { type LogEntry, log } from '../event/log.js'
 import { tcpConnectionClosed } from '../event/tcp-connection-closed.js'
@@ -31,13 +31,14 @@ export interface EventSource<R> extends CompiledSource {
   readonly filter: ((record: R, budget: StepBudget) => boolean) | undefined
   readonly serialize: ObjectSerializer<R>
   readonly envelope: EnvelopeWriter
-  readonly purpose: Hash128
+  /** Of the ids of its events. */
+  readonly purpose: string
 }
 
 export interface LogSource extends CompiledSource {
   readonly serialize: ObjectSerializer<LogEntry>
   readonly envelope: EnvelopeWriter
-  purposeOf(action: LogAction): Hash128
+  purposeOf(action: LogAction): string
 }
 
 /** The sources of an account, by what they are about. */
@@ -50,15 +51,37 @@ export interface AccountSources {
 /** All subscriptions: an immutable view, like the policy set. */
 export class SubscriptionSet {
   readonly subscriptions: Parts<AccountSources>
+  readonly serializers: Serializers
   readonly #byAccount: ReadonlyMap<string, AccountSources>
 
-  constructor(subscriptions: Parts<AccountSources>, byAccount: ReadonlyMap<string, AccountSources>) {
+  constructor(
+    subscriptions: Parts<AccountSources>,
+    serializers: Serializers,
+    byAccount: ReadonlyMap<string, AccountSources>,
+  ) {
     this.subscriptions = subscriptions
+    this.serializers = serializers
     this.#byAccount = byAccount
   }
 
   sourcesOf(accountId: string): AccountSources | undefined {
     return this.#byAccount.get(accountId)
+  }
+}
+
+/** Serializers by selection: one for all subscriptions that want the same fields of a kind. */
+class Serializers {
+  readonly #bySelection = new WeakMap<object, Map<string, unknown>>()
+
+  of<R>(kind: TrafficEventKind<R>, fields: readonly string[] | null | undefined): ObjectSerializer<R> {
+    const selection = [...new Set(fields ?? kind.fields.keys())].toSorted()
+    const known = this.#bySelection.get(kind) ?? new Map()
+    this.#bySelection.set(kind, known)
+    const key = selection.join()
+    const serialize =
+      (known.get(key) as ObjectSerializer<R> | undefined) ?? compileSerializer(kind, selection)
+    known.set(key, serialize)
+    return serialize
   }
 }
 
@@ -70,17 +93,19 @@ export async function buildSubscriptionSet(
 ): Promise<SubscriptionSet> {
   const slices = new Slices(yieldTurn)
   const parts = new Parts(previous?.subscriptions)
+  const serializers = previous?.serializers ?? new Serializers()
   const grouped = new Map<string, AccountSources[]>()
   for (const row of source.rows('event_subscription')) {
     if (slices.isDue()) await slices.pause()
     const compiled =
-      parts.reuse(row.id, row.version) ?? parts.add(row.id, row.version, compileSubscription(row))
+      parts.reuse(row.id, row.version) ??
+      parts.add(row.id, row.version, compileSubscription(row, serializers))
     const group = grouped.get(row.account_id)
     if (group === undefined) grouped.set(row.account_id, [compiled])
     else group.push(compiled)
   }
   const byAccount = new Map([...grouped].map(([accountId, group]) => [accountId, merged(group)]))
-  return new SubscriptionSet(parts.complete(), byAccount)
+  return new SubscriptionSet(parts.complete(), serializers, byAccount)
 }
 
 const merged = (group: readonly AccountSources[]): AccountSources => ({
@@ -90,14 +115,16 @@ const merged = (group: readonly AccountSources[]): AccountSources => ({
 })
 
 /** Audit kinds among the sources are not the pipeline's business. */
-function compileSubscription(row: EventSubscriptionRow): AccountSources {
+function compileSubscription(row: EventSubscriptionRow, serializers: Serializers): AccountSources {
   const of = (name: string) => row.sources.filter(({ type }) => type === name)
   return {
     connections: of(tcpConnectionClosed.name).map((source) =>
-      compileSource(row, source, tcpConnectionClosed),
+      compileSource(row, source, tcpConnectionClosed, serializers),
     ),
-    requests: of(httpRequestComplete.name).map((source) => compileSource(row, source, httpRequestComplete)),
-    logs: of(log.name).map((source) => compileLogSource(row, source)),
+    requests: of(httpRequestComplete.name).map((source) =>
+      compileSource(row, source, httpRequestComplete, serializers),
+    ),
+    logs: of(log.name).map((source) => compileLogSource(row, source, serializers)),
   }
 }
 
@@ -105,24 +132,29 @@ function compileSource<R>(
   row: EventSubscriptionRow,
   source: EventSourceRow,
   kind: TrafficEventKind<R>,
+  serializers: Serializers,
 ): EventSource<R> {
   return {
     ...commonOf(row, kind.name),
     filter: compileFilter(source, kind),
-    serialize: compileSerializer(kind, source.fields ?? undefined),
-    purpose: purposeHash(kind.name, row.id),
+    serialize: serializers.of(kind, source.fields),
+    purpose: purposePart(row.account_id, kind.name, row.id),
   }
 }
 
-function compileLogSource(row: EventSubscriptionRow, source: EventSourceRow): LogSource {
-  const purposes = new WeakMap<LogAction, Hash128>()
+function compileLogSource(
+  row: EventSubscriptionRow,
+  source: EventSourceRow,
+  serializers: Serializers,
+): LogSource {
+  const purposes = new WeakMap<LogAction, string>()
   return {
     ...commonOf(row, log.name),
-    serialize: compileSerializer(log, source.fields ?? undefined),
+    serialize: serializers.of(log, source.fields),
     purposeOf(action) {
       const known = purposes.get(action)
       if (known !== undefined) return known
-      const purpose = purposeHash(log.name, row.id, action.policyKey, action.actionIndex)
+      const purpose = purposePart(row.account_id, log.name, row.id, action.policyKey, action.actionIndex)
       purposes.set(action, purpose)
       return purpose
     },

@@ -3,7 +3,7 @@
  * tells of one connection or one request that has ended. What a record claims beyond its schema is ignored, and
  * what a record says is never trusted further than its schema: nothing here copies members by their names.
  */
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { fail, messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { complaintAboutRecord } from './check.js'
@@ -113,7 +113,7 @@ export interface Line {
 
 /** The lines of a message that are not blank. */
 export function parseMessage(bytes: Uint8Array): Line[] {
-  const message = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const message = bufferOf(bytes)
   const lines: Line[] = []
   let number = 0
   for (let start = 0; start < message.length; ) {
@@ -164,10 +164,21 @@ export function parseJson(bytes: Uint8Array): Result<unknown> {
   if (bytes.byteLength > recordBytesMax) {
     return problem(`It has ${bytes.byteLength} bytes; at most ${recordBytesMax} are allowed.`)
   }
-  if (!isUtf8(bytes)) return problem('It is not UTF-8.')
+  const text = textOf(bytes)
+  if (text === undefined) return problem('It is not UTF-8.')
   try {
-    return ok(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')))
+    return ok(JSON.parse(text))
   } catch (error) {
     return fail({ msg: `It is not JSON: ${messageOf(error)}.` })
   }
 }
+
+/** The text of UTF-8 bytes; undefined where they are none. Most are ASCII, which is decoded three times as fast. */
+function textOf(bytes: Uint8Array): string | undefined {
+  const buffer = bufferOf(bytes)
+  if (isAscii(buffer)) return buffer.toString('latin1')
+  return isUtf8(buffer) ? buffer.toString('utf8') : undefined
+}
+
+const bufferOf = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

