@@ -68,7 +68,14 @@ const topLevel = [
 /** Made by running, and kept out of the repository. */
 const generated = ['data', 'dist', 'node_modules']
 /** Streams, which share our prefix with the settings. */
-const streams = ['WEIR_RECORDS', 'WEIR_DELIVERIES', 'WEIR_DEADLETTER', 'WEIR_AUDIT', 'WEIR_AUDIT_IN']
+const streams = [
+  'WEIR_RECORDS',
+  'WEIR_DELIVERIES',
+  'WEIR_DEADLETTER',
+  'WEIR_AUDIT',
+  'WEIR_AUDIT_IN',
+  'WEIR_BOOKS',
+]
 
 interface Source {
   readonly file: string
@@ -228,6 +235,22 @@ t.test('sizes', (t) => {
     t.ok(text.split('\n').length <= fileLinesMax, `${file} has at most ${fileLinesMax} lines`)
     for (const { name, lines } of functionsOf(tree)) {
       t.ok(lines <= functionLinesMax, `${file}: ${name} has ${lines} of at most ${functionLinesMax} lines`)
+    }
+  }
+  t.end()
+})
+
+t.test('the lock file names the packages of every platform, or `npm ci` refuses it on the others', (t) => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>
+  }
+  for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      const places = [`${path}/node_modules/${name}`, `node_modules/${name}`]
+      t.ok(
+        places.some((place) => place in packages),
+        `${name}, of ${path}`,
+      )
     }
   }
   t.end()

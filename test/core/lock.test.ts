@@ -51,9 +51,9 @@ t.test('closing a lock that another holds by now leaves it alone', (t) => {
 })
 
 t.test('of several that take over the same stale lock at once, one gets it', async (t) => {
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     const path = join(t.testdir({ 'weir.lock': '999999999 1 1' }), 'weir.lock')
-    const rivals = Array.from({ length: 5 }, () => fork(rivalProgram, [path]))
+    const rivals = Array.from({ length: 5 }, () => fork(rivalProgram, [path], { execArgv: [] }))
     await Promise.all(rivals.map(message))
     const answers = rivals.map(message)
     for (const process of rivals) process.send('go')

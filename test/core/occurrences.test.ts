@@ -1,0 +1,64 @@
+import { Writable } from 'node:stream'
+import t from 'tap'
+import { createLogger } from '../../src/core/log.js'
+import { createRegistry, metricsSnapshot, metricsText, sumMetrics } from '../../src/core/metrics.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+
+function setUp() {
+  const lines: Record<string, unknown>[] = []
+  const stream = new Writable({
+    write(chunk, _, done) {
+      lines.push(JSON.parse(String(chunk)))
+      done()
+    },
+  })
+  const registry = createRegistry()
+  return {
+    lines,
+    registry,
+    occurrences: createOccurrences({ logger: createLogger('test', 'info', stream), registry }),
+  }
+}
+
+t.test('an occurrence writes its line and moves its counter', async (t) => {
+  const { lines, registry, occurrences } = setUp()
+  occurrences.childEnded({ role: 'deliver', how: 'SIGKILL' })
+  occurrences.childEnded({ role: 'deliver', how: 'exit code 1' }, 2)
+  t.match(lines, [{ role: 'deliver', how: 'SIGKILL' }, { how: 'exit code 1' }])
+  t.match(lines[0]?.['msg'], /^[A-Z].*\.$/)
+  t.match(await metricsText(registry), /\nweir_process_restarts_total\{role="deliver"\} 3\n/)
+})
+
+t.test('a counter alone writes no line, and a gauge is set', async (t) => {
+  const { lines, registry, occurrences } = setUp()
+  occurrences.natsCallRetried({ call: 'publish' }, 5)
+  occurrences.childrenRunning({ role: 'api' }, 1)
+  occurrences.childrenRunning({ role: 'api' }, 0)
+  t.strictSame(lines, [])
+  const text = await metricsText(registry)
+  t.match(text, /\nweir_nats_retries_total\{call="publish"\} 5\n/)
+  t.match(text, /\nweir_processes\{role="api"\} 0\n/)
+})
+
+t.test('metrics have our names and their labels name no account, resource or address', async (t) => {
+  const { registry } = setUp()
+  const metrics = (await registry.getMetricsAsArray()).filter(({ name }) => name.startsWith('weir_'))
+  t.ok(metrics.length > 0)
+  for (const metric of metrics) {
+    t.match(metric.name, /^weir_[a-z0-9]+(_[a-z0-9]+)*$/)
+    t.match(metric.help, /^[A-Z].*\.$/, metric.name)
+    const { labelNames = [] } = metric as { labelNames?: readonly string[] }
+    t.notOk(
+      labelNames.some((label) => /account|_id$|^id$|ip|subject|policy/.test(label)),
+      `${metric.name}: ${labelNames}`,
+    )
+  }
+})
+
+t.test('metrics of several processes are added up', async (t) => {
+  const processes = [setUp(), setUp()]
+  for (const { occurrences } of processes) occurrences.parentLost({}, 2)
+  const text = await sumMetrics(await Promise.all(processes.map(({ registry }) => metricsSnapshot(registry))))
+  t.match(text, /\nweir_parent_lost_total 4\n/)
+  t.match(text, /\nprocess_resident_memory_bytes \d+/)
+})
