@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 /** The command `weir` in a clone: makes it ready, then runs the compiled command line. */
-import { argv, env, versions } from 'node:process'
-import { setSourceMapsEnabled } from 'node:process'
+import { argv, env, exit, setSourceMapsEnabled, stderr, versions } from 'node:process'
 
 const [major = 0, minor = 0] = versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`weir: Node ${versions.node} is too old: 20.19 or newer is needed.\n`)
-  process.exit(1)
+  stderr.write(`weir: Node ${versions.node} is too old: 20.19 or newer is needed.\n`)
+  exit(1)
 }
 
 /** The commands that run a nats-server of their own, unless they are told of one. */

@@ -58,6 +58,8 @@ const restartDelayMaxMs = 5_000
 /** A server that ran this long was well: its next restart waits for nothing. */
 const wellAfterMs = 10_000
 const firstStartsMax = 5
+/** How a server ends that was sent a signal to stop, by somebody else than us or by Ctrl-C. */
+const endedAsAsked = 'exit code 0'
 
 /** The server takes the place of the shell: `$$` is its number. */
 const withWatcher =
@@ -143,7 +145,8 @@ class LocalServer implements NatsServer {
     for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
       const how = await ended
       if (this.#closing.signal.aborted) return
-      if (wasUp) occurrences.natsServerEnded({ how, port: this.#port })
+      if (how === endedAsAsked) occurrences.natsServerStopped({ port: this.#port })
+      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port })
       else occurrences.natsServerUnstartable({ how, port: this.#port, log: this.#lastLogLine() })
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
@@ -180,7 +183,7 @@ class LocalServer implements NatsServer {
     while (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
       if ((await readServerName(this.#port)) === name) {
         this.#up = true
-        this.#options.occurrences.natsServerStarted({ port: this.#port, pid: child.pid })
+        this.#options.occurrences.natsServerStarted({ port: this.#port, serverPid: child.pid })
         return true
       }
       await sleep(probeDelayMs)
@@ -245,7 +248,7 @@ function readText(path: string): string | undefined {
 
 async function endLeftover({ pid, start, port }: Kept, occurrences: Occurrences): Promise<void> {
   if (start === undefined || processStart(pid) !== start) return
-  occurrences.natsServerLeftover({ pid, port })
+  occurrences.natsServerLeftover({ serverPid: pid, port })
   await end(pid, start)
 }
 

@@ -89,6 +89,11 @@ const nats = {
     'weir_nats_server_starts_total',
     'Starts of the local nats-server.',
   ),
+  natsServerStopped: info(
+    'The local nats-server was told to stop; it is brought back until this process closes it.',
+    'weir_nats_server_stops_total',
+    'Stops of the local nats-server by a signal from outside, such as Ctrl-C.',
+  ),
   natsServerEnded: warn(
     'The local nats-server ended by itself and is started again on the same port.',
     'weir_nats_server_exits_total',
@@ -174,16 +179,55 @@ const delivery = {
     'weir_books_unsaved_total',
     'Snapshots of the books that failed.',
   ),
+  backlogDropped: warn(
+    'The backlog of a deleted destination was dropped.',
+    'weir_backlogs_dropped_total',
+    'Deleted destinations whose backlog was dropped.',
+  ),
+  deliveryFaulted: warn(
+    'A step of delivery failed and is tried again; nothing is lost.',
+    'weir_delivery_faults_total',
+    'Steps of delivery that failed for a reason of ours or of NATS.',
+  ),
+  packLineMalformed: error(
+    'A line of a pack can not be read and is left out.',
+    'weir_pack_lines_malformed_total',
+    'Lines of packs that nobody could have written.',
+  ),
+  eventsDelivered: count('weir_delivery_accepted_total', 'Events accepted by AWS, repeats included.', [
+    'target',
+  ]),
+  eventsRetried: count('weir_delivery_retries_total', 'Events sent once more.', ['target']),
+  eventDeadLettered: warn(
+    'An event was refused for itself and lies in the dead letters.',
+    'weir_delivery_refused_total',
+    'Events parked in the dead letters, repeats included.',
+    ['target'],
+  ),
+  destinationHealthy: info(
+    'A destination accepts events again.',
+    'weir_destination_recoveries_total',
+    'Destinations that went back to healthy.',
+    ['target'],
+  ),
+  destinationStruggles: warn(
+    'A destination throttles or fails; what failed is sent again.',
+    'weir_destination_struggles_total',
+    'Destinations that began to throttle or fail.',
+    ['target'],
+  ),
+  destinationPaused: error(
+    'A destination is paused until its credentials or configuration are mended; it is probed.',
+    'weir_destination_pauses_total',
+    'Destinations that were paused.',
+    ['target'],
+  ),
 }
 
 // --- management API ---
 
 const api = {
-  requestFailed: error(
-    'A request met a defect.',
-    'weir_api_failures_total',
-    'Requests answered with 500.',
-  ),
+  requestFailed: error('A request met a defect.', 'weir_api_failures_total', 'Requests answered with 500.'),
   requestUnavailable: warn(
     'A request could not be served now.',
     'weir_api_unavailable_total',

@@ -59,7 +59,8 @@ if (process.argv[2] === 'owner') {
       t.equal(kept(dir).port, server.port, signal)
     }
     t.match(await readServerName(server.port), /^weir-/)
-    t.match(await metricsText(registry), /weir_nats_server_exits_total 2\n/)
+    t.match(await metricsText(registry), /weir_nats_server_exits_total 1\n/, 'a crash is told apart …')
+    t.match(await metricsText(registry), /weir_nats_server_stops_total 1\n/, '… from a stop')
     await server.close()
   })
 
