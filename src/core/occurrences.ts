@@ -10,42 +10,16 @@
  * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. What else is
  * worth knowing is passed along as further fields and stands in the log line only.
  */
-import type { Logger } from './log.js'
-import { counterOf, gaugeOf, type Registry } from './metrics.js'
-
-type LogLevel = 'info' | 'warn' | 'error'
-
-interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
-  readonly kind: Kind
-  /** The log line; a counter or gauge alone has none. */
-  readonly msg: string
-  readonly metric: string
-  readonly help: string
-  readonly labels: readonly Label[]
-}
-
-const logged =
-  <Kind extends LogLevel>(kind: Kind) =>
-  <const Label extends string = never>(
-    msg: string,
-    metric: string,
-    help: string,
-    labels: readonly Label[] = [],
-  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels })
-
-const silent =
-  <Kind extends 'count' | 'gauge'>(kind: Kind) =>
-  <const Label extends string = never>(
-    metric: string,
-    help: string,
-    labels: readonly Label[] = [],
-  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels })
-
-const info = logged('info')
-const warn = logged('warn')
-const error = logged('error')
-const count = silent('count')
-const gauge = silent('gauge')
+import {
+  bindOccurrences,
+  type Calls,
+  count,
+  error,
+  gauge,
+  info,
+  type OccurrencesOptions,
+  warn,
+} from './occurrence.js'
 
 // --- processes ---
 
@@ -125,7 +99,22 @@ const nats = {
 
 // --- records and evaluation ---
 
-const evaluation = {}
+const evaluation = {
+  recordBad: warn(
+    'A bad record was parked in the dead letters.',
+    'weir_bad_records_parked_total',
+    'Bad records parked in the dead letters, repeats included.',
+  ),
+  policyExpressionFailed: count(
+    'weir_policy_expression_failures_total',
+    'Expressions of traffic policies that had no result for a record.',
+  ),
+  filterFailed: count('weir_filter_failures_total', 'Filters that had no result for a record.', ['kind']),
+  restrictionWarned: count(
+    'weir_restriction_warnings_total',
+    'Records that a restriction which is not enforced would have blocked.',
+  ),
+}
 
 // --- store and projection ---
 
@@ -169,7 +158,33 @@ const store = {
 
 // --- ingest and pipeline ---
 
-const pipeline = {}
+const pipeline = {
+  configurationBuilt: info(
+    'A new configuration is in use.',
+    'weir_configurations_built_total',
+    'Configurations compiled and put to use.',
+  ),
+  configurationUnbuilt: error(
+    'A configuration can not be compiled; the last good one stays in use.',
+    'weir_configurations_unbuilt_total',
+    'Configurations that could not be compiled.',
+  ),
+  recordsUnavailable: warn(
+    'Records can not be pulled; it is tried again.',
+    'weir_pull_failures_total',
+    'Pulls of records that failed.',
+  ),
+  recordsUnstored: warn(
+    'What records caused could not be stored; they are processed again.',
+    'weir_store_retries_total',
+    'Packs or ledger entries that could not be stored.',
+  ),
+  auditUnrouted: warn(
+    'Audit events could not be handed on; it is tried again.',
+    'weir_audit_failures_total',
+    'Messages of audit events that could not be handed on.',
+  ),
+}
 
 // --- delivery ---
 
@@ -244,41 +259,7 @@ const api = {
 
 const table = { ...processes, ...nats, ...evaluation, ...store, ...pipeline, ...delivery, ...api }
 
-type Table = typeof table
-type Fields<Label extends string> = Readonly<Record<Label, string>> & Readonly<Record<string, unknown>>
-type Call<S> =
-  S extends Spec<infer Label, infer Kind>
-    ? Kind extends 'gauge'
-      ? (fields: Fields<Label>, value: number) => void
-      : (fields: Fields<Label>, by?: number) => void
-    : never
-
-export type Occurrences = { readonly [Name in keyof Table]: Call<Table[Name]> }
-
-export interface OccurrencesOptions {
-  readonly logger: Logger
-  readonly registry: Registry
-}
+export type Occurrences = Calls<typeof table>
 
 /** The occurrences of one process: made once, passed to whoever has something to report. */
-export function createOccurrences({ logger, registry }: OccurrencesOptions): Occurrences {
-  const bind = (spec: Spec<string, LogLevel | 'count' | 'gauge'>) => {
-    const labelsOf = pick(spec.labels)
-    if (spec.kind === 'gauge') {
-      const level = gaugeOf(registry, spec.metric, spec.help, spec.labels)
-      return (fields: Fields<string>, value: number) => level.set(labelsOf(fields), value)
-    }
-    const counter = counterOf(registry, spec.metric, spec.help, spec.labels)
-    const level = spec.kind === 'count' ? undefined : spec.kind
-    return (fields: Fields<string>, by = 1) => {
-      counter.inc(labelsOf(fields), by)
-      if (level !== undefined) logger[level](fields, spec.msg)
-    }
-  }
-  const bound = Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, bind(spec)]))
-  // Entries forget which name has which labels; the table, from which they come, does not.
-  return bound as unknown as Occurrences
-}
-
-const pick = (labels: readonly string[]) => (fields: Fields<string>) =>
-  Object.fromEntries(labels.map((label) => [label, String(fields[label])]))
+export const createOccurrences = (options: OccurrencesOptions): Occurrences => bindOccurrences(table, options)

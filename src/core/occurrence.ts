@@ -1,0 +1,80 @@
+/** What an occurrence is made of, and how it becomes a function that writes its log line and moves its counter. */
+import type { Logger } from './log.js'
+import { counterOf, gaugeOf, type Registry } from './metrics.js'
+
+type LogLevel = 'info' | 'warn' | 'error'
+
+export interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
+  readonly kind: Kind
+  /** The log line; a counter or gauge alone has none. */
+  readonly msg: string
+  readonly metric: string
+  readonly help: string
+  readonly labels: readonly Label[]
+}
+
+const logged =
+  <Kind extends LogLevel>(kind: Kind) =>
+  <const Label extends string = never>(
+    msg: string,
+    metric: string,
+    help: string,
+    labels: readonly Label[] = [],
+  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels })
+
+const silent =
+  <Kind extends 'count' | 'gauge'>(kind: Kind) =>
+  <const Label extends string = never>(
+    metric: string,
+    help: string,
+    labels: readonly Label[] = [],
+  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels })
+
+export const info = logged('info')
+export const warn = logged('warn')
+export const error = logged('error')
+export const count = silent('count')
+export const gauge = silent('gauge')
+
+type AnySpec = Spec<string, LogLevel | 'count' | 'gauge'>
+type Fields<Label extends string> = Readonly<Record<Label, string>> & Readonly<Record<string, unknown>>
+type Call<S> =
+  S extends Spec<infer Label, infer Kind>
+    ? Kind extends 'gauge'
+      ? (fields: Fields<Label>, value: number) => void
+      : (fields: Fields<Label>, by?: number) => void
+    : never
+
+export type Calls<Table> = { readonly [Name in keyof Table]: Call<Table[Name]> }
+
+export interface OccurrencesOptions {
+  readonly logger: Logger
+  readonly registry: Registry
+}
+
+/** Each line of the table as a function, for the logger and the registry of one process. */
+export function bindOccurrences<Table extends Readonly<Record<string, AnySpec>>>(
+  table: Table,
+  options: OccurrencesOptions,
+): Calls<Table> {
+  const bound = Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, bind(spec, options)]))
+  // Entries forget which name has which labels; the table, from which they come, does not.
+  return bound as unknown as Calls<Table>
+}
+
+function bind(spec: AnySpec, { logger, registry }: OccurrencesOptions) {
+  const labelsOf = pick(spec.labels)
+  if (spec.kind === 'gauge') {
+    const level = gaugeOf(registry, spec.metric, spec.help, spec.labels)
+    return (fields: Fields<string>, value: number) => level.set(labelsOf(fields), value)
+  }
+  const counter = counterOf(registry, spec.metric, spec.help, spec.labels)
+  const level = spec.kind === 'count' ? undefined : spec.kind
+  return (fields: Fields<string>, by = 1) => {
+    counter.inc(labelsOf(fields), by)
+    if (level !== undefined) logger[level](fields, spec.msg)
+  }
+}
+
+const pick = (labels: readonly string[]) => (fields: Fields<string>) =>
+  Object.fromEntries(labels.map((label) => [label, String(fields[label])]))
