@@ -41,6 +41,9 @@ export const projectedValueBytesMax = 512 * 1024
 export const rulesPerChunkMax = 256
 export const rulesChunkBytesMax = 256 * 1024
 
+/** Changes that arrive within this time are compiled together; an effect is due within 2 s. */
+export const changeCoalesceMs = 200
+
 // --- records ---
 
 export const recordBytesMax = 64 * 1024
@@ -65,10 +68,16 @@ export const explainedValueCharsMax = 256
 
 /** A pack is stored when it has this many bytes … */
 export const packBytesTarget = 256 * 1024
-/** … or this old, whichever is first. */
-export const packAgeMaxMs = 250
+/** … or this old, whichever is first: few packs per second, however many destinations a message is for. */
+export const packAgeMaxMs = 400
+/** When no input waits, a pack is stored at once, but for one destination no sooner than this after the last. */
+export const packIdleSpacingMs = 350
 /** What all packs being filled may hold together before pulling stops. */
 export const packsBufferedBytesMax = 64 * 1024 * 1024
+/** Packs of one destination that one process works on at once. */
+export const packsInHandMax = 16
+/** Bytes of packs of all destinations that one process works on; fetching waits beyond it. */
+export const packsInHandBytesMax = 64 * 1024 * 1024
 /** One event, as the envelope's JSON: the smallest of the services' record limits (Kinesis' default, 1 MiB). */
 export const eventBytesMax = 1024 * 1024
 

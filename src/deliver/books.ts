@@ -147,10 +147,12 @@ export class Books {
 
   /** Events of messages that no earlier pack of the destination held. */
   #unseenEvents({ destination, stream, since, segments }: Pick<PackEntry, 'destination' | 'stream' | 'since'> & { segments: readonly Segment[] }): number {
-    const seen = seenOf(this.#packed, `${destination} ${stream}`, since)
     let events = 0
-    for (const segment of segments) events += seen.add(segment.range) * segment.events
-    forget(seen)
+    for (const { range, part, events: ofEach } of segments) {
+      const seen = seenOf(this.#packed, `${destination} ${stream} ${part}`, since)
+      events += seen.add(range) * ofEach
+      forget(seen)
+    }
     return events
   }
 

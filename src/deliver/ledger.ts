@@ -13,9 +13,14 @@ export const ledgerSubject = 'weir.books'
 /** Which stream input came from. */
 export type InputStream = 'records' | 'audit'
 
-/** Events that one input message caused at one destination, for a run of messages with equal counts. */
+/**
+ * Events that one input message caused at one destination, for a run of messages with equal counts. A message whose
+ * events fill more than a pack is cut into parts, always at the same places.
+ */
 export interface Segment {
   readonly range: SequenceRange
+  /** Counted from 0. */
+  readonly part: number
   /** Events per message. */
   readonly events: number
 }
@@ -77,25 +82,31 @@ export interface DroppedEntry {
 
 export type LedgerEntry = InputEntry | PackEntry | DeliveredEntry | DroppedEntry
 
-/** Segments as a pack's header carries them: `10-14:2,17:1`. */
+/** Segments as a pack's header carries them: `10-14:2,17:1`, a later part as `17/1:200`. */
 export const formatSegments = (segments: readonly Segment[]): string =>
-  segments.map(({ range: [first, last], events }) => `${first}${last === first ? '' : `-${last}`}:${events}`).join(',')
+  segments
+    .map(({ range: [first, last], part, events }) => {
+      const range = last === first ? `${first}` : `${first}-${last}`
+      return `${range}${part === 0 ? '' : `/${part}`}:${events}`
+    })
+    .join(',')
 
 export function parseSegments(text: string): Segment[] {
   if (text === '') return []
-  return text.split(',').map((part) => {
-    const [range = '', events = '0'] = part.split(':')
+  return text.split(',').map((entry) => {
+    const [where = '', events = '0'] = entry.split(':')
+    const [range = '', part = '0'] = where.split('/')
     const [first = '0', last = first] = range.split('-')
-    return { range: [Number(first), Number(last)], events: Number(events) }
+    return { range: [Number(first), Number(last)], part: Number(part), events: Number(events) }
   })
 }
 
 /** Appends a message to segments; runs of equal messages become one. */
-export function addToSegments(segments: Segment[], sequence: number, events: number): void {
+export function addToSegments(segments: Segment[], sequence: number, part: number, events: number): void {
   const last = segments.at(-1)
-  if (last !== undefined && last.events === events && last.range[1] === sequence - 1) {
-    segments[segments.length - 1] = { range: [last.range[0], sequence], events }
-  } else segments.push({ range: [sequence, sequence], events })
+  const continues = last !== undefined && last.events === events && last.part === part && last.range[1] === sequence - 1
+  if (continues) segments[segments.length - 1] = { ...last, range: [last.range[0], sequence] }
+  else segments.push({ range: [sequence, sequence], part, events })
 }
 
 interface Waiting {

@@ -1,0 +1,66 @@
+/**
+ * The streams, and how the storage is shared among them. Every stream has a bound and refuses what is beyond it:
+ * unprocessed work is never thrown away to make room.
+ */
+import { payloadHeadroomBytes } from '../core/limits.js'
+import type { Nats, StreamOptions } from '../core/nats.js'
+import { sleep } from '../core/clock.js'
+import { deliveriesStream } from '../deliver/deliverer.js'
+import { ledgerStream, ledgerSubject } from '../deliver/ledger.js'
+import { auditStream, auditSubject } from '../store/audit-relay.js'
+
+export const recordsStream = 'WEIR_RECORDS'
+export const recordsSubjects = 'weir.records.>'
+export const deadLetterStream = 'WEIR_DEADLETTER'
+export const deadRecordsSubject = 'weir.deadletter.records'
+export const auditInStream = 'WEIR_AUDIT_IN'
+
+export interface StreamBounds {
+  /** Of each stream that holds traffic. */
+  readonly storageMaxBytes: number
+  readonly retentionMs: number
+  readonly payloadBytesMax: number
+}
+
+const mebibyte = 1024 * 1024
+const minuteMs = 60_000
+
+/** Small streams and buckets come first: a full disk of traffic must not stop a change of configuration. */
+export const reservedBytes = (storageMaxBytes: number): number =>
+  Math.min(1024 * mebibyte, Math.max(64 * mebibyte, Math.floor(storageMaxBytes / 8)))
+
+function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds): StreamOptions[] {
+  const common = { ageMaxMs: retentionMs, duplicateWindowMs: 2 * minuteMs, discard: 'new' as const }
+  const reserved = reservedBytes(storageMaxBytes)
+  return [
+    { ...common, name: auditStream, subjects: [auditSubject('*')], retention: 'limits', bytesMax: reserved },
+    { ...common, name: auditInStream, subjects: ['weir.audit.>'], retention: 'limits', bytesMax: reserved },
+    { ...common, name: ledgerStream, subjects: [ledgerSubject], retention: 'limits', bytesMax: reserved },
+    { ...common, name: deadLetterStream, subjects: ['weir.deadletter.>'], retention: 'limits', bytesMax: storageMaxBytes },
+    { ...common, name: deliveriesStream, subjects: ['weir.deliveries.>'], retention: 'workqueue', bytesMax: storageMaxBytes },
+    {
+      ...common,
+      name: recordsStream,
+      subjects: [recordsSubjects],
+      retention: 'limits',
+      bytesMax: storageMaxBytes,
+      messageBytesMax: payloadBytesMax - payloadHeadroomBytes,
+    },
+  ]
+}
+
+export async function ensureStreams(nats: Nats, bounds: Omit<StreamBounds, 'payloadBytesMax'>): Promise<void> {
+  for (const options of streams({ ...bounds, payloadBytesMax: nats.payloadBytesMax })) await nats.ensureStream(options)
+}
+
+const lookAgainMs = 500
+
+/** Resolves with when the stream was made, once it is there: the API makes them. */
+export async function whenStream(nats: Nats, name: string, signal: AbortSignal): Promise<string> {
+  while (!signal.aborted) {
+    const info = await nats.streamInfo(name).catch(() => undefined)
+    if (info !== undefined) return String(info.created)
+    await sleep(lookAgainMs, signal)
+  }
+  throw new Error(`The stream ${name} did not appear before the stop.`)
+}

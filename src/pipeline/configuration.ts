@@ -1,0 +1,64 @@
+/** The pipeline's view of the configuration, built anew when it changes; changes that come together are one. */
+import { after, type Timer, yieldTurn } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { changeCoalesceMs } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { ConfigurationSource } from '../evaluate/configuration.js'
+import type { View } from '../store/view.js'
+import { buildTrafficView, type TrafficView } from './process-record.js'
+
+const sourceOf = (view: View): ConfigurationSource => {
+  const { state } = view
+  return {
+    revision: state.revision,
+    rows: (kind) => (state.rows.get(kind)?.values() ?? []) as never,
+    rules: (ipPolicyId) => state.rules(ipPolicyId) as never,
+  }
+}
+
+export class Configuration {
+  readonly #view: View
+  readonly #occurrences: Occurrences
+  #current: TrafficView | undefined
+  #building: Promise<void> = Promise.resolve()
+  #timer: Timer | undefined
+
+  constructor(view: View, occurrences: Occurrences) {
+    this.#view = view
+    this.#occurrences = occurrences
+    view.onChange(() => {
+      this.#timer ??= after(changeCoalesceMs, () => {
+        this.#timer = undefined
+        this.#building = this.#building.then(() => this.#build())
+      })
+    })
+  }
+
+  /** Resolves when there is a configuration to evaluate against. */
+  async open(): Promise<void> {
+    await this.#view.usable
+    await this.#build()
+  }
+
+  get current(): TrafficView {
+    if (this.#current === undefined) throw new Error('The configuration is used before it is open.')
+    return this.#current
+  }
+
+  get isReady(): boolean {
+    return this.#current !== undefined
+  }
+
+  async #build(): Promise<void> {
+    try {
+      this.#current = await buildTrafficView(sourceOf(this.#view), this.#current, yieldTurn)
+      this.#occurrences.configurationBuilt({ revision: this.#current.policySet.revision })
+    } catch (error) {
+      this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })
+    }
+  }
+
+  close(): void {
+    this.#timer?.stop()
+  }
+}
