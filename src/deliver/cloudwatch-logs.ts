@@ -8,7 +8,8 @@ import {
   PutLogEventsCommand,
   type RejectedLogEventsInfo,
 } from '@aws-sdk/client-cloudwatch-logs'
-import { type AwsDeps, Connection, checkArn, parseArn } from './aws.js'
+import { checkArn, parseArn } from './arn.js'
+import { type AwsDeps, Connection } from './aws.js'
 import type {
   BatchLimits,
   DestinationConfig,

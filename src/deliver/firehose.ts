@@ -3,7 +3,8 @@
  * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
  */
 import { FirehoseClient, PutRecordBatchCommand } from '@aws-sdk/client-firehose'
-import { type AwsDeps, Connection, checkArn, parseArn } from './aws.js'
+import { checkArn, parseArn } from './arn.js'
+import { type AwsDeps, Connection, withBody } from './aws.js'
 import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
 import { outcomeOfRecords } from './faults.js'
 import type { PackedEvent } from './pack.js'
@@ -35,11 +36,17 @@ const putRecordBatch = (
   events: readonly PackedEvent[],
   abortSignal: AbortSignal,
 ) =>
-  client.send(new PutRecordBatchCommand({ DeliveryStreamName: name, Records: events.map(toRecord) }), {
-    abortSignal,
-  })
+  client.send(
+    withBody(new PutRecordBatchCommand({ DeliveryStreamName: name, Records: [] }), bodyOf(name, events)),
+    {
+      abortSignal,
+    },
+  )
 
-const toRecord = (event: PackedEvent) => ({ Data: event.data })
+function bodyOf(name: string, events: readonly PackedEvent[]): Buffer {
+  const records = events.map(({ data }) => `{"Data":"${data.toString('base64')}"}`)
+  return Buffer.from(`{"DeliveryStreamName":${JSON.stringify(name)},"Records":[${records.join()}]}`)
+}
 
 // --- sender ---
 

@@ -3,7 +3,8 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
  */
 import { DescribeStreamSummaryCommand, KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis'
-import { type AwsDeps, Connection, checkArn } from './aws.js'
+import { checkArn } from './arn.js'
+import { type AwsDeps, Connection, withBody } from './aws.js'
 import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
 import { outcomeOfRecords } from './faults.js'
 import type { PackedEvent } from './pack.js'
@@ -33,12 +34,21 @@ const putRecords = (
   arn: string,
   events: readonly PackedEvent[],
   abortSignal: AbortSignal,
-) => client.send(new PutRecordsCommand({ StreamARN: arn, Records: events.map(toRecord) }), { abortSignal })
+) =>
+  client.send(withBody(new PutRecordsCommand({ StreamARN: arn, Records: [] }), bodyOf(arn, events)), {
+    abortSignal,
+  })
 
 const describe = (client: KinesisClient, arn: string, abortSignal: AbortSignal) =>
   client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
 
-const toRecord = (event: PackedEvent) => ({ Data: event.data, PartitionKey: event.partitionKey })
+function bodyOf(arn: string, events: readonly PackedEvent[]): Buffer {
+  const records = events.map(
+    ({ data, partitionKey }) =>
+      `{"Data":"${data.toString('base64')}","PartitionKey":${JSON.stringify(partitionKey)}}`,
+  )
+  return Buffer.from(`{"StreamARN":${JSON.stringify(arn)},"Records":[${records.join()}]}`)
+}
 
 // --- sender ---
 

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { checkRoleArn } from '../../src/deliver/aws.js'
 import type { DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
-import { destinationKinds, openSender } from '../../src/deliver/kinds.js'
+import { openSender } from '../../src/deliver/kinds.js'
 import type { PackedEvent } from '../../src/deliver/pack.js'
 import { sendTestEvent } from '../../src/deliver/test-event.js'
 import type { FaultEffect } from '../aws-emulator/wire.js'
@@ -243,55 +242,4 @@ t.test('a test event is sent, or says why not', async (t) => {
   world.emulator.world.faults.add({ effect: { type: 'hang' } })
   const late = await sendTestEvent(world.config('firehose'), event, 50, open)
   t.match(late, { ok: false, problem: { code: 'Timeout' } })
-})
-
-t.test('ARNs are checked', (t) => {
-  const [stream, firehose, group] = [arns.kinesis, arns.firehose, arns.cloudwatch_logs]
-  const good = [
-    ['kinesis', stream],
-    ['kinesis', 'arn:aws-cn:kinesis:cn-north-1:123456789012:stream/a.b-c_d'],
-    ['firehose', firehose],
-    ['firehose', 'arn:aws-us-gov:firehose:us-gov-west-1:123456789012:deliverystream/x'],
-    ['cloudwatch_logs', group],
-    ['cloudwatch_logs', 'arn:aws:logs:eu-central-1:123456789012:log-group:/aws/x#1:*'],
-  ] as const
-  for (const [kind, arn] of good) t.equal(destinationKinds[kind].checkArn(arn), undefined, arn)
-  const bad = [
-    { kind: 'kinesis', arn: 'stream/x', want: /no ARN/ },
-    { kind: 'kinesis', arn: firehose, want: /service is "firehose" where kinesis is expected/ },
-    { kind: 'kinesis', arn: 'arn:aws-eu:kinesis:us-east-1:123456789012:stream/x', want: /partition/ },
-    {
-      kind: 'kinesis',
-      arn: 'arn:aws:kinesis:cn-north-1:123456789012:stream/x',
-      want: /does not lie in the partition aws;/,
-    },
-    { kind: 'kinesis', arn: 'arn:aws-us-gov:kinesis:us-east-1:123456789012:stream/x', want: /does not lie/ },
-    { kind: 'kinesis', arn: 'arn:aws:kinesis:here:123456789012:stream/x', want: /region/ },
-    { kind: 'kinesis', arn: 'arn:aws:kinesis::123456789012:stream/x', want: /region/ },
-    { kind: 'kinesis', arn: 'arn:aws:kinesis:us-east-1:12345:stream/x', want: /twelve digits/ },
-    {
-      kind: 'kinesis',
-      arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x/consumer/y',
-      want: /no resource of the kind/,
-    },
-    {
-      kind: 'firehose',
-      arn: 'arn:aws:firehose:us-east-1:123456789012:stream/x',
-      want: /no resource of the kind/,
-    },
-    { kind: 'cloudwatch_logs', arn: `${group}:log-stream:x`, want: /no resource of the kind/ },
-  ] as const
-  for (const { kind, arn, want } of bad) t.match(destinationKinds[kind].checkArn(arn)?.msg, want, arn)
-  for (const arn of [roleArn, 'arn:aws-cn:iam::123456789012:role/path/to/name'])
-    t.equal(checkRoleArn(arn), undefined, arn)
-  for (const arn of [
-    'role/x',
-    stream,
-    'arn:aws:iam::123456789012:user/x',
-    'arn:aws:iam::1:role/x',
-    'arn:aws:iam::123456789012:role/',
-  ]) {
-    t.match(checkRoleArn(arn)?.msg, /no role's ARN/, arn)
-  }
-  t.end()
 })

@@ -1,127 +1,12 @@
-/** The ways of a lane, against a sender that does as it is told. */
+/** The ways of a lane that flows, and its end. */
 import t from 'tap'
-import type {
-  DestinationConfig,
-  Fault,
-  FaultClass,
-  Sender,
-  SendOutcome,
-} from '../../src/deliver/destination.js'
-import { Lane } from '../../src/deliver/lane.js'
-import type { LaneSettings } from '../../src/deliver/lane-settings.js'
-import type { PackedEvent } from '../../src/deliver/pack.js'
+import type { SendOutcome } from '../../src/deliver/destination.js'
 import { eventsOf, someEvents } from './events.js'
-
-const config: DestinationConfig = {
-  id: 'ed_1',
-  accountId: 'ac_1',
-  kind: 'kinesis',
-  arn: 'arn:aws:kinesis:us-east-1:000000000000:stream/one',
-  auth: { role: { role_arn: 'arn:aws:iam::000000000000:role/x' } },
-}
-
-const fault = (faultClass: FaultClass, code = faultClass): Fault => ({
-  class: faultClass,
-  code,
-  msg: `${code}.`,
-})
-const failed = (faultClass: FaultClass): SendOutcome => ({ outcome: 'failed', fault: fault(faultClass) })
-const accepted: SendOutcome = { outcome: 'accepted' }
-
-type Behaviour = (events: readonly PackedEvent[], request: number) => SendOutcome | Promise<SendOutcome>
-
-interface Opened {
-  readonly lane: Lane
-  /** The ids of each request, in order. */
-  readonly requests: string[][]
-  readonly dead: string[]
-  /** The states the lane went through, beginning with the first change. */
-  readonly states: string[]
-  readonly counts: { drops: number; closed: number; underWayMax: number }
-}
-
-const fast: Partial<LaneSettings> = {
-  probeMinMs: 2,
-  probeMaxMs: 4,
-  closeTimeoutMs: 50,
-  abortTimeoutMs: 50,
-  backoffs: { throttle: { baseMs: 1, capMs: 1e6 }, transient: { baseMs: 1, capMs: 1e6 } },
-}
+import { accepted, done, failed, fault, gate, openLane } from './fake-lane.js'
 
 /** Timers of a lane keep no process alive; a test waits for them nevertheless. */
 const keepAlive = setInterval(() => {}, 1000)
 t.teardown(() => clearInterval(keepAlive))
-
-function openLane(
-  behave: Behaviour,
-  settings: Partial<LaneSettings> = {},
-  deadLetter: (event: PackedEvent) => Promise<void> = async () => {},
-): Opened {
-  const requests: string[][] = []
-  const dead: string[] = []
-  const states: string[] = []
-  const counts = { drops: 0, closed: 0, underWayMax: 0 }
-  let underWay = 0
-  const open = (): Sender => ({
-    limits: () => ({
-      eventsMax: 4,
-      requestBytesMax: 1e6,
-      eventBytesMax: 1000,
-      sizeOf: ({ data }) => data.length,
-    }),
-    async send(events, signal) {
-      requests.push(events.map(({ id }) => id))
-      underWay += 1
-      counts.underWayMax = Math.max(counts.underWayMax, underWay)
-      const outcome = await Promise.race([behave(events, requests.length), aborted(signal)])
-      underWay -= 1
-      return outcome
-    },
-    dropCredentials: () => {
-      counts.drops += 1
-    },
-    close: () => {
-      counts.closed += 1
-    },
-  })
-  const lane = new Lane(config, {
-    open,
-    settings: { ...fast, ...settings },
-    changed: ({ state }) => states.push(state),
-    deadLetter: async (event) => {
-      await deadLetter(event)
-      dead.push(event.id)
-    },
-  })
-  return { lane, requests, dead, states, counts }
-}
-
-/** Each signal has one, so that requests without number leave no listeners behind. */
-const abortions = new WeakMap<AbortSignal, Promise<SendOutcome>>()
-
-function aborted(signal: AbortSignal): Promise<SendOutcome> {
-  const known = abortions.get(signal)
-  if (known !== undefined) return known
-  const made = new Promise<SendOutcome>((resolve) => {
-    signal.addEventListener('abort', () => resolve(failed('transient')))
-  })
-  abortions.set(signal, made)
-  return made
-}
-
-/** A promise and the function that fulfils it. */
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open = (): void => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
-}
-
-const done = (delivered: number, dead_lettered: number, retried: number) => ({
-  outcome: 'done',
-  counts: { delivered, dead_lettered, retried },
-})
 
 t.test('events of several packs share requests, and each pack has its own end', async (t) => {
   const first = gate()
@@ -187,15 +72,6 @@ t.test('whole requests that fail are tried again, one at a time until one is acc
   }
 })
 
-t.test('refused credentials are fetched anew, once, before anybody notices', async (t) => {
-  const { lane, counts, states } = openLane((_, request) => (request <= 4 ? failed('credentials') : accepted))
-  t.same(await lane.deliver(someEvents(16)), done(16, 0, 16))
-  t.equal(counts.drops, 1, 'four requests under way with the same credentials, one new pair')
-  t.same(states, [])
-  t.match(lane.status(), { state: 'healthy', last_error: { code: 'credentials' } })
-  await lane.close()
-})
-
 t.test(
   'a lane that may not send is paused, holds one pack, gives the others back, and resumes',
   async (t) => {
@@ -230,22 +106,6 @@ t.test(
   },
 )
 
-t.test('failures that go on to the cap of the backoff end in probing, too', async (t) => {
-  let well = false
-  const backoff = { baseMs: 1, capMs: 4 }
-  const { lane, states } = openLane(() => (well ? accepted : failed('transient')), {
-    backoffs: { throttle: backoff, transient: backoff },
-  })
-  const held = lane.deliver(someEvents(2, 'h'))
-  t.match(await lane.deliver(someEvents(2, 'o')), { outcome: 'returned' })
-  t.ok(lane.probing)
-  t.match(lane.status(), { state: 'failing', cause: 'transient' })
-  well = true
-  t.match(await held, { outcome: 'done', counts: { delivered: 2 } })
-  t.same(states, ['failing', 'healthy'])
-  await lane.close()
-})
-
 t.test('the event that is refused goes to the dead letters alone', async (t) => {
   const { lane, dead, requests } = openLane((events) =>
     events.some(({ id }) => id === 'e2' || id === 'e3' || id === 'e9') ? failed('poison') : accepted,
@@ -270,22 +130,6 @@ t.test('events the service rejects beside others, and those too large to send, a
   t.same(await lane.deliver([...someEvents(3, 'e'), ...large]), done(2, 2, 0))
   t.same(dead.sort(), ['e1', 'large'])
   t.notOk(requests.flat().includes('large'))
-  await lane.close()
-})
-
-t.test('where everything is refused it is no event, and the lane pauses', async (t) => {
-  let refusing = true
-  const { lane, dead } = openLane(() => (refusing ? failed('poison') : accepted), { concurrencyMax: 1 })
-  const packs = Array.from({ length: 20 }, (_, at) => lane.deliver(someEvents(2, `p${at}-`)))
-  const results = await Promise.all(packs)
-  t.equal(dead.length, 8, 'a few are parked until that is clear')
-  t.ok(results.some(({ outcome }) => outcome === 'returned'))
-  t.match(lane.status(), { state: 'paused', cause: 'configuration' })
-  refusing = false
-  let result = await lane.deliver(someEvents(2, 'late'))
-  while (result.outcome === 'returned') result = await lane.deliver(someEvents(2, 'late'))
-  t.same(result, done(2, 0, 0))
-  t.equal(lane.status().state, 'healthy')
   await lane.close()
 })
 
@@ -341,20 +185,4 @@ t.test('closing gives up what does not end', async (t) => {
   await lane.close()
   t.match(await hung, { outcome: 'returned' })
   t.equal(counts.closed, 1)
-})
-
-t.test('with another target everything pending goes there at once', async (t) => {
-  let target = 'old'
-  const { lane, states, counts } = openLane(() => (target === 'old' ? failed('configuration') : accepted), {
-    probeMinMs: 1e6,
-    probeMaxMs: 1e6,
-  })
-  const held = lane.deliver(someEvents(5, 'h'))
-  while (!lane.probing) await new Promise(setImmediate)
-  target = 'new'
-  lane.retarget({ ...config, arn: 'arn:aws:kinesis:us-east-1:000000000000:stream/two' })
-  t.match(await held, { outcome: 'done', counts: { delivered: 5 } })
-  t.same(states, ['paused', 'healthy'])
-  t.equal(counts.closed, 1, 'the old sender is closed')
-  await lane.close()
 })

@@ -1,0 +1,79 @@
+/** ARNs, read and checked: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
+import { type Problem, shown } from '../core/errors.js'
+
+export interface Arn {
+  readonly partition: string
+  readonly service: string
+  readonly region: string
+  readonly awsAccountId: string
+  /** What follows the fifth colon. */
+  readonly resource: string
+}
+
+export function parseArn(text: string): Arn | undefined {
+  const form = /^arn:([^:]+):([^:]+):([^:]*):([^:]*):(.+)$/.exec(text)
+  if (form === null) return undefined
+  const [, partition, service, region, awsAccountId, resource] = form as unknown as string[]
+  return {
+    partition: partition!,
+    service: service!,
+    region: region!,
+    awsAccountId: awsAccountId!,
+    resource: resource!,
+  }
+}
+
+/** What the ARN of a kind of target looks like. */
+export interface ArnForm {
+  readonly service: string
+  readonly resource: RegExp
+  readonly example: string
+}
+
+const partitions = ['aws', 'aws-cn', 'aws-us-gov']
+const regionForm = /^[a-z]{2,}(-[a-z]+)+-\d{1,2}$/
+const awsAccountForm = /^\d{12}$/
+
+/** The partition a region lies in. */
+export function partitionOf(region: string): string {
+  if (region.startsWith('cn-')) return 'aws-cn'
+  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
+}
+
+/** What is wrong with an ARN, if anything; the sentence goes on from the field's name. */
+export function checkArn(text: string, { service, resource, example }: ArnForm): Problem | undefined {
+  const wrong = (what: string): Problem => ({
+    msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
+  })
+  const arn = parseArn(text)
+  if (arn === undefined) return wrong('which is no ARN')
+  if (!partitions.includes(arn.partition)) {
+    return wrong(`whose partition ${shown(arn.partition)} is none of ${partitions.join(', ')}`)
+  }
+  if (arn.service !== service)
+    return wrong(`whose service is ${shown(arn.service)} where ${service} is expected`)
+  if (!regionForm.test(arn.region)) return wrong(`whose region ${shown(arn.region)} is none`)
+  if (partitionOf(arn.region) !== arn.partition) {
+    return wrong(`whose region ${arn.region} does not lie in the partition ${arn.partition}`)
+  }
+  if (!awsAccountForm.test(arn.awsAccountId)) return wrong('whose account is not twelve digits')
+  return resource.test(arn.resource) ? undefined : wrong(`which names no resource of the kind expected`)
+}
+
+const roleForm = /^role\/[\w+=,.@/-]{1,576}$/
+
+/** What is wrong with the ARN of a role, which unlike others has no region. */
+export function checkRoleArn(text: string): Problem | undefined {
+  const arn = parseArn(text)
+  const valid =
+    arn !== undefined &&
+    partitions.includes(arn.partition) &&
+    arn.service === 'iam' &&
+    arn.region === '' &&
+    awsAccountForm.test(arn.awsAccountId) &&
+    roleForm.test(arn.resource)
+  if (valid) return undefined
+  return {
+    msg: `is ${shown(text, 200)}, which is no role's ARN; an example is arn:aws:iam::123456789012:role/name`,
+  }
+}
