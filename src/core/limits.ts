@@ -6,6 +6,7 @@
 export const requestBodyBytesMax = 1024 * 1024
 /** A stored resource; a projected value has to fit a NATS message with room to spare. */
 export const resourceBytesMax = 256 * 1024
+export const accountNameBytesMax = 255
 export const descriptionBytesMax = 255
 export const metadataBytesMax = 4096
 export const policiesPerDirectionMax = 20
@@ -59,6 +60,8 @@ export const payloadHeadroomBytes = 64 * 1024
 export const recordsPerTurnMax = 64
 /** A view of the configuration is built in slices of this length: records wait no longer than that. */
 export const buildSliceMs = 5
+/** Compiled serializers kept for the next subscription that selects the same fields. */
+export const serializersKeptMax = 1000
 /** Rules listed in the explanation of a decision; the reply has to fit a NATS message. */
 export const explainedRulesMax = 1000
 /** A value in the explanation of a decision. */

@@ -1,5 +1,6 @@
 /** Event subscriptions, compiled: per account and kind, what to write and where it goes. */
 
+import { serializersKeptMax } from '../core/limits.js'
 import type { ConfigurationSource, EventSourceRow, EventSubscriptionRow } from '../evaluate/configuration.js'
 import { Parts, Slices } from '../evaluate/slices.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
@@ -78,6 +79,7 @@ class Serializers {
     const known = this.#bySelection.get(kind) ?? new Map()
     this.#bySelection.set(kind, known)
     const key = selection.join()
+    if (known.size >= serializersKeptMax) known.clear()
     const serialize =
       (known.get(key) as ObjectSerializer<R> | undefined) ?? compileSerializer(kind, selection)
     known.set(key, serialize)

@@ -5,10 +5,12 @@ import { parseArgs } from 'node:util'
 import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
+import { row as walk } from './rows/walk.js'
 
 const rows: readonly BenchRow[] = [
   expressions, //
   ipSets,
+  walk,
 ]
 
 const { values: options, positionals } = parseArgs({

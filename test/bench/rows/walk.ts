@@ -13,7 +13,7 @@ import { noYield } from '../../evaluate/configuration.js'
 import type { BenchRow } from '../bench.js'
 import { runFloor } from '../walk/floor.js'
 import { configuration, messages, recordCount, storedAtMs } from '../walk/input.js'
-import { type CountryReader, runNaive } from '../walk/naive.js'
+import { type CountryReader, evaluators, openNaive } from '../walk/naive.js'
 
 class Packs implements Buffers {
   readonly #writers = new Map<string, PackWriter>()
@@ -61,7 +61,9 @@ export const row: BenchRow = {
     const packs = new Packs()
     const wanted = runWalk(view, geo, packs)
     checkEqual('floor', runFloor(messages, geo), wanted)
-    checkEqual('naive program', runNaive(messages, reader), wanted)
+    const naive = openNaive(evaluators.evalSync, reader)
+    const naiveCompiled = openNaive(evaluators.compiled, reader)
+    checkEqual('naive program', naive(messages), wanted)
     const contender = (work: () => unknown) => () => {
       work()
       return recordCount
@@ -69,7 +71,8 @@ export const row: BenchRow = {
     const times = await bench.compare({
       walk: contender(() => runWalk(view, geo, packs)),
       floor: contender(() => runFloor(messages, geo)),
-      naive: contender(() => runNaive(messages, reader)),
+      naive: contender(() => naive(messages)),
+      'naive, expressions compiled beforehand': contender(() => naiveCompiled(messages)),
     })
     return {
       measures: [

@@ -25,16 +25,30 @@ jexl.addTransform('inCidrRanges', (ip, cidrs) =>
 )
 jexl.addTransform('endsWith', (text, end) => String(text).endsWith(String(end)))
 
-const denyExpressions = denies.map(({ expression }) => jexl.compile(expression))
-const logExpressions = logs.map(({ name, expression, metadata }) => ({
-  name,
-  metadata,
-  when: jexl.compile(expression),
-}))
-const filters = subscriptions.map((subscription) => ({
-  ...subscription,
-  when: jexl.compile(subscription.filter),
-}))
+type When = (context: object) => boolean
+
+/** Lexes, parses and evaluates at each call. */
+const evalSync = (text: string, context: object): unknown =>
+  (jexl as unknown as { evalSync(text: string, context: object): unknown }).evalSync(text, context)
+
+/** How an expression is evaluated: as jexl's first example does it, or compiled beforehand. */
+export const evaluators = {
+  evalSync:
+    (text: string): When =>
+    (context) =>
+      Boolean(evalSync(text, context)),
+  compiled: (text: string): When => {
+    const expression = jexl.compile(text)
+    return (context) => Boolean(expression.evalSync(context))
+  },
+}
+
+const compileAll = (evaluator: (text: string) => When) => ({
+  denying: denies.map(({ expression }) => evaluator(expression)),
+  logging: logs.map(({ name, expression, metadata }) => ({ name, metadata, when: evaluator(expression) })),
+  filters: subscriptions.map((subscription) => ({ ...subscription, when: evaluator(subscription.filter) })),
+})
+
 const networks = rules.map((rule) => ({
   deny: rule.startsWith('!'),
   cidr: ipaddr.parseCIDR(rule.replace('!', '')),
@@ -62,15 +76,17 @@ const idOf = (...parts: string[]): string =>
 /** The layout of DB-IP is flat. */
 export type CountryReader = Reader<CountryResponse & { readonly country_code?: string }>
 
-export function runNaive(messages: readonly Buffer[], geo: CountryReader): Map<string, Buffer> {
-  const lines = new Map<string, string[]>(subscriptions.map(({ destinationId }) => [destinationId, []]))
-  for (const message of messages) {
-    for (const line of message.toString().split('\n')) {
+/** Makes the program; it takes messages and gives the bytes of each destination. */
+export function openNaive(evaluator: (text: string) => When, geo: CountryReader) {
+  const { denying, logging, filters } = compileAll(evaluator)
+  return (messages: readonly Buffer[]): Map<string, Buffer> => {
+    const lines = new Map<string, string[]>(subscriptions.map(({ destinationId }) => [destinationId, []]))
+    for (const line of messages.flatMap((message) => message.toString().split('\n'))) {
       const record = JSON.parse(line) as Entry
       const context = { conn: { ...record.conn, geo: geo.get(record.conn.client_ip) } }
       const decision = isAllowed(record.conn.client_ip) ? 'allow' : 'block'
-      const passed = decision === 'allow' && !denyExpressions.some((deny) => deny.evalSync(context))
-      const said = passed ? logExpressions.filter(({ when }) => when.evalSync(context)) : []
+      const passed = decision === 'allow' && !denying.some((deny) => deny(context))
+      const said = passed ? logging.filter(({ when }) => when(context)) : []
       for (const { id, destinationId, when } of filters) {
         const emit = (type: string, object: object, ...purpose: string[]) => {
           const event_id = idOf(record.account_id, record.record_id, type, id, ...purpose)
@@ -78,10 +94,10 @@ export function runNaive(messages: readonly Buffer[], geo: CountryReader): Map<s
           const event = { event_id, event_type: type, event_timestamp, account_id: record.account_id, object }
           lines.get(destinationId)!.push(`${event_id} ${storedAtMs} ${JSON.stringify(event)}\n`)
         }
-        if (when.evalSync(context)) emit('tcp_connection_closed.v0', picked(record, decision))
+        if (when(context)) emit('tcp_connection_closed.v0', picked(record, decision))
         for (const { name, metadata } of said) emit('log.v0', { metadata }, name)
       }
     }
+    return new Map([...lines].map(([id, written]) => [id, Buffer.from(written.join(''))]))
   }
-  return new Map([...lines].map(([id, written]) => [id, Buffer.from(written.join(''))]))
 }
