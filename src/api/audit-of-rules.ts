@@ -14,7 +14,7 @@ export const renderRemovedRules =
     const removed = await rows.removedRules(accountId, version, change.emptiedPolicies)
     const resource = resourceOf(ruleKind)
     const state = stateOf()
-    const principal = eventPrincipal(accountId, change.principal, state, presenter.links)
+    const principal = eventPrincipal({ accountId, principal: change.principal }, state, presenter.links)
     return removed.map((rule) =>
       auditEvent({
         object: resource.audit!,

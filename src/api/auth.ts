@@ -12,8 +12,8 @@ import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../store/view.js'
+import type { Caller } from './caller.js'
 import { viewRestrictions } from './lockout.js'
-import type { Caller } from './writes.js'
 
 const supportedVersion = '2'
 const minuteMs = 60_000
@@ -43,14 +43,22 @@ export class Auth {
     const address = plainAddress(request.ip)
     const key = this.#authenticate(request, address)
     const { view, occurrences } = this.#options
-    const { decision, warning } = checkRestriction(viewRestrictions(view.state), key.account_id, 'api', address)
-    if (warning !== undefined) occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
+    const { decision, warning } = checkRestriction(
+      viewRestrictions(view.state),
+      key.account_id,
+      'api',
+      address,
+    )
+    if (warning !== undefined)
+      occurrences.apiRestrictionWarning({ restriction_id: warning.restrictionId, address })
     if (decision === 'block') {
       throw new WeirError('ERR_FORBIDDEN', `The address ${address} may not reach the API of this account.`)
     }
     const waitSeconds = await this.#options.overRate(request, key.account_id)
     if (waitSeconds !== undefined) {
-      throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', { retryAfterSeconds: waitSeconds })
+      throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', {
+        retryAfterSeconds: waitSeconds,
+      })
     }
     this.#checkVersion(request)
     return { accountId: key.account_id, principal: { source: 'API', credentialId: key.id }, address }
@@ -59,23 +67,36 @@ export class Auth {
   #authenticate(request: FastifyRequest, address: string): Row {
     const waitSeconds = this.#failures.waitSeconds(address)
     if (waitSeconds > 0) {
-      throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', { retryAfterSeconds: waitSeconds })
+      throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {
+        retryAfterSeconds: waitSeconds,
+      })
     }
     const token = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
     const key = token === undefined ? undefined : this.#keys.find(token)
     if (key !== undefined) return key
     this.#failures.note(address)
     this.#options.occurrences.loginFailed({ address })
-    throw new WeirError('ERR_UNAUTHENTICATED', token === undefined ? 'The header "Authorization: Bearer <API key>" is needed.' : 'The API key is not valid.')
+    throw new WeirError(
+      'ERR_UNAUTHENTICATED',
+      token === undefined
+        ? 'The header "Authorization: Bearer <API key>" is needed.'
+        : 'The API key is not valid.',
+    )
   }
 
   #checkVersion(request: FastifyRequest): void {
     const { versionHeaders } = this.#options
     const [name] = versionHeaders
-    const given = versionHeaders.map((header) => request.headers[header.toLowerCase()]).find((value) => value !== undefined)
-    if (given === undefined) throw new WeirError('ERR_VERSION', `The header "${name}: ${supportedVersion}" is needed.`)
+    const given = versionHeaders
+      .map((header) => request.headers[header.toLowerCase()])
+      .find((value) => value !== undefined)
+    if (given === undefined)
+      throw new WeirError('ERR_VERSION', `The header "${name}: ${supportedVersion}" is needed.`)
     if (given !== supportedVersion) {
-      throw new WeirError('ERR_VERSION', `The header "${name}" is ${shown(given)}: ${supportedVersion} is the supported version.`)
+      throw new WeirError(
+        'ERR_VERSION',
+        `The header "${name}" is ${shown(given)}: ${supportedVersion} is the supported version.`,
+      )
     }
   }
 }

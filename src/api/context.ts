@@ -5,9 +5,10 @@ import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Plan } from '../store/resource-store.js'
 import type { ViewState } from '../store/view-state.js'
+import type { Caller } from './caller.js'
 import { checkPathId, objectBody, supported, unknownResource } from './input.js'
 import type { Presenter } from './present.js'
-import type { Caller, Writes } from './writes.js'
+import type { Writes } from './writes.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -42,7 +43,8 @@ export const commit = <T>(context: ApiContext, request: FastifyRequest, plan: Pl
   context.store.commit(request.caller.accountId, request.caller.principal, plan)
 
 /** The body as an object; ids of the path may stand in it and have to agree. */
-export const bodyOf = (request: FastifyRequest): Record<string, unknown> => objectBody(request.body, pathParams(request))
+export const bodyOf = (request: FastifyRequest): Record<string, unknown> =>
+  objectBody(request.body, pathParams(request))
 
 /** Query parameters, each once and known. */
 export function queryOf<const Name extends string>(
@@ -51,8 +53,10 @@ export function queryOf<const Name extends string>(
 ): Partial<Record<Name, string>> {
   const query = request.query as Record<string, unknown>
   for (const [name, value] of Object.entries(query)) {
-    if (!names.includes(name as Name)) throw badRequest(`The query parameter ${shown(name)} is unknown: ${supported(names)}.`)
-    if (Array.isArray(value)) throw badRequest(`The query parameter "${name}" is given ${value.length} times: once is allowed.`)
+    if (!names.includes(name as Name))
+      throw badRequest(`The query parameter ${shown(name)} is unknown: ${supported(names)}.`)
+    if (Array.isArray(value))
+      throw badRequest(`The query parameter "${name}" is given ${value.length} times: once is allowed.`)
   }
   return query as Partial<Record<Name, string>>
 }

@@ -24,7 +24,10 @@ const statusSchema = Type.Object({
   since: instant,
   backlog: Type.Object({ events: Type.Integer(), oldest_at: instant }),
   last_success_at: instant,
-  last_error: Type.Union([Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }), Type.Null()]),
+  last_error: Type.Union([
+    Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }),
+    Type.Null(),
+  ]),
   counts: Type.Object({
     produced: Type.Integer(),
     filtered: Type.Integer(),

@@ -1,8 +1,8 @@
 /** A request body as values of a resource's fields, or an error that names the culprit. */
 import { badRequest, notFound, shown } from '../core/errors.js'
+import { isId } from '../core/ids.js'
 import { nearestNames } from '../core/nearest.js'
 import { type Check, compileCheck } from '../core/schema.js'
-import { isId } from '../core/ids.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
 
 type Values = Record<string, unknown>
@@ -31,7 +31,9 @@ export function objectBody(body: unknown, pathIds: Readonly<Record<string, strin
     const inPath = Object.hasOwn(pathIds, name) ? pathIds[name] : undefined
     if (inPath === undefined) values[name] = value
     else if (value !== inPath) {
-      throw badRequest(`"${name}" is ${shown(value)}, but the path says ${shown(inPath)}: leave it out, or let them agree.`)
+      throw badRequest(
+        `"${name}" is ${shown(value)}, but the path says ${shown(inPath)}: leave it out, or let them agree.`,
+      )
     }
   }
   return values
@@ -46,7 +48,8 @@ export function checkNames(values: Values, names: readonly string[], title: stri
   }
 }
 
-const article = (title: string): string => `${/^[aeiou]|^(HTTPS|API|IP|SSH)/i.test(title) ? 'an' : 'a'} ${title}`
+const article = (title: string): string =>
+  `${/^[aeiou]|^(HTTPS|API|IP|SSH)/i.test(title) ? 'an' : 'a'} ${title}`
 
 const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])[] =>
   Object.entries(resource.fields as Fields).filter(
@@ -63,7 +66,11 @@ function given(field: AnyField, name: string, value: unknown): unknown {
 /** All fields of a new resource: what is given, and defaults for the rest. */
 export function createValues(resource: AnyResource, body: Values): Values {
   const fields = fieldsOf(resource)
-  checkNames(body, fields.map(([name]) => name), resource.title)
+  checkNames(
+    body,
+    fields.map(([name]) => name),
+    resource.title,
+  )
   const values: Values = {}
   for (const [name, field] of fields) {
     const value = body[name]
@@ -81,10 +88,16 @@ export function updateValues(resource: AnyResource, body: Values): Values {
   const changeable = fields.filter(([, { setBy }]) => setBy === 'client')
   for (const [name, { setBy }] of fields) {
     if (setBy !== 'client' && Object.hasOwn(body, name)) {
-      throw badRequest(`"${name}" can't be changed after creation: ${supported(changeable.map(([other]) => other))}.`)
+      throw badRequest(
+        `"${name}" can't be changed after creation: ${supported(changeable.map(([other]) => other))}.`,
+      )
     }
   }
-  checkNames(body, changeable.map(([name]) => name), resource.title)
+  checkNames(
+    body,
+    changeable.map(([name]) => name),
+    resource.title,
+  )
   const values: Values = {}
   for (const [name, field] of changeable) {
     if (!Object.hasOwn(body, name)) continue
@@ -97,7 +110,9 @@ export function updateValues(resource: AnyResource, body: Values): Values {
 /** What an empty value leaves behind. */
 function cleared(field: AnyField, name: string, value: unknown): unknown {
   if (field.fields !== undefined) {
-    throw badRequest(`"${name}" is ${shown(value)}: a module is removed by its own DELETE, or replaced by a whole one.`)
+    throw badRequest(
+      `"${name}" is ${shown(value)}: a module is removed by its own DELETE, or replaced by a whole one.`,
+    )
   }
   if (field.required) throw badRequest(`"${name}" is required and can't be cleared.`)
   if (value === '' && field.column !== 'text') return given(field, name, value)
@@ -110,7 +125,8 @@ export function moduleValue(name: string, field: AnyField, body: Values): unknow
   checkNames(body, Object.keys(fields), `${name.replace('_', ' ')} module`)
   const values = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
   for (const [member, { required }] of Object.entries(fields)) {
-    if (required && !Object.hasOwn(values, member)) throw badRequest(`"${member}" is required for the module.`)
+    if (required && !Object.hasOwn(values, member))
+      throw badRequest(`"${member}" is required for the module.`)
   }
   const wrong = checkOf(field)(values, '')
   if (wrong !== undefined) throw badRequest(wrong)
@@ -126,7 +142,11 @@ export interface NamedReference {
 }
 
 /** Every reference to a resource of ours in these values. */
-export function* referencesIn(fields: Fields, values: Readonly<Values>, prefix = ''): Generator<NamedReference> {
+export function* referencesIn(
+  fields: Fields,
+  values: Readonly<Values>,
+  prefix = '',
+): Generator<NamedReference> {
   for (const [name, field] of Object.entries(fields)) {
     const value = values[name]
     if (value === undefined || value === null) continue
@@ -134,7 +154,9 @@ export function* referencesIn(fields: Fields, values: Readonly<Values>, prefix =
     const { reference } = field
     if (reference === undefined || reference.foreign) continue
     if (!reference.many) yield { path: `${prefix}${name}`, kind: reference.kind, id: String(value) }
-    else for (const [at, id] of (value as string[]).entries()) yield { path: `${prefix}${name}[${at}]`, kind: reference.kind, id }
+    else
+      for (const [at, id] of (value as string[]).entries())
+        yield { path: `${prefix}${name}[${at}]`, kind: reference.kind, id }
   }
 }
 

@@ -5,13 +5,18 @@
 import { WeirError } from '../core/errors.js'
 import type { IpRestrictionRow, IpRule } from '../evaluate/configuration.js'
 import { buildIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
-import { compileRestriction, type Restriction, type Restrictions, wouldLockOut } from '../evaluate/ip-restriction.js'
+import {
+  compileRestriction,
+  type Restriction,
+  type Restrictions,
+  wouldLockOut,
+} from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
 import type { Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
 import type { ViewState } from '../store/view-state.js'
+import type { Caller } from './caller.js'
 import { rowsOf } from './present.js'
-import type { Caller } from './writes.js'
 
 /** Restrictions as they stand in a view, their policies compiled when they are needed and kept while they last. */
 export class ViewRestrictions implements Restrictions {
@@ -82,17 +87,25 @@ export function lockoutCheck(caller: Caller, state: ViewState, { puts = [], remo
 }
 
 /** The rules of each policy the change touches, as they would be after it. */
-function changedRules(state: ViewState, puts: readonly Put[], removals: readonly Removal[]): Map<string, IpRule[]> {
+function changedRules(
+  state: ViewState,
+  puts: readonly Put[],
+  removals: readonly Removal[],
+): Map<string, IpRule[]> {
   const after = new Map<string, IpRule[]>()
   const rulesOf = (policyId: string): IpRule[] => {
     let rules = after.get(policyId)
-    if (rules === undefined) after.set(policyId, (rules = [...(state.rules(policyId)?.rules ?? [])] as unknown as IpRule[]))
+    if (rules === undefined)
+      after.set(policyId, (rules = [...(state.rules(policyId)?.rules ?? [])] as unknown as IpRule[]))
     return rules
   }
   for (const { kind, row } of [...puts, ...removals]) {
     if (kind !== ruleKind) continue
     const policyId = String(row['ip_policy_id'])
-    after.set(policyId, rulesOf(policyId).filter(({ id }) => id !== row.id))
+    after.set(
+      policyId,
+      rulesOf(policyId).filter(({ id }) => id !== row.id),
+    )
   }
   for (const { kind, row } of puts) {
     if (kind === ruleKind) rulesOf(String(row['ip_policy_id'])).push(row as unknown as IpRule)

@@ -55,16 +55,20 @@ function registerModule(
     return reply.type(json).send(show(row[name]))
   })
 
-  app.delete(path, described('delete', { 204: Type.Null({ description: 'Removed.' }) }), async (request, reply) => {
-    queryOf(request)
-    const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
-    const plan = context.writes.update(request.caller, resource, id, (present) => {
-      if (present[name] === null || present[name] === undefined) throw unset(id)
-      return { [name]: null }
-    })
-    await commit(context, request, plan)
-    return reply.status(204).send()
-  })
+  app.delete(
+    path,
+    described('delete', { 204: Type.Null({ description: 'Removed.' }) }),
+    async (request, reply) => {
+      queryOf(request)
+      const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
+      const plan = context.writes.update(request.caller, resource, id, (present) => {
+        if (present[name] === null || present[name] === undefined) throw unset(id)
+        return { [name]: null }
+      })
+      await commit(context, request, plan)
+      return reply.status(204).send()
+    },
+  )
 }
 
 /** The module without the null that an unset one is in its edge. */

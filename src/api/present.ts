@@ -1,21 +1,22 @@
 /** Resources as clients see them. */
 import { isoSeconds } from '../core/clock.js'
-import { type AnyResource, type Links, type Row } from '../resource/define.js'
 import { type TSchema, Type } from '../core/schema.js'
+import type { AnyResource, Links, Row } from '../resource/define.js'
 import { renderFields, shownSchemaOf } from '../resource/fields.js'
 import { resourceOf } from '../resource/registry.js'
 import type { ViewState } from '../store/view-state.js'
 
 /** Absolute addresses under the base URL. */
 export class BaseLinks implements Links {
-  readonly #base: string
+  readonly #base: () => string
 
-  constructor(baseUrl: string) {
-    this.#base = baseUrl.replace(/\/+$/, '')
+  /** `base`: without a slash at its end; known for good once the API listens. */
+  constructor(base: () => string) {
+    this.#base = base
   }
 
   uri(path: string): string {
-    return `${this.#base}${path}`
+    return `${this.#base()}${path}`
   }
 
   of(kind: string, id: string): string {
@@ -26,7 +27,10 @@ export class BaseLinks implements Links {
 /** The path of a resource, its parent's id filled in. */
 export function pathOf(resource: AnyResource, row: Row): string {
   const { parent } = resource
-  const path = parent === undefined ? resource.path : resource.path.replace(`{${parent.field}}`, String(row[parent.field]))
+  const path =
+    parent === undefined
+      ? resource.path
+      : resource.path.replace(`{${parent.field}}`, String(row[parent.field]))
   return `${path}/${row.id}`
 }
 
@@ -67,9 +71,11 @@ export class Presenter {
 
 /** The schema of a shown resource. */
 export const resourceSchema = (resource: AnyResource): TSchema => {
-  const fields = (shownSchemaOf(resource.fields) as unknown as { properties: Record<string, TSchema> }).properties
+  const fields = (shownSchemaOf(resource.fields) as unknown as { properties: Record<string, TSchema> })
+    .properties
   const required = (shownSchemaOf(resource.fields) as unknown as { required?: string[] }).required ?? []
-  const optional = (name: string, schema: TSchema): TSchema => (required.includes(name) ? schema : Type.Optional(schema))
+  const optional = (name: string, schema: TSchema): TSchema =>
+    required.includes(name) ? schema : Type.Optional(schema)
   return Type.Object(
     {
       id: Type.String({ description: `Begins with "${resource.idPrefix}".` }),

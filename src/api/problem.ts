@@ -17,10 +17,22 @@ export const problemSchema = Type.Object(
 
 /** Fastify's own errors, by their codes. */
 const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['ERR_CONTENT_TYPE', 'The body must have the content type application/json.'],
-  FST_ERR_CTP_INVALID_CONTENT_TYPE: ['ERR_CONTENT_TYPE', 'The content type can not be read: application/json is needed.'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['ERR_BODY_TOO_LARGE', `The body is too large: at most ${requestBodyBytesMax} bytes are allowed.`],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['ERR_INVALID_REQUEST', 'The body does not have the length that Content-Length says.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'ERR_CONTENT_TYPE',
+    'The body must have the content type application/json.',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_TYPE: [
+    'ERR_CONTENT_TYPE',
+    'The content type can not be read: application/json is needed.',
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    'ERR_BODY_TOO_LARGE',
+    `The body is too large: at most ${requestBodyBytesMax} bytes are allowed.`,
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'ERR_INVALID_REQUEST',
+    'The body does not have the length that Content-Length says.',
+  ],
   FST_ERR_BAD_URL: ['ERR_NOT_FOUND', 'The path is not valid percent-encoded UTF-8.'],
 }
 
@@ -28,7 +40,9 @@ function asWeirError(error: FastifyError | WeirError): WeirError {
   if (error instanceof WeirError) return error
   const known = frameworkErrors[error.code]
   if (known !== undefined) return new WeirError(known[0], known[1], { cause: error })
-  return new WeirError('ERR_INTERNAL', 'Something went wrong here; the operation id finds it in the log.', { cause: error })
+  return new WeirError('ERR_INTERNAL', 'Something went wrong here; the operation id finds it in the log.', {
+    cause: error,
+  })
 }
 
 export const problemBody = (error: WeirError, operationId: string): string =>
@@ -45,7 +59,11 @@ export const answerProblem =
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {
     const error = asWeirError(thrown)
     if (error.status >= 500) {
-      const fields = { operation_id: request.id, path: request.routeOptions.url ?? '', err: error.cause ?? error }
+      const fields = {
+        operation_id: request.id,
+        path: request.routeOptions.url ?? '',
+        err: error.cause ?? error,
+      }
       if (error.code === 'ERR_INTERNAL') occurrences.requestFailed(fields)
       else occurrences.requestUnavailable(fields)
     }

@@ -1,14 +1,24 @@
 /** The routes of every resource kind, from its declaration. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, shown } from '../core/errors.js'
 import { now } from '../core/clock.js'
+import { badRequest, shown } from '../core/errors.js'
 import { isId } from '../core/ids.js'
 import { pageEntriesMax } from '../core/limits.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { resourceOf } from '../resource/registry.js'
-import { type ApiContext, bodyOf, commit, json, pathParams, queryOf, readable, rowAt, rowOf } from './context.js'
+import {
+  type ApiContext,
+  bodyOf,
+  commit,
+  json,
+  pathParams,
+  queryOf,
+  readable,
+  rowAt,
+  rowOf,
+} from './context.js'
 import { createValues, updateValues } from './input.js'
 import { pathOf, resourceSchema } from './present.js'
 import { problemSchema } from './problem.js'
@@ -42,7 +52,11 @@ const create =
       const parentId = pathParams(request)[parent.field] ?? ''
       values[parent.field] = rowOf(state, request.caller.accountId, resourceOf(parent.kind), parentId).id
     }
-    const written = await commit(context, request, context.writes.create(request.caller, resource, values, now()))
+    const written = await commit(
+      context,
+      request,
+      context.writes.create(request.caller, resource, values, now()),
+    )
     return answer(context, reply.status(201), written)
   }
 
@@ -60,7 +74,11 @@ const update =
     queryOf(request)
     const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
     const values = updateValues(resource, bodyOf(request))
-    const written = await commit(context, request, context.writes.update(request.caller, resource, id, () => values))
+    const written = await commit(
+      context,
+      request,
+      context.writes.update(request.caller, resource, id, () => values),
+    )
     return answer(context, reply, written)
   }
 
@@ -75,7 +93,10 @@ const remove =
 
 function answer(context: ApiContext, reply: FastifyReply, { resource, row, once }: Written): FastifyReply {
   const shownRow = { ...context.presenter.show(resource, row, context.store.view.state), ...once }
-  return reply.type(json).header('Location', context.presenter.links.uri(pathOf(resource, row))).send(JSON.stringify(shownRow))
+  return reply
+    .type(json)
+    .header('Location', context.presenter.links.uri(pathOf(resource, row)))
+    .send(JSON.stringify(shownRow))
 }
 
 const list =
@@ -85,7 +106,9 @@ const list =
     const limit = limitOf(query.limit)
     const beforeId = query.before_id
     if (beforeId !== undefined && !isId(resource.idPrefix, beforeId)) {
-      throw badRequest(`The query parameter "before_id" is ${shown(beforeId)}: an id that begins with "${resource.idPrefix}" is needed.`)
+      throw badRequest(
+        `The query parameter "before_id" is ${shown(beforeId)}: an id that begins with "${resource.idPrefix}" is needed.`,
+      )
     }
     const state = readable(context)
     const page: string[] = []
@@ -105,14 +128,18 @@ const list =
     const next = more ? JSON.stringify(`${uri}?limit=${limit}&before_id=${last}`) : 'null'
     return reply
       .type(json)
-      .send(`{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${next}}`)
+      .send(
+        `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${next}}`,
+      )
   }
 
 function limitOf(text: string | undefined): number {
   if (text === undefined) return pageEntriesMax
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= pageEntriesMax) return limit
-  throw badRequest(`The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${pageEntriesMax} is allowed.`)
+  throw badRequest(
+    `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${pageEntriesMax} is allowed.`,
+  )
 }
 
 // --- what the API reference says of them ---

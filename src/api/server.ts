@@ -30,7 +30,8 @@ export interface ApiOptions {
   readonly view: View
   readonly destinations: DestinationOperations
   readonly occurrences: Occurrences
-  readonly baseUrl: string
+  /** Where clients reach the API; undefined: wherever they got the document from. */
+  readonly baseUrl: string | undefined
   readonly versionHeaders: readonly string[]
   /** Requests per account and minute; 0: no bound. */
   readonly rateLimitPerMinute: number
@@ -105,7 +106,12 @@ function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-      done(new WeirError('ERR_CONTENT_TYPE', `The charset ${JSON.stringify(charset)} is not supported: JSON is UTF-8.`))
+      done(
+        new WeirError(
+          'ERR_CONTENT_TYPE',
+          `The charset ${JSON.stringify(charset)} is not supported: JSON is UTF-8.`,
+        ),
+      )
       return
     }
     try {
@@ -119,7 +125,12 @@ function acceptJson(app: FastifyInstance): void {
 /** Unknown paths and methods pass the same checks first: nothing is told to those who are refused. */
 function guard(app: FastifyInstance, options: ApiOptions): void {
   const { view, versionHeaders, occurrences } = options
-  const auth = new Auth({ view, versionHeaders, occurrences, overRate: rateOf(app, options.rateLimitPerMinute) })
+  const auth = new Auth({
+    view,
+    versionHeaders,
+    occurrences,
+    overRate: rateOf(app, options.rateLimitPerMinute),
+  })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Operation-Id', request.id)
     if (request.routeOptions.config.isOpen) return
@@ -155,7 +166,11 @@ function rateOf(app: FastifyInstance, perMinute: number) {
   }
 }
 
-async function registerOpenPages(app: FastifyInstance, root: FastifyInstance, { health }: ApiOptions): Promise<void> {
+async function registerOpenPages(
+  app: FastifyInstance,
+  root: FastifyInstance,
+  { health }: ApiOptions,
+): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, isOpen: true }
   })
@@ -173,7 +188,13 @@ async function registerOpenPages(app: FastifyInstance, root: FastifyInstance, { 
   app.get('/openapi.json', hidden, () => root.swagger())
   await app.register(scalar, {
     routePrefix: '/docs',
-    configuration: { content: () => root.swagger(), withDefaultFonts: false, telemetry: false, hideClientButton: true, proxyUrl: '' },
+    configuration: {
+      content: () => root.swagger(),
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      proxyUrl: '',
+    },
   })
 }
 
@@ -186,7 +207,7 @@ function openapiHead({ baseUrl, versionHeaders }: ApiOptions) {
       description:
         'Edges, IP policies, restrictions, event subscriptions and destinations. Geography: IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0.',
     },
-    servers: [{ url: baseUrl }],
+    servers: [{ url: baseUrl ?? '/' }],
     components: {
       securitySchemes: {
         key: { type: 'http' as const, scheme: 'bearer' },

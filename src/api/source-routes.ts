@@ -1,7 +1,9 @@
 /** The sources of an event subscription, one by one. Each change is an update of the subscription. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, conflict, notFound, shown } from '../core/errors.js'
+import { sourcesPerSubscriptionMax } from '../core/limits.js'
 import { compileCheck, type TSchema, Type } from '../core/schema.js'
+import { anyResource, type Row } from '../resource/define.js'
 import {
   completeSource,
   eventSubscription,
@@ -9,8 +11,6 @@ import {
   shownSourceOf,
   sourceSchema,
 } from '../resource/event-subscription.js'
-import { anyResource, type Row } from '../resource/define.js'
-import { sourcesPerSubscriptionMax } from '../core/limits.js'
 import { type ApiContext, bodyOf, commit, json, pathParams, queryOf, rowAt } from './context.js'
 import { checkNames } from './input.js'
 import { listSchema, paramsSchema, problems } from './resource-routes.js'
@@ -29,7 +29,8 @@ const shownSource = Type.Object({
 
 const sourcesOf = (row: Row): readonly Source[] => row['sources'] as Source[]
 
-const noSource = (row: Row, type: string) => notFound(`The event subscription ${row.id} has no source ${shown(type)}.`)
+const noSource = (row: Row, type: string) =>
+  notFound(`The event subscription ${row.id} has no source ${shown(type)}.`)
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
   const rowFor = (request: FastifyRequest): Row =>
@@ -41,9 +42,14 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     if (source === undefined) throw noSource(row, type)
     return source
   }
-  const write = async (request: FastifyRequest, change: (present: Row) => readonly Source[]): Promise<Row> => {
+  const write = async (
+    request: FastifyRequest,
+    change: (present: Row) => readonly Source[],
+  ): Promise<Row> => {
     const { id } = rowFor(request)
-    const plan = context.writes.update(request.caller, subscription, id, (present) => ({ sources: change(present) }))
+    const plan = context.writes.update(request.caller, subscription, id, (present) => ({
+      sources: change(present),
+    }))
     return (await commit(context, request, plan)).row
   }
 
@@ -60,14 +66,19 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     const source = sourceOf(bodyOf(request))
     const row = await write(request, (present) => {
       if (sourcesOf(present).some(({ type }) => type === source.type)) {
-        throw conflict(`"type" is ${shown(source.type)}, which the subscription has: a source stands in it once.`)
+        throw conflict(
+          `"type" is ${shown(source.type)}, which the subscription has: a source stands in it once.`,
+        )
       }
       if (sourcesOf(present).length >= sourcesPerSubscriptionMax) {
         throw badRequest(`The subscription has ${sourcesPerSubscriptionMax} sources: no more are allowed.`)
       }
       return [...sourcesOf(present), source]
     })
-    return reply.status(201).type(json).send(JSON.stringify(show(row, source)))
+    return reply
+      .status(201)
+      .type(json)
+      .send(JSON.stringify(show(row, source)))
   })
 
   app.get(sourcePath, documented('get', { 200: shownSource }), (request, reply) => {
@@ -88,15 +99,19 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     return reply.type(json).send(JSON.stringify(show(row, one(row, type))))
   })
 
-  app.delete(sourcePath, documented('delete', { 204: Type.Null({ description: 'Removed.' }) }), async (request, reply) => {
-    queryOf(request)
-    const type = typeOf(request)
-    await write(request, (present) => {
-      one(present, type)
-      return sourcesOf(present).filter((source) => source.type !== type)
-    })
-    return reply.status(204).send()
-  })
+  app.delete(
+    sourcePath,
+    documented('delete', { 204: Type.Null({ description: 'Removed.' }) }),
+    async (request, reply) => {
+      queryOf(request)
+      const type = typeOf(request)
+      await write(request, (present) => {
+        one(present, type)
+        return sourcesOf(present).filter((source) => source.type !== type)
+      })
+      return reply.status(204).send()
+    },
+  )
 }
 
 const patchSchema = Type.Object(

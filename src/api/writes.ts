@@ -2,28 +2,22 @@
  * What a create, update or delete changes: plans for the store, made against the state they will be applied to.
  * A plan may run several times, so what is random or slow (ids, tokens, keys) is made before it.
  */
+
+import { randomToken } from '../core/clock.js'
 import { badRequest, conflict, notFound, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
-import { randomToken } from '../core/clock.js'
 import type { Sealer } from '../core/seal.js'
-import { type AuditVerb, auditEvent } from '../event/audit.js'
+import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
 import type { AnyResource, Links, Lookups, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
-import type { AuditEvent, Principal, Put, Removal } from '../store/change.js'
+import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
 import { type Claim, countRules, type Draft, type Plan, releaseOf } from '../store/resource-store.js'
 import type { ViewState } from '../store/view-state.js'
+import type { Caller } from './caller.js'
 import { checkPathId, referencesIn, unknownResource } from './input.js'
 import { lockoutCheck } from './lockout.js'
 import { type Presenter, rowsOf } from './present.js'
-
-/** Whoever makes a request. */
-export interface Caller {
-  readonly accountId: string
-  readonly principal: Principal
-  /** The address requests come from; undefined for the command line, which can't lock itself out. */
-  readonly address: string | undefined
-}
 
 export interface WriteTools {
   readonly presenter: Presenter
@@ -65,7 +59,13 @@ export class Writes {
       this.#checkReferences(resource, values, state, caller)
       const row: Row = { ...derived, version }
       const { puts, audits } = this.#change(caller, resource, 'created', row, undefined, state, at)
-      return { puts, removals: [], audits, claims: claimsOf(resource, row, []), result: { resource, row, once } }
+      return {
+        puts,
+        removals: [],
+        audits,
+        claims: claimsOf(resource, row, []),
+        result: { resource, row, once },
+      }
     }
   }
 
@@ -144,7 +144,11 @@ export class Writes {
     state: ViewState,
     at: number,
   ): { puts: Put[]; audits: AuditEvent[] } {
-    resource.check?.(row as never, previous as never, lookupsOf(state, caller.accountId, this.#tools.sourceProblem))
+    resource.check?.(
+      row as never,
+      previous as never,
+      lookupsOf(state, caller.accountId, this.#tools.sourceProblem),
+    )
     const puts = [{ kind: resource.kind, row, isNew: previous === undefined }]
     lockoutCheck(caller, state, { puts })
     return { puts, audits: this.#audits(caller, resource, verb, row, state, row.version, at) }
@@ -169,7 +173,7 @@ export class Writes {
         resourceId: row.id,
         version,
         at,
-        principal: eventPrincipal(caller.accountId, caller.principal, state, presenter.links),
+        principal: eventPrincipal(caller, state, presenter.links),
         shown: presenter.show(resource, row, state),
       }),
     ]
@@ -184,17 +188,26 @@ export class Writes {
   }
 }
 
-export function eventPrincipal(accountId: string, principal: Principal, state: ViewState, links: Links) {
+export function eventPrincipal(
+  caller: Omit<Caller, 'address'>,
+  state: ViewState,
+  links: Links,
+): EventPrincipal {
+  const { accountId, accountName, principal } = caller
   const { credentialId, source } = principal
   return {
     id: accountId,
-    subject: String(state.rows.get('account')?.get(accountId)?.['name'] ?? ''),
+    subject: accountName ?? String(state.rows.get('account')?.get(accountId)?.['name'] ?? ''),
     source,
     credential: credentialId === null ? null : { id: credentialId, uri: links.of('api_key', credentialId) },
   }
 }
 
-const lookupsOf = (state: ViewState, accountId: string, sourceProblem: Lookups['sourceProblem']): Lookups => ({
+const lookupsOf = (
+  state: ViewState,
+  accountId: string,
+  sourceProblem: Lookups['sourceProblem'],
+): Lookups => ({
   get: (kind, id) => {
     const row = state.rows.get(kind)?.get(id)
     return row?.account_id === accountId ? row : undefined
@@ -212,7 +225,8 @@ const same = (present: Row, next: Row): boolean =>
   JSON.stringify({ ...present, rules_generation: 0, version: 0 }) ===
   JSON.stringify({ ...present, ...next, rules_generation: 0, version: 0 })
 
-const claimTexts = (resource: AnyResource, row: Row): readonly string[] => resource.claims?.(row as never) ?? []
+const claimTexts = (resource: AnyResource, row: Row): readonly string[] =>
+  resource.claims?.(row as never) ?? []
 
 /** What the row claims beyond what it held before. */
 const claimsOf = (resource: AnyResource, row: Row, before: readonly string[]): Claim[] =>
@@ -228,7 +242,9 @@ const claimsOf = (resource: AnyResource, row: Row, before: readonly string[]): C
 const childrenOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
   resources.flatMap(({ kind, parent }) => {
     if (parent?.kind !== resource.kind) return []
-    const children = [...rowsOf(state, row.account_id, kind)].filter((child) => child[parent.field] === row.id)
+    const children = [...rowsOf(state, row.account_id, kind)].filter(
+      (child) => child[parent.field] === row.id,
+    )
     return children.map((child) => ({ kind, row: child }))
   })
 

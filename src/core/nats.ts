@@ -406,7 +406,11 @@ export class Nats {
   async findBucket(name: string): Promise<Bucket | undefined> {
     if ((await retried(() => this.streamInfo(`KV_${name}`))) === undefined) return undefined
     const kvm = new Kvm(this.#jetstream)
-    return new Bucket(await retried(() => kvm.open(name, { timeout: callTimeoutMs, allow_direct: true })), name, this)
+    return new Bucket(
+      await retried(() => kvm.open(name, { timeout: callTimeoutMs, allow_direct: true })),
+      name,
+      this,
+    )
   }
 
   /** Sends what is buffered, lets callbacks end, closes. */
@@ -425,7 +429,12 @@ async function kept(get: () => Promise<StoredMsg | null>): Promise<KeptMessage |
     }
   })
   if (message === null) return undefined
-  return { sequence: message.seq, storedAtMs: message.time.getTime(), data: message.data, headers: message.header }
+  return {
+    sequence: message.seq,
+    storedAtMs: message.time.getTime(),
+    data: message.data,
+    headers: message.header,
+  }
 }
 
 function headersOf(values: Record<string, string>): MsgHdrs {

@@ -10,6 +10,8 @@ export interface Runtime {
   /** Where the management API is reached, `http://127.0.0.1:8080`. */
   readonly apiUrl: string
   readonly natsUrl: string
+  /** Where the command line is answered. */
+  readonly adminUrl: string
   /** Lets the command line in; made anew at each start. */
   readonly adminToken: string
 }

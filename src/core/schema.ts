@@ -95,7 +95,8 @@ function sentence(error: SchemaError, root: unknown, name: string): string {
     case 'maxProperties':
       return `"${path}" has too many entries: at most ${params['limit']} are allowed.`
     default:
-      return `${is}: ${error.message}.`
+      // A rule of another room may tell the value itself.
+      return error.message.startsWith('is ') ? `"${path}" ${error.message}.` : `${is}: ${error.message}.`
   }
 }
 

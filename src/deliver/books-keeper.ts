@@ -94,7 +94,10 @@ export class BooksKeeper {
   async #head(): Promise<{ value: SnapshotHead; revision: number } | undefined> {
     const entry = await this.#bucket.get('head')
     if (entry?.value === undefined) return undefined
-    return { value: JSON.parse(Buffer.from(entry.value).toString()) as SnapshotHead, revision: entry.revision }
+    return {
+      value: JSON.parse(Buffer.from(entry.value).toString()) as SnapshotHead,
+      revision: entry.revision,
+    }
   }
 
   /** Parts first, then the head that names them; then what the snapshot holds is taken out of the ledger. */
@@ -110,7 +113,10 @@ export class BooksKeeper {
       const bytes = gzipSync(JSON.stringify(this.#books.snapshot()))
       const parts = Math.ceil(bytes.length / partBytesMax)
       for (let part = 0; part < parts; part += 1) {
-        await this.#bucket.put(partKey(sequence, part), bytes.subarray(part * partBytesMax, (part + 1) * partBytesMax))
+        await this.#bucket.put(
+          partKey(sequence, part),
+          bytes.subarray(part * partBytesMax, (part + 1) * partBytesMax),
+        )
       }
       const head: SnapshotHead = { sequence, parts, since: this.#since }
       const stored = await this.#bucket.replace('head', JSON.stringify(head), known?.revision ?? 0)

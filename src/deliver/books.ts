@@ -88,8 +88,10 @@ export class Books {
     Object.assign(this.records, snapshot.records)
     for (const source of snapshot.sources) this.#sources.set(sourceKey(source), { ...source })
     for (const [id, totals] of snapshot.destinations) this.#destinations.set(id, { ...totals })
-    for (const [stream, since, ranges] of snapshot.inputs) this.#inputs.set(stream as InputStream, { since, set: new SequenceSet(ranges) })
-    for (const [key, since, ranges] of snapshot.packed) this.#packed.set(key, { since, set: new SequenceSet(ranges) })
+    for (const [stream, since, ranges] of snapshot.inputs)
+      this.#inputs.set(stream as InputStream, { since, set: new SequenceSet(ranges) })
+    for (const [key, since, ranges] of snapshot.packed)
+      this.#packed.set(key, { since, set: new SequenceSet(ranges) })
     for (const [key, events] of snapshot.packs) this.#packs.set(key, events)
   }
 
@@ -126,7 +128,8 @@ export class Books {
     for (const range of ranges) messages += seen.add(range)
     forget(seen)
     if (messages === 0) return
-    for (const name of Object.keys(this.records) as (keyof RecordTotals)[]) this.records[name] += messages * counts[name]
+    for (const name of Object.keys(this.records) as (keyof RecordTotals)[])
+      this.records[name] += messages * counts[name]
     for (const [subscription, kind, destination, produced, filtered] of counts.sources) {
       const totals = this.#source({ subscription, kind, destination, produced: 0, filtered: 0 })
       totals.produced += messages * produced
@@ -146,7 +149,12 @@ export class Books {
   }
 
   /** Events of messages that no earlier pack of the destination held. */
-  #unseenEvents({ destination, stream, since, segments }: Pick<PackEntry, 'destination' | 'stream' | 'since'> & { segments: readonly Segment[] }): number {
+  #unseenEvents({
+    destination,
+    stream,
+    since,
+    segments,
+  }: Pick<PackEntry, 'destination' | 'stream' | 'since'> & { segments: readonly Segment[] }): number {
     let events = 0
     for (const { range, part, events: ofEach } of segments) {
       const seen = seenOf(this.#packed, `${destination} ${stream} ${part}`, since)
@@ -176,7 +184,8 @@ export class Books {
 
   #destination(id: string): DestinationTotals {
     let totals = this.#destinations.get(id)
-    if (totals === undefined) this.#destinations.set(id, (totals = { delivered: 0, dead_lettered: 0, retried: 0, dropped: 0 }))
+    if (totals === undefined)
+      this.#destinations.set(id, (totals = { delivered: 0, dead_lettered: 0, retried: 0, dropped: 0 }))
     return totals
   }
 
@@ -203,10 +212,15 @@ export class Books {
   }
 }
 
-const sourceKey = ({ subscription, kind, destination }: Pick<SourceTotals, 'subscription' | 'kind' | 'destination'>): string =>
+const sourceKey = ({
+  subscription,
+  kind,
+  destination,
+}: Pick<SourceTotals, 'subscription' | 'kind' | 'destination'>): string =>
   `${subscription} ${kind} ${destination}`
 
-const packKey = ({ destination, sequence }: { destination: string; sequence: number }): string => `${destination} ${sequence}`
+const packKey = ({ destination, sequence }: { destination: string; sequence: number }): string =>
+  `${destination} ${sequence}`
 
 /** What was seen of a stream; a stream that was made anew begins with nothing. */
 function seenOf<K>(map: Map<K, SeenInput>, key: K, since: string): SequenceSet {

@@ -22,7 +22,12 @@ export const deliverySubject = (destinationId: string): string => `weir.deliveri
 export const deadEventsSubject = 'weir.deadletter.events'
 
 /** Headers of a pack. */
-export const packHeaders = { events: 'Weir-Events', stream: 'Weir-Stream', since: 'Weir-Stream-Since', segments: 'Weir-Segments' } as const
+export const packHeaders = {
+  events: 'Weir-Events',
+  stream: 'Weir-Stream',
+  since: 'Weir-Stream-Since',
+  segments: 'Weir-Segments',
+} as const
 
 const ackWaitMs = 30_000
 const ackPendingMax = 1_000
@@ -45,6 +50,7 @@ export class Deliverer {
   readonly #deps: DelivererDeps
   readonly #runs = new Map<string, DestinationRun>()
   readonly #budget = new ByteBudget(packsInHandBytesMax)
+  readonly #dropped = new Set<string>()
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
@@ -63,7 +69,7 @@ export class Deliverer {
       if (run === undefined) this.#runs.set(config.id, new DestinationRun(config, this.#deps, this.#budget))
       else run.retarget(config)
     }
-    await Promise.all(gone.map((id) => this.#drop(id)))
+    await Promise.all(gone.map((id) => this.#dropped.has(id) || this.#drop(id)))
   }
 
   /** A deleted destination's backlog is dropped, and counted. */
@@ -75,6 +81,7 @@ export class Deliverer {
     try {
       const waiting = await nats.nextMessage(deliveriesStream, deliverySubject(id))
       const consumer = await nats.consumerInfo(deliveriesStream, id)
+      this.#dropped.add(id)
       if (waiting === undefined && consumer === undefined) return
       await nats.purgeSubject(deliveriesStream, deliverySubject(id))
       await nats.deleteConsumer(deliveriesStream, id)
@@ -218,7 +225,12 @@ class DestinationRun {
         'Weir-Event-Id': event.id,
       },
     })
-    this.#deps.occurrences.eventDeadLettered({ target: this.#config.kind, destination_id: this.#config.id, event_id: event.id, reason: fault.msg })
+    this.#deps.occurrences.eventDeadLettered({
+      target: this.#config.kind,
+      destination_id: this.#config.id,
+      event_id: event.id,
+      reason: fault.msg,
+    })
   }
 
   #reportState(status: LaneStatus): void {

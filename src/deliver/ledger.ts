@@ -104,7 +104,8 @@ export function parseSegments(text: string): Segment[] {
 /** Appends a message to segments; runs of equal messages become one. */
 export function addToSegments(segments: Segment[], sequence: number, part: number, events: number): void {
   const last = segments.at(-1)
-  const continues = last !== undefined && last.events === events && last.part === part && last.range[1] === sequence - 1
+  const continues =
+    last !== undefined && last.events === events && last.part === part && last.range[1] === sequence - 1
   if (continues) segments[segments.length - 1] = { ...last, range: [last.range[0], sequence] }
   else segments.push({ range: [sequence, sequence], part, events })
 }
@@ -142,7 +143,9 @@ export class LedgerWriter {
     while (this.#waiting.length > 0) {
       const group = this.#take()
       try {
-        await this.#nats.publish(ledgerSubject, group.map(({ lines }) => lines).join(''), { msgId: newId('lg_') })
+        await this.#nats.publish(ledgerSubject, group.map(({ lines }) => lines).join(''), {
+          msgId: newId('lg_'),
+        })
         for (const { resolve } of group) resolve()
       } catch (error) {
         for (const { reject } of group) reject(error)

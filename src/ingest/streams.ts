@@ -2,9 +2,10 @@
  * The streams, and how the storage is shared among them. Every stream has a bound and refuses what is beyond it:
  * unprocessed work is never thrown away to make room.
  */
+
+import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats, StreamOptions } from '../core/nats.js'
-import { sleep } from '../core/clock.js'
 import { deliveriesStream } from '../deliver/deliverer.js'
 import { ledgerStream, ledgerSubject } from '../deliver/ledger.js'
 import { auditStream, auditSubject } from '../store/audit-relay.js'
@@ -36,8 +37,20 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
     { ...common, name: auditStream, subjects: [auditSubject('*')], retention: 'limits', bytesMax: reserved },
     { ...common, name: auditInStream, subjects: ['weir.audit.>'], retention: 'limits', bytesMax: reserved },
     { ...common, name: ledgerStream, subjects: [ledgerSubject], retention: 'limits', bytesMax: reserved },
-    { ...common, name: deadLetterStream, subjects: ['weir.deadletter.>'], retention: 'limits', bytesMax: storageMaxBytes },
-    { ...common, name: deliveriesStream, subjects: ['weir.deliveries.>'], retention: 'workqueue', bytesMax: storageMaxBytes },
+    {
+      ...common,
+      name: deadLetterStream,
+      subjects: ['weir.deadletter.>'],
+      retention: 'limits',
+      bytesMax: storageMaxBytes,
+    },
+    {
+      ...common,
+      name: deliveriesStream,
+      subjects: ['weir.deliveries.>'],
+      retention: 'workqueue',
+      bytesMax: storageMaxBytes,
+    },
     {
       ...common,
       name: recordsStream,
@@ -49,8 +62,12 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
   ]
 }
 
-export async function ensureStreams(nats: Nats, bounds: Omit<StreamBounds, 'payloadBytesMax'>): Promise<void> {
-  for (const options of streams({ ...bounds, payloadBytesMax: nats.payloadBytesMax })) await nats.ensureStream(options)
+export async function ensureStreams(
+  nats: Nats,
+  bounds: Omit<StreamBounds, 'payloadBytesMax'>,
+): Promise<void> {
+  for (const options of streams({ ...bounds, payloadBytesMax: nats.payloadBytesMax }))
+    await nats.ensureStream(options)
 }
 
 const lookAgainMs = 500

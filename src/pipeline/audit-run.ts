@@ -172,7 +172,8 @@ class AuditRoutes {
         const key = `${account_id} ${type}`
         const routes = byKind.get(key) ?? []
         byKind.set(key, routes)
-        for (const destinationId of new Set(destination_ids)) routes.push({ subscriptionId: id, destinationId })
+        for (const destinationId of new Set(destination_ids))
+          routes.push({ subscriptionId: id, destinationId })
       }
     }
     return byKind

@@ -21,5 +21,8 @@ export function deadRecord(
     'Weir-Line': String(line),
   }
   if (bytes.length <= room) return { data: bytes, headers }
-  return { data: bytes.subarray(0, room), headers: { ...headers, 'Weir-Original-Size': String(bytes.length) } }
+  return {
+    data: bytes.subarray(0, room),
+    headers: { ...headers, 'Weir-Original-Size': String(bytes.length) },
+  }
 }

@@ -10,7 +10,13 @@ import { hashBytes128 } from '../core/ids.js'
 import { packAgeMaxMs, packBytesTarget, packIdleSpacingMs, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import { deliverySubject, packHeaders } from '../deliver/deliverer.js'
-import { addToSegments, formatSegments, type InputStream, type LedgerWriter, type Segment } from '../deliver/ledger.js'
+import {
+  addToSegments,
+  formatSegments,
+  type InputStream,
+  type LedgerWriter,
+  type Segment,
+} from '../deliver/ledger.js'
 import { PackWriter } from '../deliver/pack.js'
 import type { Buffers } from './route.js'
 
@@ -134,7 +140,8 @@ export class Packs {
 
   /** Waits while packs that are not stored yet fill the room there is for them. */
   async roomToFill(): Promise<void> {
-    while (this.#storingBytes > packsBufferedBytesMax && this.#storing.size > 0) await Promise.race(this.#storing)
+    while (this.#storingBytes > packsBufferedBytesMax && this.#storing.size > 0)
+      await Promise.race(this.#storing)
   }
 
   #store(destinationId: string, pack: OpenPack): void {
@@ -162,7 +169,12 @@ export class Packs {
     this.#storing.add(storing)
   }
 
-  async #publish(destinationId: string, bytes: Uint8Array, events: number, segments: readonly Segment[]): Promise<void> {
+  async #publish(
+    destinationId: string,
+    bytes: Uint8Array,
+    events: number,
+    segments: readonly Segment[],
+  ): Promise<void> {
     const { nats, ledger, stream, since } = this.#deps
     const { sequence, duplicate } = await nats.publish(deliverySubject(destinationId), bytes, {
       msgId: `${destinationId}.${hashBytes128(bytes)}`,
@@ -175,7 +187,8 @@ export class Packs {
       },
     })
     // Equal bytes that were stored before are counted with what was stored then.
-    if (!duplicate) await ledger.write([{ type: 'pack', destination: destinationId, sequence, stream, since, segments }])
+    if (!duplicate)
+      await ledger.write([{ type: 'pack', destination: destinationId, sequence, stream, since, segments }])
   }
 
   /** Stores everything that is open; gives up after `withinMs`, and what is not stored is done again by another. */

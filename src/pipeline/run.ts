@@ -89,7 +89,12 @@ export class Pipeline {
 
   async #consume(signal: AbortSignal): Promise<void> {
     const { nats } = this.#deps
-    const consumer = await nats.ensureConsumer({ stream: recordsStream, name: consumerName, ackWaitMs, ackPendingMax })
+    const consumer = await nats.ensureConsumer({
+      stream: recordsStream,
+      name: consumerName,
+      ackWaitMs,
+      ackPendingMax,
+    })
     const messages = await consumer.consume({ max_messages: prefetchMax, abort_on_missing_resource: true })
     this.#messages = messages
     if (signal.aborted) messages.stop()
@@ -168,7 +173,8 @@ export class Pipeline {
     for (const { subscription_id, kind, count } of counts.filterFailures) {
       occurrences.filterFailed({ subscription_id, kind }, count)
     }
-    for (const { restriction_id, count } of counts.warnings) occurrences.restrictionWarned({ restriction_id }, count)
+    for (const { restriction_id, count } of counts.warnings)
+      occurrences.restrictionWarned({ restriction_id }, count)
   }
 
   async #parkBad(message: PulledMessage, bad: readonly BadRecord[]): Promise<void> {
@@ -179,7 +185,8 @@ export class Pipeline {
       await nats.publish(deadRecordsSubject, data, { msgId, headers, signal: this.#stop.signal })
       occurrences.recordBad({ sequence: message.sequence, line: record.line, reason: record.reason })
     }
-    for (let at = 0; at < bad.length; at += parkedAtOnce) await Promise.all(bad.slice(at, at + parkedAtOnce).map(park))
+    for (let at = 0; at < bad.length; at += parkedAtOnce)
+      await Promise.all(bad.slice(at, at + parkedAtOnce).map(park))
   }
 
   /** Stops pulling, stores and acknowledges what is in hand. */

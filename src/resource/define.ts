@@ -133,4 +133,7 @@ export const anyResource = <F extends Fields>(definition: ResourceDefinition<F>)
   definition as unknown as AnyResource
 
 /** A reference as clients see it. */
-export const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { additionalProperties: false })
+export const refSchema = Type.Object(
+  { id: Type.String(), uri: Type.String() },
+  { additionalProperties: false },
+)

@@ -40,13 +40,20 @@ const arnFields = {
 const kinds = Object.keys(arnFields) as DestinationKindName[]
 
 const arnSchema = (kind: DestinationKindName) =>
-  ruled(Type.String({ maxLength: 2048 }), (arn) => destinationKinds[kind].checkArn(arn)?.msg.replace(/\.$/, ''))
+  ruled(Type.String({ maxLength: 2048 }), (arn) =>
+    destinationKinds[kind].checkArn(arn)?.msg.replace(/\.$/, ''),
+  )
 
 const targetOf = <Name extends string>(kind: DestinationKindName, arnField: Name) =>
   orNull(
-    Type.Object({ [arnField]: arnSchema(kind), auth } as Record<Name, ReturnType<typeof arnSchema>> & { auth: typeof auth }, {
-      additionalProperties: false,
-    }),
+    Type.Object(
+      { [arnField]: arnSchema(kind), auth } as Record<Name, ReturnType<typeof arnSchema>> & {
+        auth: typeof auth
+      },
+      {
+        additionalProperties: false,
+      },
+    ),
   )
 
 const target = Type.Object(
@@ -81,7 +88,9 @@ export function chosenTarget(given: Target): ChosenTarget {
 
 const shownAuth = (given: Auth) => ({
   role: given.role ?? null,
-  creds: given.creds ? { aws_access_key_id: given.creds.aws_access_key_id, aws_secret_access_key: null } : null,
+  creds: given.creds
+    ? { aws_access_key_id: given.creds.aws_access_key_id, aws_secret_access_key: null }
+    : null,
 })
 
 /** All three targets listed, unset ones null, the secret never. */
@@ -102,7 +111,10 @@ const targetField = (): Field<typeof target, never> => ({
 
 const fields = {
   ...described,
-  format: { ...writable(Type.String({ maxLength: 16, pattern: '^[Jj][Ss][Oo][Nn]$' })), fallback: 'json' as string | null },
+  format: {
+    ...writable(Type.String({ maxLength: 16, pattern: '^[Jj][Ss][Oo][Nn]$' })),
+    fallback: 'json' as string | null,
+  },
   target: targetField(),
   /** The secret access key; where a role is assumed there is none. */
   sealed_secret: sealed(),
@@ -143,10 +155,14 @@ function checkAuth({ kind, auth: given }: ChosenTarget): void {
 }
 
 /** A missing secret beside the same key id keeps the old one: clients can't read it back to send it again. */
-function keptSecret({ kind, auth: given }: ChosenTarget, previous: RowOf<typeof fields> | undefined): string | null {
+function keptSecret(
+  { kind, auth: given }: ChosenTarget,
+  previous: RowOf<typeof fields> | undefined,
+): string | null {
   if (!given.creds) return null
   const old = previous === undefined ? undefined : chosenTarget(previous.target).auth.creds
-  if (previous?.sealed_secret && old?.aws_access_key_id === given.creds.aws_access_key_id) return previous.sealed_secret
+  if (previous?.sealed_secret && old?.aws_access_key_id === given.creds.aws_access_key_id)
+    return previous.sealed_secret
   throw badRequest(
     `"target.${kind}.auth.creds" lacks "aws_secret_access_key": it may be left out only beside the key id the destination has.`,
   )

@@ -80,7 +80,9 @@ export const eventSubscription = defineResource({
     }
   },
   embed: (subscription, links) => ({
-    sources: (subscription.sources as Source[]).map((source) => shownSourceOf(subscription.id, source, links)),
+    sources: (subscription.sources as Source[]).map((source) =>
+      shownSourceOf(subscription.id, source, links),
+    ),
   }),
 })
 

@@ -1,5 +1,6 @@
 /** The building blocks of declarations. */
 import { problem, type Result } from '../core/errors.js'
+import { isId } from '../core/ids.js'
 import {
   descriptionBytesMax,
   hostportsPerEdgeMax,
@@ -9,7 +10,6 @@ import {
   metadataBytesMax,
 } from '../core/limits.js'
 import { boundedBytes, ruled, type Static, type TSchema, type TUnsafe, Type } from '../core/schema.js'
-import { isId } from '../core/ids.js'
 import type { Column, Field, Fields, Links, Reference, StoredOf } from './define.js'
 import { refSchema } from './define.js'
 
@@ -68,7 +68,10 @@ export const hidden = <S extends TSchema>(schema: S): Field<S> => ({
 })
 
 /** A secret at rest: text of the sealer, never shown. */
-export const sealed = (): Field<ReturnType<typeof Type.String>> => ({ ...hidden(Type.String()), sealed: true })
+export const sealed = (): Field<ReturnType<typeof Type.String>> => ({
+  ...hidden(Type.String()),
+  sealed: true,
+})
 
 /** A one-time secret: in the response that creates it, null ever after. */
 export const oneTimeToken = (): Field<TSchema> => ({
@@ -111,7 +114,11 @@ function referenceField<S extends TSchema>(
       ? refSchema
       : Type.Union([refSchema, Type.Null()])
   return {
-    ...field<S, never>(schema, { ...options, required: options.required ?? false, fallback: undefined as never }),
+    ...field<S, never>(schema, {
+      ...options,
+      required: options.required ?? false,
+      fallback: undefined as never,
+    }),
     reference,
     shown: {
       name: options.shownAs,
@@ -169,14 +176,17 @@ export function moduleField<F extends Fields>(fields: F): Field<TUnsafe<ModuleOf
     unset: 'null',
     shown: {
       schema: Type.Union([shownSchemaOf(all), Type.Null()]),
-      render: (row, links) => (row === null ? null : renderFields(all, row as Record<string, unknown>, links)),
+      render: (row, links) =>
+        row === null ? null : renderFields(all, row as Record<string, unknown>, links),
     },
     fields: all,
     complete: (given) => completed(all, given as Record<string, unknown>) as ModuleOf<F>,
   }
 }
 
-type ModuleOf<F extends Fields> = { readonly enabled: boolean } & { readonly [Name in keyof F]: StoredOf<F[Name]> }
+type ModuleOf<F extends Fields> = { readonly enabled: boolean } & {
+  readonly [Name in keyof F]: StoredOf<F[Name]>
+}
 
 /** The object a client sends: required fields required, nothing unknown. */
 export const bodySchema = (fields: Fields): TSchema =>
@@ -195,7 +205,10 @@ export const shownSchemaOf = (fields: Fields): TSchema =>
       Object.entries(fields).flatMap(([name, f]) => {
         if (f.shown === 'hidden') return []
         const optional = f.unset === 'omitted' && f.fallback === null
-        const schema = f.unset === 'null' && f.shown.schema === f.schema ? Type.Union([f.schema, Type.Null()]) : f.shown.schema
+        const schema =
+          f.unset === 'null' && f.shown.schema === f.schema
+            ? Type.Union([f.schema, Type.Null()])
+            : f.shown.schema
         return [[f.shown.name ?? name, optional ? Type.Optional(schema) : schema]]
       }),
     ),
@@ -224,7 +237,10 @@ export function renderFields(
     if (f.shown === 'hidden') continue
     const value = row[name] ?? null
     if (value === null && f.unset === 'omitted') continue
-    shown[f.shown.name ?? name] = value === null && f.shown.name === undefined && f.fields === undefined && f.unset === 'null' ? null : f.shown.render(value, links)
+    shown[f.shown.name ?? name] =
+      value === null && f.shown.name === undefined && f.fields === undefined && f.unset === 'null'
+        ? null
+        : f.shown.render(value, links)
   }
   return shown
 }
@@ -232,13 +248,17 @@ export function renderFields(
 // --- values several kinds share ---
 
 export const ipPolicyIds = (min: number) =>
-  references('ip_policy', 'ipp_', { shownAs: 'ip_policies', required: true, min, max: ipPoliciesPerModuleMax })
+  references('ip_policy', 'ipp_', {
+    shownAs: 'ip_policies',
+    required: true,
+    min,
+    max: ipPoliciesPerModuleMax,
+  })
 
-export const labels = Type.Record(
-  Type.String({ maxLength: labelBytesMax }),
-  boundedBytes(labelBytesMax),
-  { maxProperties: labelsMax, description: 'Names and values that tunnels are matched by.' },
-)
+export const labels = Type.Record(Type.String({ maxLength: labelBytesMax }), boundedBytes(labelBytesMax), {
+  maxProperties: labelsMax,
+  description: 'Names and values that tunnels are matched by.',
+})
 
 /** `host:port`, host lower-cased, IPv6 as `[::1]:22`. */
 export function parseHostport(text: string): Result<string> {
@@ -248,7 +268,8 @@ export function parseHostport(text: string): Result<string> {
   if (Number(port) < 1 || Number(port) > 65535) return problem('the port must be 1 to 65535')
   if (port.startsWith('0')) return problem('the port must be written without leading zeros')
   const name = host.toLowerCase()
-  const isName = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/
+  const isName =
+    /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/
   if (!name.startsWith('[') && !isName.test(name)) return problem('the host is no valid host name')
   return { ok: true, value: `${name}:${Number(port)}` }
 }
@@ -258,12 +279,15 @@ const hostportSchema = ruled(Type.String({ maxLength: 300 }), (text) => {
   return parsed.ok ? undefined : parsed.problem.msg
 })
 
-const lowered = (hostports: readonly string[]): string[] => hostports.map((hostport) => hostport.toLowerCase())
+const lowered = (hostports: readonly string[]): string[] =>
+  hostports.map((hostport) => hostport.toLowerCase())
 
 /** Hostports of an edge: unique in the list and, by their claims, over the deployment. */
 export const hostports = {
   ...writable(
-    ruled(Type.Array(hostportSchema, { maxItems: hostportsPerEdgeMax }), (list) => repeatedEntry(lowered(list))),
+    ruled(Type.Array(hostportSchema, { maxItems: hostportsPerEdgeMax }), (list) =>
+      repeatedEntry(lowered(list)),
+    ),
     { unset: 'null' },
   ),
   complete: (list: string[]): string[] => (list.length === 0 ? (null as never) : lowered(list)),

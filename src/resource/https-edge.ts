@@ -1,8 +1,17 @@
-import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
 import { conflict } from '../core/errors.js'
+import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
-import { described, hostportClaims, hostports, hostportTaken, reference, renderFields, required, shownSchemaOf } from './fields.js'
+import {
+  described,
+  hostportClaims,
+  hostports,
+  hostportTaken,
+  reference,
+  renderFields,
+  required,
+  shownSchemaOf,
+} from './fields.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'
@@ -18,7 +27,10 @@ export const httpsEdgeRoute = defineResource({
   operations: ['create', 'get', 'update', 'delete'],
   parent: { kind: 'https_edge', field: 'edge_id' },
   fields: {
-    edge_id: { ...reference('https_edge', 'edghts_', { shownAs: 'edge_id', required: true, atCreation: true }), shown: { schema: Type.String(), render: (id: unknown) => id } },
+    edge_id: {
+      ...reference('https_edge', 'edghts_', { shownAs: 'edge_id', required: true, atCreation: true }),
+      shown: { schema: Type.String(), render: (id: unknown) => id },
+    },
     ...described,
     match_type: required(oneOf(['exact_path', 'path_prefix'])),
     match: required(match),
@@ -29,7 +41,9 @@ export const httpsEdgeRoute = defineResource({
     for (const other of lookups.all('https_edge_route')) {
       const same = other['edge_id'] === route.edge_id && other['match_type'] === route.match_type
       if (!same || other['match'] !== route.match || other.id === route.id) continue
-      throw conflict(`"match" is "${route.match}", which the route ${other.id} of the same edge has with the same "match_type".`)
+      throw conflict(
+        `"match" is "${route.match}", which the route ${other.id} of the same edge has with the same "match_type".`,
+      )
     }
   },
 })
@@ -53,5 +67,12 @@ export const httpsEdge = defineResource({
       })),
     }
   },
-  embedSchemas: { routes: Type.Array(Type.Intersect([Type.Object({ id: Type.String(), uri: Type.String() }), shownSchemaOf(httpsEdgeRoute.fields)])) },
+  embedSchemas: {
+    routes: Type.Array(
+      Type.Intersect([
+        Type.Object({ id: Type.String(), uri: Type.String() }),
+        shownSchemaOf(httpsEdgeRoute.fields),
+      ]),
+    ),
+  },
 })

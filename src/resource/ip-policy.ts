@@ -1,5 +1,5 @@
-import { formatCidr, parseCidr } from '../core/ip.js'
 import { conflict } from '../core/errors.js'
+import { formatCidr, parseCidr } from '../core/ip.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource, type Field } from './define.js'
@@ -15,10 +15,13 @@ export const ipPolicy = defineResource({
   fields: described,
 })
 
-const cidr = ruled(Type.String({ maxLength: 64, description: 'A range in CIDR notation, IPv4 or IPv6.' }), (text) => {
-  const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
-  return parsed.ok ? undefined : parsed.problem.msg.replace(/\.$/, '')
-})
+const cidr = ruled(
+  Type.String({ maxLength: 64, description: 'A range in CIDR notation, IPv4 or IPv6.' }),
+  (text) => {
+    const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
+    return parsed.ok ? undefined : parsed.problem.msg.replace(/\.$/, '')
+  },
+)
 
 /** One spelling per range, so that the same range can't stand in a policy twice. */
 function canonical(text: string): string {
@@ -42,7 +45,9 @@ export const ipPolicyRule = defineResource({
   check(rule, previous, lookups) {
     if (previous?.cidr === rule.cidr) return
     if (previous === undefined && lookups.countRules(rule.ip_policy_id) >= rulesPerIpPolicyMax) {
-      throw conflict(`"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: no policy may have more.`)
+      throw conflict(
+        `"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: no policy may have more.`,
+      )
     }
     for (const other of lookups.rules(rule.ip_policy_id)) {
       if (other['cidr'] !== rule.cidr || other.id === rule.id) continue

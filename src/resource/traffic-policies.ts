@@ -60,7 +60,10 @@ type Module = Readonly<Record<Direction, readonly Policy[]>>
 /** Throws what is wrong with the module beyond its shape, naming the place in it. */
 export function checkTrafficPolicies(module: Module): void {
   let expressionBytes = 0
-  for (const [side, list] of [['inbound', module.inbound], ['outbound', module.outbound]] as const) {
+  for (const [side, list] of [
+    ['inbound', module.inbound],
+    ['outbound', module.outbound],
+  ] as const) {
     list.forEach((entry, index) => {
       const place = `policies.${side}[${index}]`
       expressionBytes += checkExpressions(entry, side, place)
@@ -79,7 +82,8 @@ function checkExpressions({ expressions }: Policy, side: Direction, place: strin
   for (const [index, text] of (expressions ?? []).entries()) {
     bytes += Buffer.byteLength(text)
     const found = checkExpression<never>(text, side === 'inbound' ? inboundScope : outboundScope)
-    if (found !== undefined) throw badRequest(`"${place}.expressions[${index}]" is no valid expression: ${found.msg}`)
+    if (found !== undefined)
+      throw badRequest(`"${place}.expressions[${index}]" is no valid expression: ${found.msg}`)
   }
   return bytes
 }
@@ -87,10 +91,14 @@ function checkExpressions({ expressions }: Policy, side: Direction, place: strin
 function checkActions(actions: readonly Action[], side: Direction, place: string): void {
   const denyAt = actions.findIndex(({ type }) => type === 'deny')
   if (denyAt !== -1 && side === 'outbound') {
-    throw badRequest(`"${place}.actions[${denyAt}].type" is "deny", which only inbound policies may do: outbound ones may "log".`)
+    throw badRequest(
+      `"${place}.actions[${denyAt}].type" is "deny", which only inbound policies may do: outbound ones may "log".`,
+    )
   }
   if (denyAt !== -1 && denyAt < actions.length - 1) {
-    throw badRequest(`"${place}.actions[${denyAt + 1}]" stands behind a deny and would never run: deny must be the last action.`)
+    throw badRequest(
+      `"${place}.actions[${denyAt + 1}]" stands behind a deny and would never run: deny must be the last action.`,
+    )
   }
   for (const [index, { type, config }] of actions.entries()) {
     const at = `${place}.actions[${index}].config`
@@ -109,11 +117,18 @@ function checkDenyConfig(config: object | null, at: string): void {
 function checkLogConfig(config: Record<string, unknown> | null, at: string): void {
   const keys = Object.keys(config ?? {})
   const metadata = keys.length === 1 && keys[0]!.toLowerCase() === 'metadata' ? config![keys[0]!] : undefined
-  if (metadata === undefined || metadata === null || typeof metadata !== 'object' || Array.isArray(metadata)) {
+  if (
+    metadata === undefined ||
+    metadata === null ||
+    typeof metadata !== 'object' ||
+    Array.isArray(metadata)
+  ) {
     throw badRequest(`"${at}" must be {"Metadata": {…}}, a map of what the log event shall say.`)
   }
   const bytes = Buffer.byteLength(JSON.stringify(metadata))
   if (bytes > logMetadataBytesMax) {
-    throw badRequest(`"${at}.${keys[0]}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`)
+    throw badRequest(
+      `"${at}.${keys[0]}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
+    )
   }
 }

@@ -17,7 +17,11 @@ export const auditHeaders = { account: 'Weir-Account', version: 'Weir-Version', 
 const messageBytesMax = 256 * 1024
 
 /** Renders the events of rules that a change took away as a whole. */
-export type RenderRemovedRules = (accountId: string, version: number, change: Change) => Promise<readonly AuditEvent[]>
+export type RenderRemovedRules = (
+  accountId: string,
+  version: number,
+  change: Change,
+) => Promise<readonly AuditEvent[]>
 
 export class AuditRelay {
   readonly #nats: Nats

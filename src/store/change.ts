@@ -57,4 +57,5 @@ export interface Head {
   readonly change: Change | null
 }
 
-export const changedBy = (principal: Principal): string => principal.credentialId ?? principal.source.toLowerCase()
+export const changedBy = (principal: Principal): string =>
+  principal.credentialId ?? principal.source.toLowerCase()

@@ -98,7 +98,10 @@ export class ChdbConnection {
   }
 
   async exec(statement: Statement & { readonly values?: Readable | undefined }) {
-    const result = await this.#run(statement, statement.values === undefined ? '' : await textOf(statement.values))
+    const result = await this.#run(
+      statement,
+      statement.values === undefined ? '' : await textOf(statement.values),
+    )
     const stream = Readable.from([Buffer.from(result.bytes())])
     return { stream, ...answered(statement), summary: summaryOf(result) }
   }

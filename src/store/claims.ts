@@ -44,7 +44,8 @@ export class Claims {
         if (!mine && (await this.#judge.isHeld(claim, other))) return false
       }
       const revision = current?.revision ?? 0
-      if ((await retried(() => this.#bucket.replace(key, JSON.stringify(holder), revision))) !== undefined) return true
+      if ((await retried(() => this.#bucket.replace(key, JSON.stringify(holder), revision))) !== undefined)
+        return true
     }
   }
 

@@ -71,11 +71,19 @@ class ClickhouseOverClient implements Clickhouse {
 
   async insert(table: string, rows: readonly object[]): Promise<void> {
     if (rows.length === 0) return
-    await this.#client.insert({ table, values: [...rows], format: 'JSONEachRow', clickhouse_settings: insertSettings })
+    await this.#client.insert({
+      table,
+      values: [...rows],
+      format: 'JSONEachRow',
+      clickhouse_settings: insertSettings,
+    })
   }
 
   async text(sql: string, format: TextFormat): Promise<string> {
-    const result = await this.#client.exec({ query: `${sql.replace(/;\s*$/, '')}\nFORMAT ${format}`, clickhouse_settings: { readonly: '1' } })
+    const result = await this.#client.exec({
+      query: `${sql.replace(/;\s*$/, '')}\nFORMAT ${format}`,
+      clickhouse_settings: { readonly: '1' },
+    })
     const chunks: Buffer[] = []
     for await (const chunk of result.stream) chunks.push(Buffer.from(chunk as Uint8Array))
     return Buffer.concat(chunks).toString('utf8')

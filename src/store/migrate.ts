@@ -56,7 +56,8 @@ async function shapeTables(clickhouse: Clickhouse, resource: AnyResource): Promi
 
 /** The id of the deployment this database belongs to: the oldest one, where two processes made one each. */
 export async function deploymentId(clickhouse: Clickhouse): Promise<string> {
-  const known = () => clickhouse.rows<{ id: string }>('SELECT id FROM deployment ORDER BY created_at, id LIMIT 1')
+  const known = () =>
+    clickhouse.rows<{ id: string }>('SELECT id FROM deployment ORDER BY created_at, id LIMIT 1')
   const [first] = await known()
   if (first !== undefined) return first.id
   await clickhouse.insert('deployment', [{ id: newId('dep_') }])

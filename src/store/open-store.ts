@@ -69,6 +69,10 @@ export class Store {
     })
   }
 
+  get deploymentId(): string {
+    return this.#deploymentId
+  }
+
   /** Why nothing may be written now; undefined where it may. */
   get refusal(): string | undefined {
     if (this.#mismatch !== undefined) return this.#mismatch
@@ -112,10 +116,14 @@ export class Store {
     let state = await readState(this.#buckets.config)
     const { meta } = state
     if (meta !== undefined && meta.key_fingerprint !== this.#options.keyFingerprint) {
-      throw new Error('The secret key is not the one this deployment was made with: set the same WEIR_SECRET_KEY on every host.')
+      throw new Error(
+        'The secret key is not the one this deployment was made with: set the same WEIR_SECRET_KEY on every host.',
+      )
     }
     if (meta !== undefined && meta.deployment_id !== this.#deploymentId) {
-      this.#refuse('The configuration in NATS belongs to another ClickHouse database: "weir store adopt" decides which one counts.')
+      this.#refuse(
+        'The configuration in NATS belongs to another ClickHouse database: "weir store adopt" decides which one counts.',
+      )
       return
     }
     let differences = await this.#compare(state)

@@ -4,8 +4,9 @@
  * Every write names the revision it replaces. A writer that was overtaken (it stalled, somebody else finished its
  * change, and another change followed) therefore fails, looks at the account's state, and finds itself done.
  */
-import { projectedValueBytesMax, rulesChunkBytesMax, rulesPerChunkMax } from '../core/limits.js'
+
 import { WeirError } from '../core/errors.js'
+import { projectedValueBytesMax, rulesChunkBytesMax, rulesPerChunkMax } from '../core/limits.js'
 import { type Bucket, type BucketEntry, retried } from '../core/nats.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
@@ -15,8 +16,8 @@ import {
   generationOf,
   policyKind,
   type RulesChunk,
-  ruleKind,
   rowKey,
+  ruleKind,
   rulesKey,
   type SecretsEntry,
   secretKey,
@@ -29,7 +30,9 @@ const decode = <T>(value: Uint8Array): T => JSON.parse(Buffer.from(value).toStri
 
 /** A row without its sealed values, and those. */
 export function splitSecrets(kind: string, row: Row): { open: Row; secrets: SecretsEntry | undefined } {
-  const names = Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) => (sealed ? [name] : []))
+  const names = Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) =>
+    sealed ? [name] : [],
+  )
   if (names.length === 0) return { open: row, secrets: undefined }
   const sealed: Record<string, string> = {}
   const open: Record<string, unknown> = { ...row }
@@ -116,7 +119,13 @@ export class Projection {
     }
     const known = state.rows.get(kind)?.get(row.id)
     const value = known === undefined ? undefined : Buffer.from(JSON.stringify(known))
-    return this.#replace(this.#config, key, { key, revision: state.revisionOfRow(kind, row.id), value }, next, done)
+    return this.#replace(
+      this.#config,
+      key,
+      { key, revision: state.revisionOfRow(kind, row.id), value },
+      next,
+      done,
+    )
   }
 
   async #putSecrets(kind: string, row: Row, done: () => Promise<boolean>): Promise<void> {
@@ -125,7 +134,9 @@ export class Projection {
     const key = secretKey(kind, row.id)
     const known = (await this.#secrets.get(key)) ?? { key, revision: 0, value: undefined }
     const next = (current: Uint8Array | undefined): string | undefined =>
-      current !== undefined && decode<SecretsEntry>(current).version >= row.version ? undefined : JSON.stringify(secrets)
+      current !== undefined && decode<SecretsEntry>(current).version >= row.version
+        ? undefined
+        : JSON.stringify(secrets)
     await this.#replace(this.#secrets, key, known, next, done)
   }
 
@@ -145,13 +156,25 @@ export class Projection {
     }
   }
 
-  async #applyRules(accountId: string, version: number, change: Change, done: () => Promise<boolean>): Promise<void> {
+  async #applyRules(
+    accountId: string,
+    version: number,
+    change: Change,
+    done: () => Promise<boolean>,
+  ): Promise<void> {
     const put = change.puts.flatMap(({ kind, row }) => (kind === ruleKind ? [row] : []))
     const removed = change.removals.flatMap(({ kind, row }) => (kind === ruleKind ? [row] : []))
     const policies = new Set([...put, ...removed].map((rule) => String(rule['ip_policy_id'])))
     for (const policyId of policies) {
       const ofPolicy = (rule: Row): boolean => rule['ip_policy_id'] === policyId
-      await this.#changeChunks(accountId, policyId, version, put.filter(ofPolicy), removed.filter(ofPolicy), done)
+      await this.#changeChunks(
+        accountId,
+        policyId,
+        version,
+        put.filter(ofPolicy),
+        removed.filter(ofPolicy),
+        done,
+      )
     }
   }
 
@@ -195,7 +218,9 @@ export class Projection {
       value: known === undefined ? undefined : Buffer.from(JSON.stringify(known)),
     }
     const value = (current: Uint8Array | undefined): string | undefined =>
-      current !== undefined && decode<AccountState>(current).version >= next.version ? undefined : JSON.stringify(next)
+      current !== undefined && decode<AccountState>(current).version >= next.version
+        ? undefined
+        : JSON.stringify(next)
     await this.#replace(this.#config, key, entry, value, async () => false)
   }
 }

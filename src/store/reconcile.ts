@@ -6,11 +6,12 @@
  * - What the bucket has beyond ClickHouse is a contradiction that a person has to decide, unless an unfinished
  *   change explains it: unfinished changes are therefore carried out first.
  */
-import { type Bucket, retried } from '../core/nats.js'
+
 import { rulesChunkBytesMax, rulesPerChunkMax } from '../core/limits.js'
+import { type Bucket, retried } from '../core/nats.js'
 import type { AnyResource, Row } from '../resource/define.js'
-import type { Clickhouse } from './clickhouse.js'
 import type { Head } from './change.js'
+import type { Clickhouse } from './clickhouse.js'
 import {
   type AccountState,
   generationOf,
@@ -18,8 +19,8 @@ import {
   metaKey,
   policyKind,
   type RulesChunk,
-  ruleKind,
   rowKey,
+  ruleKind,
   rulesKey,
   secretKey,
   stateKey,
@@ -38,14 +39,21 @@ export interface Stored {
 const versionGap = 1_000
 
 /** The last version of everything ClickHouse holds, tombstones included. */
-export async function readStored(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<Stored[]> {
+export async function readStored(
+  clickhouse: Clickhouse,
+  resources: readonly AnyResource[],
+): Promise<Stored[]> {
   const stored: Stored[] = []
   for (const resource of resources) {
     const rows = await clickhouse.rows<Record<string, unknown>>(
       `SELECT * FROM ${tableOf(resource.kind)} FINAL ORDER BY version DESC LIMIT 1 BY account_id, id`,
     )
     for (const encoded of rows) {
-      stored.push({ kind: resource.kind, row: decodeRow(resource, encoded), deleted: Boolean(encoded['deleted']) })
+      stored.push({
+        kind: resource.kind,
+        row: decodeRow(resource, encoded),
+        deleted: Boolean(encoded['deleted']),
+      })
     }
   }
   return stored
@@ -102,7 +110,11 @@ export async function fill(
     await fillRow(buckets, state, kind, row)
     writes += 1
   }
-  const policies = new Set([...missing, ...deleted].flatMap(({ kind, row }) => (kind === ruleKind ? [String(row['ip_policy_id'])] : [])))
+  const policies = new Set(
+    [...missing, ...deleted].flatMap(({ kind, row }) =>
+      kind === ruleKind ? [String(row['ip_policy_id'])] : [],
+    ),
+  )
   for (const policyId of policies) writes += await fillRules(buckets.config, state, policyId, differences)
   for (const { kind, row } of deleted.filter(({ kind }) => kind !== ruleKind)) {
     await retried(() => buckets.config.remove(rowKey(kind, row.id), state.revisionOfRow(kind, row.id)))
@@ -120,11 +132,18 @@ async function fillRow(buckets: Buckets, state: ViewState, kind: string, row: Ro
   if (secrets !== undefined) await buckets.secrets.put(secretKey(kind, row.id), JSON.stringify(secrets))
   const generation = kind === policyKind ? generationOf(state.rows.get(kind)?.get(row.id)) : 0
   const value = generation === 0 ? open : { ...open, rules_generation: generation }
-  await retried(() => buckets.config.replace(rowKey(kind, row.id), JSON.stringify(value), state.revisionOfRow(kind, row.id)))
+  await retried(() =>
+    buckets.config.replace(rowKey(kind, row.id), JSON.stringify(value), state.revisionOfRow(kind, row.id)),
+  )
 }
 
 /** The rules of a policy that lacks some, or has some too many, are written whole, into its present generation. */
-async function fillRules(config: Bucket, state: ViewState, policyId: string, { missing, deleted }: Differences): Promise<number> {
+async function fillRules(
+  config: Bucket,
+  state: ViewState,
+  policyId: string,
+  { missing, deleted }: Differences,
+): Promise<number> {
   const generation = generationOf(state.rows.get(policyKind)?.get(policyId))
   const rules = new Map<string, Row>()
   let accountId = ''
@@ -138,7 +157,9 @@ async function fillRules(config: Bucket, state: ViewState, policyId: string, { m
   const chunks = [...chunksOf([...rules.values()], accountId)]
   for (const [chunk, value] of chunks.entries()) {
     const revision = state.revisionOfChunk(policyId, generation, chunk)
-    await retried(() => config.replace(rulesKey(policyId, generation, chunk), JSON.stringify(value), revision))
+    await retried(() =>
+      config.replace(rulesKey(policyId, generation, chunk), JSON.stringify(value), revision),
+    )
   }
   for (const chunk of state.chunks(policyId).keys()) {
     if (chunk < chunks.length) continue
@@ -166,7 +187,11 @@ export function* chunksOf(rules: readonly Row[], accountId: string): Generator<R
 }
 
 /** Accounts' states and heads after a fill; resolves with the number of accounts. */
-async function fillStates(buckets: Buckets, state: ViewState, { missing, deleted }: Differences): Promise<number> {
+async function fillStates(
+  buckets: Buckets,
+  state: ViewState,
+  { missing, deleted }: Differences,
+): Promise<number> {
   const counts = new Map<string, Record<string, number>>()
   const versions = new Map<string, number>()
   const touched = new Set<string>()
@@ -188,7 +213,8 @@ async function fillStates(buckets: Buckets, state: ViewState, { missing, deleted
   }
   for (const accountId of touched) {
     const entry = await buckets.heads.get(accountId)
-    const head = entry?.value === undefined ? undefined : (JSON.parse(Buffer.from(entry.value).toString()) as Head)
+    const head =
+      entry?.value === undefined ? undefined : (JSON.parse(Buffer.from(entry.value).toString()) as Head)
     const known = Math.max(state.accounts.get(accountId)?.version ?? 0, versions.get(accountId) ?? 0)
     const version = head?.version ?? known + versionGap
     if (head === undefined) {

@@ -16,9 +16,9 @@ import type { Occurrences } from '../core/occurrences.js'
 import { resourceOf } from '../resource/registry.js'
 import type { AuditRelay } from './audit-relay.js'
 import type { Change, Head, Principal, Put, Removal } from './change.js'
+import type { ChangeRows } from './change-rows.js'
 import { type ClaimHolder, Claims } from './claims.js'
 import { checkProjectedSize, type Projection } from './projection.js'
-import type { ChangeRows } from './change-rows.js'
 import type { View } from './view.js'
 import type { ViewState } from './view-state.js'
 
@@ -163,7 +163,8 @@ export class ResourceStore {
         continue
       }
       for (const { claim: text, id } of taken) {
-        if (!holds(this.#parts.view.state, text, id)) await this.#claims.release(text, { account_id: accountId, id })
+        if (!holds(this.#parts.view.state, text, id))
+          await this.#claims.release(text, { account_id: accountId, id })
       }
       throw claim.taken()
     }
@@ -195,11 +196,16 @@ export class ResourceStore {
         const [id = '', text = ''] = splitRelease(claim)
         await this.#claims.release(text, { account_id: accountId, id })
       }
-      await retried(() => heads.replace(accountId, JSON.stringify({ version, change: null } satisfies Head), revision))
+      await retried(() =>
+        heads.replace(accountId, JSON.stringify({ version, change: null } satisfies Head), revision),
+      )
     } catch (error) {
       occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
       if (error instanceof WeirError) throw error
-      throw unavailable('The change is committed and will take effect, but the store is away at the moment.', error)
+      throw unavailable(
+        'The change is committed and will take effect, but the store is away at the moment.',
+        error,
+      )
     }
   }
 
@@ -210,7 +216,10 @@ export class ResourceStore {
     if (holds(this.#parts.view.state, claim, holder.id)) return true
     if (known.head.version >= holder.version) return false
     const counts = this.#parts.view.state.countsOf(holder.account_id)
-    const moved: Head = { version: holder.version, change: { ...emptyChange, id: newId('chg_'), at: now(), counts } }
+    const moved: Head = {
+      version: holder.version,
+      change: { ...emptyChange, id: newId('chg_'), at: now(), counts },
+    }
     await this.#parts.heads.replace(holder.account_id, JSON.stringify(moved), known.revision)
     return this.#isHeld(claim, holder)
   }
@@ -255,7 +264,12 @@ const splitRelease = (release: string): [string, string] => {
 function holds(state: ViewState, claim: string, id: string): boolean {
   for (const [kind, rows] of state.rows) {
     const row = rows.get(id)
-    if (row !== undefined) return resourceOf(kind).claims?.(row as never).includes(claim) ?? false
+    if (row !== undefined)
+      return (
+        resourceOf(kind)
+          .claims?.(row as never)
+          .includes(claim) ?? false
+      )
   }
   return false
 }

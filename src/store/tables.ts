@@ -99,16 +99,25 @@ function encodeValue(column: Column, value: unknown): unknown {
   return column === 'time' ? timeText(value as number) : value
 }
 
-function encodeFields(fields: Fields, values: Readonly<Record<string, unknown>>, into: Record<string, unknown>, prefix = ''): void {
+function encodeFields(
+  fields: Fields,
+  values: Readonly<Record<string, unknown>>,
+  into: Record<string, unknown>,
+  prefix = '',
+): void {
   for (const [name, field] of Object.entries(fields)) {
     const value = values[name]
-    if (field.column === 'module') encodeFields(field.fields ?? {}, (value ?? {}) as Row, into, `${prefix}${name}_`)
+    if (field.column === 'module')
+      encodeFields(field.fields ?? {}, (value ?? {}) as Row, into, `${prefix}${name}_`)
     else into[`${prefix}${name}`] = encodeValue(field.column, value)
   }
 }
 
 /** The row as ClickHouse takes it (JSONEachRow). */
-export function encodeRow(resource: AnyResource, { row, deleted, changedAt, changedBy }: VersionedRow): object {
+export function encodeRow(
+  resource: AnyResource,
+  { row, deleted, changedAt, changedBy }: VersionedRow,
+): object {
   const encoded: Record<string, unknown> = {
     account_id: row.account_id,
     id: row.id,
@@ -138,7 +147,9 @@ function decodeFields(fields: Fields, encoded: Encoded, prefix = ''): Record<str
   for (const [name, field] of Object.entries(fields)) {
     const key = `${prefix}${name}`
     if (field.column !== 'module') row[name] = decodeValue(field as never, encoded[key])
-    else row[name] = encoded[`${key}_enabled`] === null ? null : decodeFields(field.fields ?? {}, encoded, `${key}_`)
+    else
+      row[name] =
+        encoded[`${key}_enabled`] === null ? null : decodeFields(field.fields ?? {}, encoded, `${key}_`)
   }
   return row
 }

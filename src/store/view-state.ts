@@ -8,8 +8,8 @@ import {
   metaKey,
   policyKind,
   type RulesChunk,
-  ruleKind,
   rowKey,
+  ruleKind,
   rulesKey,
 } from './keys.js'
 import { SortedIds } from './sorted-ids.js'
@@ -21,7 +21,8 @@ interface PolicyRules {
   stamp: number
 }
 
-const decode = (value: Uint8Array): unknown => JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString())
+const decode = (value: Uint8Array): unknown =>
+  JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString())
 
 export class ViewState {
   readonly rows = new Map<string, Map<string, Row>>()
@@ -96,14 +97,17 @@ export class ViewState {
     if (chunks.size === 0) policy.generations.delete(generation)
     if (generation !== generationOf(this.rows.get(policyKind)?.get(policyId))) return
     const kept = new Set(value?.rules.map(({ id }) => id))
-    this.#hideRules((previous?.rules ?? []).filter(({ id }) => !kept.has(id) && this.#chunkOfRule.get(id)?.chunk === chunk))
+    this.#hideRules(
+      (previous?.rules ?? []).filter(({ id }) => !kept.has(id) && this.#chunkOfRule.get(id)?.chunk === chunk),
+    )
     this.#showRules(policyId, chunk, value?.rules ?? [])
     policy.stamp = ++this.#stamp
   }
 
   #policyRules(policyId: string): PolicyRules {
     let policy = this.#rules.get(policyId)
-    if (policy === undefined) this.#rules.set(policyId, (policy = { generations: new Map(), stamp: ++this.#stamp }))
+    if (policy === undefined)
+      this.#rules.set(policyId, (policy = { generations: new Map(), stamp: ++this.#stamp }))
     return policy
   }
 
@@ -171,7 +175,8 @@ export class ViewState {
   isComplete(): boolean {
     if (this.meta === undefined || this.accounts.size < this.meta.accounts) return false
     for (const [accountId, { counts }] of this.accounts) {
-      for (const [kind, count] of Object.entries(counts)) if (this.ids(accountId, kind).size !== count) return false
+      for (const [kind, count] of Object.entries(counts))
+        if (this.ids(accountId, kind).size !== count) return false
     }
     return true
   }

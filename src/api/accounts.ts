@@ -1,0 +1,83 @@
+/** Accounts: made from the command line, and the first one at the first start. */
+import { now, randomToken } from '../core/clock.js'
+import { badRequest, notFound } from '../core/errors.js'
+import { hashToken, newId } from '../core/ids.js'
+import { accountNameBytesMax } from '../core/limits.js'
+import { account } from '../resource/account.js'
+import type { Row } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
+import type { Store } from '../store/open-store.js'
+import type { Writes } from './writes.js'
+
+const cli = { source: 'CLI', credentialId: null } as const
+
+/** Rights an account can be given. */
+export const accountRights = ['abuse_reports'] as const
+
+export interface MadeAccount {
+  readonly accountId: string
+  readonly keyId: string
+  /** The only time it is told. */
+  readonly token: string
+}
+
+/** A new account and its first key. `token`: the key's, made where none is given. */
+export async function createAccount(
+  store: Store,
+  writes: Writes,
+  name: string,
+  { id = newId('ac_'), token = `weir_${randomToken(32)}` }: { id?: string; token?: string } = {},
+): Promise<MadeAccount | undefined> {
+  if (name.trim() === '' || Buffer.byteLength(name) > accountNameBytesMax) {
+    throw badRequest(`An account's name has 1 to ${accountNameBytesMax} bytes.`)
+  }
+  const at = now()
+  const caller = { accountId: id, accountName: name, principal: cli, address: undefined }
+  const key = writes.create(caller, resourceOf('api_key'), { description: 'First key of the account.' }, at)
+  const made = await store.commit(id, cli, (state, version, changedAt) => {
+    if (state.rows.get('account')?.has(id)) return { puts: [], removals: [], audits: [], result: undefined }
+    const draft = key(state, version, changedAt)
+    const row: Row = {
+      id,
+      account_id: id,
+      version,
+      created_at: Math.floor(at / 1000) * 1000,
+      name,
+      rights: [],
+    }
+    const keyPuts = draft.puts.map((put) => ({ ...put, row: { ...put.row, token_hash: hashToken(token) } }))
+    const result = { accountId: id, keyId: draft.result.row.id, token }
+    return { ...draft, puts: [{ kind: account.kind, row, isNew: true }, ...keyPuts], result }
+  })
+  if (made !== undefined) await store.countAccount()
+  return made
+}
+
+export async function grantRight(store: Store, accountId: string, right: string): Promise<Row> {
+  if (!accountRights.includes(right as (typeof accountRights)[number])) {
+    throw badRequest(`There is no right "${right}": ${accountRights.join(', ')} can be granted.`)
+  }
+  return store.commit(accountId, cli, (state, version) => {
+    const present = state.rows.get('account')?.get(accountId)
+    if (present === undefined) throw notFound(`There is no account ${accountId}.`)
+    const rights = new Set([...(present['rights'] as string[]), right])
+    const row = { ...present, rights: [...rights], version }
+    const isNew = false
+    const hasIt = (present['rights'] as string[]).includes(right)
+    return { puts: hasIt ? [] : [{ kind: account.kind, row, isNew }], removals: [], audits: [], result: row }
+  })
+}
+
+/**
+ * The account of an empty store, made once, however many processes start at the same time: its id follows from the
+ * deployment's. Resolves with the key where this process made it.
+ */
+export async function bootstrapAccount(
+  store: Store,
+  writes: Writes,
+  token: string | undefined,
+): Promise<MadeAccount | undefined> {
+  if ((store.view.state.rows.get('account')?.size ?? 0) > 0) return undefined
+  const id = `ac_${store.deploymentId.replace(/^\w+_/, '')}`
+  return createAccount(store, writes, 'default', { id, ...(token === undefined ? {} : { token }) })
+}

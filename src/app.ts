@@ -1,0 +1,336 @@
+/**
+ * The composition root: the one file where the system is visible. Every role is put together here from its parts,
+ * each part is given what it needs as an argument, and what was opened is closed in reverse.
+ *
+ *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events
+ *     pipeline  records ▸ walk ▸ packs; audit events ▸ packs; runs `decide` beside itself
+ *     decide    weir.decide, weir.decide.agent
+ *     deliver   packs ▸ AWS
+ */
+import { join } from 'node:path'
+import { renderRemovedRules } from './api/audit-of-rules.js'
+import { BaseLinks, Presenter } from './api/present.js'
+import { buildApi } from './api/server.js'
+import { Writes } from './api/writes.js'
+import type { Failing, Parent, Role } from './child.js'
+import type { Settings } from './config.js'
+import { sleep } from './core/clock.js'
+import { newId } from './core/ids.js'
+import { createLogger, type Logger } from './core/log.js'
+import {
+  createRegistry,
+  metricsContentType,
+  metricsSnapshot,
+  metricsText,
+  type Registry,
+} from './core/metrics.js'
+import { type Bucket, type Nats, openNats } from './core/nats.js'
+import { createOccurrences, type Occurrences } from './core/occurrences.js'
+import { ReleaseStack } from './core/release.js'
+import { Sealer } from './core/seal.js'
+import { secretKey } from './core/secret-key.js'
+import { requestTimeoutMsDefault } from './deliver/aws.js'
+import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
+import { booksMetrics } from './deliver/books-metrics.js'
+import { Deliverer, deliveriesStream } from './deliver/deliverer.js'
+import type { DestinationConfig } from './deliver/destination.js'
+import { openSender } from './deliver/kinds.js'
+import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
+import { destinationOperations, statusSubject } from './destination-operations.js'
+import { auditKinds } from './event/audit.js'
+import { checkSource } from './event/catalog.js'
+import { ensureStreams, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
+import { openOpsServer } from './ops-server.js'
+import { AuditPipeline } from './pipeline/audit-run.js'
+import { Configuration } from './pipeline/configuration.js'
+import { decide, decideAgent } from './pipeline/decide.js'
+import { Pipeline } from './pipeline/run.js'
+import { openGeo } from './record/geo.js'
+import { resources } from './resource/registry.js'
+import { auditStream } from './store/audit-relay.js'
+import { openClickhouse } from './store/clickhouse.js'
+import { destinationsIn } from './store/destinations.js'
+import { bucketNames } from './store/keys.js'
+import { openStore, type Store } from './store/open-store.js'
+import { SecretsView } from './store/secrets-view.js'
+import { View } from './store/view.js'
+
+/** What every role starts from. */
+export interface Surroundings {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly occurrences: Occurrences
+}
+
+export function surroundings(settings: Settings, role: string): Surroundings {
+  const logger = createLogger(role, settings.ops.logLevel)
+  const registry = createRegistry()
+  return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
+}
+
+const connect = ({ settings }: Surroundings, role: string): Promise<Nats> => {
+  const { servers, replicas, inboxPrefix } = settings.nats
+  if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
+  return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}` })
+}
+
+// --- the store, as the API and the command line use it ---
+
+export interface StoreParts {
+  readonly store: Store
+  readonly writes: Writes
+  readonly presenter: Presenter
+  readonly nats: Nats
+  readonly sealer: Sealer
+  readonly clickhouse: ReturnType<typeof openClickhouse>
+}
+
+export async function openStoreParts(
+  at: Surroundings,
+  baseUrl: () => string,
+  release: ReleaseStack,
+): Promise<StoreParts> {
+  const { settings, occurrences } = at
+  const sealer = new Sealer(secretKey(settings.data))
+  const clickhouse = openClickhouse({
+    url: settings.clickhouse.url,
+    directory: join(settings.data.dir, 'clickhouse'),
+  })
+  release.own(clickhouse)
+  const nats = release.own(await connect(at, 'api'))
+  await ensureStreams(nats, settings.nats)
+  const presenter = new Presenter(new BaseLinks(baseUrl))
+  const store: Store = await openStore({
+    clickhouse,
+    nats,
+    resources,
+    occurrences,
+    keyFingerprint: sealer.fingerprint,
+    bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
+    removedRules: (rows) => renderRemovedRules(rows, presenter, () => store.view.state),
+  })
+  release.own(store)
+  const sourceProblem = (source: unknown): string | undefined => checkSource(source as never, auditKinds)?.msg
+  return {
+    store,
+    writes: new Writes({ presenter, sealer, sourceProblem }),
+    presenter,
+    nats,
+    sealer,
+    clickhouse,
+  }
+}
+
+// --- roles ---
+
+export interface OpenedApi extends Role {
+  readonly parts: StoreParts
+}
+
+export async function openApi(at: Surroundings, parent: Parent | undefined): Promise<OpenedApi> {
+  const { settings, registry, occurrences } = at
+  const release = new ReleaseStack()
+  const { host, port, baseUrl } = settings.api
+  let base = baseUrl ?? urlOf(host, port)
+  const parts = await openStoreParts(at, () => base, release)
+  const { store, nats, sealer } = parts
+  const secrets = release.own(
+    new SecretsView(await nats.openBucket(bucketNames.secrets, reservedBytes(settings.nats.storageMaxBytes))),
+  )
+  await secrets.open()
+  const books = release.own(await openBooks(at, nats))
+  const senderOf = senders(settings)
+  const ready = async (): Promise<Failing> => {
+    const { refusal } = store
+    const own = refusal === undefined ? {} : { store: refusal }
+    return parent === undefined ? own : { ...(await parent.ask('failing')), ...own }
+  }
+  const metrics = async (): Promise<string> => {
+    const own = parent === undefined ? await metricsText(registry) : await parent.ask('metrics')
+    return own + deploymentMetrics(books, store.view)
+  }
+  const app = await buildApi({
+    context: { store, writes: parts.writes, presenter: parts.presenter },
+    view: store.view,
+    destinations: destinationOperations({ nats, books, secrets, sealer, openSender: senderOf }),
+    occurrences,
+    baseUrl,
+    versionHeaders: settings.api.versionHeaders,
+    rateLimitPerMinute: settings.api.rateLimitPerMinute,
+    trustedProxies: settings.api.trustedProxies ?? [],
+    health: { ready, metrics: async () => ({ type: metricsContentType, text: await metrics() }) },
+  })
+  release.add(() => app.close())
+  await app.listen({ host, port })
+  const url = urlOf(host, portOf(app.server.address()) ?? port)
+  base = baseUrl ?? url
+  return {
+    parts,
+    addresses: { api: url },
+    metrics: async () => [await metricsSnapshot(registry)],
+    close: () => release.release(),
+  }
+}
+
+export async function openPipeline(
+  at: Surroundings,
+  parent: Parent | undefined,
+  openDecider: () => Promise<Pick<Role, 'metrics' | 'close'>>,
+): Promise<Role> {
+  const { settings, registry, occurrences } = at
+  const release = new ReleaseStack()
+  const nats = release.own(await connect(at, 'pipeline'))
+  const geo = await openGeo(settings.geo.databases)
+  const view = release.own(await openView(at, nats))
+  const configuration = release.own(new Configuration(view, occurrences))
+  await configuration.open()
+  const ledger = release.own(new LedgerWriter(nats))
+  const never = new AbortController().signal
+  const audit = new AuditPipeline({
+    nats,
+    view,
+    ledger,
+    occurrences,
+    since: await whenStream(nats, auditStream, never),
+  })
+  const pipeline = new Pipeline({
+    nats,
+    configuration,
+    geo,
+    ledger,
+    occurrences,
+    since: await whenStream(nats, recordsStream, never),
+  })
+  const books = release.own(await openBooks(at, nats))
+  audit.open()
+  release.own(audit)
+  pipeline.open()
+  release.own(pipeline)
+  const decider = release.own(await openDecider())
+  const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
+  await openOps(at, parent, release, nats, view, books)
+  return { addresses: {}, metrics: snapshots, close: () => release.release() }
+}
+
+export async function openDecide(at: Surroundings): Promise<Role> {
+  const { settings, registry, occurrences } = at
+  const release = new ReleaseStack()
+  const nats = release.own(await connect(at, 'decide'))
+  const geo = await openGeo(settings.geo.databases)
+  const view = release.own(await openView(at, nats))
+  const configuration = release.own(new Configuration(view, occurrences))
+  await configuration.open()
+  const policySet = () => configuration.current.policySet
+  release.own(nats.answer('weir.decide', 'decide', (request) => decide(policySet(), geo, request)))
+  release.own(nats.answer('weir.decide.agent', 'decide', (request) => decideAgent(policySet(), request)))
+  return {
+    addresses: {},
+    metrics: async () => [await metricsSnapshot(registry)],
+    close: () => release.release(),
+  }
+}
+
+export async function openDeliver(at: Surroundings, parent: Parent | undefined): Promise<Role> {
+  const { settings, registry, occurrences } = at
+  const release = new ReleaseStack()
+  const nats = release.own(await connect(at, 'deliver'))
+  const sealer = new Sealer(secretKey(settings.data))
+  const view = release.own(await openView(at, nats))
+  await view.usable
+  const secrets = release.own(new SecretsView(await bucketOnceThere(nats, bucketNames.secrets)))
+  await secrets.open()
+  await whenStream(nats, deliveriesStream, new AbortController().signal)
+  const ledger = release.own(new LedgerWriter(nats))
+  const books = release.own(await openBooks(at, nats))
+  const deliverer = release.own(new Deliverer({ nats, ledger, occurrences, openSender: senders(settings) }))
+  const update = (): void => {
+    const { configs, gone } = destinationsIn(view.state, secrets, sealer)
+    void deliverer.update(configs, gone)
+  }
+  view.onChange((kind) => {
+    if (kind === 'event_destination' || kind === '*') update()
+  })
+  secrets.onChange(update)
+  update()
+  const answer = (request: Uint8Array): string => {
+    const status = deliverer.statusOf(Buffer.from(request).toString())
+    return status === undefined ? '' : JSON.stringify(status)
+  }
+  release.own(nats.answer(statusSubject, undefined, answer))
+  await openOps(at, parent, release, nats, view, books)
+  return {
+    addresses: {},
+    metrics: async () => [await metricsSnapshot(registry)],
+    close: () => release.release(),
+  }
+}
+
+// --- parts that roles share ---
+
+const portOf = (address: string | { port: number } | null): number | undefined =>
+  typeof address === 'object' && address !== null ? address.port : undefined
+
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** A role that runs alone tells of itself; below a supervisor, that one does. */
+async function openOps(
+  at: Surroundings,
+  parent: Parent | undefined,
+  release: ReleaseStack,
+  nats: Nats,
+  view: View,
+  books: BooksKeeper,
+): Promise<void> {
+  if (parent !== undefined) return
+  const { settings, registry, logger } = at
+  const failing = (): Failing => ({
+    ...(nats.isConnected ? {} : { nats: 'The connection to NATS is lost.' }),
+    ...(view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
+  })
+  const metrics = async (): Promise<string> => (await metricsText(registry)) + deploymentMetrics(books, view)
+  const server = await openOpsServer({ host: settings.api.host, port: settings.ops.port, failing, metrics })
+  release.own(server)
+  logger.info({ url: server.url }, 'Health and metrics are served.')
+}
+
+const deploymentMetrics = (books: BooksKeeper, view: View): string =>
+  booksMetrics(books.books, (id) => {
+    const row = view.state.rows.get('event_destination')?.get(id)
+    return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
+  })
+
+async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {
+  const view = new View(await bucketOnceThere(nats, bucketNames.config), nats, occurrences)
+  await view.open()
+  return view
+}
+
+async function openBooks({ occurrences, settings }: Surroundings, nats: Nats): Promise<BooksKeeper> {
+  await whenStream(nats, ledgerStream, new AbortController().signal)
+  const bucket = await nats.openBucket(booksBucket, reservedBytes(settings.nats.storageMaxBytes))
+  const keeper = new BooksKeeper(nats, bucket, occurrences)
+  await keeper.open()
+  return keeper
+}
+
+const lookAgainMs = 300
+
+/** A bucket that the API makes, in its own time. */
+async function bucketOnceThere(nats: Nats, name: string): Promise<Bucket> {
+  for (;;) {
+    const bucket = await nats.findBucket(name)
+    if (bucket !== undefined) return bucket
+    await sleep(lookAgainMs)
+  }
+}
+
+function senders({ aws }: Settings) {
+  const deps = {
+    endpoints: aws,
+    requestTimeoutMs: requestTimeoutMsDefault,
+    workerSuffix: newId('').toLowerCase(),
+  }
+  return (config: DestinationConfig) => openSender(config, deps)
+}

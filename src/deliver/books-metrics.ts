@@ -1,0 +1,103 @@
+/** The books as Prometheus' text: of the whole deployment, and the same at every process that keeps them. */
+import type { Books } from './books.js'
+
+/** The kind of target of a destination; undefined where it was deleted. */
+export type TargetOf = (destinationId: string) => string | undefined
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+interface Family {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge'
+  readonly samples: readonly Sample[]
+}
+
+export function booksMetrics(books: Books, targetOf: TargetOf): string {
+  return families(books, targetOf).map(familyText).join('')
+}
+
+function families(books: Books, targetOf: TargetOf): Family[] {
+  const { records } = books
+  const target = (id: string): string => targetOf(id) ?? 'deleted'
+  const produced = new Sums()
+  const filtered = new Sums()
+  for (const source of books.sources) {
+    const labels = { kind: source.kind, target: target(source.destination) }
+    produced.add(labels, source.produced)
+    filtered.add(labels, source.filtered)
+  }
+  const ends = { delivered: new Sums(), dead_lettered: new Sums(), dropped: new Sums(), backlog: new Sums() }
+  for (const id of books.destinationIds) {
+    const counts = books.destination(id)
+    for (const [name, sums] of Object.entries(ends)) {
+      sums.add({ target: target(id) }, counts[name as keyof typeof ends])
+    }
+  }
+  const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
+    name,
+    help,
+    type: 'counter',
+    samples,
+  })
+  const one = (value: number): Sample[] => [{ labels: {}, value }]
+  return [
+    counter('weir_records_in_total', 'Records that came in.', one(records.records)),
+    counter('weir_records_bad_total', 'Records that went to the dead letters.', one(records.bad)),
+    counter('weir_records_evaluated_total', 'Records that were evaluated.', [
+      { labels: { type: 'tcp_connection' }, value: records.tcp_connection },
+      { labels: { type: 'http_request' }, value: records.http_request },
+    ]),
+    counter('weir_decisions_total', 'Decisions about evaluated records.', [
+      { labels: { decision: 'allow' }, value: records.allow },
+      { labels: { decision: 'block' }, value: records.block },
+      { labels: { decision: 'deny' }, value: records.deny },
+    ]),
+    counter('weir_events_produced_total', 'Events produced for destinations.', produced.samples),
+    counter('weir_events_filtered_total', 'Events that filters of subscriptions dropped.', filtered.samples),
+    counter('weir_events_delivered_total', 'Events that destinations accepted.', ends.delivered.samples),
+    counter(
+      'weir_events_dead_lettered_total',
+      'Events that lie in the dead letters.',
+      ends.dead_lettered.samples,
+    ),
+    counter(
+      'weir_events_dropped_total',
+      'Events dropped with their deleted destination.',
+      ends.dropped.samples,
+    ),
+    {
+      name: 'weir_events_backlog',
+      help: 'Events on their way.',
+      type: 'gauge',
+      samples: ends.backlog.samples,
+    },
+  ]
+}
+
+/** Values added up per labels. */
+class Sums {
+  readonly #byLabels = new Map<string, { labels: Readonly<Record<string, string>>; value: number }>()
+
+  add(labels: Readonly<Record<string, string>>, value: number): void {
+    const key = JSON.stringify(labels)
+    const known = this.#byLabels.get(key)
+    if (known === undefined) this.#byLabels.set(key, { labels, value })
+    else known.value += value
+  }
+
+  get samples(): readonly Sample[] {
+    return [...this.#byLabels.values()]
+  }
+}
+
+function familyText({ name, help, type, samples }: Family): string {
+  const lines = samples.map(({ labels, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`)
+    return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`
+  })
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}

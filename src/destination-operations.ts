@@ -1,0 +1,82 @@
+/** What the API answers about a destination: a test event, and how delivery stands in all processes together. */
+import type { DestinationOperations } from './api/destination-routes.js'
+import { isoMillis, now } from './core/clock.js'
+import { newId } from './core/ids.js'
+import type { Nats } from './core/nats.js'
+import type { Sealer } from './core/seal.js'
+import type { BooksKeeper } from './deliver/books-keeper.js'
+import { deliveriesStream, deliverySubject } from './deliver/deliverer.js'
+import type { DestinationConfig, Sender } from './deliver/destination.js'
+import type { LaneState, LaneStatus } from './deliver/health.js'
+import { sendTestEvent } from './deliver/test-event.js'
+import { destinationConfig } from './store/destinations.js'
+import type { SecretsView } from './store/secrets-view.js'
+
+/** Every deliverer answers with the state of its lane. */
+export const statusSubject = 'weir.status.destination'
+/** Long enough for every deliverer to answer, short enough for a request to wait. */
+const statusWaitMs = 300
+const testEventTimeoutMs = 10_000
+
+export interface DestinationOperationsDeps {
+  readonly nats: Nats
+  readonly books: BooksKeeper
+  readonly secrets: SecretsView
+  readonly sealer: Sealer
+  readonly openSender: (config: DestinationConfig) => Sender
+}
+
+export const destinationOperations = (deps: DestinationOperationsDeps): DestinationOperations => ({
+  async sendTestEvent(row) {
+    const config = destinationConfig(row, deps.secrets, deps.sealer)
+    if (config === undefined)
+      return { refusal: 'The credentials of the destination are not there yet: try again.' }
+    const eventId = newId('ev_')
+    const at = now()
+    const json = JSON.stringify({
+      event_id: eventId,
+      event_type: 'test.v0',
+      event_timestamp: isoMillis(at),
+      account_id: row.account_id,
+      object: { event_destination: { id: row.id } },
+    })
+    const event = { partitionKey: eventId, timestampMs: at, json }
+    const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.openSender)
+    if (sent.ok) return { eventId }
+    return {
+      refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
+    }
+  },
+
+  async status(row) {
+    const [answers, oldest] = await Promise.all([
+      deps.nats.gather(statusSubject, row.id, statusWaitMs),
+      deps.nats.nextMessage(deliveriesStream, deliverySubject(row.id)),
+    ])
+    const lanes = answers.map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneStatus)
+    const { produced, filtered, delivered, dead_lettered, retried, backlog } = deps.books.books.destination(
+      row.id,
+    )
+    return {
+      ...merged(lanes),
+      backlog: { events: backlog, oldest_at: oldest === undefined ? null : isoMillis(oldest.storedAtMs) },
+      counts: { produced, filtered, delivered, dead_lettered, retried },
+    }
+  },
+})
+
+const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
+
+/** One state of all lanes: the worst of them, the last success and the last error of any. */
+function merged(lanes: readonly LaneStatus[]): Omit<LaneStatus, 'cause'> & { cause: string | null } {
+  const [lane] = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))
+  if (lane === undefined) {
+    const cause = 'no deliverer answers'
+    return { state: 'paused', cause, since: isoMillis(now()), last_success_at: null, last_error: null }
+  }
+  const successes = lanes.flatMap(({ last_success_at }) => last_success_at ?? []).toSorted()
+  const errors = lanes
+    .flatMap(({ last_error }) => last_error ?? [])
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+  return { ...lane, last_success_at: successes.at(-1) ?? null, last_error: errors.at(-1) ?? null }
+}

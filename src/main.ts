@@ -1,0 +1,203 @@
+/** The command line: the roles, and what an operator does by hand. */
+import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
+import { type AdminCommand, openAdminServer, runAdminCommand, sendAdminCommand } from './admin.js'
+import { bootstrapAccount } from './api/accounts.js'
+import { openApi, openDecide, openDeliver, openPipeline, openStoreParts, surroundings } from './app.js'
+import { type Parent, type Role, runRole } from './child.js'
+import { loadSettings, localNatsServer, type Settings } from './config.js'
+import { messageOf } from './core/errors.js'
+import { lockDataDir } from './core/lock.js'
+import { openNatsServer } from './core/nats-server.js'
+import { ReleaseStack } from './core/release.js'
+import { readRuntime, removeRuntime, writeRuntime } from './core/runtime-file.js'
+import { serve } from './serve.js'
+import { openSupervisor } from './supervisor.js'
+
+const mainModule = fileURLToPath(import.meta.url)
+
+const program = new Command('weir')
+  .description('Traffic event pipeline and policy evaluator.')
+  .option('--config <file>', 'a file of settings, beside the environment')
+  .showHelpAfterError()
+
+function settings(): Settings {
+  const { settings: loaded, warnings } = loadSettings({ file: program.opts<{ config?: string }>().config })
+  for (const warning of warnings) process.stderr.write(`weir: ${warning}\n`)
+  return loaded
+}
+
+// --- roles ---
+
+async function apiRole(loaded: Settings, parent: Parent | undefined): Promise<Role> {
+  const at = surroundings(loaded, 'api')
+  const api = await openApi(at, parent)
+  const { parts } = api
+  const admin = await openAdminServer(parts)
+  writeRuntime(loaded.data.dir, {
+    apiUrl: api.addresses['api']!,
+    natsUrl: loaded.nats.servers?.[0] ?? '',
+    adminUrl: admin.url,
+    adminToken: admin.token,
+  })
+  const made = await bootstrapAccount(parts.store, parts.writes, loaded.api.bootstrapToken)
+  if (made !== undefined) {
+    const token = loaded.api.bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
+    process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
+  }
+  return {
+    ...api,
+    close: async () => {
+      removeRuntime(loaded.data.dir)
+      await admin.close()
+      await api.close()
+    },
+  }
+}
+
+function runAs(
+  name: string,
+  open: (parent: Parent | undefined) => Promise<Role>,
+  loaded: Settings,
+): Promise<never> {
+  const { logger, occurrences } = surroundings(loaded, name)
+  return runRole({ logger, occurrences, open })
+}
+
+const decider = (loaded: Settings) => () => {
+  const { registry, occurrences } = surroundings(loaded, 'pipeline')
+  return openSupervisor({
+    roles: [
+      {
+        name: 'decide',
+        module: mainModule,
+        argv: ['decide'],
+        env: () => ({}),
+        readyTimeoutMs: 60_000,
+        stopTimeoutMs: 5_000,
+      },
+    ],
+    occurrences,
+    registry,
+  }).then((supervisor) => ({ metrics: () => supervisor.snapshots(), close: () => supervisor.close() }))
+}
+
+program
+  .command('serve')
+  .description('everything on this machine: API, pipeline, delivery and a nats-server where none is named')
+  .action(() => serve(settings(), mainModule))
+
+program
+  .command('api')
+  .description('the management API')
+  .action(() => {
+    const loaded = settings()
+    return runAs('api', (parent) => apiRole(loaded, parent), loaded)
+  })
+
+program
+  .command('pipeline')
+  .description('records in, events out, and decisions')
+  .action(() => {
+    const loaded = settings()
+    const at = surroundings(loaded, 'pipeline')
+    return runAs('pipeline', (parent) => openPipeline(at, parent, decider(loaded)), loaded)
+  })
+
+program
+  .command('decide')
+  .description('decisions alone; a pipeline runs one beside itself')
+  .action(() => {
+    const loaded = settings()
+    return runAs('decide', () => openDecide(surroundings(loaded, 'decide')), loaded)
+  })
+
+program
+  .command('deliver')
+  .description('events to AWS')
+  .action(() => {
+    const loaded = settings()
+    return runAs('deliver', (parent) => openDeliver(surroundings(loaded, 'deliver'), parent), loaded)
+  })
+
+// --- what an operator does by hand ---
+
+/** Hands the command to the service on this data directory, or opens the store where none runs. */
+async function administer(command: AdminCommand): Promise<void> {
+  const loaded = settings()
+  const running = readRuntime(loaded.data.dir)
+  const answer =
+    running === undefined
+      ? await administerAlone(loaded, command)
+      : await sendAdminCommand(running.adminUrl, running.adminToken, command)
+  process.stdout.write(answer)
+}
+
+async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
+  await using release = new ReleaseStack()
+  const at = surroundings({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
+  let alone = loaded
+  if (loaded.nats.servers === undefined) {
+    release.own(lockDataDir(loaded.data.dir))
+    const server = await openNatsServer({
+      executable: localNatsServer(),
+      dataDir: loaded.data.dir,
+      port: loaded.nats.localPort,
+      storageMaxBytes: loaded.nats.storageMaxBytes,
+      occurrences: at.occurrences,
+    })
+    release.own(server)
+    alone = { ...loaded, nats: { ...loaded.nats, servers: [server.url] } }
+  }
+  const { host, port, baseUrl } = loaded.api
+  const parts = await openStoreParts(
+    { ...at, settings: alone },
+    () => baseUrl ?? `http://${host}:${port}`,
+    release,
+  )
+  return runAdminCommand(parts, command)
+}
+
+const account = program.command('account').description('accounts and their rights')
+account
+  .command('create')
+  .description('make an account and its first key')
+  .requiredOption('--name <name>', 'how events call it')
+  .action(({ name }: { name: string }) => administer({ command: 'account create', name }))
+account
+  .command('grant')
+  .description('give an account a right')
+  .requiredOption('--account <id>', 'the account, ac_…')
+  .argument('<right>', 'abuse_reports')
+  .action((right: string, options: { account: string }) =>
+    administer({ command: 'account grant', account: options.account, right }),
+  )
+
+program
+  .command('sql')
+  .description('a query on the store: a view per kind, and <kinds>_history beside it')
+  .argument('<query>', 'select …')
+  .option('--format <format>', 'pretty, tsv, csv or json', 'pretty')
+  .action((query: string, { format }: { format: string }) => administer({ command: 'sql', query, format }))
+
+program
+  .command('store')
+  .description('decisions about a store whose parts contradict each other')
+  .command('adopt')
+  .description('make the configuration in NATS anew from ClickHouse')
+  .action(() => administer({ command: 'store adopt' }))
+
+program
+  .command('demo')
+  .description('show what Weir does, with an emulated AWS and records of our own')
+  .option('--once', 'end when everything has arrived')
+  .option('--records <file>', 'replay this file (.ndjson or .ndjson.gz)')
+  .action(async (options: { once?: boolean; records?: string }) => {
+    const { runDemo } = await import('./demo/demo.js')
+    await runDemo(options, mainModule)
+  })
+
+program.parseAsync().catch((error: unknown) => {
+  process.stderr.write(`weir: ${messageOf(error)}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,45 @@
+/** Event destinations as delivery takes them: target, credentials unsealed. */
+import type { Sealer } from '../core/seal.js'
+import type { DestinationConfig } from '../deliver/destination.js'
+import type { Row } from '../resource/define.js'
+import { chosenTarget, eventDestination, secretBelongsTo } from '../resource/event-destination.js'
+import { rowKey } from './keys.js'
+import type { SecretsView } from './secrets-view.js'
+import type { ViewState } from './view-state.js'
+
+const { kind } = eventDestination
+
+/** Undefined while the secret that goes with the row is on its way. */
+export function destinationConfig(
+  row: Row,
+  secrets: SecretsView,
+  sealer: Sealer,
+): DestinationConfig | undefined {
+  const chosen = chosenTarget(row['target'] as never)
+  const base = { id: row.id, accountId: row.account_id, kind: chosen.kind, arn: chosen.arn }
+  const { role, creds } = chosen.auth
+  if (role) return { ...base, auth: { role: { role_arn: role.role_arn } } }
+  const sealed = secrets.sealed(kind, row.id, row.version, 'sealed_secret')
+  if (!creds || typeof sealed !== 'string') return undefined
+  const secret = sealer.unseal(sealed, secretBelongsTo(row))
+  return {
+    ...base,
+    auth: { creds: { aws_access_key_id: creds.aws_access_key_id, aws_secret_access_key: secret } },
+  }
+}
+
+/** All destinations there are, and those that are known to be deleted. */
+export function destinationsIn(
+  state: ViewState,
+  secrets: SecretsView,
+  sealer: Sealer,
+): { configs: DestinationConfig[]; gone: string[] } {
+  const rows = state.rows.get(kind) ?? new Map<string, Row>()
+  const configs = [...rows.values()].flatMap((row) => destinationConfig(row, secrets, sealer) ?? [])
+  const prefix = rowKey(kind, '')
+  const gone = [...state.revisions.keys()].flatMap((key) => {
+    const id = key.startsWith(prefix) ? key.slice(prefix.length) : undefined
+    return id === undefined || rows.has(id) ? [] : [id]
+  })
+  return { configs, gone }
+}
