@@ -161,7 +161,12 @@ t.test('the server of a role without the API', async (t) => {
 
 t.test('the addresses of a running service are found while it runs', (t) => {
   const dir = t.testdir()
-  const runtime = { apiUrl: 'http://127.0.0.1:1', natsUrl: 'nats://127.0.0.1:2', adminToken: 'x'.repeat(32) }
+  const runtime = {
+    apiUrl: 'http://127.0.0.1:1',
+    natsUrl: 'nats://127.0.0.1:2',
+    adminUrl: 'http://127.0.0.1:2',
+    adminToken: 'x'.repeat(32),
+  }
   t.equal(readRuntime(dir), undefined, 'none ran here')
   writeRuntime(dir, runtime)
   writeRuntime(dir, runtime)

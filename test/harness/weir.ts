@@ -1,0 +1,146 @@
+/** Weir as its users meet it: the processes, the API over HTTP, records over NATS, AWS emulated. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Nats, openNats } from '../../src/core/nats.js'
+import { type EmulatorClient, emulatorClient } from '../aws-emulator/client.js'
+import { type Running, run } from './processes.js'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** Undefined for an empty body. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly body: any
+}
+
+export class ApiClient {
+  readonly base: string
+  readonly token: string
+
+  constructor(base: string, token: string) {
+    this.base = base
+    this.token = token
+  }
+
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string | undefined> = {},
+  ): Promise<Answer> {
+    const all: Record<string, string | undefined> = {
+      authorization: `Bearer ${this.token}`,
+      'service-version': '2',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    }
+    const given = Object.fromEntries(
+      Object.entries(all).filter(([, value]) => value !== undefined),
+    ) as Record<string, string>
+    const response = await fetch(path.startsWith('http') ? path : `${this.base}${path}`, {
+      method,
+      headers: given,
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : parsed(text),
+    }
+  }
+
+  async expect(status: number, method: string, path: string, body?: unknown): Promise<Answer['body']> {
+    const answer = await this.call(method, path, body)
+    if (answer.status !== status) {
+      throw new Error(
+        `${method} ${path} answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`,
+      )
+    }
+    return answer.body
+  }
+
+  get = (path: string) => this.expect(200, 'GET', path)
+  post = (path: string, body: unknown) => this.expect(201, 'POST', path, body)
+  patch = (path: string, body: unknown) => this.expect(200, 'PATCH', path, body)
+  put = (path: string, body: unknown) => this.expect(200, 'PUT', path, body)
+  delete = (path: string) => this.expect(204, 'DELETE', path)
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export interface Emulator {
+  readonly url: string
+  readonly client: EmulatorClient
+  readonly key: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  stop(): Promise<unknown>
+}
+
+export async function startEmulator(): Promise<Emulator> {
+  const running = run('test/aws-emulator/main.js', ['--port', '0'])
+  const [, url = ''] = await running.line(/^aws: (\S+)$/)
+  const client = emulatorClient(url)
+  const key = {
+    accessKeyId: `AKIA${randomBytes(8).toString('hex').toUpperCase()}`,
+    secretAccessKey: randomBytes(20).toString('hex'),
+  }
+  await client.addKey(key)
+  return { url, client, key, stop: () => running.stop() }
+}
+
+export interface Weir {
+  readonly process: Running
+  readonly api: ApiClient
+  readonly natsUrl: string
+  readonly accountId: string
+  nats(): Promise<Nats>
+  stop(): Promise<unknown>
+}
+
+/** `weir serve` on free ports and this data directory; waits until it is ready. */
+export async function startWeir(
+  dataDir: string,
+  env: Record<string, string> = {},
+  token = '',
+): Promise<Weir> {
+  const running = run('src/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0', ...env })
+  const [, natsUrl = ''] = await running.line(/^nats: (\S+)$/)
+  const [, base = ''] = await running.line(/^API: (\S+)$/)
+  const [, made = token] = /^API key: (\S+)$/m.exec(running.output()) ?? []
+  const [, accountId = ''] = /^account: (\S+)$/m.exec(running.output()) ?? []
+  const opened: Nats[] = []
+  return {
+    process: running,
+    api: new ApiClient(base, env['WEIR_BOOTSTRAP_TOKEN'] ?? made),
+    natsUrl,
+    accountId,
+    nats: async () => {
+      const nats = await openNats({ servers: [natsUrl], name: 'test', replicas: 1 })
+      opened.push(nats)
+      return nats
+    },
+    stop: async () => {
+      for (const nats of opened) await nats.close()
+      return running.stop()
+    },
+  }
+}
+
+/** Calls until it answers true; fails with `what` when that takes too long. */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  timeoutMs = 30_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`It did not come true: ${what}.`)
+    await sleep(50)
+  }
+}

@@ -1,0 +1,91 @@
+/** The whole path: resources over HTTP, records over NATS, events at AWS. */
+import t from 'tap'
+import { startEmulator, startWeir, until } from '../harness/weir.js'
+
+t.test('records that arrive over NATS are events at each destination', async (t) => {
+  const emulator = await startEmulator()
+  t.teardown(() => emulator.stop())
+  const weir = await startWeir(t.testdir(), { AWS_ENDPOINT_URL: emulator.url })
+  t.teardown(() => weir.stop())
+  const { api } = weir
+  const creds = {
+    aws_access_key_id: emulator.key.accessKeyId,
+    aws_secret_access_key: emulator.key.secretAccessKey,
+  }
+  const arn = await emulator.client.addResource({
+    service: 'kinesis',
+    name: 'events',
+    recordsPerSecond: null,
+    bytesPerSecond: null,
+  })
+  const destination = await api.post('/event_destinations', {
+    description: 'kinesis',
+    target: { kinesis: { stream_arn: arn, auth: { creds } } },
+  })
+  t.equal(destination.target.kinesis.auth.creds.aws_secret_access_key, null, 'the secret is not shown')
+  const tested = await api.expect(200, 'POST', `/event_destinations/${destination.id}/send_test_event`, {})
+  t.match(tested.event_id, /^ev_/)
+  const policy = await api.post('/ip_policies', { description: 'office' })
+  await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
+  const edge = await api.post('/edges/tcp', {
+    hostports: ['ssh.example.com:22'],
+    ip_restriction: { ip_policy_ids: [policy.id] },
+    policies: {
+      inbound: [
+        {
+          name: 'known port',
+          expressions: ['conn.server_port == 22'],
+          actions: [{ type: 'log', config: { Metadata: { Message: 'hello' } } }],
+        },
+      ],
+    },
+  })
+  await api.post('/event_subscriptions', {
+    sources: [
+      { type: 'tcp_connection_closed.v0', fields: ['conn.client_ip', 'ip_policy.decision'] },
+      { type: 'log.v0' },
+      { type: 'ip_policy_created.v0' },
+    ],
+    destination_ids: [destination.id],
+  })
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  const audited = await api.post('/ip_policies', { description: 'audited' })
+  const nats = await weir.nats()
+  const record = (id: string, client_ip: string): string =>
+    JSON.stringify({
+      record_id: id,
+      type: 'tcp_connection',
+      conn: { client_ip, server_name: 'ssh.example.com', server_port: 22, bytes_in: 7 },
+    })
+  await nats.publish(
+    'weir.records.eu.node-1',
+    [record('r1', '203.0.113.9'), record('r2', '198.51.100.1'), 'not json'].join('\n'),
+  )
+  const decision = JSON.parse(
+    Buffer.from(await nats.request('weir.decide', record('r3', '198.51.100.1'), 2_000)).toString(),
+  )
+  t.match(decision, { decision: 'block', ip_policy: { decision: 'block', policy_ids: [policy.id] } })
+  await until(
+    'five events at the stream',
+    async () => (await emulator.client.counts({ service: 'kinesis', name: 'events' })).events >= 5,
+  )
+  const events: Record<string, never>[] = []
+  for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'events' }))
+    events.push(JSON.parse(data))
+  const byType = (type: string) =>
+    events.filter((event) => event['event_type'] === type).map((event) => event['object'])
+  t.strictSame(byType('tcp_connection_closed.v0'), [
+    { conn: { client_ip: '203.0.113.9' }, ip_policy: { decision: 'allow' } },
+    { conn: { client_ip: '198.51.100.1' }, ip_policy: { decision: 'block' } },
+  ])
+  t.strictSame(byType('log.v0'), [{ metadata: { Message: 'hello' } }])
+  t.strictSame(byType('ip_policy_created.v0'), [{ ...audited }])
+  await until('the books balance', async () => {
+    const { counts, backlog } = await api.get(`/event_destinations/${destination.id}/status`)
+    return counts.produced === 4 && counts.delivered === 4 && backlog.events === 0
+  })
+  const metrics: string = (await api.call('GET', '/metrics')).body
+  t.match(metrics, /^weir_records_in_total 3$/m)
+  t.match(metrics, /^weir_records_bad_total 1$/m)
+  t.equal(await api.delete(`/edges/tcp/${edge.id}`), undefined)
+})
