@@ -162,7 +162,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     health: { ready, metrics: async () => ({ type: metricsContentType, text: await metrics() }) },
   })
   release.add(() => app.close())
-  await app.listen({ host, port })
+  await listen(app, host, port)
   const url = urlOf(host, portOf(app.server.address()) ?? port)
   base = baseUrl ?? url
   return {
@@ -267,6 +267,21 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
 }
 
 // --- parts that roles share ---
+
+async function listen(
+  app: { listen(at: { host: string; port: number }): Promise<unknown> },
+  host: string,
+  port: number,
+): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    throw new Error(
+      `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,
+    )
+  }
+}
 
 const portOf = (address: string | { port: number } | null): number | undefined =>
   typeof address === 'object' && address !== null ? address.port : undefined

@@ -133,6 +133,8 @@ export interface LoadOptions {
 
 /** Reads the settings of this process. Throws a `SettingsError` with a sentence for the person who set them. */
 export function loadSettings({ file, environment = process.env }: LoadOptions = {}): LoadedSettings {
+  // The SDK would tell everyone who starts Weir that it means to drop Node 20 some day.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const layers = [readFile(defaultsFile(), 'default')]
   if (file !== undefined) layers.push(readFile(file, 'file'))
   layers.push(readEnvironment(environment))

@@ -1,4 +1,5 @@
 /** The command line: the roles, and what an operator does by hand. */
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { type AdminCommand, openAdminServer, runAdminCommand, sendAdminCommand } from './admin.js'
@@ -21,8 +22,16 @@ const program = new Command('weir')
   .option('--config <file>', 'a file of settings, beside the environment')
   .showHelpAfterError()
 
+const configFile = (): string | undefined => program.opts<{ config?: string }>().config
+
+/** How a child of ours is told of the same settings. */
+const childArguments = (role: string): string[] => {
+  const file = configFile()
+  return file === undefined ? [role] : ['--config', resolve(file), role]
+}
+
 function settings(): Settings {
-  const { settings: loaded, warnings } = loadSettings({ file: program.opts<{ config?: string }>().config })
+  const { settings: loaded, warnings } = loadSettings({ file: configFile() })
   for (const warning of warnings) process.stderr.write(`weir: ${warning}\n`)
   return loaded
 }
@@ -71,7 +80,7 @@ const decider = (loaded: Settings) => () => {
       {
         name: 'decide',
         module: mainModule,
-        argv: ['decide'],
+        argv: childArguments('decide'),
         env: () => ({}),
         readyTimeoutMs: 60_000,
         stopTimeoutMs: 5_000,
@@ -85,7 +94,7 @@ const decider = (loaded: Settings) => () => {
 program
   .command('serve')
   .description('everything on this machine: API, pipeline, delivery and a nats-server where none is named')
-  .action(() => serve(settings(), mainModule))
+  .action(() => serve(settings(), mainModule, childArguments))
 
 program
   .command('api')
@@ -155,7 +164,8 @@ async function administerAlone(loaded: Settings, command: AdminCommand): Promise
     () => baseUrl ?? `http://${host}:${port}`,
     release,
   )
-  return runAdminCommand(parts, command)
+  // What was opened here must stay open until the command is through.
+  return await runAdminCommand(parts, command)
 }
 
 const account = program.command('account').description('accounts and their rights')

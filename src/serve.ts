@@ -10,7 +10,11 @@ import { openSupervisor, type RoleSpec } from './supervisor.js'
 const readyTimeoutMs = 60_000
 const stopTimeoutMs = 12_000
 
-export async function serve(settings: Settings, module: string): Promise<void> {
+export async function serve(
+  settings: Settings,
+  module: string,
+  argumentsOf: (role: string) => string[],
+): Promise<void> {
   const stop = stopSignal()
   const { logger, registry, occurrences } = surroundings(settings, 'serve')
   await using release = new ReleaseStack()
@@ -25,7 +29,7 @@ export async function serve(settings: Settings, module: string): Promise<void> {
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec => ({
     name,
     module,
-    argv: [name],
+    argv: argumentsOf(name),
     env: (last) => ({ ...env, ...more(last) }),
     readyTimeoutMs,
     stopTimeoutMs,
