@@ -12,35 +12,31 @@ import { renderRemovedRules } from './api/audit-of-rules.js'
 import { BaseLinks, Presenter } from './api/present.js'
 import { buildApi } from './api/server.js'
 import { Writes } from './api/writes.js'
-import type { Failing, Parent, Role } from './child.js'
-import type { Settings } from './config.js'
-import { sleep } from './core/clock.js'
-import { newId } from './core/ids.js'
-import { createLogger, type Logger } from './core/log.js'
 import {
-  createRegistry,
-  metricsContentType,
-  metricsSnapshot,
-  metricsText,
-  type Registry,
-} from './core/metrics.js'
-import { type Bucket, type Nats, openNats } from './core/nats.js'
-import { createOccurrences, type Occurrences } from './core/occurrences.js'
+  bucketOnceThere,
+  connect,
+  deploymentMetrics,
+  listen,
+  openBooks,
+  openHealth,
+  openView,
+  portOf,
+  type Surroundings,
+  senders,
+  urlOf,
+} from './app-parts.js'
+import type { Failing, Parent, Role } from './child.js'
+import { metricsContentType, metricsSnapshot, metricsText } from './core/metrics.js'
+import type { Nats } from './core/nats.js'
 import { ReleaseStack } from './core/release.js'
 import { Sealer } from './core/seal.js'
 import { secretKey } from './core/secret-key.js'
-import { requestTimeoutMsDefault } from './deliver/aws.js'
-import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
-import { booksMetrics } from './deliver/books-metrics.js'
 import { Deliverer, deliveriesStream } from './deliver/deliverer.js'
-import type { DestinationConfig } from './deliver/destination.js'
-import { openSender } from './deliver/kinds.js'
-import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
+import { LedgerWriter } from './deliver/ledger.js'
 import { destinationOperations, statusSubject } from './destination-operations.js'
 import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
 import { ensureStreams, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
-import { openOpsServer } from './ops-server.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
@@ -53,27 +49,6 @@ import { destinationsIn } from './store/destinations.js'
 import { bucketNames } from './store/keys.js'
 import { openStore, type Store } from './store/open-store.js'
 import { SecretsView } from './store/secrets-view.js'
-import { View } from './store/view.js'
-
-/** What every role starts from. */
-export interface Surroundings {
-  readonly settings: Settings
-  readonly logger: Logger
-  readonly registry: Registry
-  readonly occurrences: Occurrences
-}
-
-export function surroundings(settings: Settings, role: string): Surroundings {
-  const logger = createLogger(role, settings.ops.logLevel)
-  const registry = createRegistry()
-  return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
-}
-
-const connect = ({ settings }: Surroundings, role: string): Promise<Nats> => {
-  const { servers, replicas, inboxPrefix } = settings.nats
-  if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
-  return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}` })
-}
 
 // --- the store, as the API and the command line use it ---
 
@@ -180,6 +155,7 @@ export async function openPipeline(
 ): Promise<Role> {
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
+  const health = await openHealth(at, parent, release)
   const nats = release.own(await connect(at, 'pipeline'))
   const geo = await openGeo(settings.geo.databases)
   const view = release.own(await openView(at, nats))
@@ -209,7 +185,7 @@ export async function openPipeline(
   release.own(pipeline)
   const decider = release.own(await openDecider())
   const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
-  await openOps(at, parent, release, nats, view, books)
+  health.started(nats, view, books)
   return { addresses: {}, metrics: snapshots, close: () => release.release() }
 }
 
@@ -234,6 +210,7 @@ export async function openDecide(at: Surroundings): Promise<Role> {
 export async function openDeliver(at: Surroundings, parent: Parent | undefined): Promise<Role> {
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
+  const health = await openHealth(at, parent, release)
   const nats = release.own(await connect(at, 'deliver'))
   const sealer = new Sealer(secretKey(settings.data))
   const view = release.own(await openView(at, nats))
@@ -258,94 +235,10 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
     return status === undefined ? '' : JSON.stringify(status)
   }
   release.own(nats.answer(statusSubject, undefined, answer))
-  await openOps(at, parent, release, nats, view, books)
+  health.started(nats, view, books)
   return {
     addresses: {},
     metrics: async () => [await metricsSnapshot(registry)],
     close: () => release.release(),
   }
-}
-
-// --- parts that roles share ---
-
-async function listen(
-  app: { listen(at: { host: string; port: number }): Promise<unknown> },
-  host: string,
-  port: number,
-): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
-    throw new Error(
-      `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,
-    )
-  }
-}
-
-const portOf = (address: string | { port: number } | null): number | undefined =>
-  typeof address === 'object' && address !== null ? address.port : undefined
-
-const urlOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-/** A role that runs alone tells of itself; below a supervisor, that one does. */
-async function openOps(
-  at: Surroundings,
-  parent: Parent | undefined,
-  release: ReleaseStack,
-  nats: Nats,
-  view: View,
-  books: BooksKeeper,
-): Promise<void> {
-  if (parent !== undefined) return
-  const { settings, registry, logger } = at
-  const failing = (): Failing => ({
-    ...(nats.isConnected ? {} : { nats: 'The connection to NATS is lost.' }),
-    ...(view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
-  })
-  const metrics = async (): Promise<string> => (await metricsText(registry)) + deploymentMetrics(books, view)
-  const server = await openOpsServer({ host: settings.api.host, port: settings.ops.port, failing, metrics })
-  release.own(server)
-  logger.info({ url: server.url }, 'Health and metrics are served.')
-}
-
-const deploymentMetrics = (books: BooksKeeper, view: View): string =>
-  booksMetrics(books.books, (id) => {
-    const row = view.state.rows.get('event_destination')?.get(id)
-    return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
-  })
-
-async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {
-  const view = new View(await bucketOnceThere(nats, bucketNames.config), nats, occurrences)
-  await view.open()
-  return view
-}
-
-async function openBooks({ occurrences, settings }: Surroundings, nats: Nats): Promise<BooksKeeper> {
-  await whenStream(nats, ledgerStream, new AbortController().signal)
-  const bucket = await nats.openBucket(booksBucket, reservedBytes(settings.nats.storageMaxBytes))
-  const keeper = new BooksKeeper(nats, bucket, occurrences)
-  await keeper.open()
-  return keeper
-}
-
-const lookAgainMs = 300
-
-/** A bucket that the API makes, in its own time. */
-async function bucketOnceThere(nats: Nats, name: string): Promise<Bucket> {
-  for (;;) {
-    const bucket = await nats.findBucket(name)
-    if (bucket !== undefined) return bucket
-    await sleep(lookAgainMs)
-  }
-}
-
-function senders({ aws }: Settings) {
-  const deps = {
-    endpoints: aws,
-    requestTimeoutMs: requestTimeoutMsDefault,
-    workerSuffix: newId('').toLowerCase(),
-  }
-  return (config: DestinationConfig) => openSender(config, deps)
 }

@@ -1,5 +1,5 @@
 /** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
-import { surroundings } from './app.js'
+import { surroundings } from './app-parts.js'
 import { stopSignal } from './child.js'
 import { describeSettings, localNatsServer, type Settings } from './config.js'
 import { lockDataDir } from './core/lock.js'

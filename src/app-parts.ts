@@ -1,0 +1,135 @@
+/** Parts that several roles share. */
+import type { Failing, Parent } from './child.js'
+import type { Settings } from './config.js'
+import { sleep } from './core/clock.js'
+import { newId } from './core/ids.js'
+import { createLogger, type Logger } from './core/log.js'
+import { createRegistry, metricsText, type Registry } from './core/metrics.js'
+import { type Bucket, type Nats, openNats } from './core/nats.js'
+import { createOccurrences, type Occurrences } from './core/occurrences.js'
+import type { ReleaseStack } from './core/release.js'
+import { requestTimeoutMsDefault } from './deliver/aws.js'
+import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
+import { booksMetrics } from './deliver/books-metrics.js'
+import type { DestinationConfig } from './deliver/destination.js'
+import { openSender } from './deliver/kinds.js'
+import { ledgerStream } from './deliver/ledger.js'
+import { reservedBytes, whenStream } from './ingest/streams.js'
+import { openOpsServer } from './ops-server.js'
+import { bucketNames } from './store/keys.js'
+import { View } from './store/view.js'
+
+/** What every role starts from. */
+export interface Surroundings {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly occurrences: Occurrences
+}
+
+export function surroundings(settings: Settings, role: string): Surroundings {
+  const logger = createLogger(role, settings.ops.logLevel)
+  const registry = createRegistry()
+  return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
+}
+
+export const connect = ({ settings }: Surroundings, role: string): Promise<Nats> => {
+  const { servers, replicas, inboxPrefix } = settings.nats
+  if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
+  return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}` })
+}
+
+export async function listen(
+  app: { listen(at: { host: string; port: number }): Promise<unknown> },
+  host: string,
+  port: number,
+): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    throw new Error(
+      `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,
+    )
+  }
+}
+
+export const portOf = (address: string | { port: number } | null): number | undefined =>
+  typeof address === 'object' && address !== null ? address.port : undefined
+
+export const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** What a role says of itself where it runs alone; below a supervisor, that one speaks for it. */
+export interface Health {
+  /** From here on the parts are looked at; before, the role is starting. */
+  started(nats: Nats, view: View, books: BooksKeeper): void
+}
+
+/** Opened first, so that a role that waits for others tells so. */
+export async function openHealth(
+  at: Surroundings,
+  parent: Parent | undefined,
+  release: ReleaseStack,
+): Promise<Health> {
+  let parts: { nats: Nats; view: View; books: BooksKeeper } | undefined
+  const started = (nats: Nats, view: View, books: BooksKeeper): void => {
+    parts = { nats, view, books }
+  }
+  if (parent !== undefined) return { started }
+  const { settings, registry, logger } = at
+  const failing = (): Failing => {
+    if (parts === undefined)
+      return { start: 'The role is starting: it waits for NATS, or for an API to make the streams.' }
+    return {
+      ...(parts.nats.isConnected ? {} : { nats: 'The connection to NATS is lost.' }),
+      ...(parts.view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
+    }
+  }
+  const metrics = async (): Promise<string> =>
+    (await metricsText(registry)) + (parts === undefined ? '' : deploymentMetrics(parts.books, parts.view))
+  const server = await openOpsServer({ host: settings.api.host, port: settings.ops.port, failing, metrics })
+  release.own(server)
+  logger.info({ url: server.url }, 'Health and metrics are served.')
+  return { started }
+}
+
+export const deploymentMetrics = (books: BooksKeeper, view: View): string =>
+  booksMetrics(books.books, (id) => {
+    const row = view.state.rows.get('event_destination')?.get(id)
+    return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
+  })
+
+export async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {
+  const view = new View(await bucketOnceThere(nats, bucketNames.config), nats, occurrences)
+  await view.open()
+  return view
+}
+
+export async function openBooks({ occurrences, settings }: Surroundings, nats: Nats): Promise<BooksKeeper> {
+  await whenStream(nats, ledgerStream, new AbortController().signal)
+  const bucket = await nats.openBucket(booksBucket, reservedBytes(settings.nats.storageMaxBytes))
+  const keeper = new BooksKeeper(nats, bucket, occurrences)
+  await keeper.open()
+  return keeper
+}
+
+const lookAgainMs = 300
+
+/** A bucket that the API makes, in its own time. */
+export async function bucketOnceThere(nats: Nats, name: string): Promise<Bucket> {
+  for (;;) {
+    const bucket = await nats.findBucket(name)
+    if (bucket !== undefined) return bucket
+    await sleep(lookAgainMs)
+  }
+}
+
+export function senders({ aws }: Settings) {
+  const deps = {
+    endpoints: aws,
+    requestTimeoutMs: requestTimeoutMsDefault,
+    workerSuffix: newId('').toLowerCase(),
+  }
+  return (config: DestinationConfig) => openSender(config, deps)
+}
