@@ -6,7 +6,7 @@
  * gracefully. A role that runs alone has no parent to wait for: there, the signals stop it.
  */
 import { once } from 'node:events'
-import { after } from './core/clock.js'
+import { after, monotonicMs } from './core/clock.js'
 import { messageOf } from './core/errors.js'
 import type { Logger } from './core/log.js'
 import type { MetricsSnapshot } from './core/metrics.js'
@@ -83,17 +83,26 @@ async function stopAlone(): Promise<void> {
   after(stopTimeoutMs, () => process.exit(1))
 }
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+/** npm hands Ctrl-C on to a process that has heard it already: only a later signal is a second one. */
+const sameSignalMs = 1_000
+
+/**
+ * Resolves at the first SIGINT or SIGTERM, and when whoever started this process with a channel is gone or closes
+ * it. A second signal ends the process at once.
+ */
 export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let signals = 0
+    let firstMs: number | undefined
     const heard = () => {
-      signals += 1
-      if (signals > 1) process.exit(1)
+      firstMs ??= monotonicMs()
+      if (monotonicMs() - firstMs > sameSignalMs) process.exit(1)
       resolve()
     }
     process.on('SIGINT', heard)
     process.on('SIGTERM', heard)
+    process.once('disconnect', resolve)
+    // The channel shall end this process, and not keep it.
+    process.channel?.unref()
   })
 }
 

@@ -6,8 +6,8 @@ import { type AdminCommand, openAdminServer, runAdminCommand, sendAdminCommand }
 import { bootstrapAccount } from './api/accounts.js'
 import { openApi, openDecide, openDeliver, openPipeline, openStoreParts } from './app.js'
 import { surroundings } from './app-parts.js'
-import { type Parent, type Role, runRole } from './child.js'
-import { loadSettings, localNatsServer, type Settings } from './config.js'
+import { type Parent, type Role, runRole, stopSignal } from './child.js'
+import { environmentWith, loadSettings, localNatsServer, type Settings, settingNames } from './config.js'
 import { messageOf } from './core/errors.js'
 import { lockDataDir } from './core/lock.js'
 import { openNatsServer } from './core/nats-server.js'
@@ -205,7 +205,15 @@ program
   .option('--records <file>', 'replay this file (.ndjson or .ndjson.gz)')
   .action(async (options: { once?: boolean; records?: string }) => {
     const { runDemo } = await import('./demo/demo.js')
-    await runDemo(options, mainModule)
+    const unset = Object.fromEntries(settingNames.map((name) => [name, '']))
+    const exitCode = await runDemo({
+      ...options,
+      module: mainModule,
+      environment: (settings) => environmentWith({ ...unset, ...settings }),
+      stopped: stopSignal(),
+    })
+    // What was under way when it was stopped has nobody to wait for it.
+    process.exit(exitCode)
   })
 
 program.parseAsync().catch((error: unknown) => {

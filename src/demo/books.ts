@@ -1,0 +1,142 @@
+/** The books of a run: what each counter must be, and whether it is. */
+import type { Received } from './aws-emulator.js'
+import type { Destination } from './build.js'
+import type { MetricsPage } from './metrics-page.js'
+import type { Scenario, TargetKind } from './scenario.js'
+import type { RecordType } from './survey.js'
+import type { DestinationStatus } from './watch.js'
+
+/** One equation; it holds where all its values are equal. */
+export interface Check {
+  readonly says: string
+  readonly values: Readonly<Record<string, number>>
+}
+
+export const holds = ({ values }: Check): boolean => new Set(Object.values(values)).size === 1
+
+export interface Result {
+  readonly scenario: Scenario
+  /** Lines of the file, all of them published. */
+  readonly published: number
+  readonly metrics: MetricsPage
+  readonly deadLetters: number
+  readonly destinations: readonly DestinationResult[]
+  readonly situations: readonly number[]
+  readonly idsRepeat: boolean
+}
+
+export interface DestinationResult {
+  readonly destination: Destination
+  readonly status: DestinationStatus
+  readonly received: Received
+  /** The first event of each kind that came, where events are kept. */
+  readonly samples: readonly string[]
+}
+
+const typeOfKind: Readonly<Record<string, RecordType>> = {
+  'tcp_connection_closed.v0': 'tcp_connection',
+  'http_request_complete.v0': 'http_request',
+}
+
+export function checksOf(result: Result): Check[] {
+  return [
+    ...recordChecks(result),
+    ...result.destinations.flatMap((destination) => destinationChecks(result, destination)),
+    ...result.scenario.situations.each.map(({ says, at, expected }, index) => ({
+      says: `${says} at ${at}`,
+      values: { counted: result.situations[index]!, expected },
+    })),
+  ]
+}
+
+export const evaluatedOf = (metrics: MetricsPage, type?: RecordType): number =>
+  metrics.sum('weir_records_evaluated_total', type === undefined ? {} : { type })
+
+function recordChecks({ scenario, published, metrics, deadLetters }: Result): Check[] {
+  const bad = metrics.sum('weir_records_bad_total')
+  const evaluated = evaluatedOf(metrics)
+  const { malformed, warnings } = scenario
+  return [
+    {
+      says: 'records in = evaluated + bad',
+      values: { published, in: metrics.sum('weir_records_in_total'), 'evaluated + bad': evaluated + bad },
+    },
+    {
+      says: 'evaluated = allowed + blocked + denied',
+      values: { evaluated, 'decided about': metrics.sum('weir_decisions_total') },
+    },
+    {
+      says: 'bad records lie in the dead letters',
+      values: { bad, 'in the stream': deadLetters, ...(malformed === undefined ? {} : { malformed }) },
+    },
+    ...(warnings === undefined
+      ? []
+      : [
+          {
+            says: 'warnings of the restriction that is not enforced',
+            values: { counted: metrics.sum('weir_restriction_warnings_total'), expected: warnings },
+          },
+        ]),
+  ]
+}
+
+function destinationChecks(
+  { scenario, metrics, idsRepeat }: Result,
+  { destination, status, received }: DestinationResult,
+): Check[] {
+  const { kind: target } = destination
+  const { produced, filtered, delivered, dead_lettered } = status.counts
+  const sum = (name: string) => metrics.sum(`weir_events_${name}`, { target })
+  const ends = sum('delivered_total') + sum('dead_lettered_total') + sum('dropped_total') + sum('backlog')
+  return [
+    {
+      says: `${target}: produced = delivered + dead-lettered + dropped + backlog`,
+      values: {
+        produced: sum('produced_total'),
+        ends,
+        status: produced,
+        'its ends': delivered + dead_lettered,
+      },
+    },
+    { says: `${target}: filtered`, values: { metrics: sum('filtered_total'), status: filtered } },
+    // Repeated record ids give the same events again, which a consumer drops.
+    idsRepeat
+      ? {
+          says: `${target}: at least all arrived`,
+          values: { delivered, received: Math.min(delivered, received.events) },
+        }
+      : {
+          says: `${target}: each event arrived`,
+          values: { delivered, 'different ids received': received.unique },
+        },
+    ...metrics.kindsOf(target).flatMap((kind): Check[] => {
+      const type = typeOfKind[kind]
+      return type === undefined
+        ? logChecks(scenario, metrics, target, kind)
+        : [sourceCheck(scenario, metrics, target, kind, type)]
+    }),
+  ]
+}
+
+/** Each log action that was run makes one event. */
+function logChecks(scenario: Scenario, metrics: MetricsPage, target: TargetKind, kind: string): Check[] {
+  const logs = scenario.logs(target)
+  if (logs === undefined) return []
+  const produced = metrics.sum('weir_events_produced_total', { kind, target })
+  return [{ says: `${target}: ${kind}`, values: { produced, 'log actions': logs } }]
+}
+
+function sourceCheck(
+  scenario: Scenario,
+  metrics: MetricsPage,
+  target: TargetKind,
+  kind: string,
+  type: RecordType,
+): Check {
+  const sum = (name: string) => metrics.sum(`weir_events_${name}_total`, { kind, target })
+  const evaluated = scenario.heard(target, type, evaluatedOf(metrics, type))
+  return {
+    says: `${target}: ${kind}: evaluated = produced + filtered`,
+    values: { evaluated, 'produced + filtered': sum('produced') + sum('filtered') },
+  }
+}

@@ -1,0 +1,147 @@
+/** Makes what a scenario plans, through the management API. */
+import { sleep } from '../core/clock.js'
+import { ApiClient } from './api-client.js'
+import type { AccountPlan, EdgePlan, Made, Question, Scenario, TargetKind } from './scenario.js'
+import type { Services } from './services.js'
+
+export interface Destination {
+  readonly id: string
+  readonly kind: TargetKind
+  readonly account: string
+  readonly api: ApiClient
+}
+
+export interface Built extends Made {
+  readonly destinations: readonly Destination[]
+}
+
+export interface Answer {
+  readonly decision: string
+  readonly policy: string | null
+  readonly warnings: readonly string[]
+}
+
+const shards = 4
+const roleArn = 'arn:aws:iam::000000000000:role/weir-demo'
+/** A change takes effect within this time in every process; a decision shows only that of the one that decides. */
+const effectMs = 2_000
+const askAgainMs = 100
+const answerTimeoutMs = 2_000
+const effectTimeoutMs = 20_000
+
+export async function build(scenario: Scenario, services: Services, keep: 'all' | 'ids'): Promise<Built> {
+  const accountIds: string[] = []
+  const edgeIds = new Map<string, string>()
+  const destinations: Destination[] = []
+  for (const [index, plan] of scenario.accounts.entries()) {
+    const { accountId, token } = index === 0 ? services : await services.createAccount(plan.name)
+    accountIds.push(accountId)
+    const builder = new AccountBuilder(plan, new ApiClient(services.apiUrl, token), services, accountId)
+    destinations.push(...(await builder.makeDestinations(keep)))
+    for (const [key, id] of await builder.makeEdges()) edgeIds.set(key, id)
+  }
+  return { accountIds, edgeIds, destinations }
+}
+
+class AccountBuilder {
+  readonly #plan: AccountPlan
+  readonly #api: ApiClient
+  readonly #services: Services
+  readonly #accountId: string
+
+  constructor(plan: AccountPlan, api: ApiClient, services: Services, accountId: string) {
+    this.#plan = plan
+    this.#api = api
+    this.#services = services
+    this.#accountId = accountId
+  }
+
+  async makeDestinations(keep: 'all' | 'ids'): Promise<Destination[]> {
+    const destinations: Destination[] = []
+    for (const kind of this.#plan.destinations) {
+      const target = await this.#target(kind, await this.#services.aws.addTarget(kind, keep, shards))
+      const id = await this.#api.create('/event_destinations', { description: `the demo's ${kind}`, target })
+      destinations.push({ id, kind, account: this.#plan.name, api: this.#api })
+    }
+    for (const { description, to, sources } of this.#plan.subscriptions) {
+      const destination_ids = destinations.filter(({ kind }) => kind === to).map(({ id }) => id)
+      await this.#api.create('/event_subscriptions', { description, sources, destination_ids })
+    }
+    return destinations
+  }
+
+  /** CloudWatch Logs is written to in a role, which takes the account's id as external id; the others with a key. */
+  async #target(kind: TargetKind, arn: string): Promise<object> {
+    const { aws, awsKey } = this.#services
+    const creds = {
+      aws_access_key_id: awsKey.accessKeyId,
+      aws_secret_access_key: awsKey.secretAccessKey,
+    }
+    switch (kind) {
+      case 'kinesis':
+        return { kinesis: { stream_arn: arn, auth: { creds } } }
+      case 'firehose':
+        return { firehose: { delivery_stream_arn: arn, auth: { creds } } }
+      case 'cloudwatch_logs':
+        await aws.addRole(roleArn, this.#accountId)
+        return { cloudwatch_logs: { log_group_arn: arn, auth: { role: { role_arn: roleArn } } } }
+    }
+  }
+
+  async makeEdges(): Promise<Map<string, string>> {
+    const policyIds = new Map<string, string>()
+    for (const [description, rules] of Object.entries(this.#plan.ipPolicies)) {
+      const id = await this.#api.create('/ip_policies', { description })
+      for (const rule of rules) await this.#api.create('/ip_policy_rules', { ...rule, ip_policy_id: id })
+      policyIds.set(description, id)
+    }
+    const { enforced, ipPolicy } = this.#plan.restriction
+    const ip_policy_ids = [policyIds.get(ipPolicy)]
+    await this.#api.create('/ip_restrictions', { type: 'endpoints', enforced, ip_policy_ids })
+    const edgeIds = new Map<string, string>()
+    for (const edge of this.#plan.edges) edgeIds.set(edge.key, await this.#makeEdge(edge, policyIds))
+    return edgeIds
+  }
+
+  async #makeEdge(
+    { type, hostports, ipPolicy, inbound = [], outbound = [] }: EdgePlan,
+    policyIds: ReadonlyMap<string, string>,
+  ): Promise<string> {
+    const restricted =
+      ipPolicy === undefined ? {} : { ip_restriction: { ip_policy_ids: [policyIds.get(ipPolicy)] } }
+    if (type === 'tcp_connection') {
+      const policies = inbound.length + outbound.length > 0 ? { policies: { inbound, outbound } } : {}
+      return this.#api.create('/edges/tcp', { hostports, ...restricted, ...policies })
+    }
+    const id = await this.#api.create('/edges/https', { hostports })
+    const everyPath = { match_type: 'path_prefix', match: '/', ...restricted }
+    await this.#api.create(`/edges/https/${id}/routes`, everyPath)
+    return id
+  }
+}
+
+/** Asks `weir.decide` as an ingress node does, until every answer is the one the configuration must give. */
+export async function whenInEffect(scenario: Scenario, built: Built, services: Services): Promise<Answer[]> {
+  const edges = new Map(scenario.accounts.flatMap(({ edges }) => edges.map((edge) => [edge.key, edge])))
+  const ask = async ({ edge: key, conn }: Question): Promise<Answer> => {
+    const edge = edges.get(key)!
+    const named = edge.hostports.length > 0 ? {} : { edge_id: built.edgeIds.get(key) }
+    const request = JSON.stringify({ type: edge.type, conn, ...named })
+    return JSON.parse(
+      Buffer.from(await services.nats.request('weir.decide', request, answerTimeoutMs)).toString(),
+    )
+  }
+  for (let waitedMs = 0; ; waitedMs += askAgainMs) {
+    const answers = await Promise.all(scenario.questions.map(ask))
+    const wrong = scenario.questions.findIndex(({ decision }, at) => answers[at]?.decision !== decision)
+    if (wrong === -1) {
+      await sleep(effectMs)
+      return answers
+    }
+    if (waitedMs > effectTimeoutMs) {
+      const { says, edge, decision } = scenario.questions[wrong]!
+      throw new Error(`${says} at ${edge} gets ${answers[wrong]?.decision} instead of ${decision}.`)
+    }
+    await sleep(askAgainMs)
+  }
+}

@@ -1,0 +1,35 @@
+/** Bad records, read from where they lie. */
+import { shown } from '../core/errors.js'
+import type { Nats } from '../core/nats.js'
+import { deadLetterStream, deadRecordsSubject } from '../ingest/streams.js'
+
+const textChars = 120
+
+export interface DeadLetter {
+  /** Sequence of the message the record came in. */
+  readonly message: string
+  readonly line: string
+  readonly reason: string
+  readonly text: string
+}
+
+/** Records and events alike. */
+export const countDeadLetters = async (nats: Nats): Promise<number> =>
+  (await nats.streamInfo(deadLetterStream))?.state.messages ?? 0
+
+export async function firstDeadLetters(nats: Nats, max: number): Promise<DeadLetter[]> {
+  const letters: DeadLetter[] = []
+  for (let sequence = 1; letters.length < max; ) {
+    const kept = await nats.nextMessage(deadLetterStream, deadRecordsSubject, sequence)
+    if (kept === undefined) break
+    const header = (name: string) => kept.headers.get(`Weir-${name}`)
+    letters.push({
+      message: header('Sequence'),
+      line: header('Line'),
+      reason: header('Reason'),
+      text: shown(Buffer.from(kept.data).toString(), textChars),
+    })
+    sequence = kept.sequence + 1
+  }
+  return letters
+}

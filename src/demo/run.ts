@@ -1,0 +1,130 @@
+/** One run of a scenario, step by step, to the account of what happened. */
+import { monotonicMs } from '../core/clock.js'
+import type { AwsEmulator } from './aws-emulator.js'
+import type { DestinationResult } from './books.js'
+import { type Answer, type Built, build, type Destination, whenInEffect } from './build.js'
+import { countDeadLetters, firstDeadLetters } from './dead-letters.js'
+import type { MetricsPage } from './metrics-page.js'
+import { publish } from './publish.js'
+import { linesOf } from './records-file.js'
+import type { Account } from './report.js'
+import type { ReceivedEvent, Scenario } from './scenario.js'
+import { grouped, type Screen, table } from './screen.js'
+import type { Services } from './services.js'
+import { parseRecordLine, type Survey } from './survey.js'
+import { arrivedAt, beginOutage, statusOf, whenArrived } from './watch.js'
+
+/** Of larger files the emulator keeps ids alone. */
+const keptRecordsMax = 20_000
+const deadLettersShown = 3
+
+export async function run(
+  scenario: Scenario,
+  file: string,
+  survey: Survey,
+  services: Services,
+  screen: Screen,
+): Promise<Account> {
+  const { aws, nats, apiUrl } = services
+  const built = await screen.step(
+    'Making accounts, policies, edges, destinations and subscriptions through the API',
+    () => build(scenario, services, survey.lines > keptRecordsMax ? 'ids' : 'all'),
+    ({ accountIds, edgeIds, destinations }) =>
+      `accounts ${accountIds.length}, edges ${edgeIds.size}, destinations ${destinations.length}`,
+  )
+  const answers = await screen.step('Asking weir.decide, until the configuration is in effect', () =>
+    whenInEffect(scenario, built, services),
+  )
+  screen.say(questions(scenario, answers))
+
+  const kinesis = built.destinations.find(({ kind }) => kind === 'kinesis')!
+  const outage = await beginOutage(aws, kinesis)
+  const startedMs = monotonicMs()
+  const seconds = () => (monotonicMs() - startedMs) / 1000
+  const published = await screen.step(
+    'Publishing the records over NATS, packed by 100',
+    () =>
+      publish(nats, linesOf(file), recordText(scenario, built), (records) =>
+        screen.progress(() => `${grouped(records)} of ${grouped(survey.lines)} records published`),
+      ),
+    (records) => `${grouped(records)} records`,
+  )
+  const publishedSeconds = seconds()
+  const [metrics, seen] = await screen.step(
+    'Waiting until every event has arrived, while a shard fails for a time',
+    () =>
+      Promise.all([
+        whenArrived(apiUrl, published, (page) => screen.progress(() => progressOf(page, published))),
+        outage.end(() => arrivedAt(apiUrl, published)),
+      ]),
+  )
+  const timing = { publishedSeconds, arrivedSeconds: seconds() }
+  const deadEvents = metrics.sum('weir_events_dead_lettered_total')
+  return {
+    scenario,
+    published,
+    metrics,
+    timing,
+    outage: seen,
+    deadLetters: (await countDeadLetters(nats)) - deadEvents,
+    letters: await firstDeadLetters(nats, deadLettersShown),
+    destinations: await Promise.all(built.destinations.map((each) => resultOf(aws, each))),
+    situations: await countSituations(aws, scenario),
+    idsRepeat: survey.idsRepeat,
+  }
+}
+
+/** A line as it is published: as it stands in the file, or with what the ingress node knows added. */
+const recordText =
+  ({ published }: Scenario, built: Built) =>
+  (line: string): string => {
+    if (published === undefined) return line
+    const record = parseRecordLine(line)
+    return record === undefined ? line : JSON.stringify(published(record, built))
+  }
+
+function questions(scenario: Scenario, answers: readonly Answer[]): string {
+  const rows = scenario.questions.map(({ says, conn }, at) => {
+    const { decision, policy, warnings } = answers[at]!
+    const warned = warnings.length === 0 ? '' : 'with a warning of the restriction'
+    const note = policy === null ? warned : `policy "${policy}"`
+    return [
+      `${conn.server_name}:${conn.server_port}`,
+      conn.client_ip,
+      decision,
+      note === '' ? says : `${says}: ${note}`,
+    ]
+  })
+  return `\n${table(['asked for', 'client', 'answer', ''], rows)}\n`
+}
+
+function progressOf(page: MetricsPage, records: number): string {
+  const [evaluated, delivered, backlog] = [
+    'weir_records_in_total',
+    'weir_events_delivered_total',
+    'weir_events_backlog',
+  ].map((name) => grouped(page.sum(name)))
+  return `${evaluated} of ${grouped(records)} records evaluated, ${delivered} events delivered, ${backlog} under way`
+}
+
+async function resultOf(aws: AwsEmulator, destination: Destination): Promise<DestinationResult> {
+  const [status, received] = await Promise.all([statusOf(destination), aws.received(destination.kind)])
+  const samples: string[] = []
+  for await (const event of aws.events(destination.kind, 1)) {
+    samples.push(event)
+    break
+  }
+  return { destination, status, received, samples }
+}
+
+/** How many events of each situation arrived. */
+async function countSituations(aws: AwsEmulator, { situations }: Scenario): Promise<number[]> {
+  const counts = situations.each.map(() => 0)
+  for (const kind of situations.at) {
+    for await (const data of aws.events(kind)) {
+      const event = JSON.parse(data) as ReceivedEvent
+      for (const [at, { matches }] of situations.each.entries()) if (matches(event)) counts[at]! += 1
+    }
+  }
+  return counts
+}

@@ -1,0 +1,77 @@
+/** What the demo says: lines, and how far a long step has come. */
+import { monotonicMs } from '../core/clock.js'
+
+export interface Output {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
+/** On a terminal progress overwrites itself; elsewhere it is a line now and then. */
+const terminalEveryMs = 100
+const linesEveryMs = 3_000
+
+export class Screen {
+  readonly #output: Output
+  #progressMs = 0
+  #shown = ''
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  say(text = ''): void {
+    this.#wipe()
+    this.#output.write(`${text}\n`)
+  }
+
+  /** Says what is being done, and what came of it and how long it took when it is. */
+  async step<T>(what: string, work: () => Promise<T>, result?: (value: T) => string): Promise<T> {
+    const startedMs = monotonicMs()
+    this.#progressMs = startedMs
+    if (this.#output.isTTY) this.#show(`… ${what}`)
+    const value = await work()
+    const seconds = ((monotonicMs() - startedMs) / 1000).toFixed(1)
+    this.say(`${what}: ${result?.(value) ?? 'done'} (${seconds} s)`)
+    return value
+  }
+
+  progress(text: () => string): void {
+    const everyMs = this.#output.isTTY ? terminalEveryMs : linesEveryMs
+    if (monotonicMs() - this.#progressMs < everyMs) return
+    this.#progressMs = monotonicMs()
+    if (this.#output.isTTY) this.#show(`… ${text()}`)
+    else this.#output.write(`  … ${text()}\n`)
+  }
+
+  #show(text: string): void {
+    this.#wipe()
+    this.#shown = text.slice(0, (this.#output.columns ?? 80) - 1)
+    this.#output.write(this.#shown)
+  }
+
+  #wipe(): void {
+    if (this.#shown !== '') this.#output.write(`\r${' '.repeat(this.#shown.length)}\r`)
+    this.#shown = ''
+  }
+}
+
+export const grouped = (value: number): string => value.toLocaleString('en-US')
+
+/** Rows under a heading, columns aligned, numbers to the right. */
+export function table(heading: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [heading, ...rows].map((row) =>
+    row.map((cell) => (typeof cell === 'number' ? grouped(cell) : cell)),
+  )
+  const widths = heading.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
+  const toTheRight = heading.map((_, column) => rows.every((row) => typeof row[column] === 'number'))
+  const lineOf = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        toTheRight[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd()
+  const [head, ...body] = cells.map((row) => `  ${lineOf(row)}`)
+  return [head, `  ${widths.map((width) => '-'.repeat(width)).join('  ')}`, ...body].join('\n')
+}

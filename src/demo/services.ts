@@ -1,0 +1,101 @@
+/** What the demo runs on: the AWS emulator and `weir serve`, in a temporary directory, on free ports. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { randomToken } from '../core/clock.js'
+import { type Nats, openNats } from '../core/nats.js'
+import type { ReleaseStack } from '../core/release.js'
+import { AwsEmulator, type KeyPair } from './aws-emulator.js'
+import { Program } from './child-process.js'
+
+/** The environment of a program of the demo: no setting of the caller's, and these. */
+export type Environment = (settings: Readonly<Record<string, string>>) => NodeJS.ProcessEnv
+
+export interface Services {
+  readonly dir: string
+  readonly apiUrl: string
+  readonly natsUrl: string
+  readonly emulatorUrl: string
+  /** Key of the first account. */
+  readonly token: string
+  readonly accountId: string
+  readonly aws: AwsEmulator
+  readonly awsKey: KeyPair
+  readonly nats: Nats
+  /** `weir account create`, beside the running service. */
+  createAccount(name: string): Promise<{ accountId: string; token: string }>
+  /** Resolves when a program ended by itself. */
+  readonly broken: Promise<string>
+}
+
+const emulatorModule = fileURLToPath(new URL('../../test/aws-emulator/main.js', import.meta.url))
+
+/** Everything is closed, and its directory removed, with `release`. */
+export async function openServices(
+  module: string,
+  environment: Environment,
+  release: ReleaseStack,
+  stopping: AbortSignal,
+): Promise<Services> {
+  const dir = mkdtempSync(join(tmpdir(), 'weir-demo-'))
+  release.add(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }))
+  const logs = join(dir, 'logs')
+  mkdirSync(logs)
+  const start = (name: string, program: string, args: string[], settings: Record<string, string> = {}) => {
+    stopping.throwIfAborted()
+    const logFile = join(logs, `${name.replaceAll(' ', '-')}.log`)
+    return release.own(
+      new Program({ name, module: program, args, environment: environment(settings), logFile }),
+    )
+  }
+
+  const emulator = start('aws emulator', emulatorModule, ['--port', '0', '--with-parent'])
+  const emulatorUrl = await emulator.said('aws: ')
+  const aws = new AwsEmulator(emulatorUrl)
+  const awsKey = { accessKeyId: 'AKIAWEIRDEMO00000001', secretAccessKey: randomToken(30) }
+  await aws.addKey(awsKey)
+
+  const token = randomToken(24)
+  const settings = {
+    WEIR_DATA_DIR: join(dir, 'data'),
+    WEIR_PORT: '0',
+    WEIR_RATE_LIMIT: '0',
+    WEIR_LOG_LEVEL: 'warn',
+    WEIR_BOOTSTRAP_TOKEN: token,
+    AWS_ENDPOINT_URL: emulatorUrl,
+    // With what Weir itself assumes roles.
+    AWS_ACCESS_KEY_ID: awsKey.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: awsKey.secretAccessKey,
+    AWS_SESSION_TOKEN: '',
+    AWS_PROFILE: '',
+  }
+  const weir = start('weir serve', module, ['serve'], settings)
+  const natsUrl = await weir.said('nats: ')
+  const apiUrl = await weir.said('API: ')
+  const nats = release.own(await openNats({ servers: [natsUrl], name: 'weir demo', replicas: 1 }))
+  return {
+    dir,
+    apiUrl,
+    natsUrl,
+    emulatorUrl,
+    token,
+    accountId: await weir.said('account: '),
+    aws,
+    awsKey,
+    nats,
+    async createAccount(name) {
+      const command = start(
+        `weir account create ${name}`,
+        module,
+        ['account', 'create', '--name', name],
+        settings,
+      )
+      return { accountId: await command.said('account: '), token: await command.said('token: ') }
+    },
+    broken: Promise.race([
+      weir.ended.then(() => `weir serve ended:\n${weir.lastLines()}`),
+      emulator.ended.then(() => `The AWS emulator ended:\n${emulator.lastLines()}`),
+    ]),
+  }
+}
