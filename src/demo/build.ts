@@ -126,7 +126,8 @@ export async function whenInEffect(scenario: Scenario, built: Built, services: S
   const ask = async ({ edge: key, conn }: Question): Promise<Answer> => {
     const edge = edges.get(key)!
     const named = edge.hostports.length > 0 ? {} : { edge_id: built.edgeIds.get(key) }
-    const request = JSON.stringify({ type: edge.type, conn, ...named })
+    const http = edge.type === 'http_request' ? { http: { request: { url: { path: '/' } } } } : {}
+    const request = JSON.stringify({ type: edge.type, conn, ...http, ...named })
     return JSON.parse(
       Buffer.from(await services.nats.request('weir.decide', request, answerTimeoutMs)).toString(),
     )

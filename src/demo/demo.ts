@@ -6,7 +6,6 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf } from '../core/errors.js'
 import { ReleaseStack } from '../core/release.js'
 import { messageBytesMax } from './publish.js'
 import { linesOf } from './records-file.js'
@@ -35,23 +34,17 @@ export interface DemoOptions {
 const fixtures = fileURLToPath(new URL('../../../fixtures/records/', import.meta.url))
 const interrupted = 130
 
-/** Resolves with the exit code, when everything is stopped and removed. */
+/** Resolves with the exit code, or throws what kept the demo from its end, when everything is stopped and removed. */
 export async function runDemo(options: DemoOptions): Promise<number> {
   const screen = new Screen(options.output ?? process.stdout)
   const release = new ReleaseStack()
   const stopping = new AbortController()
-  const stop = options.stopped.then(() => {
-    stopping.abort()
-    return interrupted
-  })
+  const stop = options.stopped.then(() => interrupted)
   try {
     return await Promise.race([tell(options, screen, release, stopping.signal), stop])
-  } catch (error) {
-    screen.say(`\nThe demo failed: ${messageOf(error)}`)
-    return 1
   } finally {
     stopping.abort()
-    screen.say('\nStopping …')
+    screen.endProgress()
     await release.release()
   }
 }
@@ -71,6 +64,7 @@ async function tell(
     () => openServices(options.module, options.environment, release, stopping),
     ({ apiUrl }) => `API at ${apiUrl}`,
   )
+  release.add(() => screen.say('\nStopping …'))
   const isFine = await Promise.race([play(scenario, file, survey, services, screen), failure(services)])
   if (!options.once) {
     screen.say(whereabouts(services))

@@ -49,18 +49,19 @@ export async function* linesOf(path: string): AsyncGenerator<Line> {
 }
 
 async function* plainBytes(path: string): AsyncGenerator<Buffer> {
-  const name = basename(path)
-  const file = createReadStream(path)
-  let unpacks = false
+  let isPacked = false
   try {
-    unpacks = await beginsWithGzip(path)
-    const bytes = unpacks ? file.pipe(createGunzip()) : file
-    file.once('error', (error) => bytes.destroy(error))
-    for await (const chunk of bytes) yield chunk as Buffer
+    isPacked = await beginsWithGzip(path)
+    const file = createReadStream(path)
+    const bytes = isPacked ? file.pipe(createGunzip()) : file
+    if (bytes !== file) file.once('error', (error) => bytes.destroy(error))
+    try {
+      for await (const chunk of bytes) yield chunk as Buffer
+    } finally {
+      file.destroy()
+    }
   } catch (error) {
-    throw new RecordsFileError(reasonOf(error, name, unpacks))
-  } finally {
-    file.destroy()
+    throw new RecordsFileError(reasonOf(error, basename(path), isPacked))
   }
 }
 
@@ -72,11 +73,11 @@ async function beginsWithGzip(path: string): Promise<boolean> {
   return false
 }
 
-function reasonOf(error: unknown, name: string, unpacks: boolean): string {
+function reasonOf(error: unknown, name: string, isPacked: boolean): string {
   const { code } = error as { code?: string }
   if (code === 'ENOENT') return `There is no file ${name}.`
   if (code === 'EISDIR') return `${name} is a directory: name a file of records.`
-  if (unpacks && code?.startsWith('Z_'))
+  if (isPacked && code?.startsWith('Z_'))
     return `${name} is corrupt: it can't be unpacked (${messageOf(error)}).`
   return `${name} can't be read: ${messageOf(error)}.`
 }

@@ -107,11 +107,12 @@ const deliveries = ({ destinations }: Account): string =>
 
 function outage({ outage }: Account): string {
   if (outage === undefined) return '  No event was for the shard that failed.'
-  const { shard, seen, seconds } = outage
+  const { shard, seen, arrived, seconds } = outage
+  const error = seen.last_error?.code ?? 'no error'
   return [
-    `  Shard ${shard} of the Kinesis stream refused every record for ${seconds.toFixed(1)} s.`,
-    `  The destination was "${seen.state}" (${seen.last_error?.code ?? 'no error'}), ${grouped(seen.backlog.events)} events waited,`,
-    '  the other shards and the other destinations went on. Then it recovered, and got what had failed, and only that.',
+    `  Shard ${shard} of the Kinesis stream refused every record for ${seconds.toFixed(1)} s. The destination was`,
+    `  "${seen.state}" (${error}); ${grouped(arrived)} events had arrived by way of the other shards, and`,
+    '  the other destinations went on. Then it recovered, and what had failed, and only that, was sent again.',
   ].join('\n')
 }
 

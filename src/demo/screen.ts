@@ -44,6 +44,11 @@ export class Screen {
     else this.#output.write(`  … ${text()}\n`)
   }
 
+  /** Takes the progress of a step away that does not come to its end. */
+  endProgress(): void {
+    this.#wipe()
+  }
+
   #show(text: string): void {
     this.#wipe()
     this.#shown = text.slice(0, (this.#output.columns ?? 80) - 1)

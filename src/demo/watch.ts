@@ -22,6 +22,8 @@ export interface DestinationStatus {
 export interface Outage {
   readonly shard: number
   readonly seen: DestinationStatus
+  /** Events that had arrived by way of the other shards. */
+  readonly arrived: number
   readonly seconds: number
 }
 
@@ -77,8 +79,12 @@ export async function beginOutage(
           const status = await statusOf(destination)
           if (status.state !== 'healthy') {
             await sleep(outageMs)
-            const seen = await statusOf(destination)
-            return { shard: failingShard, seen, seconds: (monotonicMs() - startedMs) / 1000 }
+            const [seen, { unique }] = await Promise.all([
+              statusOf(destination),
+              aws.received(destination.kind),
+            ])
+            const seconds = (monotonicMs() - startedMs) / 1000
+            return { shard: failingShard, seen, arrived: unique, seconds }
           }
           if (await arrived()) return undefined
           await sleep(lookEveryMs)
