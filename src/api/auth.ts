@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { shown, WeirError } from '../core/errors.js'
+import { shown, unavailable, WeirError } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import { failedLoginsPerMinuteMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -40,6 +40,7 @@ export class Auth {
 
   /** The caller of the request, or a `WeirError`. */
   async check(request: FastifyRequest): Promise<Caller> {
+    if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
     const address = plainAddress(request.ip)
     const key = this.#authenticate(request, address)
     const { view, occurrences } = this.#options
@@ -72,34 +73,31 @@ export class Auth {
       })
     }
     const token = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
-    const key = token === undefined ? undefined : this.#keys.find(token)
+    // Who names no key guesses none.
+    if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
+    const key = this.#keys.find(token)
     if (key !== undefined) return key
     this.#failures.note(address)
     this.#options.occurrences.loginFailed({ address })
-    throw new WeirError(
-      'ERR_UNAUTHENTICATED',
-      token === undefined
-        ? 'The header "Authorization: Bearer <API key>" is needed.'
-        : 'The API key is not valid.',
-    )
+    throw unauthenticated('The API key is not valid.')
   }
 
   #checkVersion(request: FastifyRequest): void {
     const { versionHeaders } = this.#options
-    const [name] = versionHeaders
-    const given = versionHeaders
-      .map((header) => request.headers[header.toLowerCase()])
-      .find((value) => value !== undefined)
-    if (given === undefined)
-      throw new WeirError('ERR_VERSION', `The header "${name}: ${supportedVersion}" is needed.`)
-    if (given !== supportedVersion) {
-      throw new WeirError(
-        'ERR_VERSION',
-        `The header "${name}" is ${shown(given)}: ${supportedVersion} is the supported version.`,
-      )
+    const name = versionHeaders.find((header) => request.headers[header.toLowerCase()] !== undefined)
+    if (name === undefined) {
+      throw new WeirError('ERR_VERSION', `The header "${versionHeaders[0]}: ${supportedVersion}" is needed.`)
     }
+    const given = request.headers[name.toLowerCase()]
+    if (given === supportedVersion) return
+    throw new WeirError(
+      'ERR_VERSION',
+      `The header "${name}" is ${shown(given)}: ${supportedVersion} is the supported version.`,
+    )
   }
 }
+
+const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)
 
 /** IPv4 addresses that a dual-stack socket shows as IPv6 are IPv4. */
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')

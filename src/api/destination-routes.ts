@@ -1,12 +1,12 @@
 /** What an event destination has beyond its resource: a test event, and how its delivery stands. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WeirError } from '../core/errors.js'
 import { Type } from '../core/schema.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { checkNames } from './input.js'
-import { paramsSchema, problems } from './resource-routes.js'
+import { describe, pluralOf, routePath } from './openapi.js'
 
 const destination = anyResource(eventDestination)
 
@@ -42,44 +42,36 @@ export function registerDestinationOperations(
   context: ApiContext,
   operations: DestinationOperations,
 ): void {
-  const path = '/event_destinations/:id'
+  const single = `${routePath(destination.path)}/:id`
+  const tag = pluralOf(destination.title)
+  const rowFor = (request: FastifyRequest): Row =>
+    rowAt(context, request, destination, pathParams(request)['id'] ?? '')
+  const testing = describe({
+    operationId: 'send_test_event',
+    summary: 'Send a test event to an event destination',
+    tag,
+    path: single,
+    success: [200, Type.Object({ event_id: Type.String() })],
+  })
+  const telling = describe({
+    operationId: 'get_event_destination_status',
+    summary: 'Get how delivery to an event destination stands',
+    tag,
+    path: single,
+    success: [200, statusSchema],
+  })
 
-  app.post(
-    `${path}/send_test_event`,
-    {
-      schema: {
-        operationId: 'send_test_event',
-        summary: 'Send a test event to an event destination',
-        tags: ['event destinations'],
-        params: paramsSchema(path),
-        response: { 200: Type.Object({ event_id: Type.String() }), ...problems },
-      },
-    },
-    async (request, reply) => {
-      queryOf(request)
-      const row = rowAt(context, request, destination, pathParams(request)['id'] ?? '')
-      checkNames(bodyOf(request), [], 'test event')
-      const answer = await operations.sendTestEvent(row)
-      if ('refusal' in answer) throw new WeirError('ERR_DESTINATION_REFUSED', answer.refusal)
-      return reply.type(json).send(JSON.stringify({ event_id: answer.eventId }))
-    },
-  )
+  app.post(`${single}/send_test_event`, testing, async (request, reply) => {
+    queryOf(request)
+    const row = rowFor(request)
+    checkNames(bodyOf(request), [], 'test event')
+    const answer = await operations.sendTestEvent(row)
+    if ('refusal' in answer) throw new WeirError('ERR_DESTINATION_REFUSED', answer.refusal)
+    return reply.type(json).send(JSON.stringify({ event_id: answer.eventId }))
+  })
 
-  app.get(
-    `${path}/status`,
-    {
-      schema: {
-        operationId: 'get_event_destination_status',
-        summary: 'Get how delivery to an event destination stands',
-        tags: ['event destinations'],
-        params: paramsSchema(path),
-        response: { 200: statusSchema, ...problems },
-      },
-    },
-    async (request, reply) => {
-      queryOf(request)
-      const row = rowAt(context, request, destination, pathParams(request)['id'] ?? '')
-      return reply.type(json).send(JSON.stringify(await operations.status(row)))
-    },
-  )
+  app.get(`${single}/status`, telling, async (request, reply) => {
+    queryOf(request)
+    return reply.type(json).send(JSON.stringify(await operations.status(rowFor(request))))
+  })
 }

@@ -1,6 +1,7 @@
 /** A request body as values of a resource's fields, or an error that names the culprit. */
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { isId } from '../core/ids.js'
+import { getOrMakeWeak } from '../core/maps.js'
 import { nearestNames } from '../core/nearest.js'
 import { type Check, compileCheck } from '../core/schema.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
@@ -11,11 +12,7 @@ type AnyField = Field<never, null>
 const checks = new WeakMap<object, Check>()
 
 /** What is wrong with a value of this field; compiled once per field. */
-function checkOf(field: AnyField): Check {
-  let check = checks.get(field.schema)
-  if (check === undefined) checks.set(field.schema, (check = compileCheck(field.schema)))
-  return check
-}
+const checkOf = ({ schema }: AnyField): Check => getOrMakeWeak(checks, schema, () => compileCheck(schema))
 
 export const supported = (names: readonly string[]): string =>
   names.length === 0 ? 'none are supported' : `supported are ${names.map((name) => `"${name}"`).join(', ')}`
@@ -26,17 +23,15 @@ export function objectBody(body: unknown, pathIds: Readonly<Record<string, strin
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest(`The body is ${shown(body)}, but must be a JSON object.`)
   }
-  const values: Values = {}
+  const isOfPath = (name: string): boolean => Object.hasOwn(pathIds, name)
   for (const [name, value] of Object.entries(body)) {
-    const inPath = Object.hasOwn(pathIds, name) ? pathIds[name] : undefined
-    if (inPath === undefined) values[name] = value
-    else if (value !== inPath) {
-      throw badRequest(
-        `"${name}" is ${shown(value)}, but the path says ${shown(inPath)}: leave it out, or let them agree.`,
-      )
-    }
+    if (!isOfPath(name) || value === pathIds[name]) continue
+    throw badRequest(
+      `"${name}" is ${shown(value)}, but the path says ${shown(pathIds[name])}: leave it out, or let them agree.`,
+    )
   }
-  return values
+  // Object.fromEntries makes an own property even of "__proto__", which is then refused as any unknown name is.
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isOfPath(name)))
 }
 
 export function checkNames(values: Values, names: readonly string[], title: string): void {
@@ -44,12 +39,13 @@ export function checkNames(values: Values, names: readonly string[], title: stri
     if (names.includes(name)) continue
     const near = nearestNames(name, names)
     const hint = near.length > 0 ? `did you mean "${near[0]}"? ` : ''
-    throw badRequest(`"${name}" is no field of ${article(title)}: ${hint}${supported(names)}.`)
+    throw badRequest(`${shown(name)} is no field of ${article(title)}: ${hint}${supported(names)}.`)
   }
 }
 
-const article = (title: string): string =>
-  `${/^[aeiou]|^(HTTPS|API|IP|SSH)/i.test(title) ? 'an' : 'a'} ${title}`
+/** `an IP policy`, `a TCP edge`. */
+export const article = (title: string): string =>
+  `${/^[aeiou]|^(HTTPS|API|IP|SSH)\b/i.test(title) ? 'an' : 'a'} ${title}`
 
 const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])[] =>
   Object.entries(resource.fields as Fields).filter(
@@ -58,9 +54,16 @@ const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])
 
 /** A value that is given, checked and completed. */
 function given(field: AnyField, name: string, value: unknown): unknown {
-  const wrong = checkOf(field)(value, name)
+  const whole = field.fields === undefined ? value : withoutNulls(value)
+  const wrong = checkOf(field)(whole, name)
   if (wrong !== undefined) throw badRequest(wrong)
-  return field.complete === undefined ? value : field.complete(value as never)
+  return field.complete === undefined ? whole : field.complete(whole as never)
+}
+
+/** A module is always given whole, so that null in it says the same as nothing. */
+function withoutNulls(module: unknown): unknown {
+  if (typeof module !== 'object' || module === null || Array.isArray(module)) return module
+  return Object.fromEntries(Object.entries(module).filter(([, value]) => value !== null))
 }
 
 /** All fields of a new resource: what is given, and defaults for the rest. */
@@ -74,63 +77,60 @@ export function createValues(resource: AnyResource, body: Values): Values {
   const values: Values = {}
   for (const [name, field] of fields) {
     const value = body[name]
-    const absent = value === undefined || value === null || (value === '' && !field.required)
-    if (!absent) values[name] = given(field, name, value)
-    else if (field.required) throw badRequest(`"${name}" is required for ${article(resource.title)}.`)
-    else values[name] = field.fallback ?? null
+    if (value !== undefined && value !== null && !isEmptyText(field, value)) {
+      values[name] = given(field, name, value)
+    } else if (field.required) {
+      throw badRequest(`"${name}" is required for ${article(resource.title)}.`)
+    } else values[name] = field.fallback ?? null
   }
   return values
 }
+
+/** Empty text is none, where text is optional. */
+const isEmptyText = ({ required, column }: AnyField, value: unknown): boolean =>
+  value === '' && !required && column === 'text'
 
 /** The fields that an update changes. */
 export function updateValues(resource: AnyResource, body: Values): Values {
   const fields = fieldsOf(resource)
   const changeable = fields.filter(([, { setBy }]) => setBy === 'client')
+  const names = changeable.map(([name]) => name)
   for (const [name, { setBy }] of fields) {
-    if (setBy !== 'client' && Object.hasOwn(body, name)) {
-      throw badRequest(
-        `"${name}" can't be changed after creation: ${supported(changeable.map(([other]) => other))}.`,
-      )
-    }
+    if (setBy === 'client' || !Object.hasOwn(body, name)) continue
+    throw badRequest(
+      `"${name}" is ${shown(body[name])}, but can't be changed after creation: ${supported(names)}.`,
+    )
   }
-  checkNames(
-    body,
-    changeable.map(([name]) => name),
-    resource.title,
+  checkNames(body, names, resource.title)
+  return Object.fromEntries(
+    changeable
+      .filter(([name]) => Object.hasOwn(body, name))
+      .map(([name, field]) => [name, updated(field, name, body[name])]),
   )
-  const values: Values = {}
-  for (const [name, field] of changeable) {
-    if (!Object.hasOwn(body, name)) continue
-    const value = body[name]
-    values[name] = value === null || value === '' ? cleared(field, name, value) : given(field, name, value)
-  }
-  return values
 }
 
-/** What an empty value leaves behind. */
-function cleared(field: AnyField, name: string, value: unknown): unknown {
-  if (field.fields !== undefined) {
+function updated(field: AnyField, name: string, value: unknown): unknown {
+  const isModule = field.fields !== undefined
+  if (isModule && (value === null || value === '')) {
     throw badRequest(
       `"${name}" is ${shown(value)}: a module is removed by its own DELETE, or replaced by a whole one.`,
     )
   }
+  if (value !== null && !isEmptyText(field, value)) return given(field, name, value)
   if (field.required) throw badRequest(`"${name}" is required and can't be cleared.`)
-  if (value === '' && field.column !== 'text') return given(field, name, value)
   return field.fallback ?? null
 }
 
 /** A module's own body: the module, whole. */
 export function moduleValue(name: string, field: AnyField, body: Values): unknown {
   const fields = field.fields as Fields
-  checkNames(body, Object.keys(fields), `${name.replace('_', ' ')} module`)
-  const values = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+  const title = `${name.replace('_', ' ')} module`
+  checkNames(body, Object.keys(fields), title)
   for (const [member, { required }] of Object.entries(fields)) {
-    if (required && !Object.hasOwn(values, member))
-      throw badRequest(`"${member}" is required for the module.`)
+    if (required && (body[member] ?? null) === null)
+      throw badRequest(`"${member}" is required for ${article(title)}.`)
   }
-  const wrong = checkOf(field)(values, '')
-  if (wrong !== undefined) throw badRequest(wrong)
-  return field.complete === undefined ? values : field.complete(values as never)
+  return given(field, '', body)
 }
 
 /** Another resource that values name. */
@@ -150,13 +150,13 @@ export function* referencesIn(
   for (const [name, field] of Object.entries(fields)) {
     const value = values[name]
     if (value === undefined || value === null) continue
-    if (field.fields !== undefined) yield* referencesIn(field.fields, value as Values, `${prefix}${name}.`)
+    const path = `${prefix}${name}`
+    if (field.fields !== undefined) yield* referencesIn(field.fields, value as Values, `${path}.`)
     const { reference } = field
     if (reference === undefined || reference.foreign) continue
-    if (!reference.many) yield { path: `${prefix}${name}`, kind: reference.kind, id: String(value) }
-    else
-      for (const [at, id] of (value as string[]).entries())
-        yield { path: `${prefix}${name}[${at}]`, kind: reference.kind, id }
+    const { kind, many } = reference
+    if (!many) yield { path, kind, id: String(value) }
+    else for (const [at, id] of (value as string[]).entries()) yield { path: `${path}[${at}]`, kind, id }
   }
 }
 

@@ -22,7 +22,7 @@ export function parseJsonBody(body: Buffer): unknown {
   } catch {
     throw invalid(explainSyntax(text))
   }
-  checkRepeatedKeys(text)
+  checkTexts(text)
   return value
 }
 
@@ -49,7 +49,7 @@ function explainSyntax(text: string): string {
     text,
     {
       onError: (code: ParseError['error'], offset: number) => {
-        found ??= { code, offset }
+        if (found === undefined) found = { code, offset }
       },
     },
     { disallowComments: true },
@@ -58,8 +58,11 @@ function explainSyntax(text: string): string {
   return `The body is not valid JSON: ${printParseErrorCode(found.code)} at character ${found.offset + 1}.`
 }
 
-/** JSON.parse keeps the last of repeated keys: a client that sends two values means neither. */
-function checkRepeatedKeys(text: string): void {
+/**
+ * JSON.parse keeps the last of repeated keys: a client that sends two values means neither. And it makes half
+ * characters of escapes such as "\\ud800", which no UTF-8 can hold: what is stored would not be what was sent.
+ */
+function checkTexts(text: string): void {
   const open: Set<string>[] = []
   visit(text, {
     onObjectBegin: () => {
@@ -69,9 +72,19 @@ function checkRepeatedKeys(text: string): void {
       open.pop()
     },
     onObjectProperty: (key: string) => {
+      checkCharacters(key)
       const keys = open[open.length - 1]
       if (keys?.has(key)) throw invalid(`The body has the key ${shown(key)} twice in one object.`)
       keys?.add(key)
     },
+    onLiteralValue: (value: unknown) => {
+      if (typeof value === 'string') checkCharacters(value)
+    },
   })
+}
+
+function checkCharacters(text: string): void {
+  if (/\p{Surrogate}/u.test(text)) {
+    throw invalid(`The body has the text ${shown(text)}, which holds half of a character (a lone surrogate).`)
+  }
 }

@@ -3,6 +3,7 @@
  * shutting itself out.
  */
 import { WeirError } from '../core/errors.js'
+import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import type { IpRestrictionRow, IpRule } from '../evaluate/configuration.js'
 import { buildIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
 import {
@@ -56,9 +57,7 @@ function built(id: string, rules: Iterable<IpRule>): IpPolicy {
 const restrictionsOf = new WeakMap<ViewState, ViewRestrictions>()
 
 export function viewRestrictions(state: ViewState): ViewRestrictions {
-  let restrictions = restrictionsOf.get(state)
-  if (restrictions === undefined) restrictionsOf.set(state, (restrictions = new ViewRestrictions(state)))
-  return restrictions
+  return getOrMakeWeak(restrictionsOf, state, () => new ViewRestrictions(state))
 }
 
 interface Changed {
@@ -93,12 +92,8 @@ function changedRules(
   removals: readonly Removal[],
 ): Map<string, IpRule[]> {
   const after = new Map<string, IpRule[]>()
-  const rulesOf = (policyId: string): IpRule[] => {
-    let rules = after.get(policyId)
-    if (rules === undefined)
-      after.set(policyId, (rules = [...(state.rules(policyId)?.rules ?? [])] as unknown as IpRule[]))
-    return rules
-  }
+  const rulesOf = (policyId: string): IpRule[] =>
+    getOrMake(after, policyId, () => [...(state.rules(policyId)?.rules ?? [])] as unknown as IpRule[])
   for (const { kind, row } of [...puts, ...removals]) {
     if (kind !== ruleKind) continue
     const policyId = String(row['ip_policy_id'])

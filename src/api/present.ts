@@ -1,9 +1,10 @@
 /** Resources as clients see them. */
 import { isoSeconds } from '../core/clock.js'
+import { getOrMakeWeak } from '../core/maps.js'
 import { type TSchema, Type } from '../core/schema.js'
 import type { AnyResource, Links, Row } from '../resource/define.js'
 import { renderFields, shownSchemaOf } from '../resource/fields.js'
-import { resourceOf } from '../resource/registry.js'
+import { resourceOf, resources } from '../resource/registry.js'
 import type { ViewState } from '../store/view-state.js'
 
 /** Absolute addresses under the base URL. */
@@ -42,9 +43,24 @@ export function* rowsOf(state: ViewState, accountId: string, kind: string): Gene
   }
 }
 
+const childKinds = new Map(
+  resources.map(({ kind }) => [kind, resources.filter(({ parent }) => parent?.kind === kind)]),
+)
+
+/** Kinds that live under the resource's path. */
+export const childKindsOf = (resource: AnyResource): readonly AnyResource[] =>
+  childKinds.get(resource.kind) ?? []
+
+/** The rows of such a kind under one parent. */
+export function* childrenOf(child: AnyResource, parent: Row, state: ViewState): Generator<Row> {
+  for (const row of rowsOf(state, parent.account_id, child.kind)) {
+    if (row[child.parent!.field] === parent.id) yield row
+  }
+}
+
 export class Presenter {
   readonly links: Links
-  /** Rows never change, so what they look like doesn't either, but for kinds that embed others. */
+  /** Rows never change, so what they look like doesn't either, but for kinds that show others within them. */
   readonly #json = new WeakMap<Row, string>()
 
   constructor(links: Links) {
@@ -57,15 +73,23 @@ export class Presenter {
       uri: this.links.uri(pathOf(resource, row)),
       created_at: isoSeconds(row.created_at),
       ...renderFields(resource.fields, row, this.links),
-      ...resource.embed?.(row, this.links, { all: (kind) => rowsOf(state, row.account_id, kind) }),
+      ...resource.embed?.(row, this.links),
+      ...this.#children(resource, row, state),
     }
   }
 
+  #children(resource: AnyResource, row: Row, state: ViewState): Record<string, unknown> {
+    return Object.fromEntries(
+      childKindsOf(resource).map((child) => {
+        const rows = [...childrenOf(child, row, state)]
+        return [child.listName, rows.map((each) => this.show(child, each, state))]
+      }),
+    )
+  }
+
   showJson(resource: AnyResource, row: Row, state: ViewState): string {
-    if (resource.embed !== undefined) return JSON.stringify(this.show(resource, row, state))
-    let json = this.#json.get(row)
-    if (json === undefined) this.#json.set(row, (json = JSON.stringify(this.show(resource, row, state))))
-    return json
+    const make = (): string => JSON.stringify(this.show(resource, row, state))
+    return childKindsOf(resource).length > 0 ? make() : getOrMakeWeak(this.#json, row, make)
   }
 }
 
@@ -82,7 +106,9 @@ export const resourceSchema = (resource: AnyResource): TSchema => {
       uri: Type.String(),
       created_at: Type.String({ format: 'date-time' }),
       ...Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, optional(name, schema)])),
-      ...resource.embedSchemas,
+      ...Object.fromEntries(
+        childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
+      ),
     },
     { additionalProperties: false },
   )

@@ -7,7 +7,7 @@ import { Type } from '../core/schema.js'
 
 export const problemSchema = Type.Object(
   {
-    error_code: Type.Enum([...errorCodes]),
+    error_code: Type.Enum([...errorCodes], { type: 'string' }),
     status_code: Type.Integer(),
     msg: Type.String({ description: 'One sentence that names the field, the value and what is allowed.' }),
     details: Type.Record(Type.String(), Type.String()),
@@ -33,7 +33,6 @@ const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = 
     'ERR_INVALID_REQUEST',
     'The body does not have the length that Content-Length says.',
   ],
-  FST_ERR_BAD_URL: ['ERR_NOT_FOUND', 'The path is not valid percent-encoded UTF-8.'],
 }
 
 function asWeirError(error: FastifyError | WeirError): WeirError {

@@ -4,9 +4,7 @@ import { now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { isId } from '../core/ids.js'
 import { pageEntriesMax } from '../core/limits.js'
-import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
-import { bodySchema } from '../resource/fields.js'
 import { resourceOf } from '../resource/registry.js'
 import {
   type ApiContext,
@@ -20,45 +18,50 @@ import {
   rowOf,
 } from './context.js'
 import { createValues, updateValues } from './input.js'
-import { pathOf, resourceSchema } from './present.js'
-import { problemSchema } from './problem.js'
+import { describeOperation, routePath } from './openapi.js'
+import { pathOf } from './present.js'
 import type { Written } from './writes.js'
-
-export const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | unknown
 
 export function registerResource(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   const collection = routePath(resource.path)
   const single = `${collection}/:id`
-  const handlers: Record<Operation, () => void> = {
-    create: () => app.post(collection, documented(resource, 'create'), create(context, resource)),
-    list: () => app.get(collection, documented(resource, 'list'), list(context, resource)),
-    get: () => app.get(single, documented(resource, 'get'), get(context, resource)),
-    update: () => app.patch(single, documented(resource, 'update'), update(context, resource)),
-    delete: () => app.delete(single, documented(resource, 'delete'), remove(context, resource)),
+  const as = (operation: Operation) => describeOperation(resource, operation)
+  const register: Record<Operation, () => unknown> = {
+    create: () => app.post(collection, as('create'), create(context, resource)),
+    list: () => app.get(collection, as('list'), list(context, resource)),
+    get: () => app.get(single, as('get'), get(context, resource)),
+    update: () => app.patch(single, as('update'), update(context, resource)),
+    delete: () => app.delete(single, as('delete'), remove(context, resource)),
   }
-  for (const operation of resource.operations ?? allOperations) handlers[operation]()
+  for (const operation of resource.operations ?? allOperations) register[operation]()
 }
 
 const create =
   (context: ApiContext, resource: AnyResource): Handler =>
   async (request, reply) => {
     queryOf(request)
-    const values = createValues(resource, bodyOf(request))
-    const state = readable(context)
-    const { parent } = resource
-    if (parent !== undefined) {
-      const parentId = pathParams(request)[parent.field] ?? ''
-      values[parent.field] = rowOf(state, request.caller.accountId, resourceOf(parent.kind), parentId).id
-    }
-    const written = await commit(
-      context,
-      request,
-      context.writes.create(request.caller, resource, values, now()),
-    )
-    return answer(context, reply.status(201), written)
+    const parent = parentOf(context, request, resource)
+    const values = { ...createValues(resource, bodyOf(request)), ...parent }
+    const plan = context.writes.create(request.caller, resource, values, now())
+    const written = await commit(context, request, plan)
+    const uri = context.presenter.links.uri(pathOf(resource, written.row))
+    return answer(context, reply.status(201).header('Location', uri), written)
   }
+
+/** The field that names the parent of a resource below another one's path. */
+function parentOf(
+  context: ApiContext,
+  request: FastifyRequest,
+  { parent }: AnyResource,
+): Record<string, string> {
+  if (parent === undefined) return {}
+  const id = pathParams(request)[parent.field] ?? ''
+  return {
+    [parent.field]: rowOf(readable(context), request.caller.accountId, resourceOf(parent.kind), id).id,
+  }
+}
 
 const get =
   (context: ApiContext, resource: AnyResource): Handler =>
@@ -93,10 +96,7 @@ const remove =
 
 function answer(context: ApiContext, reply: FastifyReply, { resource, row, once }: Written): FastifyReply {
   const shownRow = { ...context.presenter.show(resource, row, context.store.view.state), ...once }
-  return reply
-    .type(json)
-    .header('Location', context.presenter.links.uri(pathOf(resource, row)))
-    .send(JSON.stringify(shownRow))
+  return reply.type(json).send(JSON.stringify(shownRow))
 }
 
 const list =
@@ -141,75 +141,3 @@ function limitOf(text: string | undefined): number {
     `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${pageEntriesMax} is allowed.`,
   )
 }
-
-// --- what the API reference says of them ---
-
-/** Every field optional and null allowed: what PATCH takes. */
-const patchSchema = (resource: AnyResource): TSchema =>
-  Type.Object(
-    Object.fromEntries(
-      Object.entries(resource.fields)
-        .filter(([, { setBy }]) => setBy === 'client')
-        .map(([name, { schema, required, fields }]) => [
-          name,
-          Type.Optional(required || fields !== undefined ? schema : Type.Union([schema, Type.Null()])),
-        ]),
-    ),
-    { additionalProperties: false },
-  )
-
-function createSchema(resource: AnyResource): TSchema {
-  const fields = Object.entries(resource.fields).filter(([name]) => name !== resource.parent?.field)
-  return bodySchema(Object.fromEntries(fields))
-}
-
-export const listSchema = (name: string, item: TSchema): TSchema =>
-  Type.Object({
-    [name]: Type.Array(item),
-    uri: Type.String(),
-    next_page_uri: Type.Union([Type.String(), Type.Null()]),
-  })
-
-const verbs: Record<Operation, string> = {
-  create: 'Create',
-  get: 'Get',
-  list: 'List',
-  update: 'Update',
-  delete: 'Delete',
-}
-
-/** A JSON schema of path parameters. */
-export const paramsSchema = (path: string): TSchema =>
-  Type.Object(Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name!, Type.String()])))
-
-export const problems = { '4xx': problemSchema, '5xx': problemSchema }
-
-function documented(resource: AnyResource, operation: Operation) {
-  const plural = resource.title.endsWith('y') ? `${resource.title.slice(0, -1)}ies` : `${resource.title}s`
-  const path = routePath(resource.path) + (operation === 'create' || operation === 'list' ? '' : '/:id')
-  const shownResource = resourceSchema(resource)
-  const responses: Record<Operation, object> = {
-    create: { 201: shownResource },
-    get: { 200: shownResource },
-    list: { 200: listSchema(resource.listName, shownResource) },
-    update: { 200: shownResource },
-    delete: { 204: Type.Null({ description: 'Deleted.' }) },
-  }
-  return {
-    schema: {
-      operationId: `${operation}_${resource.kind}`,
-      summary: `${verbs[operation]} ${operation === 'list' ? plural : `${/^[aeiouAEIOU]|^(HTTPS|API|IP)/.test(resource.title) ? 'an' : 'a'} ${resource.title}`}`,
-      tags: [plural],
-      ...(path.includes(':') ? { params: paramsSchema(path) } : {}),
-      ...(operation === 'list' ? { querystring: listQuery } : {}),
-      ...(operation === 'create' ? { body: createSchema(resource) } : {}),
-      ...(operation === 'update' ? { body: patchSchema(resource) } : {}),
-      response: { ...responses[operation], ...problems },
-    },
-  }
-}
-
-const listQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
-  before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
-})

@@ -4,11 +4,11 @@
  */
 
 import { randomToken } from '../core/clock.js'
-import { badRequest, conflict, notFound, WeirError } from '../core/errors.js'
+import { conflict, notFound, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
-import type { AnyResource, Links, Lookups, Row } from '../resource/define.js'
+import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
@@ -17,7 +17,7 @@ import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
 import { checkPathId, referencesIn, unknownResource } from './input.js'
 import { lockoutCheck } from './lockout.js'
-import { type Presenter, rowsOf } from './present.js'
+import { childKindsOf, childrenOf, type Presenter, rowsOf } from './present.js'
 
 export interface WriteTools {
   readonly presenter: Presenter
@@ -77,7 +77,7 @@ export class Writes {
       const values = change(present)
       this.#checkReferences(resource, values, state, caller)
       const row: Row = { ...this.#derive(resource, { ...present, ...values }, present, {}), version }
-      if (same(present, row)) return unchanged({ resource, row: present, once: {} })
+      if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
       const { puts, audits } = this.#change(caller, resource, 'updated', row, present, state, at)
       const before = claimTexts(resource, present)
       const after = claimTexts(resource, row)
@@ -95,8 +95,7 @@ export class Writes {
         throw conflict('An API key may not delete itself: use another key.')
       }
       if (resource.keptWhileNamed) refuseWhileNamed(resource, row, state)
-      const children = childrenOf(resource, row, state)
-      const removals: Removal[] = [...children, { kind: resource.kind, row }]
+      const removals: Removal[] = [...familyOf(resource, row, state), { kind: resource.kind, row }]
       lockoutCheck(caller, state, { removals })
       const emptied = resource.kind === policyKind && countRules(state, id) > 0 ? [id] : []
       return {
@@ -121,9 +120,10 @@ export class Writes {
     return resource.derive?.(draft as never, previous as never, this.#deriveTools(once)) ?? draft
   }
 
-  #deriveTools(once: Record<string, unknown>) {
+  #deriveTools(once: Record<string, unknown>): DeriveTools {
     return {
       seal: (secret: string, belongsTo: string) => this.#tools.sealer.seal(secret, belongsTo),
+      digest: (secret: string, belongsTo: string) => this.#tools.sealer.digest(secret, belongsTo),
       newToken: () => {
         const token = `weir_${randomToken(32)}`
         return { token, hash: hashToken(token) }
@@ -220,10 +220,12 @@ const lookupsOf = (
 
 const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], audits: [], result })
 
-/** Equal but for the version. */
-const same = (present: Row, next: Row): boolean =>
-  JSON.stringify({ ...present, rules_generation: 0, version: 0 }) ===
-  JSON.stringify({ ...present, ...next, rules_generation: 0, version: 0 })
+/** Equal but for the version, and for sealed values, whose digests tell. */
+function same(resource: AnyResource, present: Row, next: Row): boolean {
+  const sealed = Object.entries(resource.fields).flatMap(([name, field]) => (field.sealed ? [name] : []))
+  const ignored = Object.fromEntries(['version', ...sealed].map((name) => [name, null]))
+  return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
+}
 
 const claimTexts = (resource: AnyResource, row: Row): readonly string[] =>
   resource.claims?.(row as never) ?? []
@@ -239,14 +241,10 @@ const claimsOf = (resource: AnyResource, row: Row, before: readonly string[]): C
     }))
 
 /** Resources that live under the row's path go with it. */
-const childrenOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
-  resources.flatMap(({ kind, parent }) => {
-    if (parent?.kind !== resource.kind) return []
-    const children = [...rowsOf(state, row.account_id, kind)].filter(
-      (child) => child[parent.field] === row.id,
-    )
-    return children.map((child) => ({ kind, row: child }))
-  })
+const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
+  childKindsOf(resource).flatMap((child) =>
+    [...childrenOf(child, row, state)].map((each) => ({ kind: child.kind, row: each })),
+  )
 
 function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewState): void {
   for (const other of resources) {
@@ -254,7 +252,7 @@ function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewState): vo
     for (const candidate of rowsOf(state, row.account_id, other.kind)) {
       for (const { path, id } of referencesIn(other.fields, candidate)) {
         if (id !== row.id) continue
-        throw badRequest(
+        throw conflict(
           `The ${resource.title} ${row.id} can't be deleted: the ${other.title} ${candidate.id} names it in "${path}".`,
         )
       }

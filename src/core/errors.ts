@@ -15,6 +15,7 @@ const table = {
   ERR_UNAUTHENTICATED: 401,
   ERR_FORBIDDEN: 403,
   ERR_NOT_FOUND: 404,
+  ERR_REQUEST_TIMEOUT: 408,
   ERR_BODY_TOO_LARGE: 413,
   ERR_CONTENT_TYPE: 415,
   ERR_RATE_LIMIT: 429,
@@ -82,8 +83,17 @@ export const problem = (msg: string): { readonly ok: false; readonly problem: Pr
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** `value` for an error message: as JSON, cut where it is long, so that hostile input stays readable. */
+/** Does a field's name, or a path that ends in it, say that its value must never be repeated? */
+export const isSecretName = (name: string): boolean => /(secret_access_key|private_key\w*|token)$/i.test(name)
+
+const withoutSecrets = (name: string, value: unknown): unknown => (isSecretName(name) ? '…' : value)
+
+/**
+ * `value` for an error message: as JSON, secrets left out, cut where it is long, so that hostile input stays
+ * readable.
+ */
 export function shown(value: unknown, charsMax = 80): string {
-  const text = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? String(value))
+  const text =
+    typeof value === 'bigint' ? String(value) : (JSON.stringify(value, withoutSecrets) ?? String(value))
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }

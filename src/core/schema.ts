@@ -6,7 +6,7 @@
  */
 import Type, { type Static, type TSchema, type TUnsafe } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { shown } from './errors.js'
+import { isSecretName, shown } from './errors.js'
 
 export { type Static, type TSchema, type TUnsafe, Type }
 
@@ -57,17 +57,22 @@ export function compileCheck(schema: TSchema): Check {
   }
 }
 
-/** The error a person should see first: a branch of a union says less than the union itself. */
+/**
+ * The error a person should see first. Unions are "this or null" throughout: that a value is not null, and that it
+ * is none of both, says less than what is wrong with it.
+ */
 function chosen(errors: readonly SchemaError[]): SchemaError {
-  const union = errors.find((error) => error.keyword === 'anyOf')
-  const first = errors.find((error) => error.keyword !== 'boolean') ?? errors[0]!
-  return union !== undefined && first.instancePath === union.instancePath ? union : first
+  const isTelling = ({ keyword, params }: SchemaError): boolean =>
+    keyword !== 'boolean' && keyword !== 'anyOf' && !('type' in params && params.type === 'null')
+  return errors.find(isTelling) ?? errors[0]!
 }
 
 function sentence(error: SchemaError, root: unknown, name: string): string {
   const { path, value } = locate(error.instancePath, root, name)
   const params = error.params as Record<string, unknown>
-  const is = `"${path}" is ${shown(value)}`
+  const is = isSecretName(path)
+    ? `"${path}" has a value that is not shown here`
+    : `"${path}" is ${shown(value)}`
   switch (error.keyword) {
     case 'type':
       return `${is}, but must be ${article(String(params['type']))}.`

@@ -1,5 +1,5 @@
 /** Secrets at rest: AES-256-GCM, bound to what they belong to, so that a sealed value moved elsewhere won't open. */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 
 const ivBytes = 12
 const tagBytes = 16
@@ -20,6 +20,12 @@ export class Sealer {
       .update(this.#key)
       .digest('base64url')
       .slice(0, 16)
+  }
+
+  /** The same for the same secret of the same owner, and of no use without the key. */
+  digest(secret: string, belongsTo: string): string {
+    const mac = createHmac('sha256', this.#key)
+    return mac.update(`${belongsTo.length}:${belongsTo}`).update(secret).digest('base64url')
   }
 
   seal(secret: string, belongsTo: string): string {

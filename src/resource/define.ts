@@ -23,13 +23,16 @@ export interface Field<S extends TSchema = TSchema, Unset extends null | never =
   /** An unset field is left out of responses, or an explicit null. */
   readonly unset: 'omitted' | 'null'
   readonly shown: Shown | 'hidden'
-  /** Sealed text: kept apart from what the API shows, and given to delivery alone. */
+  /**
+   * Sealed text: kept apart from what the API shows, and given to delivery alone. The rows that plans work on don't
+   * hold it; a row that leaves it out keeps what it had.
+   */
   readonly sealed?: boolean
   readonly reference?: Reference
   /** Fields of a module. */
   readonly fields?: Fields
-  /** Fills in what a valid value leaves out. */
-  complete?(value: Static<S>): Static<S>
+  /** Fills in what a valid value leaves out, one spelling for all that mean the same. */
+  complete?(value: Static<S>): Static<S> | Unset
 }
 
 /** How a field appears in responses. */
@@ -95,7 +98,7 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   readonly fields: F
   /** Which operations the API has; all where nothing is said. */
   readonly operations?: readonly Operation[]
-  /** The parent's kind, where resources live under another one's path. */
+  /** The parent's kind, where resources live under another one's path; the parent shows them as `listName`. */
   readonly parent?: { readonly kind: string; readonly field: string }
   /** Refuses to delete what others name; without it, they keep the id and see nothing behind it. */
   readonly keptWhileNamed?: boolean
@@ -106,9 +109,8 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   check?(row: RowOf<F>, previous: RowOf<F> | undefined, lookups: Lookups): void
   /** Derived values, before the row is checked and stored; may run several times for one write. */
   derive?(draft: RowOf<F>, previous: RowOf<F> | undefined, tools: DeriveTools): RowOf<F>
-  /** What responses show beyond the fields: embedded children, sources' addresses. */
-  embed?(row: RowOf<F>, links: Links, lookups: Pick<Lookups, 'all'>): Record<string, unknown>
-  readonly embedSchemas?: Readonly<Record<string, TSchema>>
+  /** What responses show beyond the fields, or in their place. */
+  embed?(row: RowOf<F>, links: Links): Record<string, unknown>
 }
 
 export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
@@ -117,6 +119,8 @@ export const allOperations: readonly Operation[] = ['create', 'get', 'list', 'up
 
 export interface DeriveTools {
   seal(secret: string, belongsTo: string): string
+  /** Tells whether a secret is the one that was sealed before, and nothing else of it. */
+  digest(secret: string, belongsTo: string): string
   newToken(): { readonly token: string; readonly hash: string }
   /** Answered once, in the response that creates the resource. */
   answerOnce(fields: Record<string, unknown>): void

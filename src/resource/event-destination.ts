@@ -1,17 +1,24 @@
 /** Where events go: one AWS target, and a role or a pair of keys to reach it with. */
-import { badRequest } from '../core/errors.js'
+import { badRequest, type Problem } from '../core/errors.js'
 import { ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { checkRoleArn } from '../deliver/arn.js'
 import type { DestinationKindName } from '../deliver/destination.js'
 import { destinationKinds } from '../deliver/kinds.js'
-import { defineResource, type Field, type RowOf } from './define.js'
-import { described, required, sealed, writable } from './fields.js'
+import { type DeriveTools, defineResource, type Field, type RowOf } from './define.js'
+import { described, hidden, required, sealed, writable } from './fields.js'
 
-/** A role's ARN: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
-const roleArnPattern = /^arn:(aws|aws-cn|aws-us-gov):iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/
+/** The longest that AWS takes anywhere: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+const arnText = Type.String({ maxLength: 2048 })
 
-const roleArn = ruled(Type.String({ maxLength: 2048 }), (arn) =>
-  roleArnPattern.test(arn) ? undefined : 'a role ARN such as "arn:aws:iam::123456789012:role/name" is needed',
+const roleArn = ruled(arnText, (arn) => ruleOf(checkRoleArn(arn)))
+
+/** AWS's own key ids have 16 to 128 characters; those of services that speak its protocol may be shorter. */
+const accessKeyId = ruled(Type.String({ maxLength: 128 }), (id) =>
+  /^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed',
 )
+
+/** Rules are part of a sentence. */
+const ruleOf = (found: Problem | undefined): string | undefined => found?.msg.replace(/\.$/, '')
 
 const orNull = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -21,8 +28,10 @@ const auth = Type.Object(
     creds: orNull(
       Type.Object(
         {
-          aws_access_key_id: Type.String({ minLength: 16, maxLength: 128, pattern: '^\\w+$' }),
-          aws_secret_access_key: orNull(Type.String({ minLength: 1, maxLength: 128 })),
+          aws_access_key_id: accessKeyId,
+          aws_secret_access_key: orNull(
+            Type.String({ minLength: 1, maxLength: 128, description: 'Kept sealed, and never shown.' }),
+          ),
         },
         { additionalProperties: false },
       ),
@@ -40,9 +49,7 @@ const arnFields = {
 const kinds = Object.keys(arnFields) as DestinationKindName[]
 
 const arnSchema = (kind: DestinationKindName) =>
-  ruled(Type.String({ maxLength: 2048 }), (arn) =>
-    destinationKinds[kind].checkArn(arn)?.msg.replace(/\.$/, ''),
-  )
+  ruled(arnText, (arn) => ruleOf(destinationKinds[kind].checkArn(arn)))
 
 const targetOf = <Name extends string>(kind: DestinationKindName, arnField: Name) =>
   orNull(
@@ -109,15 +116,21 @@ const targetField = (): Field<typeof target, never> => ({
   shown: { schema: target, render: shownTarget },
 })
 
+const format = ruled(Type.String({ maxLength: 16 }), (text) =>
+  text.toLowerCase() === 'json' ? undefined : 'the one serialization format is "json", in any letter case',
+)
+
 const fields = {
   ...described,
   format: {
-    ...writable(Type.String({ maxLength: 16, pattern: '^[Jj][Ss][Oo][Nn]$' })),
+    ...writable(format),
     fallback: 'json' as string | null,
   },
   target: targetField(),
   /** The secret access key; where a role is assumed there is none. */
   sealed_secret: sealed(),
+  /** A secret that is sent again is recognised by it, without being unsealed. */
+  secret_digest: hidden(Type.String()),
 }
 
 export const eventDestination = defineResource({
@@ -137,10 +150,7 @@ export const eventDestination = defineResource({
       )
     }
     checkAuth(chosen)
-    const secret = chosen.auth.creds?.aws_secret_access_key ?? null
-    const sealedSecret =
-      secret === null ? keptSecret(chosen, previous) : tools.seal(secret, secretBelongsTo(draft))
-    return { ...draft, target: withoutSecret(chosen), sealed_secret: sealedSecret }
+    return { ...draft, target: withoutSecret(chosen), ...secretOf(chosen, draft, previous, tools) }
   },
 })
 
@@ -154,15 +164,27 @@ function checkAuth({ kind, auth: given }: ChosenTarget): void {
   throw badRequest(`"target.${kind}.auth" must have exactly one of role and creds, and has ${set.length}.`)
 }
 
-/** A missing secret beside the same key id keeps the old one: clients can't read it back to send it again. */
-function keptSecret(
+type Row = RowOf<typeof fields>
+type Secret = Partial<Pick<Row, 'sealed_secret' | 'secret_digest'>>
+
+/** The sealed secret; nothing where it stays what it was. */
+function secretOf(
   { kind, auth: given }: ChosenTarget,
-  previous: RowOf<typeof fields> | undefined,
-): string | null {
-  if (!given.creds) return null
+  draft: Row,
+  previous: Row | undefined,
+  tools: DeriveTools,
+): Secret {
+  if (!given.creds) return { sealed_secret: null, secret_digest: null }
+  const { aws_access_key_id, aws_secret_access_key: secret } = given.creds
+  if (secret) {
+    const belongsTo = secretBelongsTo(draft)
+    const digest = tools.digest(secret, belongsTo)
+    if (digest === previous?.secret_digest) return {}
+    return { sealed_secret: tools.seal(secret, belongsTo), secret_digest: digest }
+  }
+  // Clients can't read the secret back to send it again.
   const old = previous === undefined ? undefined : chosenTarget(previous.target).auth.creds
-  if (previous?.sealed_secret && old?.aws_access_key_id === given.creds.aws_access_key_id)
-    return previous.sealed_secret
+  if (old?.aws_access_key_id === aws_access_key_id) return {}
   throw badRequest(
     `"target.${kind}.auth.creds" lacks "aws_secret_access_key": it may be left out only beside the key id the destination has.`,
   )

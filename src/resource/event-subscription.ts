@@ -5,12 +5,14 @@ import { boundedChars, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type Field, type Links } from './define.js'
 import { defaulted, references, repeatedEntry, writable } from './fields.js'
 
+const fieldNames = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
+
 /** Of the source as clients send it; whether its parts are right is known by the event catalog. */
 export const sourceSchema = Type.Object(
   {
     type: Type.String({ maxLength: 100, description: 'An event kind, such as "tcp_connection_closed.v0".' }),
     fields: Type.Optional(
-      Type.Union([Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }), Type.Null()], {
+      Type.Union([ruled(fieldNames, repeatedEntry), Type.Null()], {
         description: 'Traffic kinds only: the fields to capture; all where left out.',
       }),
     ),
@@ -25,7 +27,13 @@ export const sourceSchema = Type.Object(
 
 export type Source = Static<typeof sourceSchema>
 
-const shownSource = Type.Object(
+/** What changes a source; its type is part of its path. */
+export const sourceChangesSchema = Type.Object(
+  { fields: sourceSchema.properties.fields, filter: sourceSchema.properties.filter },
+  { additionalProperties: false },
+)
+
+export const shownSourceSchema = Type.Object(
   {
     type: Type.String(),
     uri: Type.String(),
@@ -49,7 +57,7 @@ export const completeSource = ({ type, fields, filter }: Source): Source => ({
 const sourcesField = (): Field<typeof sourcesSchema, never> => ({
   ...defaulted(sourcesSchema, [], { column: 'json' }),
   complete: (sources) => (sources as Source[]).map(completeSource),
-  shown: { schema: Type.Array(shownSource), render: (value) => value },
+  shown: { schema: Type.Array(shownSourceSchema), render: (value) => value },
 })
 
 export const eventSubscription = defineResource({
@@ -74,6 +82,11 @@ export const eventSubscription = defineResource({
   },
   check(subscription, _previous, lookups) {
     const sources = subscription.sources as Source[]
+    if (sources.length > sourcesPerSubscriptionMax) {
+      throw badRequest(
+        `"sources" would have ${sources.length} entries: at most ${sourcesPerSubscriptionMax} are allowed.`,
+      )
+    }
     for (const [index, source] of sources.entries()) {
       const found = lookups.sourceProblem(source)
       if (found !== undefined) throw badRequest(`"sources[${index}]" is refused: ${found}`)

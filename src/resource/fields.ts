@@ -1,9 +1,7 @@
 /** The building blocks of declarations. */
-import { problem, type Result } from '../core/errors.js'
 import { isId } from '../core/ids.js'
 import {
   descriptionBytesMax,
-  hostportsPerEdgeMax,
   ipPoliciesPerModuleMax,
   labelBytesMax,
   labelsMax,
@@ -255,46 +253,15 @@ export const ipPolicyIds = (min: number) =>
     max: ipPoliciesPerModuleMax,
   })
 
-export const labels = Type.Record(Type.String({ maxLength: labelBytesMax }), boundedBytes(labelBytesMax), {
-  maxProperties: labelsMax,
-  description: 'Names and values that tunnels are matched by.',
-})
-
-/** `host:port`, host lower-cased, IPv6 as `[::1]:22`. */
-export function parseHostport(text: string): Result<string> {
-  const match = /^(\[[0-9A-Fa-f:.]+\]|[^[\]:\s]+):(\d{1,5})$/.exec(text)
-  if (match === null) return problem('"host:port" is needed, an IPv6 address in brackets')
-  const [, host, port] = match as unknown as [string, string, string]
-  if (Number(port) < 1 || Number(port) > 65535) return problem('the port must be 1 to 65535')
-  if (port.startsWith('0')) return problem('the port must be written without leading zeros')
-  const name = host.toLowerCase()
-  const isName =
-    /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/
-  if (!name.startsWith('[') && !isName.test(name)) return problem('the host is no valid host name')
-  return { ok: true, value: `${name}:${Number(port)}` }
-}
-
-const hostportSchema = ruled(Type.String({ maxLength: 300 }), (text) => {
-  const parsed = parseHostport(text)
-  return parsed.ok ? undefined : parsed.problem.msg
-})
-
-const lowered = (hostports: readonly string[]): string[] =>
-  hostports.map((hostport) => hostport.toLowerCase())
-
-/** Hostports of an edge: unique in the list and, by their claims, over the deployment. */
-export const hostports = {
-  ...writable(
-    ruled(Type.Array(hostportSchema, { maxItems: hostportsPerEdgeMax }), (list) =>
-      repeatedEntry(lowered(list)),
-    ),
-    { unset: 'null' },
-  ),
-  complete: (list: string[]): string[] => (list.length === 0 ? (null as never) : lowered(list)),
-}
-
-export const hostportClaims = (row: { readonly hostports: readonly string[] | null }): readonly string[] =>
-  (row.hostports ?? []).map((hostport) => `hostport.${hostport}`)
-
-export const hostportTaken = (claim: string): string =>
-  `"hostports" names ${JSON.stringify(claim.slice('hostport.'.length))}, which another edge of this deployment serves: a hostport belongs to one edge.`
+export const labels = ruled(
+  Type.Record(Type.String(), boundedBytes(labelBytesMax), {
+    maxProperties: labelsMax,
+    description: 'Names and values that tunnels are matched by.',
+  }),
+  (given) => {
+    const names = Object.keys(given)
+    return names.every((name) => name !== '' && Buffer.byteLength(name) <= labelBytesMax)
+      ? undefined
+      : `a label's name has 1 to ${labelBytesMax} bytes in UTF-8`
+  },
+)

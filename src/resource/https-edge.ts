@@ -1,22 +1,18 @@
-import { conflict } from '../core/errors.js'
+import { conflict, shown } from '../core/errors.js'
 import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
-import {
-  described,
-  hostportClaims,
-  hostports,
-  hostportTaken,
-  reference,
-  renderFields,
-  required,
-  shownSchemaOf,
-} from './fields.js'
+import { described, reference, required } from './fields.js'
+import { hostportClaims, hostports, hostportTaken } from './hostport.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'
   return /[?#\s]/.test(path) ? 'a path holds no "?", "#" or white space' : undefined
 })
+
+/** A prefix matches whole segments, so that a slash at its end says nothing. */
+const sameMatch = (type: unknown, match: unknown): string =>
+  type === 'path_prefix' ? `${String(match).replace(/\/$/, '')}/` : String(match)
 
 export const httpsEdgeRoute = defineResource({
   kind: 'https_edge_route',
@@ -39,10 +35,12 @@ export const httpsEdgeRoute = defineResource({
   },
   check(route, _previous, lookups) {
     for (const other of lookups.all('https_edge_route')) {
-      const same = other['edge_id'] === route.edge_id && other['match_type'] === route.match_type
-      if (!same || other['match'] !== route.match || other.id === route.id) continue
+      const rival = other['edge_id'] === route.edge_id && other['match_type'] === route.match_type
+      if (!rival || other.id === route.id) continue
+      if (sameMatch(other['match_type'], other['match']) !== sameMatch(route.match_type, route.match))
+        continue
       throw conflict(
-        `"match" is "${route.match}", which the route ${other.id} of the same edge has with the same "match_type".`,
+        `"match" is ${shown(route.match)}, which the route ${other.id} of the same edge has with the same "match_type": a path belongs to one route.`,
       )
     }
   },
@@ -57,22 +55,4 @@ export const httpsEdge = defineResource({
   fields: { ...described, hostports },
   claims: hostportClaims,
   takenMessage: hostportTaken,
-  embed(edge, links, lookups) {
-    const routes = [...lookups.all('https_edge_route')].filter((route) => route['edge_id'] === edge.id)
-    return {
-      routes: routes.map((route) => ({
-        id: route.id,
-        uri: links.uri(`/edges/https/${edge.id}/routes/${route.id}`),
-        ...renderFields(httpsEdgeRoute.fields, route, links),
-      })),
-    }
-  },
-  embedSchemas: {
-    routes: Type.Array(
-      Type.Intersect([
-        Type.Object({ id: Type.String(), uri: Type.String() }),
-        shownSchemaOf(httpsEdgeRoute.fields),
-      ]),
-    ),
-  },
 })

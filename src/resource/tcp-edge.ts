@@ -1,6 +1,7 @@
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
-import { described, hostportClaims, hostports, hostportTaken } from './fields.js'
+import { described } from './fields.js'
+import { hostportClaims, hostports, hostportTaken } from './hostport.js'
 import { checkTrafficPolicies, trafficPoliciesModule } from './traffic-policies.js'
 
 export const tcpEdge = defineResource({

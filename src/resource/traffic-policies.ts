@@ -1,5 +1,5 @@
 /** The traffic policy module of a TCP edge: its shape, its bounds, and expressions compiled when they are saved. */
-import { badRequest } from '../core/errors.js'
+import { badRequest, WeirError } from '../core/errors.js'
 import {
   actionsPerPolicyMax,
   expressionsPerModuleBytesMax,
@@ -45,8 +45,10 @@ type Direction = 'inbound' | 'outbound'
 const completePolicy = ({ name, expressions, actions }: Policy): Policy => ({
   ...(typeof name === 'string' && name !== '' ? { name } : {}),
   expressions: expressions ?? [],
-  actions: actions.map(({ type, config }) => ({ type, config: config ?? null })),
+  actions: actions.map(({ type, config }) => ({ type, config: isEmpty(config) ? null : config! })),
 })
+
+const isEmpty = (config: object | null | undefined): boolean => Object.keys(config ?? {}).length === 0
 
 const direction = (): Field<typeof policies, never> => ({
   ...defaulted(policies, [] as Policy[], { column: 'json' }),
@@ -83,7 +85,10 @@ function checkExpressions({ expressions }: Policy, side: Direction, place: strin
     bytes += Buffer.byteLength(text)
     const found = checkExpression<never>(text, side === 'inbound' ? inboundScope : outboundScope)
     if (found !== undefined)
-      throw badRequest(`"${place}.expressions[${index}]" is no valid expression: ${found.msg}`)
+      throw new WeirError(
+        'ERR_INVALID_EXPRESSION',
+        `"${place}.expressions[${index}]" is no valid expression: ${found.msg}`,
+      )
   }
   return bytes
 }
@@ -108,7 +113,7 @@ function checkActions(actions: readonly Action[], side: Direction, place: string
 }
 
 function checkDenyConfig(config: object | null, at: string): void {
-  if (config !== null && Object.keys(config).length > 0) {
+  if (!isEmpty(config)) {
     throw badRequest(`"${at}" is given, but a deny action has no configuration: leave it out or send null.`)
   }
 }

@@ -60,6 +60,7 @@ export class Store {
     this.#resources = new ResourceStore({
       heads: buckets.heads,
       claims: buckets.claims,
+      secrets: buckets.secrets,
       view: this.view,
       projection: new Projection(buckets.config, buckets.secrets, this.view),
       rows: this.rows,

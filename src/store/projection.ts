@@ -23,26 +23,11 @@ import {
   secretKey,
   stateKey,
 } from './keys.js'
+import { sealedFields, splitSecrets } from './sealed-values.js'
 import type { View } from './view.js'
 import type { ViewState } from './view-state.js'
 
 const decode = <T>(value: Uint8Array): T => JSON.parse(Buffer.from(value).toString()) as T
-
-/** A row without its sealed values, and those. */
-export function splitSecrets(kind: string, row: Row): { open: Row; secrets: SecretsEntry | undefined } {
-  const names = Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) =>
-    sealed ? [name] : [],
-  )
-  if (names.length === 0) return { open: row, secrets: undefined }
-  const sealed: Record<string, string> = {}
-  const open: Record<string, unknown> = { ...row }
-  for (const name of names) {
-    const value = row[name]
-    if (typeof value === 'string') sealed[name] = value
-    delete open[name]
-  }
-  return { open: open as Row, secrets: { account_id: row.account_id, version: row.version, sealed } }
-}
 
 /** Refuses what would not fit the bucket, before it is committed. */
 export function checkProjectedSize(put: Put, bytesMax = projectedValueBytesMax): void {
@@ -142,7 +127,7 @@ export class Projection {
 
   async #removeRow(kind: string, id: string, done: () => Promise<boolean>): Promise<void> {
     await this.#remove(this.#config, rowKey(kind, id), done)
-    if (Object.values(resourceOf(kind).fields).some(({ sealed }) => sealed)) {
+    if (sealedFields(kind).length > 0) {
       await this.#remove(this.#secrets, secretKey(kind, id), done)
     }
   }

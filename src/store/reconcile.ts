@@ -25,7 +25,7 @@ import {
   secretKey,
   stateKey,
 } from './keys.js'
-import { splitSecrets } from './projection.js'
+import { splitSecrets } from './sealed-values.js'
 import { decodeRow, tableOf } from './tables.js'
 import type { ViewState } from './view-state.js'
 

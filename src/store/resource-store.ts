@@ -19,6 +19,7 @@ import type { Change, Head, Principal, Put, Removal } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { type ClaimHolder, Claims } from './claims.js'
 import { checkProjectedSize, type Projection } from './projection.js'
+import { withKeptSecrets } from './sealed-values.js'
 import type { View } from './view.js'
 import type { ViewState } from './view-state.js'
 
@@ -47,6 +48,7 @@ export type Plan<T> = (state: ViewState, version: number, at: number) => Draft<T
 export interface ResourceStoreParts {
   readonly heads: Bucket
   readonly claims: Bucket
+  readonly secrets: Bucket
   readonly view: View
   readonly projection: Projection
   readonly rows: ChangeRows
@@ -125,12 +127,13 @@ export class ResourceStore {
       const { state } = this.#parts.view
       const draft = plan(state, version, at)
       if (draft.puts.length + draft.removals.length === 0) return draft.result
-      for (const put of draft.puts) checkProjectedSize(put, resourceBytesMax)
+      const puts = await withKeptSecrets(this.#parts.secrets, draft.puts, state)
+      for (const put of puts) checkProjectedSize(put, resourceBytesMax)
       const change: Change = {
         id: newId('chg_'),
         at,
         principal,
-        puts: draft.puts,
+        puts,
         removals: draft.removals,
         emptiedPolicies: draft.emptiedPolicies ?? [],
         counts: countsAfter(state, accountId, draft),

@@ -1,0 +1,69 @@
+/**
+ * What is checked before a body is looked at, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and
+ * method ▸ content type. Unknown paths pass the same checks first: nothing is told to those who are refused.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { badRequest, shown, WeirError } from '../core/errors.js'
+import type { Auth } from './auth.js'
+import { parseJsonBody } from './json-body.js'
+
+const shownPathCharsMax = 200
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answered without a key and version. */
+    isOpen?: boolean
+  }
+}
+
+export function guard(app: FastifyInstance, auth: Auth): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('Operation-Id', request.id)
+    if (request.routeOptions.config.isOpen) return
+    reply.header('Cache-Control', 'no-store')
+    request.caller = await auth.check(request)
+    if (request.is404) throw nothingThere(request)
+    checkHost(request)
+    checkContentType(request)
+  })
+}
+
+export function nothingThere({ method, url }: FastifyRequest): WeirError {
+  const path = url.split('?')[0]!.slice(0, shownPathCharsMax)
+  return new WeirError('ERR_NOT_FOUND', `There is nothing at ${method} ${path}.`)
+}
+
+/** A request of HTTP/1.1 names its host: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+function checkHost({ raw, headers }: FastifyRequest): void {
+  if (raw.httpVersion === '1.1' && headers.host === undefined)
+    throw badRequest('The header "Host" is needed.')
+}
+
+/** Bodies are JSON in UTF-8. Without a body the content type says nothing: clients send it on any method. */
+function checkContentType({ headers }: FastifyRequest): void {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!hasBody) return
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim())
+  if (type.toLowerCase() !== 'application/json') {
+    const given = type === '' ? 'has none' : `is ${shown(type)}`
+    throw new WeirError(
+      'ERR_CONTENT_TYPE',
+      `The content type of the body ${given}: application/json is needed.`,
+    )
+  }
+  const charset = parameters.map((each) => /^charset\s*=\s*"?([^"]*)"?$/i.exec(each)?.[1]).find(Boolean)
+  if (charset === undefined || charset.toLowerCase() === 'utf-8' || charset.toLowerCase() === 'utf8') return
+  throw new WeirError('ERR_CONTENT_TYPE', `The charset of the body is ${shown(charset)}: JSON is UTF-8.`)
+}
+
+/** JSON, and an empty body of whatever type: that is no body. */
+export function acceptBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}

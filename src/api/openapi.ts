@@ -1,0 +1,171 @@
+/** The OpenAPI document: its head, the schemas operations share, and how an operation is described. */
+import type { FastifyInstance } from 'fastify'
+import { pageEntriesMax } from '../core/limits.js'
+import { type TSchema, Type } from '../core/schema.js'
+import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
+import { bodySchema } from '../resource/fields.js'
+import { resources } from '../resource/registry.js'
+import { article } from './input.js'
+import { resourceSchema } from './present.js'
+import { problemSchema } from './problem.js'
+
+export interface OpenapiOptions {
+  /** Where clients reach the API; undefined: wherever they got the document from. */
+  readonly baseUrl: string | undefined
+  readonly versionHeaders: readonly string[]
+}
+
+export const openapiHead = ({ baseUrl, versionHeaders }: OpenapiOptions) => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Weir management API',
+    version: '2',
+    description:
+      'Edges, IP policies, restrictions, event subscriptions and destinations. Geography: IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0.',
+  },
+  servers: [{ url: baseUrl ?? '/' }],
+  components: {
+    securitySchemes: {
+      key: { type: 'http' as const, scheme: 'bearer' },
+      version: {
+        type: 'apiKey' as const,
+        in: 'header' as const,
+        name: versionHeaders[0] ?? 'Service-Version',
+        description: 'Always 2.',
+      },
+    },
+  },
+  security: [{ key: [], version: [] }],
+})
+
+// --- schemas that stand in the document once ---
+
+const problemName = 'Problem'
+
+/** `ip_policy` is `IpPolicy`. */
+const schemaName = (kind: string): string =>
+  kind.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+const shared = (name: string, description: string): TSchema =>
+  Type.Unsafe({ $ref: `${name}#`, description }) as TSchema
+
+export function registerSchemas(app: FastifyInstance): void {
+  app.addSchema({ $id: problemName, ...problemSchema })
+  for (const resource of resources.filter(isServed)) {
+    app.addSchema({ $id: schemaName(resource.kind), ...resourceSchema(resource) })
+  }
+}
+
+/** Fastify numbers shared schemas; here they keep their names. */
+export const namedReferences = {
+  buildLocalReference: (json: { $id?: unknown }, _base: unknown, _fragment: string, at: number): string =>
+    typeof json.$id === 'string' ? json.$id : `schema-${at}`,
+}
+
+const isServed = ({ operations = allOperations }: AnyResource): boolean => operations.length > 0
+
+// --- operations ---
+
+export interface Described {
+  readonly operationId: string
+  readonly summary: string
+  readonly tag: string
+  /** As routes have it: `/edges/tcp/:id`. */
+  readonly path: string
+  /** The one status of success, and what it brings; nothing for 204. */
+  readonly success: readonly [status: 200 | 201 | 204, schema?: TSchema]
+  readonly query?: TSchema
+  readonly body?: TSchema
+}
+
+/** An operation as a route takes it. */
+export function describe({ operationId, summary, tag, path, success, query, body }: Described) {
+  const [status, shown = Type.Null({ description: 'Done; there is no body.' })] = success
+  return {
+    schema: {
+      operationId,
+      summary,
+      tags: [tag],
+      ...(path.includes(':') ? { params: paramsSchema(path) } : {}),
+      ...(query === undefined ? {} : { querystring: query }),
+      ...(body === undefined ? {} : { body }),
+      response: {
+        [status]: shown,
+        '4xx': shared(problemName, 'Something the client can correct.'),
+        '5xx': shared(problemName, 'Something that is wrong here.'),
+      },
+    },
+  }
+}
+
+/** A JSON schema of path parameters. */
+const paramsSchema = (path: string): TSchema =>
+  Type.Object(Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name!, Type.String()])))
+
+export const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+export const pluralOf = (title: string): string =>
+  title.endsWith('y') ? `${title.slice(0, -1)}ies` : `${title}s`
+
+export const listSchema = (name: string, item: TSchema): TSchema =>
+  Type.Object(
+    { [name]: Type.Array(item), uri: Type.String(), next_page_uri: Type.Union([Type.String(), Type.Null()]) },
+    { additionalProperties: false, description: 'A page, newest first.' },
+  )
+
+export function describeOperation(resource: AnyResource, operation: Operation) {
+  const { kind, title, listName } = resource
+  const ofOne = shared(schemaName(kind), `The ${title}.`)
+  const plural = pluralOf(title)
+  const isOfMany = operation === 'create' || operation === 'list'
+  const base = {
+    operationId: `${operation}_${kind}`,
+    summary: `${verbs[operation]} ${operation === 'list' ? plural : article(title)}`,
+    tag: plural,
+    path: routePath(resource.path) + (isOfMany ? '' : '/:id'),
+  }
+  const details: Record<Operation, Pick<Described, 'success' | 'query' | 'body'>> = {
+    create: { success: [201, ofOne], body: createSchema(resource) },
+    get: { success: [200, ofOne] },
+    list: { success: [200, listSchema(listName, ofOne)], query: listQuery },
+    update: { success: [200, ofOne], body: patchSchema(resource) },
+    delete: { success: [204] },
+  }
+  return describe({ ...base, ...details[operation] })
+}
+
+const verbs: Record<Operation, string> = {
+  create: 'Create',
+  get: 'Get',
+  list: 'List',
+  update: 'Update',
+  delete: 'Delete',
+}
+
+const listQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
+  before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
+})
+
+const orNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
+
+function createSchema(resource: AnyResource): TSchema {
+  const fields = Object.entries(resource.fields)
+    .filter(([name]) => name !== resource.parent?.field)
+    .map(([name, field]) => [name, field.required ? field : { ...field, schema: orNull(field.schema) }])
+  return bodySchema(Object.fromEntries(fields))
+}
+
+/** Every field that can be changed, all optional; null clears what need not be there. */
+const patchSchema = (resource: AnyResource): TSchema =>
+  Type.Object(
+    Object.fromEntries(
+      Object.entries(resource.fields)
+        .filter(([, { setBy }]) => setBy === 'client')
+        .map(([name, { schema, required, fields }]) => [
+          name,
+          Type.Optional(required || fields !== undefined ? schema : orNull(schema)),
+        ]),
+    ),
+    { additionalProperties: false },
+  )

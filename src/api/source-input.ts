@@ -1,0 +1,24 @@
+/** A source of an event subscription as a client sends it on its own. */
+import { badRequest } from '../core/errors.js'
+import { compileCheck } from '../core/schema.js'
+import { completeSource, type Source, sourceSchema } from '../resource/event-subscription.js'
+import { checkNames } from './input.js'
+
+const checkSource = compileCheck(sourceSchema)
+const title = 'event source'
+
+type Values = Readonly<Record<string, unknown>>
+
+export function parseSource(body: Values): Source {
+  checkNames(body, ['type', 'fields', 'filter'], title)
+  if ((body['type'] ?? null) === null) throw badRequest(`"type" is required for an ${title}.`)
+  const wrong = checkSource(body, '')
+  if (wrong !== undefined) throw badRequest(wrong)
+  return completeSource(body as unknown as Source)
+}
+
+/** What is not named stays; null and empty text clear. */
+export function changedSource(present: Source, changes: Values): Source {
+  checkNames(changes, ['fields', 'filter'], title)
+  return parseSource({ ...present, ...changes })
+}

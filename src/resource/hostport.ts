@@ -1,0 +1,65 @@
+/** Where an edge is reached: `host:port`, unique over all edges of the deployment. */
+import { ok, problem, type Result } from '../core/errors.js'
+import { AddressSlot, formatAddress } from '../core/ip.js'
+import { hostportsPerEdgeMax } from '../core/limits.js'
+import { ruled, Type } from '../core/schema.js'
+import type { Field } from './define.js'
+import { repeatedEntry, writable } from './fields.js'
+
+const portMax = 65_535
+const hostCharsMax = 253
+/** A label of a host name: https://www.rfc-editor.org/rfc/rfc1123#page-13, and the underscore many names carry. */
+const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
+
+const address = new AddressSlot()
+
+/** The host lower-cased, an IPv6 address in brackets and in its canonical form, so that equal ones are equal text. */
+export function parseHostport(text: string): Result<string> {
+  const match = /^(\[[^\]]*\]|[^[\]:\s]+):(\d{1,5})$/.exec(text)
+  if (match === null) return problem('"host:port" is needed, an IPv6 address in brackets')
+  const [, host = '', port = ''] = match
+  if (Number(port) < 1 || Number(port) > portMax) return problem(`the port must be 1 to ${portMax}`)
+  if (port.startsWith('0')) return problem('the port must be written without leading zeros')
+  const name = host.startsWith('[') ? bracketed(host.slice(1, -1)) : hostName(host.toLowerCase())
+  return name.ok ? ok(`${name.value}:${port}`) : name
+}
+
+function bracketed(text: string): Result<string> {
+  if (!text.includes(':') || address.read(text) === 0) return problem('the brackets hold no IPv6 address')
+  const canonical = formatAddress(address.family || 6, address.words)
+  return ok(address.family === 4 ? canonical : `[${canonical}]`)
+}
+
+const hostName = (name: string): Result<string> =>
+  name.length <= hostCharsMax && name.split('.').every((part) => label.test(part))
+    ? ok(name)
+    : problem('the host is no valid host name')
+
+/** Of text that was checked. */
+function canonical(text: string): string {
+  const parsed = parseHostport(text)
+  return parsed.ok ? parsed.value : text
+}
+
+const hostport = ruled(Type.String({ maxLength: 300, description: 'host:port' }), (text) => {
+  const parsed = parseHostport(text)
+  return parsed.ok ? undefined : parsed.problem.msg
+})
+
+const list = ruled(Type.Array(hostport, { maxItems: hostportsPerEdgeMax }), (texts) =>
+  repeatedEntry(texts.map(canonical)),
+)
+
+/** The hostports of an edge; an empty list is none. */
+export const hostports: Field<typeof list> = {
+  ...writable(list, { unset: 'null' }),
+  complete: (texts) => (texts.length === 0 ? null : texts.map(canonical)),
+}
+
+const claimPrefix = 'hostport.'
+
+export const hostportClaims = (row: { readonly hostports: readonly string[] | null }): readonly string[] =>
+  (row.hostports ?? []).map((text) => `${claimPrefix}${text}`)
+
+export const hostportTaken = (claim: string): string =>
+  `"hostports" names ${JSON.stringify(claim.slice(claimPrefix.length))}, which another edge of this deployment serves: a hostport belongs to one edge.`

@@ -1,0 +1,42 @@
+/** Sealed values of rows: kept in a bucket of their own, so that what is read everywhere holds no secret. */
+import { unavailable } from '../core/errors.js'
+import type { Bucket } from '../core/nats.js'
+import type { Row } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
+import type { Put } from './change.js'
+import { type SecretsEntry, secretKey } from './keys.js'
+import type { ViewState } from './view-state.js'
+
+export const sealedFields = (kind: string): string[] =>
+  Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) => (sealed ? [name] : []))
+
+/** A row without its sealed values, and those. */
+export function splitSecrets(kind: string, row: Row): { open: Row; secrets: SecretsEntry | undefined } {
+  const names = sealedFields(kind)
+  if (names.length === 0) return { open: row, secrets: undefined }
+  const sealed: Record<string, string> = {}
+  const open: Record<string, unknown> = { ...row }
+  for (const name of names) {
+    const value = row[name]
+    if (typeof value === 'string') sealed[name] = value
+    delete open[name]
+  }
+  return { open: open as Row, secrets: { account_id: row.account_id, version: row.version, sealed } }
+}
+
+/** The puts with the sealed values that they leave out, which are those of the row they replace. */
+export const withKeptSecrets = (secrets: Bucket, puts: readonly Put[], state: ViewState): Promise<Put[]> =>
+  Promise.all(puts.map((put) => withKept(secrets, put, state)))
+
+async function withKept(secrets: Bucket, put: Put, state: ViewState): Promise<Put> {
+  const { kind, row, isNew } = put
+  const names = isNew ? [] : sealedFields(kind).filter((name) => row[name] === undefined)
+  if (names.length === 0) return put
+  const stored = (await secrets.get(secretKey(kind, row.id)))?.value
+  const kept = stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as SecretsEntry)
+  if (kept?.version !== state.rows.get(kind)?.get(row.id)?.version || kept === undefined) {
+    throw unavailable('The secret that goes with the resource is not there yet.')
+  }
+  const values = Object.fromEntries(names.map((name) => [name, kept.sealed[name] ?? null]))
+  return { ...put, row: { ...row, ...values } }
+}

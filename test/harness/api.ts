@@ -1,0 +1,233 @@
+/**
+ * The management API in this process, on a real store (embedded ClickHouse, a nats-server of its own), without a
+ * port. Every answer is held against the API's own OpenAPI document.
+ */
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { Test } from 'tap'
+import { createAccount } from '../../src/api/accounts.js'
+import { type ApiOptions, buildApi } from '../../src/api/server.js'
+import { openStoreParts, type StoreParts } from '../../src/app.js'
+import { loadSettings, localNatsServer } from '../../src/config.js'
+import { createLogger } from '../../src/core/log.js'
+import { createRegistry } from '../../src/core/metrics.js'
+import { openNatsServer } from '../../src/core/nats-server.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { ReleaseStack } from '../../src/core/release.js'
+import { readPack } from '../../src/deliver/pack.js'
+import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
+import { AnswerCheck } from './openapi.js'
+
+export const base = 'http://weir.test:8080'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+  /** Undefined for an empty body, the text where it is no JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly body: any
+}
+
+export type Headers = Readonly<Record<string, string | undefined>>
+
+/** What a test sends beside method and path. A body that is text or bytes is sent as it is. */
+export interface Sent {
+  readonly body?: unknown
+  /** Undefined takes a header away that is sent otherwise. */
+  readonly headers?: Headers
+  readonly from?: string
+}
+
+/** A caller of the API with a key. */
+export class Client {
+  readonly #app: FastifyInstance
+  readonly #check: AnswerCheck
+  readonly token: string
+  readonly accountId: string
+
+  constructor(app: FastifyInstance, check: AnswerCheck, token: string, accountId: string) {
+    this.#app = app
+    this.#check = check
+    this.token = token
+    this.accountId = accountId
+  }
+
+  /** The same caller with another key. */
+  withToken(token: string): Client {
+    return new Client(this.#app, this.#check, token, this.accountId)
+  }
+
+  async send(method: string, path: string, { body, headers = {}, from }: Sent = {}): Promise<Answer> {
+    const raw = typeof body === 'string' || Buffer.isBuffer(body)
+    const all: Headers = {
+      authorization: `Bearer ${this.token}`,
+      'service-version': '2',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    }
+    const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+    const answer = await this.#app.inject({
+      method: method as NonNullable<InjectOptions['method']>,
+      url: path.startsWith(base) ? path.slice(base.length) : path,
+      headers: given as Record<string, string>,
+      ...(body === undefined ? {} : { payload: raw ? (body as string | Buffer) : JSON.stringify(body) }),
+      ...(from === undefined ? {} : { remoteAddress: from }),
+    })
+    const told: Answer = {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string>,
+      text: answer.payload,
+      body: parsed(answer.payload),
+    }
+    this.#check.check(method, path, told)
+    return told
+  }
+
+  /** The body of an answer with this status; anything else fails with what was answered. */
+  async expect(status: number, method: string, path: string, body?: unknown): Promise<Answer['body']> {
+    const answer = await this.send(method, path, body === undefined ? {} : { body })
+    if (answer.status === status) return answer.body
+    throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text}`)
+  }
+
+  get = (path: string) => this.expect(200, 'GET', path)
+  post = (path: string, body: unknown = {}) => this.expect(201, 'POST', path, body)
+  patch = (path: string, body: unknown) => this.expect(200, 'PATCH', path, body)
+  put = (path: string, body: unknown) => this.expect(200, 'PUT', path, body)
+  delete = (path: string) => this.expect(204, 'DELETE', path)
+
+  /** The sentence of a refusal with this status. */
+  async refused(status: number, method: string, path: string, body?: unknown): Promise<string> {
+    return (await this.expect(status, method, path, body)).msg
+  }
+}
+
+function parsed(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export interface AuditEvent {
+  readonly event_id: string
+  readonly event_type: string
+  readonly event_timestamp: string
+  readonly account_id: string
+  readonly principal: object
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into objects of every kind.
+  readonly object: any
+  /** What orders it at a destination. */
+  readonly partitionKey: string
+}
+
+export class TestApi {
+  readonly parts: StoreParts
+  readonly app: FastifyInstance
+  readonly #check: AnswerCheck
+  readonly #lines: readonly string[]
+
+  constructor(parts: StoreParts, app: FastifyInstance, lines: readonly string[]) {
+    this.parts = parts
+    this.app = app
+    this.#check = new AnswerCheck(app.swagger())
+    this.#lines = lines
+  }
+
+  /** A caller with the first key of a new account. */
+  async account(name = 'test'): Promise<Client> {
+    const { store, writes } = this.parts
+    const made = await createAccount(store, writes, name)
+    if (made === undefined) throw new Error('The account was not made.')
+    return new Client(this.app, this.#check, made.token, made.accountId)
+  }
+
+  /** A caller without a valid key. */
+  stranger(token = 'weir_nobody'): Client {
+    return new Client(this.app, this.#check, token, '')
+  }
+
+  /** Everything that was logged. */
+  log(): string {
+    return this.#lines.join('')
+  }
+
+  /** The audit events of an account, in the order of the stream. */
+  async audits(accountId: string): Promise<AuditEvent[]> {
+    const { nats } = this.parts
+    const events: AuditEvent[] = []
+    const subject = auditSubject(accountId)
+    for (let sequence = 1; ; ) {
+      const message = await nats.nextMessage(auditStream, subject, sequence)
+      if (message === undefined) return events
+      for (const { data, partitionKey } of readPack(message.data).events)
+        events.push({ ...JSON.parse(data.toString()), partitionKey })
+      sequence = message.sequence + 1
+    }
+  }
+
+  /** The audit events that `work` leads to. */
+  async auditsOf(accountId: string, work: () => Promise<unknown>): Promise<AuditEvent[]> {
+    const before = (await this.audits(accountId)).length
+    await work()
+    return (await this.audits(accountId)).slice(before)
+  }
+}
+
+export type TestApiOptions = Partial<
+  Pick<ApiOptions, 'destinations' | 'rateLimitPerMinute' | 'trustedProxies' | 'versionHeaders' | 'health'>
+>
+
+/** A store for a test file, and any number of API instances on it. ClickHouse allows one store per process. */
+export interface TestStore {
+  readonly parts: StoreParts
+  api(options?: TestApiOptions): Promise<TestApi>
+}
+
+const noDestinations: ApiOptions['destinations'] = {
+  sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
+  status: async () => ({}),
+}
+
+export async function openTestStore(t: Test): Promise<TestStore> {
+  const dir = t.testdir()
+  const release = new ReleaseStack()
+  t.teardown(() => release.release())
+  const lines: string[] = []
+  const logger = createLogger('test', 'debug', { write: (line: string) => lines.push(line) })
+  const registry = createRegistry()
+  const occurrences = createOccurrences({ logger, registry })
+  const environment = { WEIR_DATA_DIR: dir, WEIR_STORAGE_MAX: '1GiB' }
+  const { storageMaxBytes } = loadSettings({ environment }).settings.nats
+  const server = await openNatsServer({
+    executable: localNatsServer(),
+    dataDir: dir,
+    port: 0,
+    storageMaxBytes,
+    occurrences,
+  })
+  release.own(server)
+  const { settings } = loadSettings({ environment: { ...environment, NATS_URL: server.url } })
+  const parts = await openStoreParts({ settings, logger, registry, occurrences }, () => base, release)
+  return {
+    parts,
+    api: async (options = {}) => {
+      const app = await buildApi({
+        context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
+        view: parts.store.view,
+        destinations: noDestinations,
+        occurrences,
+        baseUrl: base,
+        versionHeaders: ['Service-Version'],
+        rateLimitPerMinute: 0,
+        trustedProxies: [],
+        health: { ready: async () => ({}), metrics: async () => ({ type: 'text/plain', text: '' }) },
+        ...options,
+      })
+      release.add(() => app.close())
+      return new TestApi(parts, app, lines)
+    },
+  }
+}
