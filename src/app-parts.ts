@@ -2,10 +2,12 @@
 import type { Failing, Parent } from './child.js'
 import type { Settings } from './config.js'
 import { sleep } from './core/clock.js'
+import { messageOf } from './core/errors.js'
 import { newId } from './core/ids.js'
 import { createLogger, type Logger } from './core/log.js'
 import { createRegistry, metricsText, type Registry } from './core/metrics.js'
-import { type Bucket, type Nats, openNats } from './core/nats.js'
+import { type Nats, openNats } from './core/nats.js'
+import type { Bucket } from './core/nats-bucket.js'
 import { createOccurrences, type Occurrences } from './core/occurrences.js'
 import type { ReleaseStack } from './core/release.js'
 import { requestTimeoutMsDefault } from './deliver/aws.js'
@@ -13,7 +15,8 @@ import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
 import { booksMetrics } from './deliver/books-metrics.js'
 import type { DestinationConfig } from './deliver/destination.js'
 import { openSender } from './deliver/kinds.js'
-import { ledgerStream } from './deliver/ledger.js'
+import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
+import { StreamWatch } from './ingest/stream-watch.js'
 import { reservedBytes, whenStream } from './ingest/streams.js'
 import { openOpsServer } from './ops-server.js'
 import { bucketNames } from './store/keys.js'
@@ -63,7 +66,7 @@ export const urlOf = (host: string, port: number): string =>
 /** What a role says of itself where it runs alone; below a supervisor, that one speaks for it. */
 export interface Health {
   /** From here on the parts are looked at; before, the role is starting. */
-  started(nats: Nats, view: View, books: BooksKeeper): void
+  started(nats: Nats, view: View, books: BooksKeeper | undefined): void
 }
 
 /** Opened first, so that a role that waits for others tells so. */
@@ -72,22 +75,24 @@ export async function openHealth(
   parent: Parent | undefined,
   release: ReleaseStack,
 ): Promise<Health> {
-  let parts: { nats: Nats; view: View; books: BooksKeeper } | undefined
-  const started = (nats: Nats, view: View, books: BooksKeeper): void => {
-    parts = { nats, view, books }
+  let parts: { nats: Nats; view: View; books: BooksKeeper | undefined; streams: StreamWatch } | undefined
+  const started = (nats: Nats, view: View, books: BooksKeeper | undefined): void => {
+    parts = { nats, view, books, streams: release.own(new StreamWatch({ nats })) }
   }
-  if (parent !== undefined) return { started }
+  if (parent !== undefined) return { started: () => {} }
   const { settings, registry, logger } = at
   const failing = (): Failing => {
     if (parts === undefined)
       return { start: 'The role is starting: it waits for NATS, or for an API to make the streams.' }
     return {
+      ...parts.streams.failing,
       ...(parts.nats.isConnected ? {} : { nats: 'The connection to NATS is lost.' }),
       ...(parts.view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
     }
   }
   const metrics = async (): Promise<string> =>
-    (await metricsText(registry)) + (parts === undefined ? '' : deploymentMetrics(parts.books, parts.view))
+    (await metricsText(registry)) +
+    (parts?.books === undefined ? '' : deploymentMetrics(parts.books, parts.view))
   const server = await openOpsServer({ host: settings.api.host, port: settings.ops.port, failing, metrics })
   release.own(server)
   logger.info({ url: server.url }, 'Health and metrics are served.')
@@ -113,6 +118,22 @@ export async function openBooks({ occurrences, settings }: Surroundings, nats: N
   await keeper.open()
   return keeper
 }
+
+/** For what is waited for as long as it takes. */
+export const never = new AbortController().signal
+
+/** A role that runs alone speaks of the books; below a supervisor, the API does. */
+export async function openBooksAlone(
+  at: Surroundings,
+  parent: Parent | undefined,
+  release: ReleaseStack,
+  nats: Nats,
+): Promise<BooksKeeper | undefined> {
+  return parent === undefined ? release.own(await openBooks(at, nats)) : undefined
+}
+
+export const openLedger = ({ occurrences }: Surroundings, nats: Nats): LedgerWriter =>
+  new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
 
 const lookAgainMs = 300
 

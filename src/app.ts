@@ -7,6 +7,7 @@
  *     decide    weir.decide, weir.decide.agent
  *     deliver   packs ▸ AWS
  */
+import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { renderRemovedRules } from './api/audit-of-rules.js'
 import { BaseLinks, Presenter } from './api/present.js'
@@ -17,8 +18,11 @@ import {
   connect,
   deploymentMetrics,
   listen,
+  never,
   openBooks,
+  openBooksAlone,
   openHealth,
+  openLedger,
   openView,
   portOf,
   type Surroundings,
@@ -26,20 +30,27 @@ import {
   urlOf,
 } from './app-parts.js'
 import type { Failing, Parent, Role } from './child.js'
+import { now } from './core/clock.js'
 import { metricsContentType, metricsSnapshot, metricsText } from './core/metrics.js'
 import type { Nats } from './core/nats.js'
 import { ReleaseStack } from './core/release.js'
 import { Sealer } from './core/seal.js'
 import { secretKey } from './core/secret-key.js'
-import { Deliverer, deliveriesStream } from './deliver/deliverer.js'
-import { LedgerWriter } from './deliver/ledger.js'
+import { Deliverer } from './deliver/deliverer.js'
+import { deliveriesStream } from './deliver/destination-run.js'
+import { PackWriter } from './deliver/pack.js'
 import { destinationOperations, statusSubject } from './destination-operations.js'
 import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
+import { Janitor } from './ingest/janitor.js'
+import { StreamWatch } from './ingest/stream-watch.js'
 import { ensureStreams, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
+import { processMessage } from './pipeline/process-record.js'
+import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
+import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
 import { openGeo } from './record/geo.js'
 import { resources } from './resource/registry.js'
@@ -116,9 +127,12 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
   await secrets.open()
   const books = release.own(await openBooks(at, nats))
   const senderOf = senders(settings)
+  const streams = release.own(
+    new StreamWatch({ nats, makeStreams: () => ensureStreams(nats, settings.nats) }),
+  )
   const ready = async (): Promise<Failing> => {
     const { refusal } = store
-    const own = refusal === undefined ? {} : { store: refusal }
+    const own = { ...streams.failing, ...(refusal === undefined ? {} : { store: refusal }) }
     return parent === undefined ? own : { ...(await parent.ask('failing')), ...own }
   }
   const metrics = async (): Promise<string> => {
@@ -148,10 +162,16 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
   }
 }
 
+/** Processes that a pipeline runs beside itself. */
+export interface PipelineProcesses {
+  readonly openDecider: () => Promise<Pick<Role, 'metrics' | 'close'>>
+  readonly forkQuarantine: () => ChildProcess
+}
+
 export async function openPipeline(
   at: Surroundings,
   parent: Parent | undefined,
-  openDecider: () => Promise<Pick<Role, 'metrics' | 'close'>>,
+  processes: PipelineProcesses,
 ): Promise<Role> {
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
@@ -161,29 +181,18 @@ export async function openPipeline(
   const view = release.own(await openView(at, nats))
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
-  const ledger = release.own(new LedgerWriter(nats))
-  const never = new AbortController().signal
-  const audit = new AuditPipeline({
-    nats,
-    view,
-    ledger,
-    occurrences,
-    since: await whenStream(nats, auditStream, never),
-  })
-  const pipeline = new Pipeline({
-    nats,
-    configuration,
-    geo,
-    ledger,
-    occurrences,
-    since: await whenStream(nats, recordsStream, never),
-  })
-  const books = release.own(await openBooks(at, nats))
+  for (const stream of [auditStream, recordsStream]) await whenStream(nats, stream, never)
+  const ledger = release.own(openLedger(at, nats))
+  const books = await openBooksAlone(at, parent, release, nats)
+  const isDestination = (id: string): boolean | undefined =>
+    view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
+  release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
+  const audit = release.own(new AuditPipeline({ nats, view, ledger, occurrences }))
   audit.open()
-  release.own(audit)
+  const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork: processes.forkQuarantine }))
+  const pipeline = release.own(new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine }))
   pipeline.open()
-  release.own(pipeline)
-  const decider = release.own(await openDecider())
+  const decider = release.own(await processes.openDecider())
   const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
   health.started(nats, view, books)
   return { addresses: {}, metrics: snapshots, close: () => release.release() }
@@ -207,6 +216,20 @@ export async function openDecide(at: Surroundings): Promise<Role> {
   }
 }
 
+/** Where a record is tried that may end its process: a child of a pipeline, and nothing else. */
+export async function openQuarantine(at: Surroundings): Promise<void> {
+  await using release = new ReleaseStack()
+  const nats = release.own(await connect(at, 'quarantine'))
+  const geo = await openGeo(at.settings.geo.databases)
+  const view = release.own(await openView(at, nats))
+  const configuration = release.own(new Configuration(view, at.occurrences))
+  await configuration.open()
+  await tryRecords((bytes) => {
+    const buffers = { packOf: () => new PackWriter() }
+    processMessage({ bytes, storedAtMs: now() }, { view: configuration.current, geo, buffers })
+  })
+}
+
 export async function openDeliver(at: Surroundings, parent: Parent | undefined): Promise<Role> {
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
@@ -217,9 +240,9 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
   await view.usable
   const secrets = release.own(new SecretsView(await bucketOnceThere(nats, bucketNames.secrets)))
   await secrets.open()
-  await whenStream(nats, deliveriesStream, new AbortController().signal)
-  const ledger = release.own(new LedgerWriter(nats))
-  const books = release.own(await openBooks(at, nats))
+  await whenStream(nats, deliveriesStream, never)
+  const ledger = release.own(openLedger(at, nats))
+  const books = await openBooksAlone(at, parent, release, nats)
   const deliverer = release.own(new Deliverer({ nats, ledger, occurrences, openSender: senders(settings) }))
   const update = (): void => {
     const { configs, gone } = destinationsIn(view.state, secrets, sealer)

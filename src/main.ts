@@ -1,10 +1,11 @@
 /** The command line: the roles, and what an operator does by hand. */
+import { fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { type AdminCommand, openAdminServer, runAdminCommand, sendAdminCommand } from './admin.js'
 import { bootstrapAccount } from './api/accounts.js'
-import { openApi, openDecide, openDeliver, openPipeline, openStoreParts } from './app.js'
+import { openApi, openDecide, openDeliver, openPipeline, openQuarantine, openStoreParts } from './app.js'
 import { surroundings } from './app-parts.js'
 import { type Parent, type Role, runRole, stopSignal } from './child.js'
 import { environmentWith, loadSettings, localNatsServer, type Settings, settingNames } from './config.js'
@@ -92,6 +93,14 @@ const decider = (loaded: Settings) => () => {
   }).then((supervisor) => ({ metrics: () => supervisor.snapshots(), close: () => supervisor.close() }))
 }
 
+/** Speaks in buffers, and is told of nothing else: what it does not survive is what it is for. */
+const forkQuarantine = () =>
+  fork(mainModule, childArguments('quarantine'), {
+    execArgv: ['--enable-source-maps'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+
 program
   .command('serve')
   .description('everything on this machine: API, pipeline, delivery and a nats-server where none is named')
@@ -111,7 +120,11 @@ program
   .action(() => {
     const loaded = settings()
     const at = surroundings(loaded, 'pipeline')
-    return runAs('pipeline', (parent) => openPipeline(at, parent, decider(loaded)), loaded)
+    return runAs(
+      'pipeline',
+      (parent) => openPipeline(at, parent, { openDecider: decider(loaded), forkQuarantine }),
+      loaded,
+    )
   })
 
 program
@@ -121,6 +134,11 @@ program
     const loaded = settings()
     return runAs('decide', () => openDecide(surroundings(loaded, 'decide')), loaded)
   })
+
+program
+  .command('quarantine', { hidden: true })
+  .description('a child of a pipeline: tries records that may end the process')
+  .action(() => openQuarantine(surroundings(settings(), 'quarantine')))
 
 program
   .command('deliver')

@@ -38,9 +38,19 @@ export const failedLoginsPerMinuteMax = 30
 
 /** A value of the configuration bucket; below every server's payload limit of 1 MiB. */
 export const projectedValueBytesMax = 512 * 1024
-/** Rules of one IP policy that share a key of the bucket: a change rewrites one such chunk. */
-export const rulesPerChunkMax = 256
-export const rulesChunkBytesMax = 256 * 1024
+/**
+ * Rules of one IP policy that share a key of the bucket: a change rewrites one such chunk. A rule has at most 4.3 KiB
+ * of text, 26 KiB where JSON escapes all of it, and a chunk has to fit a NATS message of 1 MiB.
+ */
+export const rulesPerChunkMax = 32
+/** Ids of changes that a head remembers: a writer that lost its answer looks for its own among them. */
+export const recentChangesMax = 32
+/** Changes left behind by others that are finished side by side. */
+export const headsAtOnceMax = 8
+/** Keys of a bucket written side by side. */
+export const keysAtOnceMax = 64
+/** Audit events of rules that share a message; of a fixed number, so that a repeat cuts at the same places. */
+export const ruleEventsPerMessage = 100
 
 /** Changes that arrive within this time are compiled together; an effect is due within 2 s. */
 export const changeCoalesceMs = 200
@@ -66,6 +76,22 @@ export const serializersKeptMax = 1000
 export const explainedRulesMax = 1000
 /** A value in the explanation of a decision. */
 export const explainedValueCharsMax = 256
+
+// --- pipeline ---
+
+/** Of the bound of the stream of records: where its oldest processed ones are removed, and down to where. */
+export const recordsFullShare = 0.8
+export const recordsKeptShare = 0.6
+/** A pack below its consumer's floor for this long was left by a killed server. */
+export const leftoverPackAfterMs = 60_000
+/** A destination is gone for good after this: its packs are swept. */
+export const destinationGoneAfterMs = 60 * 60_000
+
+/** Messages of records asked for ahead of the walk, and their bytes going by the last ones. */
+export const prefetchMessagesMax = 256
+export const prefetchBytesTarget = 16 * 1024 * 1024
+/** A message that was delivered this often without an end is tried record by record in a process of its own. */
+export const deliveriesBeforeQuarantine = 3
 
 // --- packs and delivery ---
 

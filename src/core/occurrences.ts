@@ -109,6 +109,11 @@ const evaluation = {
     'weir_policy_expression_failures_total',
     'Expressions of traffic policies that had no result for a record.',
   ),
+  policyFailing: warn(
+    'Expressions of a traffic policy have no result for some records; there, the policy does not apply.',
+    'weir_policy_failure_reports_total',
+    'Reports of policies whose expressions had no result: at most one a minute for each policy.',
+  ),
   filterFailed: count('weir_filter_failures_total', 'Filters that had no result for a record.', ['kind']),
   restrictionWarned: count(
     'weir_restriction_warnings_total',
@@ -179,6 +184,21 @@ const pipeline = {
     'weir_store_retries_total',
     'Packs or ledger entries that could not be stored.',
   ),
+  recordsRemoved: info(
+    'The stream of records nears its bound; its oldest processed records were removed.',
+    'weir_record_removals_total',
+    'Removals of processed records to make room for new ones.',
+  ),
+  packsSwept: warn(
+    'Packs that nobody will deliver were removed: they were delivered before, or their destination is gone.',
+    'weir_pack_sweeps_total',
+    'Sweeps of the deliveries stream that removed something.',
+  ),
+  janitorFailed: warn(
+    'Streams can not be tidied up; it is tried again.',
+    'weir_janitor_failures_total',
+    'Rounds of the janitor that failed.',
+  ),
   auditUnrouted: warn(
     'Audit events could not be handed on; it is tried again.',
     'weir_audit_failures_total',
@@ -193,6 +213,16 @@ const delivery = {
     'A snapshot of the books could not be saved; the ledger keeps what it would hold.',
     'weir_books_unsaved_total',
     'Snapshots of the books that failed.',
+  ),
+  booksReopened: warn(
+    'The ledger was made anew or has a gap; the books are read again.',
+    'weir_books_reopened_total',
+    'Times that the books were read again.',
+  ),
+  ledgerUnwritten: warn(
+    'The ledger can not be written; it is tried again, and nothing is acknowledged until then.',
+    'weir_ledger_failures_total',
+    'Writes to the ledger that failed.',
   ),
   backlogDropped: warn(
     'The backlog of a deleted destination was dropped.',

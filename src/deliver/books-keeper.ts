@@ -1,43 +1,46 @@
 /**
  * Keeps the books of a process up to date: a snapshot, and the ledger from there on. Any process may keep them, and
- * each of them writes a snapshot now and then, so that the ledger needs to reach back no further.
+ * each of them saves a snapshot now and then, so that the ledger needs to reach back no further.
+ *
+ * What a snapshot holds is taken out of the ledger. A keeper that lagged behind finds a gap then, and reads the
+ * newer snapshot; so it does when the ledger was made anew or put back.
  */
-import { gunzipSync, gzipSync } from 'node:zlib'
-import { every, type Timer, within } from '../core/clock.js'
+import { every, sleep, type Timer, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import type { Bucket, Followed, Nats } from '../core/nats.js'
+import type { Nats } from '../core/nats.js'
+import type { Bucket } from '../core/nats-bucket.js'
+import type { Followed } from '../core/nats-consumers.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { Books, type BooksSnapshot } from './books.js'
+import { Books } from './books.js'
+import { Snapshots } from './books-snapshots.js'
 import { type LedgerEntry, ledgerStream, ledgerSubject } from './ledger.js'
 
-export const booksBucket = 'weir_books'
+export { booksBucket } from './books-snapshots.js'
 
 const snapshotEveryMs = 5_000
 /** A snapshot is worth its while after this many messages of the ledger. */
 const snapshotAfterMessages = 200
-const partBytesMax = 256 * 1024
+const checkEveryMs = 10_000
 const catchUpTimeoutMs = 30_000
-
-interface SnapshotHead {
-  readonly sequence: number
-  readonly parts: number
-  /** When the ledger was made: a ledger made anew begins new books. */
-  readonly since: string
-}
+const reopenPauseMs = 500
 
 export class BooksKeeper {
   readonly #nats: Nats
-  readonly #bucket: Bucket
+  readonly #snapshots: Snapshots
   readonly #occurrences: Occurrences
+  readonly #timers: Timer[] = []
   #books = new Books()
   #since = ''
   #savedSequence = 0
   #followed: Followed | undefined
-  #timer: Timer | undefined
+  /** Each reading of the ledger has its number, so that what an earlier one still brings is left out. */
+  #reading = 0
+  #reopening: Promise<void> | undefined
+  #isClosed = false
 
   constructor(nats: Nats, bucket: Bucket, occurrences: Occurrences) {
     this.#nats = nats
-    this.#bucket = bucket
+    this.#snapshots = new Snapshots(nats, bucket)
     this.#occurrences = occurrences
   }
 
@@ -47,98 +50,105 @@ export class BooksKeeper {
 
   /** Resolves when the books hold everything that was in the ledger at the time of the call. */
   async open(): Promise<void> {
+    await this.#read()
+    this.#timers.push(
+      every(snapshotEveryMs, () => this.#save(snapshotAfterMessages)),
+      every(checkEveryMs, () => this.#check()),
+    )
+    this.#nats.onReconnect(() => void this.#check())
+  }
+
+  /** From the snapshot and the ledger behind it; what was known before stays in use until that is read. */
+  async #read(): Promise<void> {
+    await this.#followed?.close()
+    this.#reading += 1
+    const reading = this.#reading
     const info = await this.#nats.streamInfo(ledgerStream)
-    this.#since = String(info?.created ?? '')
-    const saved = await this.#load()
-    this.#books = new Books(saved)
-    this.#savedSequence = this.#books.sequence
+    const since = String(info?.created ?? '')
+    const books = new Books(await this.#snapshots.load(since))
+    const savedSequence = books.sequence
     const target = info?.state.last_seq ?? 0
-    await new Promise<void>((resolve, reject) => {
-      const caughtUp = (): void => {
-        if (this.#books.sequence >= target) resolve()
+    const isEmpty = (info?.state.messages ?? 0) === 0
+    const caughtUp = new Promise<void>((resolve, reject) => {
+      const reached = (): void => {
+        if (isEmpty || books.sequence >= target) resolve()
       }
-      const follow = this.#nats.follow(ledgerStream, ledgerSubject, this.#books.sequence + 1, (message) => {
-        this.#add(message.sequence, message.data)
-        caughtUp()
-      })
-      within(catchUpTimeoutMs, follow, 'The ledger can not be followed.').then((followed) => {
+      const hear = ({ sequence, data }: { sequence: number; data: Uint8Array }): void => {
+        if (reading === this.#reading) this.#add(books, sequence, data)
+        reached()
+      }
+      const follow = this.#nats.follow(ledgerStream, ledgerSubject, books.sequence + 1, hear)
+      follow.then((followed) => {
         this.#followed = followed
-        caughtUp()
-        // Messages that were purged below the target are in the snapshot.
-        if ((info?.state.messages ?? 0) === 0) resolve()
+        reached()
       }, reject)
     })
-    this.#timer = every(snapshotEveryMs, () => this.#save())
+    await within(catchUpTimeoutMs, caughtUp, 'The ledger can not be followed.')
+    this.#books = books
+    this.#since = since
+    this.#savedSequence = savedSequence
   }
 
-  #add(sequence: number, data: Uint8Array): void {
-    if (sequence <= this.#books.sequence) return
-    this.#books.sequence = sequence
-    for (const line of Buffer.from(data).toString().split('\n')) {
-      if (line !== '') this.#books.add(JSON.parse(line) as LedgerEntry)
+  #add(books: Books, sequence: number, data: Uint8Array): void {
+    if (sequence <= books.sequence) return
+    const hasGap = sequence > books.sequence + 1
+    // A snapshot that another process saved meanwhile holds what is missing; the first pass has just read it.
+    if (hasGap && books === this.#books) {
+      void this.#reopen('gap')
+      return
     }
+    books.sequence = sequence
+    for (const line of Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString().split('\n'))
+      if (line !== '') books.add(JSON.parse(line) as LedgerEntry)
   }
 
-  async #load(): Promise<BooksSnapshot | undefined> {
-    const head = await this.#head()
-    if (head === undefined || head.value.since !== this.#since) return undefined
-    const parts: Uint8Array[] = []
-    for (let part = 0; part < head.value.parts; part += 1) {
-      const entry = await this.#bucket.get(partKey(head.value.sequence, part))
-      if (entry?.value === undefined) return this.#load()
-      parts.push(entry.value)
-    }
-    return JSON.parse(gunzipSync(Buffer.concat(parts)).toString()) as BooksSnapshot
-  }
-
-  async #head(): Promise<{ value: SnapshotHead; revision: number } | undefined> {
-    const entry = await this.#bucket.get('head')
-    if (entry?.value === undefined) return undefined
-    return {
-      value: JSON.parse(Buffer.from(entry.value).toString()) as SnapshotHead,
-      revision: entry.revision,
-    }
-  }
-
-  /** Parts first, then the head that names them; then what the snapshot holds is taken out of the ledger. */
-  async #save(force = false): Promise<void> {
-    const { sequence } = this.#books
-    if (sequence - this.#savedSequence < (force ? 1 : snapshotAfterMessages)) return
+  /** Was the ledger made anew, or put back to an earlier state? */
+  async #check(): Promise<void> {
     try {
-      const known = await this.#head()
-      if (known !== undefined && known.value.since === this.#since && known.value.sequence >= sequence) {
-        this.#savedSequence = known.value.sequence
-        return
+      const info = await this.#nats.streamInfo(ledgerStream)
+      if (info === undefined) return
+      const isAnother = String(info.created) !== this.#since
+      if (isAnother || info.state.last_seq < this.#books.sequence)
+        await this.#reopen(isAnother ? 'made anew' : 'put back')
+    } catch {
+      // NATS is away; the next look will tell.
+    }
+  }
+
+  #reopen(reason: string): Promise<void> {
+    this.#reopening ??= this.#reopenUntilRead(reason).finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
+  }
+
+  async #reopenUntilRead(reason: string): Promise<void> {
+    this.#occurrences.booksReopened({ reason })
+    while (!this.#isClosed) {
+      try {
+        return await this.#read()
+      } catch (error) {
+        this.#occurrences.booksReopened({ reason: messageOf(error) })
+        await sleep(reopenPauseMs)
       }
-      const bytes = gzipSync(JSON.stringify(this.#books.snapshot()))
-      const parts = Math.ceil(bytes.length / partBytesMax)
-      for (let part = 0; part < parts; part += 1) {
-        await this.#bucket.put(
-          partKey(sequence, part),
-          bytes.subarray(part * partBytesMax, (part + 1) * partBytesMax),
-        )
-      }
-      const head: SnapshotHead = { sequence, parts, since: this.#since }
-      const stored = await this.#bucket.replace('head', JSON.stringify(head), known?.revision ?? 0)
-      const stale = stored === undefined ? { sequence, parts } : known?.value
-      if (stale !== undefined) await this.#dropParts(stale.sequence, stale.parts)
-      if (stored === undefined) return
-      this.#savedSequence = sequence
-      await this.#nats.purgeUpTo(ledgerStream, sequence)
+    }
+  }
+
+  async #save(afterMessages: number): Promise<void> {
+    const { sequence } = this.#books
+    if (sequence - this.#savedSequence < afterMessages || this.#reopening !== undefined) return
+    try {
+      this.#savedSequence = await this.#snapshots.save(this.#books.snapshot(), this.#since)
+      await this.#nats.purgeUpTo(ledgerStream, this.#savedSequence)
     } catch (error) {
       this.#occurrences.booksUnsaved({ reason: messageOf(error) })
     }
   }
 
-  async #dropParts(sequence: number, parts: number): Promise<void> {
-    for (let part = 0; part < parts; part += 1) await this.#bucket.forget(partKey(sequence, part))
-  }
-
   async close(): Promise<void> {
-    this.#timer?.stop()
+    this.#isClosed = true
+    for (const timer of this.#timers) timer.stop()
     await this.#followed?.close()
-    await this.#save(true)
+    await this.#save(1)
   }
 }
-
-const partKey = (sequence: number, part: number): string => `part.${sequence}.${part}`

@@ -4,6 +4,9 @@ import type { Books } from './books.js'
 /** The kind of target of a destination; undefined where it was deleted. */
 export type TargetOf = (destinationId: string) => string | undefined
 
+/** The kind of events of a crashed attempt that came to no source, since the configuration changed before the next. */
+const reconfigured = 'reconfigured'
+
 interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -31,8 +34,9 @@ function families(books: Books, targetOf: TargetOf): Family[] {
     filtered.add(labels, source.filtered)
   }
   const ends = { delivered: new Sums(), dead_lettered: new Sums(), dropped: new Sums(), backlog: new Sums() }
-  for (const id of books.destinationIds) {
-    const counts = books.destination(id)
+  for (const [id, counts] of books.destinations()) {
+    const extra = books.extra(id)
+    if (extra > 0) produced.add({ kind: reconfigured, target: target(id) }, extra)
     for (const [name, sums] of Object.entries(ends)) {
       sums.add({ target: target(id) }, counts[name as keyof typeof ends])
     }

@@ -1,15 +1,21 @@
 /**
  * The books: the ledger added up. Each input message and each event counts once, however often crashes made it go
- * through: an input message is known by its sequence, and an event by the message that caused it and its destination.
+ * through.
  *
- * A pack counts the events of those messages that no earlier pack of its destination held. A process may die between
- * storing a pack and writing its entry; the pack is then met for the first time when it is delivered. Messages are
- * done again soon after a crash, so what lies `windowMessages` behind is taken as counted by then.
+ * - An **input message** is known by its stream and sequence. Its entry is written when every pack that holds one
+ *   of its events is stored and entered. From then on it is *settled*: packs that hold it again hold nothing new.
+ * - A message that is not settled yet is *open*: per destination it counts as many events as the fullest of the
+ *   packs that held it. Only messages in some process's hands are open, so these are few.
+ * - A **pack** counts the events that it brought to open messages. A process may die between storing a pack and
+ *   entering it; the pack is then met for the first time when it is delivered. If its messages are settled by then,
+ *   whoever settled them entered packs of its own.
+ * - A message that was processed again under another configuration may settle with fewer events than its packs
+ *   held. Those beyond were produced, too: they are added to what the sources of the destination say.
  */
-import type { DeliveredEntry, InputEntry, InputStream, LedgerEntry, PackEntry, Segment } from './ledger.js'
-import { type SequenceRange, SequenceSet } from './sequence-set.js'
-
-const windowMessages = 20_000
+import { getOrMake } from '../core/maps.js'
+import { InputRun, type InputRunSnapshot } from './input-run.js'
+import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
+import { parseSegments } from './segments.js'
 
 export interface RecordTotals {
   records: number
@@ -29,23 +35,36 @@ export interface SourceTotals {
   filtered: number
 }
 
-export interface DestinationTotals {
+interface DestinationTotals {
   delivered: number
   dead_lettered: number
   retried: number
-  dropped: number
+  /** Produced beyond what the sources say. */
+  extra: number
+  /** It was deleted: what is not delivered was dropped. */
+  gone: boolean
 }
 
-export interface DestinationCounts extends Readonly<DestinationTotals> {
+export interface DestinationCounts {
   readonly produced: number
   readonly filtered: number
+  readonly delivered: number
+  readonly dead_lettered: number
+  readonly retried: number
+  readonly dropped: number
   /** Produced, and not come to an end. */
   readonly backlog: number
 }
 
-interface SeenInput {
-  since: string
-  set: SequenceSet
+/** Runs of one stream that are known at once: entries of the last one may still come when the next has begun. */
+const runsMax = 4
+
+/** A pack on its way. */
+interface OpenPack {
+  /** Events that count with it. */
+  readonly events: number
+  /** The messages that they are of, where not all of the pack's count. */
+  readonly sequences: readonly number[] | null
 }
 
 /** The books as they are kept between processes. */
@@ -55,32 +74,26 @@ export interface BooksSnapshot {
   readonly records: RecordTotals
   readonly sources: readonly SourceTotals[]
   readonly destinations: readonly (readonly [string, DestinationTotals])[]
-  readonly inputs: readonly (readonly [string, string, readonly SequenceRange[]])[]
-  readonly packed: readonly (readonly [string, string, readonly SequenceRange[]])[]
-  readonly packs: readonly (readonly [string, number])[]
+  readonly runs: readonly InputRunSnapshot[]
+  readonly packs: readonly (readonly [string, OpenPack])[]
 }
-
-const noRecords = (): RecordTotals => ({
-  records: 0,
-  bad: 0,
-  tcp_connection: 0,
-  http_request: 0,
-  allow: 0,
-  block: 0,
-  deny: 0,
-})
 
 export class Books {
   sequence = 0
-  readonly records: RecordTotals = noRecords()
+  readonly records: RecordTotals = {
+    records: 0,
+    bad: 0,
+    tcp_connection: 0,
+    http_request: 0,
+    allow: 0,
+    block: 0,
+    deny: 0,
+  }
   readonly #sources = new Map<string, SourceTotals>()
   readonly #destinations = new Map<string, DestinationTotals>()
-  /** Input messages that were counted, per stream. */
-  readonly #inputs = new Map<InputStream, SeenInput>()
-  /** Input messages whose events a pack holds, per destination and stream. */
-  readonly #packed = new Map<string, SeenInput>()
-  /** Packs that have not come to their end, and how many events each counts for. */
-  readonly #packs = new Map<string, number>()
+  /** The newest last. */
+  #runs: InputRun[] = []
+  readonly #packs = new Map<string, OpenPack>()
 
   constructor(snapshot?: BooksSnapshot) {
     if (snapshot === undefined) return
@@ -88,23 +101,17 @@ export class Books {
     Object.assign(this.records, snapshot.records)
     for (const source of snapshot.sources) this.#sources.set(sourceKey(source), { ...source })
     for (const [id, totals] of snapshot.destinations) this.#destinations.set(id, { ...totals })
-    for (const [stream, since, ranges] of snapshot.inputs)
-      this.#inputs.set(stream as InputStream, { since, set: new SequenceSet(ranges) })
-    for (const [key, since, ranges] of snapshot.packed)
-      this.#packed.set(key, { since, set: new SequenceSet(ranges) })
-    for (const [key, events] of snapshot.packs) this.#packs.set(key, events)
+    this.#runs = snapshot.runs.map((run) => new InputRun(run))
+    for (const [id, pack] of snapshot.packs) this.#packs.set(id, pack)
   }
 
   snapshot(): BooksSnapshot {
-    const seen = <K extends string>(map: ReadonlyMap<K, SeenInput>) =>
-      [...map].map(([key, { since, set }]) => [key, since, set.ranges] as const)
     return {
       sequence: this.sequence,
       records: this.records,
       sources: [...this.#sources.values()],
       destinations: [...this.#destinations],
-      inputs: seen(this.#inputs),
-      packed: seen(this.#packed),
+      runs: this.#runs.map((run) => run.snapshot()),
       packs: [...this.#packs],
     }
   }
@@ -112,21 +119,24 @@ export class Books {
   add(entry: LedgerEntry): void {
     switch (entry.type) {
       case 'input':
-        return this.#addInput(entry)
+        this.#addInput(entry)
+        break
       case 'pack':
-        return this.#addPack(entry)
+        this.#enter(entry)
+        break
       case 'delivered':
-        return this.#addDelivered(entry)
+        this.#addDelivered(entry)
+        break
       case 'dropped':
-        return this.#addDropped(entry.destination)
+        this.#destination(entry.destination).gone = true
     }
   }
 
   #addInput({ stream, since, ranges, counts }: InputEntry): void {
-    const seen = seenOf(this.#inputs, stream, since)
+    const run = this.#run(stream, since)
+    const expected = eventsByDestination(counts)
     let messages = 0
-    for (const range of ranges) messages += seen.add(range)
-    forget(seen)
+    for (const range of ranges) messages += run.settle(range, expected, this.#addExtra)
     if (messages === 0) return
     for (const name of Object.keys(this.records) as (keyof RecordTotals)[])
       this.records[name] += messages * counts[name]
@@ -137,56 +147,64 @@ export class Books {
     }
   }
 
+  readonly #addExtra = (destination: string, events: number): void => {
+    this.#destination(destination).extra += events
+  }
+
+  #run(stream: PackContents['stream'], since: string): InputRun {
+    const ofStream = this.#runs.filter((run) => run.stream === stream)
+    const known = ofStream.find((run) => run.since === since)
+    if (known !== undefined) return known
+    for (const run of ofStream) run.abandon(this.#addExtra)
+    const run = new InputRun({ stream, since, settled: [], open: [] })
+    const oldest = ofStream.length < runsMax ? undefined : ofStream[0]
+    this.#runs = [...this.#runs.filter((one) => one !== oldest), run]
+    return run
+  }
+
   #source(fresh: SourceTotals): SourceTotals {
-    const known = this.#sources.get(sourceKey(fresh))
-    if (known === undefined) this.#sources.set(sourceKey(fresh), fresh)
-    return known ?? fresh
+    return getOrMake(this.#sources, sourceKey(fresh), () => fresh)
   }
 
-  #addPack(entry: PackEntry): void {
-    const key = packKey(entry)
-    if (!this.#packs.has(key)) this.#packs.set(key, this.#unseenEvents(entry))
-  }
-
-  /** Events of messages that no earlier pack of the destination held. */
-  #unseenEvents({
-    destination,
-    stream,
-    since,
-    segments,
-  }: Pick<PackEntry, 'destination' | 'stream' | 'since'> & { segments: readonly Segment[] }): number {
+  /** Counts a pack; one that brings nothing new is not kept. */
+  #enter(contents: PackContents): OpenPack {
+    const known = this.#packs.get(contents.pack)
+    if (known !== undefined) return known
+    const run = this.#run(contents.stream, contents.since)
+    const sequences: number[] = []
+    let isWhole = true
     let events = 0
-    for (const { range, part, events: ofEach } of segments) {
-      const seen = seenOf(this.#packed, `${destination} ${stream} ${part}`, since)
-      events += seen.add(range) * ofEach
-      forget(seen)
+    for (const { range, part, events: ofEach } of parseSegments(contents.segments)) {
+      for (let sequence = range[0]; sequence <= range[1]; sequence += 1) {
+        const fresh = run.hold(sequence, contents.destination, part, ofEach)
+        events += fresh
+        if (fresh > 0) sequences.push(sequence)
+        if (fresh < ofEach) isWhole = false
+      }
     }
-    return events
+    const pack: OpenPack = { events, sequences: isWhole ? null : sequences }
+    if (events > 0) this.#packs.set(contents.pack, pack)
+    return pack
   }
 
   /** A pack that ends a second time, because its acknowledgement was lost, holds no message that is new. */
   #addDelivered(entry: DeliveredEntry): void {
-    const key = packKey(entry)
-    const events = this.#packs.get(key) ?? this.#unseenEvents(entry)
-    this.#packs.delete(key)
+    const { events, sequences } = this.#enter(entry)
+    this.#packs.delete(entry.pack)
+    if (events === 0) return
+    let dead = 0
+    for (const [sequence, count] of entry.dead)
+      if (sequences === null || sequences.includes(sequence)) dead += count
+    dead = Math.min(dead, events)
     const totals = this.#destination(entry.destination)
-    const deadLettered = Math.min(entry.dead_lettered, events)
-    totals.dead_lettered += deadLettered
-    totals.delivered += events - deadLettered
-    if (events > 0) totals.retried += entry.retried
-  }
-
-  #addDropped(destination: string): void {
-    const { backlog } = this.destination(destination)
-    this.#destination(destination).dropped += Math.max(0, backlog)
-    for (const key of this.#packs.keys()) if (key.startsWith(`${destination} `)) this.#packs.delete(key)
+    totals.dead_lettered += dead
+    totals.delivered += events - dead
+    totals.retried += entry.retried
   }
 
   #destination(id: string): DestinationTotals {
-    let totals = this.#destinations.get(id)
-    if (totals === undefined)
-      this.#destinations.set(id, (totals = { delivered: 0, dead_lettered: 0, retried: 0, dropped: 0 }))
-    return totals
+    const fresh = { delivered: 0, dead_lettered: 0, retried: 0, extra: 0, gone: false }
+    return getOrMake(this.#destinations, id, () => fresh)
   }
 
   get sources(): Iterable<Readonly<SourceTotals>> {
@@ -194,42 +212,51 @@ export class Books {
   }
 
   destination(id: string): DestinationCounts {
-    let produced = 0
-    let filtered = 0
-    for (const source of this.#sources.values()) {
-      if (source.destination !== id) continue
-      produced += source.produced
-      filtered += source.filtered
-    }
-    const totals = this.#destinations.get(id) ?? { delivered: 0, dead_lettered: 0, retried: 0, dropped: 0 }
-    const { delivered, dead_lettered, dropped } = totals
-    return { ...totals, produced, filtered, backlog: produced - delivered - dead_lettered - dropped }
+    return this.destinations([id]).get(id)!
   }
 
-  /** Every destination that anything was produced or filtered for. */
-  get destinationIds(): ReadonlySet<string> {
-    return new Set([...this.#sources.values()].map(({ destination }) => destination))
+  /** What was produced beyond what the sources of this destination say. */
+  extra(id: string): number {
+    return this.#destinations.get(id)?.extra ?? 0
+  }
+
+  /** The counts of these, or of every destination that anything was produced or filtered for. */
+  destinations(ids: Iterable<string> = this.#allIds()): ReadonlyMap<string, DestinationCounts> {
+    const sums = new Map([...ids].map((id) => [id, { produced: this.extra(id), filtered: 0 }]))
+    for (const { destination, produced, filtered } of this.#sources.values()) {
+      const sum = sums.get(destination)
+      if (sum === undefined) continue
+      sum.produced += produced
+      sum.filtered += filtered
+    }
+    return new Map([...sums].map(([id, sum]) => [id, countsOf(this.#destinations.get(id), sum)]))
+  }
+
+  #allIds(): ReadonlySet<string> {
+    return new Set([
+      ...[...this.#sources.values()].map(({ destination }) => destination),
+      ...this.#destinations.keys(),
+    ])
   }
 }
 
-const sourceKey = ({
-  subscription,
-  kind,
-  destination,
-}: Pick<SourceTotals, 'subscription' | 'kind' | 'destination'>): string =>
+function countsOf(
+  totals: DestinationTotals | undefined,
+  { produced, filtered }: { produced: number; filtered: number },
+): DestinationCounts {
+  const { delivered = 0, dead_lettered = 0, retried = 0, gone = false } = totals ?? {}
+  // A quick delivery can be entered before the message that caused it is.
+  const unended = Math.max(0, produced - delivered - dead_lettered)
+  const [dropped, backlog] = gone ? [unended, 0] : [0, unended]
+  return { produced, filtered, delivered, dead_lettered, retried, dropped, backlog }
+}
+
+const sourceKey = ({ subscription, kind, destination }: SourceTotals): string =>
   `${subscription} ${kind} ${destination}`
 
-const packKey = ({ destination, sequence }: { destination: string; sequence: number }): string =>
-  `${destination} ${sequence}`
-
-/** What was seen of a stream; a stream that was made anew begins with nothing. */
-function seenOf<K>(map: Map<K, SeenInput>, key: K, since: string): SequenceSet {
-  let seen = map.get(key)
-  if (seen === undefined || seen.since !== since) map.set(key, (seen = { since, set: new SequenceSet() }))
-  return seen.set
-}
-
-/** Keeps a set small: what lies far behind is settled, and is one range then. */
-function forget(set: SequenceSet): void {
-  if (set.ranges.length > 1_000) set.fillBelow(set.highest - windowMessages)
+function eventsByDestination({ sources }: InputCounts): ReadonlyMap<string, number> {
+  const events = new Map<string, number>()
+  for (const [, , destination, produced] of sources)
+    events.set(destination, (events.get(destination) ?? 0) + produced)
+  return events
 }

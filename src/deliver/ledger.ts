@@ -1,8 +1,9 @@
 /**
  * The ledger: what was counted, in a stream of its own, written before what was counted is acknowledged. A process
  * that dies in between does its work again and writes its entries again; whoever adds the ledger up (`books.ts`)
- * recognises them by their sequences.
+ * recognises them: input messages by their sequences, packs by their ids.
  */
+import { sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../core/nats.js'
 import type { SequenceRange } from './sequence-set.js'
@@ -13,23 +14,11 @@ export const ledgerSubject = 'weir.books'
 /** Which stream input came from. */
 export type InputStream = 'records' | 'audit'
 
-/**
- * Events that one input message caused at one destination, for a run of messages with equal counts. A message whose
- * events fill more than a pack is cut into parts, always at the same places.
- */
-export interface Segment {
-  readonly range: SequenceRange
-  /** Counted from 0. */
-  readonly part: number
-  /** Events per message. */
-  readonly events: number
-}
-
 /** Counts of input messages; messages with the same numbers share an entry. */
 export interface InputEntry {
   readonly type: 'input'
   readonly stream: InputStream
-  /** When the stream was made: sequences begin again with a new one. */
+  /** Which run of the stream's sequences: they begin again when the stream is made anew. */
   readonly since: string
   readonly ranges: readonly SequenceRange[]
   /** Of each message. */
@@ -50,27 +39,27 @@ export interface InputCounts {
 /** Of one kind of one subscription at one destination: subscription, kind, destination, produced, filtered. */
 export type SourceTally = readonly [string, string, string, number, number]
 
-/** A pack was stored. */
-export interface PackEntry {
-  readonly type: 'pack'
+/** What a pack holds, as its headers say it. */
+export interface PackContents {
   readonly destination: string
-  readonly sequence: number
+  /** The message id under which it was stored: equal for equal bytes. */
+  readonly pack: string
   readonly stream: InputStream
   readonly since: string
-  readonly segments: readonly Segment[]
+  /** Segments, formatted. */
+  readonly segments: string
 }
 
-/** A pack came to its end. */
-export interface DeliveredEntry {
+/** A pack was stored. */
+export interface PackEntry extends PackContents {
+  readonly type: 'pack'
+}
+
+/** A pack came to its end. It says again what it holds: the pack's own entry may be lost with its writer. */
+export interface DeliveredEntry extends PackContents {
   readonly type: 'delivered'
-  readonly destination: string
-  readonly sequence: number
-  readonly stream: InputStream
-  readonly since: string
-  /** As the pack's header says them, for a pack whose own entry was lost with its writer. */
-  readonly segments: readonly Segment[]
-  readonly delivered: number
-  readonly dead_lettered: number
+  /** Of its events, how many lie in the dead letters, per input message that caused them. */
+  readonly dead: readonly (readonly [sequence: number, events: number])[]
   readonly retried: number
 }
 
@@ -82,34 +71,6 @@ export interface DroppedEntry {
 
 export type LedgerEntry = InputEntry | PackEntry | DeliveredEntry | DroppedEntry
 
-/** Segments as a pack's header carries them: `10-14:2,17:1`, a later part as `17/1:200`. */
-export const formatSegments = (segments: readonly Segment[]): string =>
-  segments
-    .map(({ range: [first, last], part, events }) => {
-      const range = last === first ? `${first}` : `${first}-${last}`
-      return `${range}${part === 0 ? '' : `/${part}`}:${events}`
-    })
-    .join(',')
-
-export function parseSegments(text: string): Segment[] {
-  if (text === '') return []
-  return text.split(',').map((entry) => {
-    const [where = '', events = '0'] = entry.split(':')
-    const [range = '', part = '0'] = where.split('/')
-    const [first = '0', last = first] = range.split('-')
-    return { range: [Number(first), Number(last)], part: Number(part), events: Number(events) }
-  })
-}
-
-/** Appends a message to segments; runs of equal messages become one. */
-export function addToSegments(segments: Segment[], sequence: number, part: number, events: number): void {
-  const last = segments.at(-1)
-  const continues =
-    last !== undefined && last.events === events && last.part === part && last.range[1] === sequence - 1
-  if (continues) segments[segments.length - 1] = { ...last, range: [last.range[0], sequence] }
-  else segments.push({ range: [sequence, sequence], part, events })
-}
-
 interface Waiting {
   readonly lines: string
   resolve(): void
@@ -117,19 +78,24 @@ interface Waiting {
 }
 
 const messageBytesMax = 512 * 1024
+const retryPauseMs = 1_000
 
 /** Writes entries, those that gather while a write is under way together. */
 export class LedgerWriter {
   readonly #nats: Nats
+  readonly #failed: (error: unknown) => void
+  readonly #stop = new AbortController()
   #waiting: Waiting[] = []
   #writing: Promise<void> = Promise.resolve()
   #isWriting = false
 
-  constructor(nats: Nats) {
+  /** `failed` hears of writes that don't succeed and are tried again. */
+  constructor(nats: Nats, failed: (error: unknown) => void) {
     this.#nats = nats
+    this.#failed = failed
   }
 
-  /** Resolves when the entries are stored, in the order they were given in. */
+  /** Resolves when the entries are stored, in the order they were given in; rejects only when it is closed. */
   write(entries: readonly LedgerEntry[]): Promise<void> {
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
     return new Promise((resolve, reject) => {
@@ -143,15 +109,28 @@ export class LedgerWriter {
     while (this.#waiting.length > 0) {
       const group = this.#take()
       try {
-        await this.#nats.publish(ledgerSubject, group.map(({ lines }) => lines).join(''), {
-          msgId: newId('lg_'),
-        })
+        await this.#store(group.map(({ lines }) => lines).join(''))
         for (const { resolve } of group) resolve()
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
     }
     this.#isWriting = false
+  }
+
+  async #store(lines: string): Promise<void> {
+    const { signal } = this.#stop
+    const msgId = newId('lg_')
+    for (;;) {
+      try {
+        await this.#nats.publish(ledgerSubject, lines, { msgId, signal })
+        return
+      } catch (error) {
+        if (signal.aborted) throw error
+        this.#failed(error)
+        await sleep(retryPauseMs, signal)
+      }
+    }
   }
 
   #take(): Waiting[] {
@@ -165,7 +144,9 @@ export class LedgerWriter {
     return this.#waiting.splice(0, count)
   }
 
+  /** Gives up what can't be stored at once. */
   async close(): Promise<void> {
+    this.#stop.abort()
     await this.#writing
   }
 }

@@ -5,13 +5,16 @@
 
 import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
-import type { Nats, StreamOptions } from '../core/nats.js'
-import { deliveriesStream } from '../deliver/deliverer.js'
+import type { Nats } from '../core/nats.js'
+import type { StreamOptions } from '../core/nats-streams.js'
+import { deliveriesStream } from '../deliver/destination-run.js'
 import { ledgerStream, ledgerSubject } from '../deliver/ledger.js'
 import { auditStream, auditSubject } from '../store/audit-relay.js'
 
 export const recordsStream = 'WEIR_RECORDS'
 export const recordsSubjects = 'weir.records.>'
+/** The durable consumer that all pipelines share, of the records and of the audit events. */
+export const recordsConsumer = 'pipeline'
 export const deadLetterStream = 'WEIR_DEADLETTER'
 export const deadRecordsSubject = 'weir.deadletter.records'
 export const auditInStream = 'WEIR_AUDIT_IN'
@@ -61,6 +64,9 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
     },
   ]
 }
+
+/** The streams that hold traffic: what is published to one that is full is refused. */
+export const trafficStreams = [recordsStream, deliveriesStream, deadLetterStream, auditStream, ledgerStream]
 
 export async function ensureStreams(
   nats: Nats,

@@ -6,8 +6,10 @@
  */
 import { every, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { type ConsumerMessages, type Nats, type PulledMessage, pulled } from '../core/nats.js'
+import type { Nats } from '../core/nats.js'
+import type { PulledMessage } from '../core/nats-messages.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { pullAll } from '../core/pull.js'
 import type { InputCounts, LedgerWriter, SourceTally } from '../deliver/ledger.js'
 import { readPack } from '../deliver/pack.js'
 import type { EventSubscriptionRow } from '../evaluate/configuration.js'
@@ -17,17 +19,16 @@ import { InputLedger } from './input-ledger.js'
 import { Packs } from './packs.js'
 
 const consumerName = 'pipeline'
-const ackWaitMs = 30_000
+const ackWaitMs = 10_000
 const restartPauseMs = 500
-const closeWithinMs = 2_000
+const stopStoreWithinMs = 2_000
+const stopLedgerWithinMs = 1_000
 
 export interface AuditPipelineDeps {
   readonly nats: Nats
   readonly view: View
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
-  /** When the audit stream was made. */
-  readonly since: string
 }
 
 export class AuditPipeline {
@@ -38,19 +39,20 @@ export class AuditPipeline {
   readonly #stop = new AbortController()
   readonly #inHand = new Set<PulledMessage['native']>()
   readonly #progress: Timer
-  #messages: ConsumerMessages | undefined
+  #session = new AbortController()
   #running: Promise<void> = Promise.resolve()
 
   constructor(deps: AuditPipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, since, occurrences, view } = deps
+    const { nats, ledger, occurrences, view } = deps
     const failed = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
-    this.#packs = new Packs({ nats, ledger, stream: 'audit', since, failed })
-    this.#inputs = new InputLedger(ledger, 'audit', since, failed)
+    this.#packs = new Packs({ nats, ledger, stream: 'audit', failed })
+    this.#inputs = new InputLedger(ledger, 'audit')
     this.#routes = new AuditRoutes(view)
     this.#progress = every(ackWaitMs / 3, () => {
       for (const native of this.#inHand) native.working()
     })
+    nats.onReconnect(() => this.#session.abort())
   }
 
   open(): void {
@@ -61,7 +63,7 @@ export class AuditPipeline {
     const { signal } = this.#stop
     while (!signal.aborted) {
       try {
-        await this.#consume(signal)
+        await this.#pull()
       } catch (error) {
         if (signal.aborted) return
         this.#deps.occurrences.auditUnrouted({ reason: messageOf(error) })
@@ -70,33 +72,30 @@ export class AuditPipeline {
     }
   }
 
-  async #consume(signal: AbortSignal): Promise<void> {
-    const consumer = await this.#deps.nats.ensureConsumer({
+  async #pull(): Promise<void> {
+    this.#session = new AbortController()
+    const { consumer, since } = await this.#deps.nats.openConsumer({
       stream: auditStream,
       name: consumerName,
       ackWaitMs,
       ackPendingMax: 1,
     })
-    const messages = await consumer.consume({ max_messages: 2, abort_on_missing_resource: true })
-    this.#messages = messages
-    if (signal.aborted) messages.stop()
-    for await (const message of messages) {
-      if (signal.aborted) break
-      this.#process(pulled(message))
-    }
+    const signal = AbortSignal.any([this.#stop.signal, this.#session.signal])
+    for await (const message of pullAll(consumer, () => 1, signal)) await this.#process(message, since)
   }
 
-  #process(message: PulledMessage): void {
+  async #process(message: PulledMessage, since: string): Promise<void> {
     const accountId = message.headers?.get(auditHeaders.account) ?? ''
+    this.#inHand.add(message.native)
+    await this.#upToDate(accountId, Number(message.headers?.get(auditHeaders.version) || 0))
     const tallies = new Map<string, SourceTally>()
-    const input = {
+    const buffers = this.#packs.buffersFor({
       sequence: message.sequence,
+      since,
       packsOpen: 0,
       isRouted: false,
-      stored: () => this.#done(message, [...tallies.values()]),
-    }
-    this.#inHand.add(message.native)
-    const buffers = this.#packs.buffersFor(input)
+      stored: () => this.#done(message, since, [...tallies.values()]),
+    })
     for (const event of readPack(message.data).events) {
       const json = event.data.toString('utf8', 0, event.data.length - 1)
       const { event_type: kind } = JSON.parse(json) as { event_type: string }
@@ -110,9 +109,17 @@ export class AuditPipeline {
     this.#packs.storeAll()
   }
 
-  #done(message: PulledMessage, sources: readonly SourceTally[]): void {
+  /** A change is heard of by those who subscribed before it, whichever of the two comes here first. */
+  async #upToDate(accountId: string, version: number): Promise<void> {
+    await this.#deps.view.reached(accountId, version).catch((error: unknown) => {
+      this.#deps.occurrences.auditUnrouted({ account_id: accountId, reason: messageOf(error) })
+    })
+  }
+
+  #done(message: PulledMessage, since: string, sources: readonly SourceTally[]): void {
     this.#inputs.add({
       sequence: message.sequence,
+      since,
       counts: { ...noRecords, sources },
       acknowledge: () => {
         this.#inHand.delete(message.native)
@@ -123,10 +130,10 @@ export class AuditPipeline {
 
   async close(): Promise<void> {
     this.#stop.abort()
-    this.#messages?.stop()
     await this.#running
-    await this.#packs.close(closeWithinMs)
-    await this.#inputs.close()
+    await this.#packs.close(stopStoreWithinMs)
+    await this.#inputs.close(stopLedgerWithinMs)
+    for (const native of this.#inHand) native.nak()
     this.#progress.stop()
   }
 }

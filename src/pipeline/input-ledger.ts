@@ -1,11 +1,13 @@
 /** Input messages whose packs are stored: their counts go into the ledger, then they are acknowledged. */
-import { yieldTurn } from '../core/clock.js'
+import { sleep, yieldTurn } from '../core/clock.js'
+import { getOrMake } from '../core/maps.js'
 import type { InputCounts, InputEntry, InputStream, LedgerWriter } from '../deliver/ledger.js'
 import { SequenceSet } from '../deliver/sequence-set.js'
 import type { CountVector } from './counts.js'
 
 export interface DoneMessage {
   readonly sequence: number
+  readonly since: string
   readonly counts: InputCounts
   acknowledge(): void
 }
@@ -27,16 +29,12 @@ export const inputCounts = ({ records, bad, evaluated, decisions, sources }: Cou
 export class InputLedger {
   readonly #ledger: LedgerWriter
   readonly #stream: InputStream
-  readonly #since: string
-  readonly #failed: (error: unknown) => void
   #done: DoneMessage[] = []
   #writing: Promise<void> | undefined
 
-  constructor(ledger: LedgerWriter, stream: InputStream, since: string, failed: (error: unknown) => void) {
+  constructor(ledger: LedgerWriter, stream: InputStream) {
     this.#ledger = ledger
     this.#stream = stream
-    this.#since = since
-    this.#failed = failed
   }
 
   add(message: DoneMessage): void {
@@ -45,36 +43,35 @@ export class InputLedger {
   }
 
   async #write(): Promise<void> {
-    try {
-      await yieldTurn()
-      while (this.#done.length > 0) {
-        const done = this.#done.splice(0)
-        await this.#ledger.write([...entriesOf(done, this.#stream, this.#since)])
-        for (const message of done) message.acknowledge()
+    await yieldTurn()
+    while (this.#done.length > 0) {
+      const done = this.#done.splice(0)
+      try {
+        await this.#ledger.write([...entriesOf(done, this.#stream)])
+      } catch {
+        // The ledger closes. Nothing was acknowledged, so everything comes again.
+        break
       }
-    } catch (error) {
-      // Nothing was acknowledged, so everything comes again.
-      this.#failed(error)
-    } finally {
-      this.#writing = undefined
+      for (const message of done) message.acknowledge()
     }
+    this.#writing = undefined
   }
 
-  async close(): Promise<void> {
-    await this.#writing
+  /** Waits for what was added; gives up after `withinMs`. */
+  async close(withinMs: number): Promise<void> {
+    const ended = new AbortController()
+    await Promise.race([this.#writing, sleep(withinMs, ended.signal)])
+    ended.abort()
   }
 }
 
 /** Messages with equal counts share an entry. */
-function* entriesOf(done: readonly DoneMessage[], stream: InputStream, since: string): Generator<InputEntry> {
-  const groups = new Map<string, { counts: InputCounts; sequences: SequenceSet }>()
-  for (const { sequence, counts } of done) {
-    const key = JSON.stringify(counts)
-    let group = groups.get(key)
-    if (group === undefined) groups.set(key, (group = { counts, sequences: new SequenceSet() }))
-    group.sequences.add([sequence, sequence])
+function* entriesOf(done: readonly DoneMessage[], stream: InputStream): Generator<InputEntry> {
+  const groups = new Map<string, { since: string; counts: InputCounts; sequences: SequenceSet }>()
+  for (const { sequence, since, counts } of done) {
+    const fresh = () => ({ since, counts, sequences: new SequenceSet() })
+    getOrMake(groups, `${since} ${JSON.stringify(counts)}`, fresh).sequences.add([sequence, sequence])
   }
-  for (const { counts, sequences } of groups.values()) {
+  for (const { since, counts, sequences } of groups.values())
     yield { type: 'input', stream, since, ranges: sequences.ranges, counts }
-  }
 }

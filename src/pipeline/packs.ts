@@ -3,26 +3,24 @@
  *
  * A pack is stored when it is full, when it is old, or at once when no input waits, but then not more often than a
  * few times a second per destination. An input message is done when every pack that holds one of its events is
- * stored; the ledger's entry of the message follows, and then its acknowledgement.
+ * stored; the ledger's entry of the message follows, and then its acknowledgement. What can't be stored is tried
+ * again for as long as it takes: until then, its room is taken, and when there is none left nothing more is pulled.
  */
 import { monotonicMs, sleep } from '../core/clock.js'
 import { hashBytes128 } from '../core/ids.js'
 import { packAgeMaxMs, packBytesTarget, packIdleSpacingMs, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
-import { deliverySubject, packHeaders } from '../deliver/deliverer.js'
-import {
-  addToSegments,
-  formatSegments,
-  type InputStream,
-  type LedgerWriter,
-  type Segment,
-} from '../deliver/ledger.js'
+import { deliverySubject, packHeaders } from '../deliver/destination-run.js'
+import type { InputStream, LedgerWriter } from '../deliver/ledger.js'
 import { PackWriter } from '../deliver/pack.js'
+import { addToSegments, formatSegments, type Segment } from '../deliver/segments.js'
 import type { Buffers } from './route.js'
 
 /** An input message whose events are on their way into packs. */
 export interface InputMessage {
   readonly sequence: number
+  /** Which run of its stream's sequences. */
+  readonly since: string
   /** Packs that hold events of it and are not stored yet. */
   packsOpen: number
   /** Called when the last of them is stored and no more will come. */
@@ -53,37 +51,43 @@ const beginPart = ({ writer }: OpenPack, number: number): Part => ({
   bytesBefore: writer.byteLength,
 })
 
-function endPart(pack: OpenPack, { number, eventsBefore }: Part, message: InputMessage): void {
-  addToSegments(pack.segments, message.sequence, number, pack.writer.events - eventsBefore)
-  pack.messages.push(message)
-  message.packsOpen += 1
-}
-
 export interface PacksDeps {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly stream: InputStream
-  /** When the input stream was made. */
-  readonly since: string
-  /** Storing failed for good, which only a stop explains. */
+  /** Hears of packs that could not be stored and are tried again. */
   readonly failed: (error: unknown) => void
 }
+
+const retryPauseMs = 1_000
+/** A pack may exceed its target by as much again and an event, and has to fit a message. */
+const packsPerPayload = 4
+/** A destination that had no events for this long is forgotten. */
+const forgetAfterMs = 60_000
 
 export class Packs {
   readonly #deps: PacksDeps
   readonly #open = new Map<string, OpenPack>()
   readonly #storing = new Set<Promise<void>>()
   readonly #abort = new AbortController()
-  #storingBytes = 0
+  readonly #packBytes: number
+  /** Of packs that are filled and of those that are being stored. */
+  #bufferedBytes = 0
   /** A message is half in packs: they have to wait until all of it is. */
   #isRouting = false
+  #since = ''
 
   constructor(deps: PacksDeps) {
     this.#deps = deps
+    this.#packBytes = Math.min(packBytesTarget, Math.floor(deps.nats.payloadBytesMax / packsPerPayload))
   }
 
   /** Buffers for one message: events that are appended until `close` belong to it. */
   buffersFor(message: InputMessage): Buffers & { close(): void } {
+    if (message.since !== this.#since) {
+      this.storeAll()
+      this.#since = message.since
+    }
     this.#isRouting = true
     const parts = new Map<string, Part>()
     return {
@@ -91,8 +95,8 @@ export class Packs {
         const pack = this.#pack(destinationId)
         const part = parts.get(destinationId)
         if (part === undefined) parts.set(destinationId, beginPart(pack, 0))
-        else if (pack.writer.byteLength - part.bytesBefore >= packBytesTarget) {
-          endPart(pack, part, message)
+        else if (pack.writer.byteLength - part.bytesBefore >= this.#packBytes) {
+          this.#endPart(pack, part, message)
           this.#store(destinationId, pack)
           parts.set(destinationId, beginPart(pack, part.number + 1))
         }
@@ -101,14 +105,21 @@ export class Packs {
       close: () => {
         for (const [destinationId, part] of parts) {
           const pack = this.#pack(destinationId)
-          endPart(pack, part, message)
-          if (pack.writer.byteLength >= packBytesTarget) this.#store(destinationId, pack)
+          this.#endPart(pack, part, message)
+          if (pack.writer.byteLength >= this.#packBytes) this.#store(destinationId, pack)
         }
         this.#isRouting = false
         message.isRouted = true
         if (message.packsOpen === 0) message.stored()
       },
     }
+  }
+
+  #endPart(pack: OpenPack, part: Part, message: InputMessage): void {
+    addToSegments(pack.segments, message.sequence, part.number, pack.writer.events - part.eventsBefore)
+    this.#bufferedBytes += pack.writer.byteLength - part.bytesBefore
+    pack.messages.push(message)
+    message.packsOpen += 1
   }
 
   #pack(destinationId: string): OpenPack {
@@ -126,7 +137,7 @@ export class Packs {
     const at = monotonicMs()
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
-        if (at - pack.lastStored > packAgeMaxMs * 100) this.#open.delete(id)
+        if (at - pack.lastStored > forgetAfterMs) this.#open.delete(id)
         continue
       }
       const isOld = at - pack.since >= packAgeMaxMs
@@ -138,9 +149,10 @@ export class Packs {
     for (const [id, pack] of this.#open) if (pack.writer.events > 0) this.#store(id, pack)
   }
 
-  /** Waits while packs that are not stored yet fill the room there is for them. */
+  /** Waits while events that are not stored yet fill the room there is for them. */
   async roomToFill(): Promise<void> {
-    while (this.#storingBytes > packsBufferedBytesMax && this.#storing.size > 0)
+    if (this.#bufferedBytes > packsBufferedBytesMax && !this.#isRouting) this.storeAll()
+    while (this.#bufferedBytes > packsBufferedBytesMax && this.#storing.size > 0)
       await Promise.race(this.#storing)
   }
 
@@ -151,54 +163,61 @@ export class Packs {
     pack.segments = []
     pack.messages = []
     pack.lastStored = monotonicMs()
-    this.#storingBytes += bytes.length
-    const storing = this.#publish(destinationId, bytes, events, segments)
-      .then(
-        () => {
-          for (const message of messages) {
-            message.packsOpen -= 1
-            if (message.packsOpen === 0 && message.isRouted) message.stored()
-          }
-        },
-        (error: unknown) => this.#deps.failed(error),
-      )
+    const storing = this.#storeUntilDone(destinationId, bytes, events, formatSegments(segments), this.#since)
+      .then((isStored) => {
+        if (!isStored) return
+        for (const message of messages) {
+          message.packsOpen -= 1
+          if (message.packsOpen === 0 && message.isRouted) message.stored()
+        }
+      })
       .finally(() => {
-        this.#storingBytes -= bytes.length
+        this.#bufferedBytes -= bytes.length
         this.#storing.delete(storing)
       })
     this.#storing.add(storing)
   }
 
-  async #publish(
-    destinationId: string,
+  /** False where a stop came first: then nothing of it is acknowledged, and another process does it again. */
+  async #storeUntilDone(
+    destination: string,
     bytes: Uint8Array,
     events: number,
-    segments: readonly Segment[],
-  ): Promise<void> {
-    const { nats, ledger, stream, since } = this.#deps
-    const { sequence, duplicate } = await nats.publish(deliverySubject(destinationId), bytes, {
-      msgId: `${destinationId}.${hashBytes128(bytes)}`,
-      signal: this.#abort.signal,
-      headers: {
-        [packHeaders.events]: String(events),
-        [packHeaders.stream]: stream,
-        [packHeaders.since]: since,
-        [packHeaders.segments]: formatSegments(segments),
-      },
-    })
-    // Equal bytes that were stored before are counted with what was stored then.
-    if (!duplicate)
-      await ledger.write([{ type: 'pack', destination: destinationId, sequence, stream, since, segments }])
+    segments: string,
+    since: string,
+  ): Promise<boolean> {
+    const { nats, ledger, stream } = this.#deps
+    const pack = `${destination}.${hashBytes128(bytes)}`
+    const headers = {
+      [packHeaders.events]: String(events),
+      [packHeaders.stream]: stream,
+      [packHeaders.since]: since,
+      [packHeaders.segments]: segments,
+    }
+    const { signal } = this.#abort
+    while (!signal.aborted) {
+      try {
+        await nats.publish(deliverySubject(destination), bytes, { msgId: pack, signal, headers })
+        // Entered even where the same bytes were stored before: the entry of then may be lost.
+        await ledger.write([{ type: 'pack', destination, pack, stream, since, segments }])
+        return true
+      } catch (error) {
+        if (signal.aborted) break
+        this.#deps.failed(error)
+        await sleep(retryPauseMs, signal)
+      }
+    }
+    return false
   }
 
   /** Stores everything that is open; gives up after `withinMs`, and what is not stored is done again by another. */
   async close(withinMs: number): Promise<void> {
     this.storeAll()
     const all = (async () => {
-      while (this.#storing.size > 0) await Promise.allSettled(this.#storing)
+      while (this.#storing.size > 0) await Promise.all(this.#storing)
     })()
-    await Promise.race([all, sleep(withinMs)])
+    await Promise.race([all, sleep(withinMs, this.#abort.signal)])
     this.#abort.abort()
-    await Promise.allSettled(this.#storing)
+    await Promise.all(this.#storing)
   }
 }

@@ -1,0 +1,103 @@
+/**
+ * Snapshots of the books in a bucket. Several processes may save at the same time: each writes parts of its own
+ * first, then the head that names them, by compare-and-set. Parts that no head names were left by a process that
+ * died, or lost the race; they are taken out when they are old.
+ */
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { now, sleep } from '../core/clock.js'
+import { newId } from '../core/ids.js'
+import type { Nats } from '../core/nats.js'
+import type { Bucket } from '../core/nats-bucket.js'
+import type { BooksSnapshot } from './books.js'
+
+export const booksBucket = 'weir_books'
+
+const partBytesMax = 256 * 1024
+const leftoverAfterMs = 10 * 60_000
+const loadTries = 5
+const loadAgainMs = 200
+
+interface SnapshotHead {
+  readonly sequence: number
+  /** When the ledger was made: a ledger made anew begins new books. */
+  readonly since: string
+  readonly id: string
+  readonly parts: number
+}
+
+export class Snapshots {
+  readonly #nats: Nats
+  readonly #bucket: Bucket
+
+  constructor(nats: Nats, bucket: Bucket) {
+    this.#nats = nats
+    this.#bucket = bucket
+  }
+
+  /** The last snapshot of this ledger, if there is one that can be read. */
+  async load(since: string): Promise<BooksSnapshot | undefined> {
+    for (let tries = 1; tries <= loadTries; tries += 1) {
+      const head = (await this.#head())?.value
+      if (head === undefined || head.since !== since) return undefined
+      const bytes = await this.#parts(head)
+      if (bytes !== undefined) return JSON.parse(gunzipSync(bytes).toString()) as BooksSnapshot
+      // Replaced while it was read, most likely.
+      await sleep(loadAgainMs)
+    }
+    return undefined
+  }
+
+  /** Answers up to which sequence of the ledger the bucket's snapshot reaches now. */
+  async save(snapshot: BooksSnapshot, since: string): Promise<number> {
+    const { sequence } = snapshot
+    const known = await this.#head()
+    if (known?.value.since === since && known.value.sequence >= sequence) return known.value.sequence
+    const bytes = gzipSync(JSON.stringify(snapshot))
+    const head: SnapshotHead = {
+      sequence,
+      since,
+      id: newId(''),
+      parts: Math.ceil(bytes.length / partBytesMax),
+    }
+    for (let part = 0; part < head.parts; part += 1) {
+      const slice = bytes.subarray(part * partBytesMax, (part + 1) * partBytesMax)
+      await this.#bucket.put(partKey(head, part), slice)
+    }
+    const stored = await this.#bucket.replace('head', JSON.stringify(head), known?.revision ?? 0)
+    const stale = stored === undefined ? head : known?.value
+    for (let part = 0; part < (stale?.parts ?? 0); part += 1) await this.#bucket.forget(partKey(stale!, part))
+    if (stored === undefined) return (await this.#head())?.value.sequence ?? 0
+    await this.#dropLeftovers(head)
+    return sequence
+  }
+
+  async #head(): Promise<{ value: SnapshotHead; revision: number } | undefined> {
+    const entry = await this.#bucket.get('head')
+    if (entry?.value === undefined) return undefined
+    const value = JSON.parse(Buffer.from(entry.value).toString()) as SnapshotHead
+    return { value, revision: entry.revision }
+  }
+
+  async #parts(head: SnapshotHead): Promise<Buffer | undefined> {
+    const parts: Uint8Array[] = []
+    for (let part = 0; part < head.parts; part += 1) {
+      const entry = await this.#bucket.get(partKey(head, part))
+      if (entry?.value === undefined) return undefined
+      parts.push(entry.value)
+    }
+    return Buffer.concat(parts)
+  }
+
+  /** A process that saves at this moment has young parts: only old ones are surely named by no head. */
+  async #dropLeftovers(head: SnapshotHead): Promise<void> {
+    const stream = `KV_${booksBucket}`
+    for (let sequence = 1; ; ) {
+      const part = await this.#nats.nextMessage(stream, `$KV.${booksBucket}.part.>`, sequence)
+      if (part === undefined || part.storedAtMs > now() - leftoverAfterMs) return
+      sequence = part.sequence + 1
+      if (!part.subject.includes(`.${head.id}.`)) await this.#nats.deleteMessage(stream, part.sequence)
+    }
+  }
+}
+
+const partKey = ({ id }: SnapshotHead, part: number): string => `part.${id}.${part}`

@@ -1,0 +1,265 @@
+/**
+ * One destination in one process: a lane, fed by the destination's durable consumer.
+ *
+ * A pack is acknowledged when each of its events was accepted or lies in the dead letters, and the ledger says so.
+ * While a destination is probed it holds one pack; what else it fetched goes back with a delay, and nothing more is
+ * fetched. A pack that was acknowledged and comes again, because the acknowledgement was lost, is acknowledged again.
+ */
+import { every, sleep, type Timer } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { packBytesTarget, packsInHandMax } from '../core/limits.js'
+import type { Nats } from '../core/nats.js'
+import type { Consumer } from '../core/nats-consumers.js'
+import type { PulledMessage } from '../core/nats-messages.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { pullBatch } from '../core/pull.js'
+import { Recent } from '../core/recent.js'
+import type { ByteBudget } from './byte-budget.js'
+import type { DestinationConfig, Fault, Sender } from './destination.js'
+import type { LaneStatus } from './health.js'
+import { Lane } from './lane.js'
+import type { LaneSettings } from './lane-settings.js'
+import type { InputStream, LedgerWriter, PackContents } from './ledger.js'
+import { type PackedEvent, readPack } from './pack.js'
+import { parseSegments, sequenceOfEvent } from './segments.js'
+
+export const deliveriesStream = 'WEIR_DELIVERIES'
+export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
+export const deadEventsSubject = 'weir.deadletter.events'
+
+/** Headers of a pack. */
+export const packHeaders = {
+  events: 'Weir-Events',
+  stream: 'Weir-Stream',
+  since: 'Weir-Stream-Since',
+  segments: 'Weir-Segments',
+} as const
+
+/** JetStream's own: what a message was published under. */
+const messageIdHeader = 'Nats-Msg-Id'
+
+/** What a process held that died is delivered again after this. */
+const ackWaitMs = 10_000
+const ackPendingMax = 1_000
+const fetchMax = 8
+/** What waits for room, or for a probe, looks again after this. */
+const lookAgainMs = 100
+const failedFetchPauseMs = 500
+const endedKept = 1_000
+/** A stop: for packs that are nearly through, and then for the requests under way. */
+const stopDrainWithinMs = 3_000
+const stopLane: Partial<LaneSettings> = { closeTimeoutMs: 500, abortTimeoutMs: 500 }
+
+export interface DestinationRunDeps {
+  readonly nats: Nats
+  readonly ledger: LedgerWriter
+  readonly occurrences: Occurrences
+  readonly openSender: (config: DestinationConfig) => Sender
+  readonly laneSettings?: Partial<LaneSettings>
+  readonly budget: ByteBudget
+}
+
+export class DestinationRun {
+  readonly #deps: DestinationRunDeps
+  readonly #lane: Lane
+  /** By sequence, as they were delivered last. */
+  readonly #inHand = new Map<number, PulledMessage>()
+  readonly #ended = new Recent<string>(endedKept)
+  readonly #delivering = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
+  readonly #progress: Timer
+  readonly #running: Promise<void>
+  /** Events of packs in hand that lie in the dead letters, by the event. */
+  readonly #dead = new WeakSet<PackedEvent>()
+  #config: DestinationConfig
+  #session = new AbortController()
+  #hasBacklog = false
+
+  constructor(config: DestinationConfig, deps: DestinationRunDeps) {
+    this.#config = config
+    this.#deps = deps
+    this.#lane = new Lane(config, {
+      open: deps.openSender,
+      deadLetter: (event, fault) => this.#deadLetter(event, fault),
+      changed: (status) => this.#reportState(status),
+      settings: { ...stopLane, ...deps.laneSettings },
+    })
+    // Packs in hand are ours for as long as we say so.
+    this.#progress = every(ackWaitMs / 3, () => {
+      for (const { native } of this.#inHand.values()) native.working()
+    })
+    this.#running = this.#run()
+  }
+
+  status(): LaneStatus {
+    return this.#lane.status()
+  }
+
+  retarget(config: DestinationConfig): void {
+    if (JSON.stringify(config) === JSON.stringify(this.#config)) return
+    this.#config = config
+    this.#lane.retarget(config)
+  }
+
+  /** Looks at the consumer anew: a server that came back may have another stream, or one that was put back. */
+  reopen(): void {
+    this.#session.abort()
+  }
+
+  // --- fetching ---
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      try {
+        this.#session = new AbortController()
+        const { consumer } = await this.#deps.nats.openConsumer({
+          stream: deliveriesStream,
+          name: this.#config.id,
+          filter: deliverySubject(this.#config.id),
+          ackWaitMs,
+          ackPendingMax,
+        })
+        const until = AbortSignal.any([signal, this.#session.signal])
+        while (!until.aborted) await this.#fetch(consumer, until)
+      } catch (error) {
+        if (signal.aborted) return
+        this.#deps.occurrences.deliveryFaulted({ destination_id: this.#config.id, reason: messageOf(error) })
+        await sleep(failedFetchPauseMs, signal)
+      }
+    }
+  }
+
+  async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
+    const mayTake = (this.#lane.probing ? 1 : packsInHandMax) - this.#inHand.size
+    if (mayTake <= 0) return this.#packEnds(signal)
+    const { budget } = this.#deps
+    const wanted = this.#hasBacklog ? Math.min(fetchMax, mayTake) : 1
+    // Whoever waits for the next event sets nothing apart: there may be thousands who do.
+    const reserved = this.#hasBacklog ? wanted * packBytesTarget : 0
+    if (!budget.reserve(reserved)) return sleep(lookAgainMs, signal)
+    try {
+      this.#hasBacklog = false
+      for await (const message of pullBatch(consumer, wanted, signal)) this.#take(message)
+    } finally {
+      budget.give(reserved)
+    }
+  }
+
+  /** A pack in hand ends, or some time passes: whether the lane still probes is worth a look then. */
+  async #packEnds(signal: AbortSignal): Promise<void> {
+    await Promise.race([...this.#delivering, sleep(lookAgainMs, signal)])
+  }
+
+  #take(message: PulledMessage): void {
+    this.#hasBacklog = message.native.info.pending > 0
+    const pack = message.headers?.get(messageIdHeader) || `${this.#config.id} ${message.sequence}`
+    if (this.#ended.has(pack)) {
+      message.native.ack()
+      return
+    }
+    const known = this.#inHand.get(message.sequence)
+    this.#inHand.set(message.sequence, message)
+    if (known !== undefined && known.headers?.get(messageIdHeader) === message.headers?.get(messageIdHeader))
+      return
+    this.#deps.budget.take(message.data.length)
+    const delivering = this.#deliver(message, pack).finally(() => {
+      this.#inHand.delete(message.sequence)
+      this.#deps.budget.give(message.data.length)
+      this.#delivering.delete(delivering)
+    })
+    this.#delivering.add(delivering)
+  }
+
+  // --- a pack, from its coming to its end ---
+
+  async #deliver(message: PulledMessage, pack: string): Promise<void> {
+    const { ledger, occurrences } = this.#deps
+    const { events, malformed } = readPack(message.data)
+    for (const { line, reason } of malformed)
+      occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
+    const result = await this.#lane.deliver(events)
+    const native = () => this.#inHand.get(message.sequence)?.native ?? message.native
+    if (result.outcome === 'returned') {
+      native().nak(result.delayMs)
+      return
+    }
+    const { delivered, retried } = result.counts
+    const contents = this.#contentsOf(message, pack)
+    try {
+      await ledger.write([
+        { type: 'delivered', ...contents, dead: this.#deadOf(events, contents.segments), retried },
+      ])
+    } catch {
+      // The ledger closes. Not acknowledged, so it comes again: rather twice than uncounted.
+      return
+    }
+    this.#ended.add(pack)
+    native().ack()
+    occurrences.eventsDelivered({ target: this.#config.kind }, delivered)
+    occurrences.eventsRetried({ target: this.#config.kind }, retried)
+  }
+
+  #contentsOf({ headers }: PulledMessage, pack: string): PackContents {
+    return {
+      destination: this.#config.id,
+      pack,
+      stream: (headers?.get(packHeaders.stream) || 'records') as InputStream,
+      since: headers?.get(packHeaders.since) ?? '',
+      segments: headers?.get(packHeaders.segments) ?? '',
+    }
+  }
+
+  /** How many events of which input message lie in the dead letters. */
+  #deadOf(events: readonly PackedEvent[], formatted: string): [number, number][] {
+    if (!events.some((event) => this.#dead.has(event))) return []
+    const segments = parseSegments(formatted)
+    const counts = new Map<number, number>()
+    for (const [position, event] of events.entries()) {
+      if (!this.#dead.has(event)) continue
+      const sequence = sequenceOfEvent(segments, position) ?? 0
+      counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
+    }
+    return [...counts]
+  }
+
+  async #deadLetter(event: PackedEvent, fault: Fault): Promise<void> {
+    await this.#deps.nats.publish(deadEventsSubject, event.data, {
+      msgId: `${this.#config.id}.${event.id}`,
+      signal: this.#stop.signal,
+      headers: {
+        'Weir-Reason': `${fault.code}: ${fault.msg}`.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500),
+        'Weir-Destination': this.#config.id,
+        'Weir-Event-Id': event.id,
+      },
+    })
+    this.#dead.add(event)
+    this.#deps.occurrences.eventDeadLettered({
+      target: this.#config.kind,
+      destination_id: this.#config.id,
+      event_id: event.id,
+      reason: fault.msg,
+    })
+  }
+
+  #reportState({ state, cause, last_error }: LaneStatus): void {
+    const { occurrences } = this.#deps
+    const fields = { target: this.#config.kind, destination_id: this.#config.id, state, cause, last_error }
+    if (state === 'healthy') occurrences.destinationHealthy(fields)
+    else if (state === 'paused') occurrences.destinationPaused(fields)
+    else occurrences.destinationStruggles(fields)
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+    // A pack that is nearly through ends well; what a lane gives back is delivered again by another.
+    const ended = Promise.all(this.#delivering)
+    const drained = new AbortController()
+    if (!this.#lane.probing) await Promise.race([ended, sleep(stopDrainWithinMs, drained.signal)])
+    drained.abort()
+    await this.#lane.close()
+    await ended
+    this.#progress.stop()
+  }
+}
