@@ -39,9 +39,15 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   const screen = new Screen(options.output ?? process.stdout)
   const release = new ReleaseStack()
   const stopping = new AbortController()
-  const stop = options.stopped.then(() => interrupted)
+  const stop = options.stopped.then(() => undefined)
   try {
-    return await Promise.race([tell(options, screen, release, stopping.signal), stop])
+    const told = await Promise.race([tell(options, screen, release, stopping.signal), stop])
+    if (told === undefined) return interrupted
+    if (!options.once) {
+      screen.say(whereabouts(told.services))
+      await Promise.race([stop, failure(told.services)])
+    }
+    return told.isFine ? 0 : 1
   } finally {
     stopping.abort()
     screen.endProgress()
@@ -49,13 +55,19 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   }
 }
 
-/** The whole story; resolves with the exit code. */
+interface Told {
+  readonly services: Services
+  /** Is everything as it must be? */
+  readonly isFine: boolean
+}
+
+/** The whole story. */
 async function tell(
   options: DemoOptions,
   screen: Screen,
   release: ReleaseStack,
   stopping: AbortSignal,
-): Promise<number> {
+): Promise<Told> {
   const file = options.records ?? join(fixtures, 'demo.ndjson.gz')
   const survey = await lookInto(file, screen)
   const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
@@ -66,11 +78,7 @@ async function tell(
   )
   release.add(() => screen.say('\nStopping …'))
   const isFine = await Promise.race([play(scenario, file, survey, services, screen), failure(services)])
-  if (!options.once) {
-    screen.say(whereabouts(services))
-    await Promise.race([options.stopped, failure(services)])
-  }
-  return isFine ? 0 : 1
+  return { services, isFine }
 }
 
 const lookInto = (file: string, screen: Screen): Promise<Survey> =>

@@ -1,0 +1,50 @@
+/** The demo on a file of one's own, and how it ends: stopped by a person, or killed. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { until } from '../harness/weir.js'
+import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
+
+t.setTimeout(120_000)
+
+t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
+  const dir = t.testdir({ tmp: {} })
+  const tmp = join(dir, 'tmp')
+  const file = join(dir, 'some records.ndjson')
+  const records = gunzipSync(readFileSync('fixtures/records/demo.ndjson.gz'))
+    .toString()
+    .split('\n')
+    .slice(0, 400)
+  writeFileSync(file, `${[...records, 'no json', '{}', '', '[]'].join('\r\n')}\n`)
+  const running = demo(tmp, '--records', file)
+  t.teardown(() => running.stop())
+  const [, api] = await running.line(/^ {2}API +(http:\S+)$/)
+  await running.line(/^ {2}curl /)
+  t.equal((await fetch(`${api}/readyz`)).status, 200)
+  const below = processesBelow(running.pid)
+  running.child.kill('SIGINT')
+  t.equal(await exitCode(running), 0, 'Ctrl-C is how it ends')
+  const lines = [
+    /^ {2}403 records in; 305 tcp_connection, 95 http_request evaluated; 3 bad\.$/m,
+    /^ {2}ok {3}records in = evaluated \+ bad: published 403, in 403, evaluated \+ bad 403$/m,
+    /^ {2}blocked +[1-9]\d* {2}IP policy "nobody from the busiest network"/m,
+    /^ {2}message 5, line 1: It is not JSON/m,
+    /^Every record is accounted for, and every event has arrived\.$/m,
+    ...['docs', 'metrics', 'NATS', 'AWS'].map((name) => new RegExp(`^ {2}${name} +\\S+`, 'm')),
+  ]
+  for (const line of lines) t.match(running.output(), line)
+  t.notMatch(running.output(), /^ {2}NOT/m, 'no equation is broken')
+  await until('no process is left', () => stillAlive(below).length === 0)
+  t.strictSame(directoriesIn(tmp), [], 'no directory is left')
+})
+
+t.test('killed, it takes everything along', async (t) => {
+  const running = demo(t.testdir(), '--once')
+  t.teardown(() => running.stop())
+  await running.line(/^Publishing the records/)
+  const below = processesBelow(running.pid)
+  t.ok(below.length >= 7, 'a whole service runs below it')
+  await running.kill()
+  await until('no process is left', () => stillAlive(below).length === 0)
+})
