@@ -49,7 +49,6 @@ export async function createAccount(
     const result = { accountId: id, keyId: draft.result.row.id, token }
     return { ...draft, puts: [{ kind: account.kind, row, isNew: true }, ...keyPuts], result }
   })
-  if (made !== undefined) await store.countAccount()
   return made
 }
 

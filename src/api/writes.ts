@@ -12,7 +12,7 @@ import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/
 import { resources } from '../resource/registry.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
-import { type Claim, countRules, type Draft, type Plan, releaseOf } from '../store/resource-store.js'
+import { type Claim, countRules, type Draft, type Plan, releaseOf } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
 import { checkPathId, referencesIn, unknownResource } from './input.js'

@@ -1,10 +1,11 @@
 /**
  * Hands the audit events of a change to the pipeline, through a stream of their own.
  *
- * They go in order: a change's events are published before the next change of the account is committed. The last
- * message of the account tells whether a change's events are in the stream already; `Nats-Msg-Id` catches a repeat
- * that follows at once.
+ * They go in order: a change's events are published before the next change of the account is committed. Every message
+ * names the one it follows, so that none is stored twice, whoever carries a change out, however late; and the last
+ * message of the account tells what is there already.
  */
+import { ruleEventsPerMessage } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import { PackWriter } from '../deliver/pack.js'
 import type { AuditEvent, Change } from './change.js'
@@ -15,13 +16,20 @@ export const auditSubject = (accountId: string): string => `weir.events.audit.${
 export const auditHeaders = { account: 'Weir-Account', version: 'Weir-Version', part: 'Weir-Part' } as const
 
 const messageBytesMax = 256 * 1024
+const patienceMs = 5_000
 
-/** Renders the events of rules that a change took away as a whole. */
+/** Renders the events of rules that a change took away as a whole; the same ones in the same order each time. */
 export type RenderRemovedRules = (
   accountId: string,
   version: number,
   change: Change,
 ) => Promise<readonly AuditEvent[]>
+
+interface Published {
+  readonly version: number
+  readonly part: number
+  readonly sequence: number
+}
 
 export class AuditRelay {
   readonly #nats: Nats
@@ -33,39 +41,58 @@ export class AuditRelay {
   }
 
   async publish(accountId: string, version: number, change: Change): Promise<void> {
-    const events = [...change.audits, ...(await this.#removedRules(accountId, version, change))]
-    if (events.length === 0) return
-    const published = await this.#lastPublished(accountId)
+    const rules =
+      change.emptiedPolicies.length === 0 ? [] : await this.#removedRules(accountId, version, change)
+    if (change.audits.length + rules.length === 0) return
     let part = 0
-    for (const pack of packsOf(events, change.at)) {
+    let last = await this.#lastPublished(accountId)
+    for (const pack of packsOf(change.audits, rules, change.at)) {
       part += 1
-      if (published.version > version || (published.version === version && published.part >= part)) continue
-      await this.#nats.publish(auditSubject(accountId), pack, {
-        msgId: `${accountId}.${version}.${part}`,
-        triesMax: 5,
-        headers: {
+      while (!isBeyond(last, version, part)) {
+        const headers = {
           [auditHeaders.account]: accountId,
           [auditHeaders.version]: String(version),
           [auditHeaders.part]: String(part),
-        },
-      })
+        }
+        await this.#nats.publishAfter(auditSubject(accountId), pack, {
+          headers,
+          afterSequence: last.sequence,
+          patienceMs,
+        })
+        last = await this.#lastPublished(accountId)
+      }
     }
   }
 
-  async #lastPublished(accountId: string): Promise<{ version: number; part: number }> {
+  async #lastPublished(accountId: string): Promise<Published> {
     const last = await this.#nats.lastMessage(auditStream, auditSubject(accountId))
     return {
       version: Number(last?.headers.get(auditHeaders.version) || 0),
       part: Number(last?.headers.get(auditHeaders.part) || 0),
+      sequence: last?.sequence ?? 0,
     }
   }
 }
 
-function* packsOf(events: readonly AuditEvent[], at: number): Generator<Uint8Array> {
+/** Is the part of the change, or something later, in the stream? */
+const isBeyond = (last: Published, version: number, part: number): boolean =>
+  last.version > version || (last.version === version && last.part >= part)
+
+/** Cut at the same places each time: by the bytes of what the change holds, and by the number of what is rendered. */
+function* packsOf(
+  audits: readonly AuditEvent[],
+  rules: readonly AuditEvent[],
+  at: number,
+): Generator<Uint8Array> {
   const writer = new PackWriter()
-  for (const { resourceId, json } of events) {
+  for (const { resourceId, json } of audits) {
     if (writer.events > 0 && writer.byteLength + json.length > messageBytesMax) yield writer.take()
     writer.append(resourceId, at, json)
+  }
+  if (writer.events > 0) yield writer.take()
+  for (const { resourceId, json } of rules) {
+    writer.append(resourceId, at, json)
+    if (writer.events === ruleEventsPerMessage) yield writer.take()
   }
   if (writer.events > 0) yield writer.take()
 }

@@ -1,11 +1,12 @@
 /** The ClickHouse rows of a change. */
+import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { type Change, changedBy } from './change.js'
 import type { Clickhouse } from './clickhouse.js'
 import { ruleKind } from './keys.js'
 import type { RowWriter } from './row-writer.js'
-import { decodeRow, encodeRow, tableOf, viewOf } from './tables.js'
+import { decodeRow, encodeRow, tableOf } from './tables.js'
 
 export class ChangeRows {
   readonly #clickhouse: Clickhouse
@@ -26,26 +27,39 @@ export class ChangeRows {
         changedAt: change.at,
         changedBy: changedBy(change.principal),
       })
-      const rows = byTable.get(tableOf(kind)) ?? []
-      byTable.set(tableOf(kind), rows)
-      rows.push(encoded)
+      getOrMake(byTable, tableOf(kind), () => []).push(encoded)
     }
     for (const { kind, row } of change.puts) add(kind, row, false)
-    for (const { kind, row } of change.removals) add(kind, row, true)
-    for (const rule of await this.#rulesOf(accountId, change.emptiedPolicies)) add(ruleKind, rule, true)
+    for (const { kind, row } of change.removals) if (row !== null) add(kind, row, true)
+    for (const [kind, ids] of leftToClickhouse(change)) {
+      for (const row of await this.#present(accountId, version, kind, 'id', ids)) add(kind, row, true)
+    }
+    const { emptiedPolicies } = change
+    for (const rule of await this.#present(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
+      add(ruleKind, rule, true)
+    }
     await Promise.all([...byTable].map(([table, rows]) => this.#writer.insert(table, rows)))
   }
 
-  async #rulesOf(accountId: string, policyIds: readonly string[]): Promise<Row[]> {
-    if (policyIds.length === 0) return []
+  /** Rows as they were before a version, those that were not deleted by then. */
+  async #present(
+    accountId: string,
+    version: number,
+    kind: string,
+    field: string,
+    values: readonly string[],
+  ): Promise<Row[]> {
+    if (values.length === 0) return []
     const rows = await this.#clickhouse.rows<Record<string, unknown>>(
-      `SELECT * FROM ${viewOf(ruleKind)} WHERE account_id = {account:String} AND ip_policy_id IN {policies:Array(String)}`,
-      { account: accountId, policies: [...policyIds] },
+      `SELECT * FROM (SELECT * FROM ${tableOf(kind)} FINAL
+WHERE account_id = {account:String} AND version < {version:UInt64} AND ${field} IN {values:Array(String)}
+ORDER BY version DESC LIMIT 1 BY id) WHERE NOT deleted`,
+      { account: accountId, version, values: [...values] },
     )
-    return rows.map((row) => decodeRow(resourceOf(ruleKind), row))
+    return rows.map((row) => decodeRow(resourceOf(kind), row))
   }
 
-  /** Rules that a change took away as a whole, as they were last. */
+  /** Rules that a change took away as a whole, as they were last, in the order of their ids. */
   async removedRules(accountId: string, version: number, policyIds: readonly string[]): Promise<Row[]> {
     if (policyIds.length === 0) return []
     const rows = await this.#clickhouse.rows<Record<string, unknown>>(
@@ -55,4 +69,13 @@ AND deleted AND ip_policy_id IN {policies:Array(String)} ORDER BY id`,
     )
     return rows.map((row) => decodeRow(resourceOf(ruleKind), row))
   }
+}
+
+/** Ids of removed rows that the change does not hold, by kind. */
+function leftToClickhouse(change: Change): Map<string, string[]> {
+  const ids = new Map<string, string[]>()
+  for (const { kind, id, row } of change.removals) {
+    if (row === null) getOrMake(ids, kind, () => []).push(id)
+  }
+  return ids
 }

@@ -17,6 +17,23 @@ export interface Removal {
   readonly row: Row
 }
 
+/** A removal as it is kept: with the row as it was last, unless that is left to ClickHouse to tell. */
+export interface KeptRemoval {
+  readonly kind: string
+  readonly id: string
+  readonly row: Row | null
+}
+
+/** What a change does to one chunk of an IP policy's rules. Where rules go is decided once, when it is planned. */
+export interface ChunkChange {
+  readonly policyId: string
+  readonly generation: number
+  readonly chunk: number
+  /** Ids of rules among the puts. */
+  readonly put: readonly string[]
+  readonly gone: readonly string[]
+}
+
 /** Who makes a change. */
 export interface Principal {
   readonly source: 'API' | 'CLI'
@@ -40,14 +57,30 @@ export interface Change {
   readonly at: number
   readonly principal: Principal
   readonly puts: readonly Put[]
-  readonly removals: readonly Removal[]
+  readonly removals: readonly KeptRemoval[]
+  readonly chunks: readonly ChunkChange[]
   /** IP policies whose rules all go: too many to be named one by one. */
   readonly emptiedPolicies: readonly string[]
   /** Rows per kind of the account when the change is done. */
   readonly counts: Readonly<Record<string, number>>
+  /** The version of the last change, this one included, that leaves rows in ClickHouse. */
+  readonly stored: number
   readonly audits: readonly AuditEvent[]
   /** Claims that are no longer held once the change is done. */
   readonly releases: readonly string[]
+  /** Instead of all that: the bucket is brought up to what ClickHouse holds of the account. */
+  readonly isRepair?: true
+}
+
+/** A change that does nothing but move the account's version on. */
+export const emptyChange: Omit<Change, 'id' | 'at' | 'counts' | 'stored'> = {
+  principal: { source: 'API', credentialId: null },
+  puts: [],
+  removals: [],
+  chunks: [],
+  emptiedPolicies: [],
+  audits: [],
+  releases: [],
 }
 
 /** The head record of an account. */
@@ -55,6 +88,8 @@ export interface Head {
   readonly version: number
   /** Committed and not carried out to the end. */
   readonly change: Change | null
+  /** Ids of the last changes: a writer whose answer was lost finds its own among them. */
+  readonly recent: readonly string[]
 }
 
 export const changedBy = (principal: Principal): string =>

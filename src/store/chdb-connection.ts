@@ -41,7 +41,7 @@ function settingLiteral(value: unknown): string {
 function preamble({ clickhouse_settings = {}, query_params = {} }: Statement): string {
   let text = ''
   for (const [name, value] of Object.entries(clickhouse_settings)) {
-    if (value === undefined || httpOnly.has(name)) continue
+    if (value === undefined || httpOnly.has(name) || name === 'default_format') continue
     if (!identifier.test(name)) throw new Error(`"${name}" is no ClickHouse setting.`)
     text += `SET ${name} = ${settingLiteral(value)}; `
   }
@@ -51,6 +51,10 @@ function preamble({ clickhouse_settings = {}, query_params = {} }: Statement): s
   }
   return text
 }
+
+/** Of an answer whose query names none. */
+const formatOf = ({ clickhouse_settings = {} }: Statement): string =>
+  String((clickhouse_settings as { default_format?: unknown }).default_format ?? 'TabSeparated')
 
 const textOf = async (values: string | Readable): Promise<string> => {
   if (typeof values === 'string') return values
@@ -76,7 +80,7 @@ export class ChdbConnection {
     if (this.#closed) throw new Error('The embedded ClickHouse is closed.')
     const text = `${preamble(statement)}${statement.query}${body === '' ? '' : `\n${body}`}`
     const session = new Session(this.#path)
-    const running = session.queryAsync(text, { format: 'TabSeparated' }).finally(() => session.close())
+    const running = session.queryAsync(text, { format: formatOf(statement) }).finally(() => session.close())
     this.#running.add(running)
     try {
       return await running

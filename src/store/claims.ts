@@ -5,8 +5,7 @@
  * dies in between leaves a claim behind that nobody holds; the next one who wants it makes sure that the dead
  * writer can't commit any more, by moving its account's head on, and takes the claim over.
  */
-import type { Bucket } from '../core/nats.js'
-import { retried } from '../core/nats.js'
+import type { Bucket } from '../core/nats-bucket.js'
 import { claimKey } from './keys.js'
 
 export interface ClaimHolder {
@@ -17,12 +16,16 @@ export interface ClaimHolder {
   readonly version: number
 }
 
-const decode = (value: Uint8Array): ClaimHolder => JSON.parse(Buffer.from(value).toString()) as ClaimHolder
+export const decodeClaim = (value: Uint8Array): ClaimHolder =>
+  JSON.parse(Buffer.from(value).toString()) as ClaimHolder
 
 export interface ClaimJudge {
   /** Is the holder's resource there and does it hold the claim? Resolves when that is certain. */
   isHeld(claim: string, holder: ClaimHolder): Promise<boolean>
 }
+
+const isSame = (one: ClaimHolder, other: ClaimHolder): boolean =>
+  one.account_id === other.account_id && one.id === other.id
 
 export class Claims {
   readonly #bucket: Bucket
@@ -39,22 +42,26 @@ export class Claims {
     for (;;) {
       const current = await this.#bucket.get(key)
       if (current?.value !== undefined) {
-        const other = decode(current.value)
-        const mine = other.account_id === holder.account_id && other.id === holder.id
-        if (!mine && (await this.#judge.isHeld(claim, other))) return false
+        const other = decodeClaim(current.value)
+        if (!isSame(other, holder) && (await this.#judge.isHeld(claim, other))) return false
       }
       const revision = current?.revision ?? 0
-      if ((await retried(() => this.#bucket.replace(key, JSON.stringify(holder), revision))) !== undefined)
-        return true
+      if ((await this.#bucket.replace(key, JSON.stringify(holder), revision)) !== undefined) return true
     }
   }
 
-  /** Gives the claim up, where the resource still is its holder. */
-  async release(claim: string, holder: Pick<ClaimHolder, 'account_id' | 'id'>): Promise<void> {
+  /**
+   * Gives the claim up, where the resource still is its holder. One that it took again with a later change stays:
+   * whoever carries an old change out late must not take it away.
+   */
+  async release(claim: string, holder: ClaimHolder): Promise<void> {
     const key = claimKey(claim)
-    const current = await this.#bucket.get(key)
-    if (current?.value === undefined) return
-    const { account_id, id } = decode(current.value)
-    if (account_id === holder.account_id && id === holder.id) await this.#bucket.remove(key, current.revision)
+    for (;;) {
+      const current = await this.#bucket.get(key)
+      if (current?.value === undefined) return
+      const there = decodeClaim(current.value)
+      if (!isSame(there, holder) || there.version > holder.version) return
+      if (await this.#bucket.remove(key, current.revision)) return
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** ClickHouse, a server or embedded, behind one small interface; the SQL is the same for both. */
-import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
-import { messageOf } from '../core/errors.js'
+import { type ClickHouseClient, ClickHouseError, createClient, type DataFormat } from '@clickhouse/client'
+import { within } from '../core/clock.js'
 import { ChdbConnection } from './chdb-connection.js'
 
 export interface ClickhouseOptions {
@@ -12,19 +12,22 @@ export interface ClickhouseOptions {
 
 export interface Clickhouse {
   /** All rows, or an error: a short answer is not a smaller table. */
-  rows<T>(sql: string, params?: Record<string, unknown>): Promise<T[]>
-  command(sql: string): Promise<void>
+  rows<T>(sql: string, params?: Record<string, unknown>, timeoutMs?: number): Promise<T[]>
+  command(sql: string, params?: Record<string, unknown>): Promise<void>
   /** Resolves when the rows are stored: on disk, where the table's settings ask for it. */
   insert(table: string, rows: readonly object[]): Promise<void>
-  /** The answer as text, for people: `SELECT` and the like only. */
+  /** The answer as text, for people: `SELECT` and the like only. A format that the query names goes first. */
   text(sql: string, format: TextFormat): Promise<string>
-  ping(): Promise<boolean>
   close(): Promise<void>
 }
 
 export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNames' | 'JSONEachRow'
 
-const requestTimeoutMs = 30_000
+/** Reading a whole table may take a while. */
+const readTimeoutMs = 30_000
+/** Someone waits for a write: a ClickHouse that hangs must not make them wait long. */
+const writeTimeoutMs = 10_000
+const peopleTimeoutMs = 120_000
 
 /** Unknown columns are a defect of ours; a server's profile must not turn inserts into deferred ones. */
 const insertSettings = {
@@ -42,7 +45,7 @@ export function openClickhouse(options: ClickhouseOptions): Clickhouse {
   const client =
     options.url === undefined
       ? createClient({ connection: new ChdbConnection(options.directory) })
-      : createClient({ url: options.url, request_timeout: requestTimeoutMs, application: 'weir' })
+      : createClient({ url: options.url, request_timeout: peopleTimeoutMs, application: 'weir' })
   return new ClickhouseOverClient(client)
 }
 
@@ -53,44 +56,51 @@ class ClickhouseOverClient implements Clickhouse {
     this.#client = client
   }
 
-  async rows<T>(sql: string, params: Record<string, unknown> = {}): Promise<T[]> {
-    const result = await this.#client.query({
-      query: sql,
-      query_params: params,
-      format: 'JSON',
-      clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+  rows<T>(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<T[]> {
+    return timed(timeoutMs, async (abort_signal) => {
+      const result = await this.#client.query({
+        query: sql,
+        query_params: params,
+        format: 'JSON',
+        clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+        abort_signal,
+      })
+      const { data, rows } = (await result.json()) as unknown as Counted<T>
+      if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
+      return data
     })
-    const { data, rows } = (await result.json()) as unknown as Counted<T>
-    if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
-    return data
   }
 
-  async command(sql: string): Promise<void> {
-    await this.#client.command({ query: sql })
+  command(sql: string, params: Record<string, unknown> = {}): Promise<void> {
+    return timed(readTimeoutMs, async (abort_signal) => {
+      await this.#client.command({ query: sql, query_params: params, abort_signal })
+    })
   }
 
   async insert(table: string, rows: readonly object[]): Promise<void> {
     if (rows.length === 0) return
-    await this.#client.insert({
-      table,
-      values: [...rows],
-      format: 'JSONEachRow',
-      clickhouse_settings: insertSettings,
-    })
+    await timed(writeTimeoutMs, (abort_signal) =>
+      this.#client.insert({
+        table,
+        values: [...rows],
+        format: 'JSONEachRow',
+        clickhouse_settings: insertSettings,
+        abort_signal,
+      }),
+    )
   }
 
-  async text(sql: string, format: TextFormat): Promise<string> {
-    const result = await this.#client.exec({
-      query: `${sql.replace(/;\s*$/, '')}\nFORMAT ${format}`,
-      clickhouse_settings: { readonly: '1' },
+  text(sql: string, format: TextFormat): Promise<string> {
+    return timed(peopleTimeoutMs, async (abort_signal) => {
+      const result = await this.#client.exec({
+        query: sql.replace(/;\s*$/, ''),
+        clickhouse_settings: { readonly: '1', default_format: format as DataFormat },
+        abort_signal,
+      })
+      const chunks: Buffer[] = []
+      for await (const chunk of result.stream) chunks.push(Buffer.from(chunk as Uint8Array))
+      return Buffer.concat(chunks).toString('utf8')
     })
-    const chunks: Buffer[] = []
-    for await (const chunk of result.stream) chunks.push(Buffer.from(chunk as Uint8Array))
-    return Buffer.concat(chunks).toString('utf8')
-  }
-
-  async ping(): Promise<boolean> {
-    return (await this.#client.ping()).success
   }
 
   close(): Promise<void> {
@@ -98,7 +108,23 @@ class ClickhouseOverClient implements Clickhouse {
   }
 }
 
+/**
+ * Gives up after a time. Over HTTP the request is aborted; a statement inside this process goes on, which is harmless:
+ * what Weir writes can be written twice.
+ */
+async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  try {
+    const message = `ClickHouse did not answer within ${timeoutMs / 1000} s.`
+    return await within(timeoutMs, call(controller.signal), message)
+  } finally {
+    controller.abort()
+  }
+}
+
 /** Did ClickHouse itself refuse the statement, rather than being away? Those are worth no second try. */
 export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError
 
-export const clickhouseMessage = (error: unknown): string => messageOf(error).split('\n')[0] ?? ''
+/** Are the tables or the whole database not there? */
+export const isTableMissing = (error: unknown): boolean =>
+  error instanceof ClickHouseError && (error.code === '60' || error.code === '81')

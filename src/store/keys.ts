@@ -22,15 +22,19 @@ export const bucketNames = {
 
 export const metaKey = 'meta'
 export const stateKey = (accountId: string): string => `state.${accountId}`
+export const accountOfStateKey = (key: string): string | undefined =>
+  key.startsWith('state.') ? key.slice('state.'.length) : undefined
 export const rowKey = (kind: string, id: string): string => `row.${kind}.${id}`
 export const secretKey = (kind: string, id: string): string => `${kind}.${id}`
+/** What all keys of a policy's rules begin with. */
+export const rulesOf = (policyId: string): string => `rules.${policyId}.`
 export const rulesKey = (policyId: string, generation: number, chunk: number): string =>
-  `rules.${policyId}.${generation}.${chunk}`
+  `${rulesOf(policyId)}${generation}.${chunk}`
 export const claimKey = (claim: string): string => Buffer.from(claim).toString('base64url')
 
 export interface Meta {
   readonly deployment_id: string
-  /** Grows each time the bucket is filled anew. */
+  /** Grows each time the bucket is filled anew: views then read everything again. */
   readonly epoch: number
   /** Accounts the bucket holds at the least. */
   readonly accounts: number
@@ -39,7 +43,10 @@ export interface Meta {
 }
 
 export interface AccountState {
+  /** Of the last change that is in the bucket. */
   readonly version: number
+  /** Of the last change that left rows in ClickHouse: a database that has seen less is an older one. */
+  readonly stored: number
   /** Rows per kind. */
   readonly counts: Readonly<Record<string, number>>
 }

@@ -5,40 +5,55 @@
  * What declarations say is derived: missing tables are made, missing columns added, views replaced. A change that
  * can't be derived, such as a column of another type, is a numbered step below; each runs once per database.
  */
+import { sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { AnyResource } from '../resource/define.js'
 import type { Clickhouse } from './clickhouse.js'
 import { addColumnSql, columnsOf, createTableSql, createViewsSql, tableOf } from './tables.js'
 
-interface Migration {
+/** What belongs to one database alone. */
+export interface Deployment {
+  readonly id: string
+  /** Of the key that seals its secrets. */
+  readonly keyFingerprint: string
+}
+
+export interface Migration {
   /** Never reused, never changed once released. */
   readonly id: number
-  readonly statements: readonly string[]
+  readonly statements: (made: Deployment) => readonly string[]
 }
 
 const migrations: readonly Migration[] = [
   {
     id: 1,
-    statements: [
-      `CREATE TABLE IF NOT EXISTS deployment (id String, created_at DateTime64(3, 'UTC') DEFAULT now64(3))
-ENGINE = MergeTree ORDER BY created_at`,
+    // A view, because its making is the one statement of which only the first succeeds, and for all to see.
+    statements: ({ id, keyFingerprint }) => [
+      `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`,
     ],
   },
 ]
 
-export async function migrate(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
+export async function migrate(
+  clickhouse: Clickhouse,
+  resources: readonly AnyResource[],
+  keyFingerprint: string,
+  steps = migrations,
+): Promise<Deployment> {
   await clickhouse.command(
     `CREATE TABLE IF NOT EXISTS schema_migrations (id UInt32, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
 ENGINE = MergeTree ORDER BY id`,
   )
   const applied = await clickhouse.rows<{ id: number }>('SELECT DISTINCT id FROM schema_migrations')
   const done = new Set(applied.map(({ id }) => id))
-  for (const { id, statements } of migrations) {
+  const made = { id: newId('dep_'), keyFingerprint }
+  for (const { id, statements } of steps) {
     if (done.has(id)) continue
-    for (const statement of statements) await clickhouse.command(statement)
+    for (const statement of statements(made)) await clickhouse.command(statement)
     await clickhouse.insert('schema_migrations', [{ id }])
   }
   for (const resource of resources) await shapeTables(clickhouse, resource)
+  return readDeployment(clickhouse)
 }
 
 async function shapeTables(clickhouse: Clickhouse, resource: AnyResource): Promise<void> {
@@ -51,15 +66,30 @@ async function shapeTables(clickhouse: Clickhouse, resource: AnyResource): Promi
   for (const column of columnsOf(resource)) {
     if (!names.has(column.name)) await clickhouse.command(addColumnSql(resource, column))
   }
-  for (const statement of createViewsSql(resource)) await clickhouse.command(statement)
+  for (const statement of createViewsSql(resource)) await insistently(() => clickhouse.command(statement))
 }
 
-/** The id of the deployment this database belongs to: the oldest one, where two processes made one each. */
-export async function deploymentId(clickhouse: Clickhouse): Promise<string> {
-  const known = () =>
-    clickhouse.rows<{ id: string }>('SELECT id FROM deployment ORDER BY created_at, id LIMIT 1')
-  const [first] = await known()
-  if (first !== undefined) return first.id
-  await clickhouse.insert('deployment', [{ id: newId('dep_') }])
-  return (await known())[0]!.id
+const triesMax = 5
+const pauseMs = 50
+
+/** Two processes that replace the same view at once get in each other's way for a moment. */
+async function insistently(call: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await call()
+    } catch (error) {
+      if (tries === triesMax) throw error
+      await sleep(pauseMs * tries)
+    }
+  }
+}
+
+const deploymentTimeoutMs = 2_000
+
+/** Which deployment the database belongs to. */
+export async function readDeployment(clickhouse: Clickhouse): Promise<Deployment> {
+  const sql = 'SELECT id, key_fingerprint AS keyFingerprint FROM deployment'
+  const [first] = await clickhouse.rows<Deployment>(sql, {}, deploymentTimeoutMs)
+  if (first === undefined) throw new Error('The database does not tell which deployment it belongs to.')
+  return first
 }

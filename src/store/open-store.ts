@@ -1,27 +1,31 @@
 /**
  * The store of an API process: ClickHouse, the buckets, and what keeps both in step.
  *
- * Nothing is written while ClickHouse and the configuration bucket contradict each other: another deployment's
- * bucket, another secret key, or a bucket that is ahead of the database (restored from an old backup). Reads go on;
- * `refusal` says why, and `adopt` decides by hand.
+ * Nothing is written while ClickHouse and the buckets contradict each other: another deployment's configuration, or
+ * one that is ahead of the database (restored from an old backup). Reads go on; `refusal` says why, and `adopt`
+ * decides by hand: ClickHouse is right, and the buckets are made anew from it. There is no command for the opposite.
+ * The buckets hold present rows alone, without history, so that a database lost or put back is restored from a backup.
  */
-import { every, now, sleep, type Timer } from '../core/clock.js'
+import { every, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import type { Bucket, Nats } from '../core/nats.js'
+import { payloadHeadroomBytes } from '../core/limits.js'
+import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyResource } from '../resource/define.js'
 import { AuditRelay, type RenderRemovedRules } from './audit-relay.js'
+import { openBuckets, type StoreBuckets } from './buckets.js'
 import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
-import type { Clickhouse } from './clickhouse.js'
-import { bucketNames, type Meta, metaKey } from './keys.js'
-import { deploymentId, migrate } from './migrate.js'
+import { type Clickhouse, isTableMissing } from './clickhouse.js'
+import { type Deployment, migrate, readDeployment } from './migrate.js'
+import type { Plan } from './plan.js'
 import { Projection } from './projection.js'
-import { type Buckets, compare, type Differences, fill, readStored } from './reconcile.js'
-import { type Plan, ResourceStore } from './resource-store.js'
+import { Reconciler } from './reconciler.js'
+import { Repair } from './repair.js'
+import { ResourceStore } from './resource-store.js'
 import { RowWriter } from './row-writer.js'
+import { highestVersion, readStored } from './stored-rows.js'
 import { View } from './view.js'
-import { ViewState } from './view-state.js'
 
 export interface StoreOptions {
   readonly clickhouse: Clickhouse
@@ -37,210 +41,137 @@ export interface StoreOptions {
 
 const healthCheckMs = 1_000
 const bucketCheckMs = 10_000
-/** Another process may be between its insert and its projection: what differs is looked at again after this. */
-const settleMs = 1_500
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { clickhouse, resources, keyFingerprint } = options
+  const deployment = await migrate(clickhouse, resources, keyFingerprint)
+  if (deployment.keyFingerprint !== keyFingerprint) {
+    throw new Error(
+      'The secret key is not the one this database was made with: set the same WEIR_SECRET_KEY on every host.',
+    )
+  }
+  const store = new Store(options, await openBuckets(options.nats, options.bucketBytesMax), deployment)
+  await store.open()
+  return store
+}
 
 export class Store {
   readonly #options: StoreOptions
+  readonly #deployment: Deployment
   readonly #resources: ResourceStore
+  readonly #reconciler: Reconciler
   readonly #timers: Timer[] = []
   readonly view: View
-  readonly #buckets: Buckets
   readonly rows: ChangeRows
-  #deploymentId = ''
-  #mismatch: string | undefined
-  #clickhouseDown = false
+  /** Why ClickHouse can't be written to. */
+  #clickhouseRefusal: string | undefined
+  #stopListening = (): void => {}
 
-  constructor(options: StoreOptions, buckets: Buckets & { readonly claims: Bucket }) {
+  constructor(options: StoreOptions, buckets: StoreBuckets, deployment: Deployment) {
+    const { clickhouse, nats, occurrences, resources } = options
     this.#options = options
-    this.#buckets = buckets
-    const { clickhouse, nats, occurrences } = options
+    this.#deployment = deployment
     this.view = new View(buckets.config, nats, occurrences)
     this.rows = new ChangeRows(clickhouse, new RowWriter(clickhouse))
+    const projection = new Projection(buckets, this.view)
+    const readAccount = async (accountId: string) =>
+      (await readStored(clickhouse, resources, [accountId])).get(accountId) ?? []
     this.#resources = new ResourceStore({
-      heads: buckets.heads,
-      claims: buckets.claims,
-      secrets: buckets.secrets,
+      ...buckets,
       view: this.view,
-      projection: new Projection(buckets.config, buckets.secrets, this.view),
+      projection,
+      repair: new Repair(projection, readAccount),
       rows: this.rows,
       audits: new AuditRelay(nats, options.removedRules(this.rows)),
       occurrences,
+      highestStored: (accountId) => highestVersion(clickhouse, resources, accountId),
+      headBytesMax: () => nats.payloadBytesMax - payloadHeadroomBytes,
       refusal: () => this.refusal,
     })
+    const reconciled = { clickhouse, resources, buckets, deployment, occurrences, view: this.view }
+    this.#reconciler = new Reconciler({ ...reconciled, store: this.#resources })
   }
 
   get deploymentId(): string {
-    return this.#deploymentId
+    return this.#deployment.id
   }
 
   /** Why nothing may be written now; undefined where it may. */
   get refusal(): string | undefined {
-    if (this.#mismatch !== undefined) return this.#mismatch
-    if (this.#clickhouseDown) return 'ClickHouse does not answer; nothing was written.'
+    const refusal = this.#clickhouseRefusal ?? this.#reconciler.refusal
+    if (refusal !== undefined) return refusal
     return this.view.isUsable ? undefined : 'The configuration is not complete yet; nothing was written.'
   }
 
   async open(): Promise<void> {
-    this.#deploymentId = await deploymentId(this.#options.clickhouse)
-    await this.#reconcile()
+    const { nats } = this.#options
     await this.view.open()
+    await this.view.read
+    await this.#reconciler.run()
     await this.#resources.open()
+    this.#stopListening = nats.onReconnect(() => void this.#checkBuckets())
     this.#timers.push(
       every(healthCheckMs, () => this.#checkClickhouse()),
       every(bucketCheckMs, () => this.#checkBuckets()),
     )
-    if (this.#mismatch === undefined) await this.view.usable
+    if (this.#reconciler.refusal === undefined) await this.view.usable
   }
 
   async commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     try {
       return await this.#resources.commit(accountId, principal, plan)
     } catch (error) {
-      if (!(await this.#options.clickhouse.ping().catch(() => false))) this.#clickhouseDown = true
+      await this.#checkClickhouse()
       throw error
     }
   }
 
-  /** The next account's first commit makes one more that the bucket must hold. */
-  async countAccount(): Promise<void> {
-    for (;;) {
-      const entry = await this.#buckets.config.get(metaKey)
-      if (entry?.value === undefined) return
-      const meta = JSON.parse(Buffer.from(entry.value).toString()) as Meta
-      const next = JSON.stringify({ ...meta, accounts: meta.accounts + 1 } satisfies Meta)
-      if ((await this.#buckets.config.replace(metaKey, next, entry.revision)) !== undefined) return
-    }
-  }
-
-  async #reconcile(): Promise<void> {
-    let state = await readState(this.#buckets.config)
-    const { meta } = state
-    if (meta !== undefined && meta.key_fingerprint !== this.#options.keyFingerprint) {
-      throw new Error(
-        'The secret key is not the one this deployment was made with: set the same WEIR_SECRET_KEY on every host.',
-      )
-    }
-    if (meta !== undefined && meta.deployment_id !== this.#deploymentId) {
-      this.#refuse(
-        'The configuration in NATS belongs to another ClickHouse database: "weir store adopt" decides which one counts.',
-      )
-      return
-    }
-    let differences = await this.#compare(state)
-    if (meta !== undefined && isDifferent(differences)) {
-      await sleep(settleMs)
-      state = await readState(this.#buckets.config)
-      differences = await this.#compare(state)
-    }
-    const [first] = differences.ahead
-    if (first !== undefined && !(await this.#hasUnfinished())) {
-      this.#refuse(
-        `The configuration in NATS is ahead of ClickHouse (${differences.ahead.length} rows, such as ${first.kind} ${first.id}): "weir store adopt" decides which one counts.`,
-      )
-      return
-    }
-    const writes = await fill(this.#buckets, state, differences, {
-      deployment_id: this.#deploymentId,
-      key_fingerprint: this.#options.keyFingerprint,
-    })
-    if (writes > 0) this.#options.occurrences.projectionRepaired({ writes })
-  }
-
-  #refuse(reason: string): void {
-    this.#mismatch = reason
-    this.#options.occurrences.storeMismatch({ reason })
-  }
-
-  async #compare(state: ViewState): Promise<Differences> {
-    return compare(await readStored(this.#options.clickhouse, this.#options.resources), state)
-  }
-
-  /** Is there a change under way that explains why the bucket and ClickHouse differ? */
-  async #hasUnfinished(): Promise<boolean> {
-    let unfinished = false
-    await readAll(this.#buckets.heads, (value) => {
-      unfinished ||= (JSON.parse(value) as { change: unknown }).change !== null
-    })
-    return unfinished
-  }
-
+  /** Is ClickHouse there, and the one that was there? After it was away, what it holds is compared again. */
   async #checkClickhouse(): Promise<void> {
-    const answers = await this.#options.clickhouse.ping().catch(() => false)
-    if (!answers && !this.#clickhouseDown) this.#options.occurrences.storeUnavailable({ at: now() })
-    this.#clickhouseDown = !answers
+    const before = this.#clickhouseRefusal
+    const found = await this.#findClickhouse()
+    if (found !== undefined) {
+      if (before === undefined) this.#options.occurrences.storeUnavailable({ at: now(), reason: found })
+      this.#clickhouseRefusal = found
+    } else if (before !== undefined) {
+      this.#reconciler.doubt('ClickHouse was away; what it holds is being compared.')
+      this.#clickhouseRefusal = undefined
+      await this.#checkBuckets()
+    }
   }
 
-  /** A bucket that was made anew under a running process is filled again. */
+  async #findClickhouse(): Promise<string | undefined> {
+    try {
+      const { id } = await readDeployment(this.#options.clickhouse)
+      return id === this.#deployment.id
+        ? undefined
+        : 'ClickHouse holds another deployment than it did; nothing was written.'
+    } catch (error) {
+      return isTableMissing(error)
+        ? 'The tables in ClickHouse are gone; nothing was written.'
+        : 'ClickHouse does not answer; nothing was written.'
+    }
+  }
+
+  /** A bucket that was made anew or put back under a running process is filled again. */
   async #checkBuckets(): Promise<void> {
-    if (this.#clickhouseDown || this.#mismatch !== undefined) return
+    if (this.#clickhouseRefusal !== undefined) return
     try {
       await openBuckets(this.#options.nats, this.#options.bucketBytesMax)
-      if ((await this.#buckets.config.get(metaKey))?.value === undefined) await this.#reconcile()
+      await this.#reconciler.check()
     } catch (error) {
       this.#options.occurrences.configurationUnreachable({ reason: messageOf(error) })
     }
   }
 
-  /** Decides by hand that ClickHouse is right: the bucket is emptied and filled from it. */
-  async adoptClickhouse(): Promise<void> {
-    await this.#buckets.config.empty()
-    await this.#buckets.secrets.empty()
-    await this.#buckets.heads.empty()
-    this.#mismatch = undefined
-    await this.#reconcile()
+  /** Decides by hand that ClickHouse is right: the buckets are emptied and filled from it. */
+  adoptClickhouse(): Promise<void> {
+    return this.#reconciler.adoptClickhouse()
   }
 
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.stop()
+    this.#stopListening()
     await this.#resources.close()
     this.view.close()
   }
-}
-
-const isDifferent = ({ missing, deleted, ahead }: Differences): boolean =>
-  missing.length + deleted.length + ahead.length > 0
-
-export async function openStore(options: StoreOptions): Promise<Store> {
-  await migrate(options.clickhouse, options.resources)
-  const store = new Store(options, await openBuckets(options.nats, options.bucketBytesMax))
-  await store.open()
-  return store
-}
-
-async function openBuckets(nats: Nats, bytesMax: number): Promise<Buckets & { claims: Bucket }> {
-  return {
-    config: await nats.openBucket(bucketNames.config, bytesMax),
-    secrets: await nats.openBucket(bucketNames.secrets, bytesMax),
-    heads: await nats.openBucket(bucketNames.heads, bytesMax),
-    claims: await nats.openBucket(bucketNames.claims, bytesMax),
-  }
-}
-
-/** What the bucket holds at this moment, complete or not. */
-async function readState(bucket: Bucket): Promise<ViewState> {
-  const state = new ViewState()
-  await readEntries(bucket, (entry) => state.apply(entry))
-  return state
-}
-
-const readAll = (bucket: Bucket, take: (value: string) => void): Promise<void> =>
-  readEntries(bucket, ({ value }) => {
-    if (value !== undefined) take(Buffer.from(value).toString())
-  })
-
-function readEntries(bucket: Bucket, take: Parameters<Bucket['watch']>[0]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let watch: { close(): void } | undefined
-    let isCurrent = false
-    const done = (): void => {
-      isCurrent = true
-      watch?.close()
-      resolve()
-    }
-    bucket.watch(take, done).then((opened) => {
-      watch = opened
-      if (isCurrent) opened.close()
-    }, reject)
-  })
 }

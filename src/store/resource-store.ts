@@ -1,49 +1,28 @@
 /**
  * Writing resources.
  *
- * An account's **head** is its write-ahead record. A write reads it, plans its change against a view that has seen
- * everything before, and commits the change by replacing the head, which fails where somebody else committed first.
- * From then on the change can't be lost: it is carried out (rows into ClickHouse, synced ▸ the configuration bucket ▸
- * audit events ▸ claims given up ▸ the head marked done), by its writer, or by the next one, or by a sweep. Every
- * step can be repeated. There are no leases and no clocks: a writer that stalls is refused, not hidden.
+ * A write reads its account's head, plans its change against a view that has seen everything before, and commits the
+ * change to the head. What follows is the same for all who find a change there: its rows go into ClickHouse, synced ▸
+ * into the configuration bucket ▸ its audit events are published ▸ claims are given up ▸ the head is marked done.
  */
-import { every, now, type Timer } from '../core/clock.js'
-import { messageOf, unavailable, WeirError } from '../core/errors.js'
+import { now } from '../core/clock.js'
+import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { resourceBytesMax } from '../core/limits.js'
-import { type Bucket, type BucketEntry, retried } from '../core/nats.js'
+import type { Bucket } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { resourceOf } from '../resource/registry.js'
 import type { AuditRelay } from './audit-relay.js'
-import type { Change, Head, Principal, Put, Removal } from './change.js'
+import { type Change, emptyChange, type Principal } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { type ClaimHolder, Claims } from './claims.js'
-import { checkProjectedSize, type Projection } from './projection.js'
+import { type Committed, type FinishedHead, Heads, versionGap } from './heads.js'
+import { type Claim, checkSize, countsAfter, type Draft, holds, type Plan, splitRelease } from './plan.js'
+import type { Projection } from './projection.js'
+import type { Repair } from './repair.js'
+import { placeRules } from './rule-chunks.js'
 import { withKeptSecrets } from './sealed-values.js'
+import type { Stored } from './stored-rows.js'
 import type { View } from './view.js'
 import type { ViewState } from './view-state.js'
-
-/** What a plan wants to change; nothing at all is a plan, too. */
-export interface Draft<T> {
-  readonly puts: readonly Put[]
-  readonly removals: readonly Removal[]
-  readonly emptiedPolicies?: readonly string[]
-  readonly audits: Change['audits']
-  readonly claims?: readonly Claim[]
-  readonly releases?: readonly string[]
-  readonly result: T
-}
-
-export interface Claim {
-  readonly claim: string
-  /** The resource that holds it. */
-  readonly id: string
-  /** Thrown where somebody else holds it. */
-  readonly taken: () => Error
-}
-
-/** A plan sees the state before it and the version its change will have; it may run several times. */
-export type Plan<T> = (state: ViewState, version: number, at: number) => Draft<T>
 
 export interface ResourceStoreParts {
   readonly heads: Bucket
@@ -51,50 +30,38 @@ export interface ResourceStoreParts {
   readonly secrets: Bucket
   readonly view: View
   readonly projection: Projection
+  readonly repair: Repair
   readonly rows: ChangeRows
   readonly audits: AuditRelay
   readonly occurrences: Occurrences
+  /** The highest version that ClickHouse has of an account. */
+  readonly highestStored: (accountId: string) => Promise<number>
+  readonly headBytesMax: () => number
   /** Why nothing may be written now; undefined where it may. */
   readonly refusal: () => string | undefined
-}
-
-const sweepMs = 1_000
-
-/** Moves an account's version on and does nothing else. */
-const emptyChange: Omit<Change, 'id' | 'at' | 'counts'> = {
-  principal: { source: 'API', credentialId: null },
-  puts: [],
-  removals: [],
-  emptiedPolicies: [],
-  audits: [],
-  releases: [],
-}
-
-interface KnownHead {
-  readonly head: Head
-  readonly revision: number
 }
 
 export class ResourceStore {
   readonly #parts: ResourceStoreParts
   readonly #claims: Claims
+  readonly heads: Heads
   /** One write of an account at a time in this process: the others would only lose the race for the head. */
   readonly #queues = new Map<string, Promise<unknown>>()
-  readonly #unfinished = new Map<string, number>()
-  readonly #sweep: Timer
-  #watch: { close(): void } | undefined
 
   constructor(parts: ResourceStoreParts) {
     this.#parts = parts
     this.#claims = new Claims(parts.claims, { isHeld: (claim, holder) => this.#isHeld(claim, holder) })
-    this.#sweep = every(sweepMs, () => this.#finishLeftBehind())
+    this.heads = new Heads({
+      bucket: parts.heads,
+      bytesMax: parts.headBytesMax,
+      occurrences: parts.occurrences,
+      carryOut: (accountId, version, change) => this.#carryOut(accountId, version, change),
+      known: (accountId) => this.#known(accountId),
+    })
   }
 
-  async open(): Promise<void> {
-    this.#watch = await this.#parts.heads.watch(
-      (entry) => this.#noticeHead(entry),
-      () => {},
-    )
+  open(): Promise<void> {
+    return this.heads.open()
   }
 
   /** Commits what `plan` makes of the account's present state and carries it out; resolves when it is durable. */
@@ -117,45 +84,62 @@ export class ResourceStore {
   }
 
   async #commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    const { view, refusal } = this.#parts
     for (;;) {
-      const refusal = this.#parts.refusal()
-      if (refusal !== undefined) throw unavailable(refusal)
-      const known = await this.#finishedHead(accountId)
-      await this.#parts.view.reached(accountId, known.head.version)
-      const version = known.head.version + 1
+      const refused = refusal()
+      if (refused !== undefined) throw unavailable(refused)
+      const known = await this.heads.finished(accountId)
+      await view.reached(accountId, known.seen)
+      const { state } = view
+      // Somebody else was faster, or the heads were put back to an earlier state: the next look tells.
+      if (state.versionOf(accountId) > known.version) {
+        await this.#notPutBack(accountId, known)
+        continue
+      }
+      const version = known.version + 1
       const at = now()
-      const { state } = this.#parts.view
       const draft = plan(state, version, at)
       if (draft.puts.length + draft.removals.length === 0) return draft.result
-      const puts = await withKeptSecrets(this.#parts.secrets, draft.puts, state)
-      for (const put of puts) checkProjectedSize(put, resourceBytesMax)
-      const change: Change = {
-        id: newId('chg_'),
-        at,
-        principal,
-        puts,
-        removals: draft.removals,
-        emptiedPolicies: draft.emptiedPolicies ?? [],
-        counts: countsAfter(state, accountId, draft),
-        audits: draft.audits,
-        releases: draft.releases ?? [],
-      }
+      const change = await this.#changeOf(accountId, version, at, principal, draft, state)
       await this.#acquire(accountId, version, draft)
-      const revision = await this.#put(accountId, { version, change }, known.revision)
-      if (revision === undefined) continue
-      await this.#carryOut(accountId, { version, change }, revision)
-      await this.#parts.view.reached(accountId, version)
+      const committed = await this.heads.commit(accountId, known, version, change)
+      if (committed === undefined) continue
+      await this.#finish(accountId, known, committed, change)
+      await view.reached(accountId, version)
       return draft.result
     }
   }
 
-  /** Replaces the head; undefined where somebody else did. An answer that was lost is looked up. */
-  async #put(accountId: string, head: Head, revision: number): Promise<number | undefined> {
-    const stored = await retried(() => this.#parts.heads.replace(accountId, JSON.stringify(head), revision))
-    if (stored !== undefined) return stored
-    const there = await this.#parts.heads.get(accountId)
-    const mine = there?.value !== undefined && decodeHead(there.value).change?.id === head.change?.id
-    return mine && head.change !== null ? there.revision : undefined
+  async #notPutBack(accountId: string, known: FinishedHead): Promise<void> {
+    const again = await this.heads.finished(accountId)
+    if (again.version <= known.version && this.#parts.view.state.versionOf(accountId) > again.version) {
+      throw unavailable('What NATS holds is older than it was; it is brought up to what ClickHouse holds.')
+    }
+  }
+
+  async #changeOf<T>(
+    accountId: string,
+    version: number,
+    at: number,
+    principal: Principal,
+    draft: Draft<T>,
+    state: ViewState,
+  ): Promise<Change> {
+    const puts = await withKeptSecrets(this.#parts.secrets, draft.puts, state)
+    for (const put of puts) checkSize(put)
+    return {
+      id: newId('chg_'),
+      at,
+      principal,
+      puts,
+      removals: draft.removals.map(({ kind, row }) => ({ kind, id: row.id, row })),
+      chunks: placeRules(state, puts, draft.removals),
+      emptiedPolicies: draft.emptiedPolicies ?? [],
+      counts: countsAfter(state, accountId, draft),
+      stored: version,
+      audits: draft.audits,
+      releases: draft.releases ?? [],
+    }
   }
 
   async #acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<void> {
@@ -167,129 +151,93 @@ export class ResourceStore {
       }
       for (const { claim: text, id } of taken) {
         if (!holds(this.#parts.view.state, text, id))
-          await this.#claims.release(text, { account_id: accountId, id })
+          await this.#claims.release(text, { account_id: accountId, id, version })
       }
       throw claim.taken()
     }
   }
 
-  /** The account's head with no change left to carry out. */
-  async #finishedHead(accountId: string): Promise<KnownHead> {
-    const entry = await this.#parts.heads.get(accountId)
-    if (entry?.value === undefined) {
-      const version = this.#parts.view.state.accounts.get(accountId)?.version ?? 0
-      return { head: { version, change: null }, revision: entry?.revision ?? 0 }
-    }
-    const head = decodeHead(entry.value)
-    if (head.change === null) return { head, revision: entry.revision }
-    await this.#carryOut(accountId, head, entry.revision)
-    return this.#finishedHead(accountId)
+  /** What follows the own commit, unless somebody else was faster. */
+  async #finish(
+    accountId: string,
+    known: FinishedHead,
+    { version, revision }: Committed,
+    change: Change,
+  ): Promise<void> {
+    if (revision === undefined) return
+    const recent = [...known.recent, change.id]
+    await this.heads.carryOut(accountId, { version, change, recent }, revision)
   }
 
-  /** All that follows a commit. Every step can be repeated, and the head says when none is left. */
-  async #carryOut(accountId: string, head: Head, revision: number): Promise<void> {
-    const { version, change } = head
-    if (change === null) return
-    const { rows, projection, audits, heads, occurrences } = this.#parts
-    try {
-      await rows.insert(accountId, version, change)
-      await projection.apply(accountId, version, change)
-      await audits.publish(accountId, version, change)
-      for (const claim of change.releases) {
-        const [id = '', text = ''] = splitRelease(claim)
-        await this.#claims.release(text, { account_id: accountId, id })
+  /** All that follows a commit. Every step can be repeated, by several at once. */
+  async #carryOut(accountId: string, version: number, change: Change): Promise<void> {
+    const { rows, projection, audits, repair } = this.#parts
+    if (change.isRepair) return repair.apply(accountId, version)
+    await rows.insert(accountId, version, change)
+    await projection.apply(accountId, version, change)
+    await audits.publish(accountId, version, change)
+    for (const release of change.releases) {
+      const [id, claim] = splitRelease(release)
+      await this.#claims.release(claim, { account_id: accountId, id, version })
+    }
+  }
+
+  async #known(accountId: string): Promise<{ highest: number; seen: number }> {
+    const seen = this.#parts.view.latest.versionOf(accountId)
+    return { highest: Math.max(seen, await this.#parts.highestStored(accountId)), seen }
+  }
+
+  /** Commits a repair of an account, above everything that is known of it; resolves with how to carry it out. */
+  async commitRepair(
+    accountId: string,
+    floor: number,
+  ): Promise<(stored: readonly Stored[]) => Promise<void>> {
+    for (;;) {
+      const known = await this.heads.finished(accountId)
+      const version = known.version >= floor ? known.version + 1 : floor + versionGap
+      const change: Change = {
+        ...emptyChange,
+        id: newId('chg_'),
+        at: now(),
+        counts: {},
+        stored: 0,
+        isRepair: true,
       }
-      await retried(() =>
-        heads.replace(accountId, JSON.stringify({ version, change: null } satisfies Head), revision),
-      )
-    } catch (error) {
-      occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
-      if (error instanceof WeirError) throw error
-      throw unavailable(
-        'The change is committed and will take effect, but the store is away at the moment.',
-        error,
-      )
+      const committed = await this.heads.commit(accountId, known, version, change)
+      if (committed === undefined) continue
+      const { revision } = committed
+      return async (stored) => {
+        if (revision === undefined) return
+        await this.#parts.repair.apply(accountId, version, stored)
+        await this.heads.done(accountId, version, [...known.recent, change.id], revision)
+      }
     }
   }
 
   /** Is the claim its holder's? Makes sure that a change which is not committed yet can't be any more. */
   async #isHeld(claim: string, holder: ClaimHolder): Promise<boolean> {
-    const known = await this.#finishedHead(holder.account_id)
-    await this.#parts.view.reached(holder.account_id, known.head.version)
-    if (holds(this.#parts.view.state, claim, holder.id)) return true
-    if (known.head.version >= holder.version) return false
-    const counts = this.#parts.view.state.countsOf(holder.account_id)
-    const moved: Head = {
-      version: holder.version,
-      change: { ...emptyChange, id: newId('chg_'), at: now(), counts },
-    }
-    await this.#parts.heads.replace(holder.account_id, JSON.stringify(moved), known.revision)
-    return this.#isHeld(claim, holder)
-  }
-
-  #noticeHead(entry: BucketEntry): void {
-    const open = entry.value !== undefined && decodeHead(entry.value).change !== null
-    if (open) this.#unfinished.set(entry.key, now())
-    else this.#unfinished.delete(entry.key)
-  }
-
-  /** Finishes changes whose writers did not get to it. */
-  async #finishLeftBehind(): Promise<void> {
-    for (const [accountId, since] of this.#unfinished) {
-      if (now() - since < sweepMs || this.#queues.has(accountId)) continue
-      try {
-        await this.#inTurn(accountId, () => this.#finishedHead(accountId))
-        this.#parts.occurrences.changeFinished({ account_id: accountId })
-      } catch (error) {
-        this.#parts.occurrences.changeUnfinished({ account_id: accountId, reason: messageOf(error) })
+    const { view } = this.#parts
+    const accountId = holder.account_id
+    for (;;) {
+      const known = await this.heads.finished(accountId)
+      await view.reached(accountId, known.seen)
+      if (holds(view.state, claim, holder.id)) return true
+      if (known.version >= holder.version) return false
+      const { stored = 0 } = view.state.accounts.get(accountId) ?? {}
+      const change = {
+        ...emptyChange,
+        id: newId('chg_'),
+        at: now(),
+        counts: view.state.countsOf(accountId),
+        stored,
       }
+      await this.heads.commit(accountId, known, holder.version, change)
     }
   }
 
   /** Waits for the writes that are under way. */
   async close(): Promise<void> {
-    this.#sweep.stop()
-    this.#watch?.close()
+    this.heads.close()
     await Promise.allSettled(this.#queues.values())
   }
-}
-
-const decodeHead = (value: Uint8Array): Head => JSON.parse(Buffer.from(value).toString()) as Head
-
-/** A release names the resource that gives the claim up. */
-export const releaseOf = (id: string, claim: string): string => `${id} ${claim}`
-const splitRelease = (release: string): [string, string] => {
-  const cut = release.indexOf(' ')
-  return [release.slice(0, cut), release.slice(cut + 1)]
-}
-
-/** Does the resource hold the claim in this state? */
-function holds(state: ViewState, claim: string, id: string): boolean {
-  for (const [kind, rows] of state.rows) {
-    const row = rows.get(id)
-    if (row !== undefined)
-      return (
-        resourceOf(kind)
-          .claims?.(row as never)
-          .includes(claim) ?? false
-      )
-  }
-  return false
-}
-
-function countsAfter<T>(state: ViewState, accountId: string, draft: Draft<T>): Record<string, number> {
-  const counts = state.countsOf(accountId)
-  const add = (kind: string, by: number): void => {
-    counts[kind] = (counts[kind] ?? 0) + by
-  }
-  for (const { kind, isNew } of draft.puts) if (isNew) add(kind, 1)
-  for (const { kind } of draft.removals) add(kind, -1)
-  for (const policyId of draft.emptiedPolicies ?? []) add('ip_policy_rule', -countRules(state, policyId))
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
-}
-
-export function countRules(state: ViewState, policyId: string): number {
-  let count = 0
-  for (const { rules } of state.chunks(policyId).values()) count += rules.length
-  return count
 }

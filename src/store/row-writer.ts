@@ -2,7 +2,8 @@
  * Inserts with a group commit: while one insert of a table is being synced, the rows of all that want to write to
  * that table gather, and go together in the next.
  */
-import type { Clickhouse } from './clickhouse.js'
+import { getOrMake } from '../core/maps.js'
+import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
 
 interface Waiting {
   readonly rows: readonly object[]
@@ -23,27 +24,31 @@ export class RowWriter {
   insert(table: string, rows: readonly object[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(table) ?? []
-      this.#waiting.set(table, waiting)
-      waiting.push({ rows, resolve, reject })
+      getOrMake(this.#waiting, table, () => []).push({ rows, resolve, reject })
       if (!this.#writing.has(table)) void this.#write(table)
     })
   }
 
+  /** Never rejects: each group hears of its own end. */
   async #write(table: string): Promise<void> {
     this.#writing.add(table)
     for (let group = this.#take(table); group.length > 0; group = this.#take(table)) {
-      try {
-        await this.#clickhouse.insert(
-          table,
-          group.flatMap(({ rows }) => rows),
-        )
-        for (const { resolve } of group) resolve()
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
+      await this.#insert(table, group)
     }
     this.#writing.delete(table)
+  }
+
+  async #insert(table: string, group: readonly Waiting[]): Promise<void> {
+    try {
+      const rows = group.flatMap((waiting) => waiting.rows)
+      await this.#clickhouse.insert(table, rows)
+      for (const { resolve } of group) resolve()
+    } catch (error) {
+      // One change that ClickHouse refuses must not keep the others from being stored.
+      if (group.length > 1 && isRefusedByClickhouse(error)) {
+        for (const waiting of group) await this.#insert(table, [waiting])
+      } else for (const { reject } of group) reject(error)
+    }
   }
 
   #take(table: string): Waiting[] {

@@ -1,6 +1,6 @@
 /** Sealed values of rows: kept in a bucket of their own, so that what is read everywhere holds no secret. */
 import { unavailable } from '../core/errors.js'
-import type { Bucket } from '../core/nats.js'
+import type { Bucket } from '../core/nats-bucket.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Put } from './change.js'

@@ -1,31 +1,45 @@
 /** The sealed values of rows, as delivery and the API need them. */
-import type { Bucket, BucketEntry } from '../core/nats.js'
+import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
+import { BucketFollower, type Pass } from './follow-bucket.js'
 import type { SecretsEntry } from './keys.js'
 
 export class SecretsView {
-  readonly #bucket: Bucket
-  readonly #entries = new Map<string, SecretsEntry>()
+  readonly #follower: BucketFollower
   readonly #listeners = new Set<() => void>()
-  #watch: { close(): void } | undefined
+  #entries = new Map<string, SecretsEntry>()
+  #whenRead = (): void => {}
 
   constructor(bucket: Bucket) {
-    this.#bucket = bucket
+    this.#follower = new BucketFollower(bucket, { begin: () => this.#begin() })
   }
 
   /** Resolves when everything that is there has been read. */
   async open(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#bucket
-        .watch((entry) => this.#take(entry), resolve)
-        .then((watch) => {
-          this.#watch = watch
-        }, reject)
+    const read = new Promise<void>((resolve) => {
+      this.#whenRead = resolve
     })
+    await this.#follower.open()
+    await read
   }
 
-  #take({ key, value }: BucketEntry): void {
-    if (value === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, JSON.parse(Buffer.from(value).toString()) as SecretsEntry)
+  /** What was known stays in use until a new pass has read everything. */
+  #begin(): Pass {
+    const entries = new Map<string, SecretsEntry>()
+    return {
+      entry: ({ key, value }: BucketEntry) => {
+        if (value === undefined) entries.delete(key)
+        else entries.set(key, JSON.parse(Buffer.from(value).toString()) as SecretsEntry)
+        if (entries === this.#entries) this.#tell()
+      },
+      current: () => {
+        this.#entries = entries
+        this.#whenRead()
+        this.#tell()
+      },
+    }
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener()
   }
 
@@ -41,6 +55,6 @@ export class SecretsView {
   }
 
   close(): void {
-    this.#watch?.close()
+    this.#follower.close()
   }
 }

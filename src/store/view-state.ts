@@ -1,5 +1,6 @@
 /** What a configuration bucket says, taken in entry by entry, and whether that is all of it. */
-import type { BucketEntry } from '../core/nats.js'
+import { getOrMake } from '../core/maps.js'
+import type { BucketEntry } from '../core/nats-bucket.js'
 import type { Row } from '../resource/define.js'
 import {
   type AccountState,
@@ -8,9 +9,7 @@ import {
   metaKey,
   policyKind,
   type RulesChunk,
-  rowKey,
   ruleKind,
-  rulesKey,
 } from './keys.js'
 import { SortedIds } from './sorted-ids.js'
 
@@ -71,13 +70,8 @@ export class ViewState {
   }
 
   #put(kind: string, row: Row): void {
-    let ofKind = this.rows.get(kind)
-    if (ofKind === undefined) this.rows.set(kind, (ofKind = new Map()))
-    ofKind.set(row.id, row)
-    const key = `${row.account_id} ${kind}`
-    let ids = this.#ids.get(key)
-    if (ids === undefined) this.#ids.set(key, (ids = new SortedIds()))
-    ids.add(row.id)
+    getOrMake(this.rows, kind, () => new Map<string, Row>()).set(row.id, row)
+    getOrMake(this.#ids, `${row.account_id} ${kind}`, () => new SortedIds()).add(row.id)
   }
 
   #remove(kind: string, id: string): void {
@@ -89,8 +83,7 @@ export class ViewState {
 
   #applyChunk(policyId: string, generation: number, chunk: number, value: RulesChunk | undefined): void {
     const policy = this.#policyRules(policyId)
-    let chunks = policy.generations.get(generation)
-    if (chunks === undefined) policy.generations.set(generation, (chunks = new Map()))
+    const chunks = getOrMake(policy.generations, generation, () => new Map<number, RulesChunk>())
     const previous = chunks.get(chunk)
     if (value === undefined) chunks.delete(chunk)
     else chunks.set(chunk, value)
@@ -105,10 +98,7 @@ export class ViewState {
   }
 
   #policyRules(policyId: string): PolicyRules {
-    let policy = this.#rules.get(policyId)
-    if (policy === undefined)
-      this.#rules.set(policyId, (policy = { generations: new Map(), stamp: ++this.#stamp }))
-    return policy
+    return getOrMake(this.#rules, policyId, () => ({ generations: new Map(), stamp: ++this.#stamp }))
   }
 
   #showGeneration(policyId: string, from: number, to: number): void {
@@ -149,17 +139,18 @@ export class ViewState {
     return this.#rules.get(policyId)?.generations.get(generation) ?? new Map()
   }
 
+  chunk(policyId: string, generation: number, chunk: number): RulesChunk | undefined {
+    return this.#rules.get(policyId)?.generations.get(generation)?.get(chunk)
+  }
+
   /** Where a rule is kept. */
   chunkOf(ruleId: string): number | undefined {
     return this.#chunkOfRule.get(ruleId)?.chunk
   }
 
-  revisionOfRow(kind: string, id: string): number {
-    return this.revisions.get(rowKey(kind, id)) ?? 0
-  }
-
-  revisionOfChunk(policyId: string, generation: number, chunk: number): number {
-    return this.revisions.get(rulesKey(policyId, generation, chunk)) ?? 0
+  /** Of a key's last entry, deletions included; 0 where it was never written. */
+  revisionOf(key: string): number {
+    return this.revisions.get(key) ?? 0
   }
 
   countsOf(accountId: string): Record<string, number> {
@@ -171,14 +162,24 @@ export class ViewState {
     return counts
   }
 
-  /** Does the bucket hold everything it says it holds? */
-  isComplete(): boolean {
-    if (this.meta === undefined || this.accounts.size < this.meta.accounts) return false
-    for (const [accountId, { counts }] of this.accounts) {
-      for (const [kind, count] of Object.entries(counts))
-        if (this.ids(accountId, kind).size !== count) return false
-    }
-    return true
+  /** The last change of the account that is in this state; 0 where there is none. */
+  versionOf(accountId: string): number {
+    return this.accounts.get(accountId)?.version ?? 0
+  }
+
+  /** Are the account's rows as many as its state says? */
+  isWhole(accountId: string): boolean {
+    const { counts = {} } = this.accounts.get(accountId) ?? {}
+    const kinds = new Set([...this.rows.keys(), ...Object.keys(counts)])
+    return [...kinds].every((kind) => this.ids(accountId, kind).size === (counts[kind] ?? 0))
+  }
+
+  /** Has an account gone back, though nobody filled the bucket anew? Then it was put back to an earlier state. */
+  isOlderThan(other: ViewState): boolean {
+    const { meta } = this
+    if (meta?.deployment_id !== other.meta?.deployment_id) return false
+    if ((meta?.epoch ?? 0) > (other.meta?.epoch ?? 0)) return false
+    return [...other.accounts].some(([accountId, { version }]) => this.versionOf(accountId) < version)
   }
 }
 

@@ -1,18 +1,20 @@
 /**
- * A process's view of the configuration: the watched bucket in memory.
+ * A process's view of the configuration: the followed bucket in memory.
  *
  * A view becomes usable when the bucket says what it should hold and holds it. Once usable it stays so: when the
- * bucket is made anew or falls behind under a running process, the last good state is kept and a fresh one is read
- * beside it until that is complete, too. Nothing is ever taken for a configuration because something was not found.
+ * bucket is made anew or put back under a running process, the last good state is kept, and a fresh one is read
+ * beside it until that is complete, too, and not older. Nothing is ever taken for a configuration because something
+ * was not found.
  */
-import { after, every, type Timer } from '../core/clock.js'
-import { messageOf, unavailable } from '../core/errors.js'
-import type { Bucket, BucketEntry, Nats } from '../core/nats.js'
+import { after } from '../core/clock.js'
+import { unavailable } from '../core/errors.js'
+import type { Nats } from '../core/nats.js'
+import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { Completeness } from './completeness.js'
+import { BucketFollower, type Pass } from './follow-bucket.js'
 import { ViewState } from './view-state.js'
 
-/** How often the bucket's identity is looked at; every reconnect looks at once. */
-const positionCheckMs = 10_000
 const reachTimeoutMs = 5_000
 
 export type ChangeListener = (kind: string) => void
@@ -24,38 +26,41 @@ interface Waiter {
 }
 
 export class View {
-  readonly #bucket: Bucket
-  readonly #occurrences: Occurrences
+  readonly #follower: BucketFollower
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
-  readonly #timer: Timer
   #state = new ViewState()
-  #usable = false
-  #createdAt = ''
-  #watch: { close(): void } | undefined
-  #following = Promise.resolve()
-  #whenUsable: { promise: Promise<void>; resolve: () => void }
+  #latest = this.#state
+  #isUsable = false
+  readonly #whenUsable = deferred()
+  #whenRead = deferred()
 
-  constructor(bucket: Bucket, nats: Nats, occurrences: Occurrences) {
-    this.#bucket = bucket
-    this.#occurrences = occurrences
-    this.#whenUsable = deferred()
-    const check = (): Promise<void> => (this.#following = this.#following.then(() => this.#checkPosition()))
-    this.#timer = every(positionCheckMs, check)
-    nats.onReconnect(() => void check())
+  constructor(bucket: Bucket, _nats: Nats, occurrences: Occurrences) {
+    this.#follower = new BucketFollower(bucket, {
+      begin: () => this.#begin(),
+      reread: ({ createdAt, lastRevision }) =>
+        occurrences.configurationReread({ created_at: createdAt, last_revision: lastRevision }),
+      unreachable: (reason) => occurrences.configurationUnreachable({ reason }),
+    })
   }
 
-  /** Starts to watch; resolves at once, usable or not. */
-  async open(): Promise<void> {
-    await this.#follow()
+  /** Starts to follow; resolves at once, usable or not. */
+  open(): Promise<void> {
+    return this.#follower.open()
   }
 
+  /** The configuration in use. */
   get state(): ViewState {
     return this.#state
   }
 
+  /** What the bucket says now, complete or not. */
+  get latest(): ViewState {
+    return this.#latest
+  }
+
   get isUsable(): boolean {
-    return this.#usable
+    return this.#isUsable
   }
 
   /** Resolves when there is a complete configuration. */
@@ -63,16 +68,26 @@ export class View {
     return this.#whenUsable.promise
   }
 
+  /** Resolves when `latest` holds everything that was in the bucket. */
+  get read(): Promise<void> {
+    return this.#whenRead.promise
+  }
+
+  /** Reads the bucket again from its start; resolves when `latest` holds it. */
+  async reread(): Promise<void> {
+    await this.#follower.reread()
+    await this.read
+  }
+
   /** Calls back with the kind of each row that changed, and with `*` when everything may have. */
   onChange(listener: ChangeListener): void {
     this.#listeners.add(listener)
   }
 
-  /** Resolves when the view has seen this version of the account. */
+  /** Resolves when the configuration in use has this version of the account. */
   async reached(accountId: string, version: number): Promise<void> {
-    if ((this.#state.accounts.get(accountId)?.version ?? 0) >= version) return
+    if (this.#state.versionOf(accountId) >= version) return
     await new Promise<void>((resolve, reject) => {
-      const waiter: Waiter = { accountId, version, resolve: () => done() }
       const timer = after(reachTimeoutMs, () => {
         this.#waiters.delete(waiter)
         reject(unavailable('The configuration does not arrive: NATS is slow or away.'))
@@ -81,40 +96,46 @@ export class View {
         timer.stop()
         resolve()
       }
+      const waiter: Waiter = { accountId, version, resolve: done }
       this.#waiters.add(waiter)
     })
   }
 
-  /** Reads the bucket from its start into a fresh state and follows it. */
-  async #follow(): Promise<void> {
-    const { createdAt } = await this.#bucket.position()
+  #begin(): Pass {
     const state = new ViewState()
-    this.#watch?.close()
-    this.#createdAt = createdAt
-    if (!this.#usable) this.#state = state
-    let isCurrent = false
-    this.#watch = await this.#bucket.watch(
-      (entry) => this.#take(state, entry, isCurrent),
-      () => {
-        isCurrent = true
-        this.#adopt(state)
+    const completeness = new Completeness(state)
+    this.#latest = state
+    this.#whenRead = deferred()
+    if (!this.#isUsable) this.#state = state
+    return {
+      entry: (entry) => this.#take(state, completeness, entry),
+      current: () => {
+        completeness.begin()
+        this.#whenRead.resolve()
+        if (completeness.holds) this.#use(state)
       },
-    )
+    }
   }
 
-  #take(state: ViewState, entry: BucketEntry, isCurrent: boolean): void {
+  #take(state: ViewState, completeness: Completeness, entry: BucketEntry): void {
+    const epoch = state.meta?.epoch
     const kind = state.apply(entry)
-    if (state === this.#state && this.#usable) {
+    if (state === this.#state && this.#isUsable) {
       if (kind !== undefined) this.#tell(kind)
       this.#wake()
-    } else if (isCurrent) this.#adopt(state)
+      // Filled anew: what was taken out for that left no trace.
+      if (state.meta?.epoch !== epoch) void this.#follower.reread()
+      return
+    }
+    completeness.note(entry.key)
+    if (completeness.holds) this.#use(state)
   }
 
-  /** Makes a fresh state the view's, once it is complete. */
-  #adopt(state: ViewState): void {
-    if ((state === this.#state && this.#usable) || !state.isComplete()) return
+  /** Puts a complete state to use, unless it is older than the one in use. */
+  #use(state: ViewState): void {
+    if (this.#isUsable && (state === this.#state || state.isOlderThan(this.#state))) return
     this.#state = state
-    this.#usable = true
+    this.#isUsable = true
     this.#whenUsable.resolve()
     this.#tell('*')
     this.#wake()
@@ -126,27 +147,14 @@ export class View {
 
   #wake(): void {
     for (const waiter of this.#waiters) {
-      if ((this.#state.accounts.get(waiter.accountId)?.version ?? 0) < waiter.version) continue
+      if (this.#state.versionOf(waiter.accountId) < waiter.version) continue
       this.#waiters.delete(waiter)
       waiter.resolve()
     }
   }
 
-  /** Was the bucket made anew, or put back to an earlier state? Then everything is read again. */
-  async #checkPosition(): Promise<void> {
-    try {
-      const { createdAt, lastRevision } = await this.#bucket.position()
-      if (createdAt === this.#createdAt && lastRevision >= this.#state.revision) return
-      this.#occurrences.configurationReread({ created_at: createdAt, last_revision: lastRevision })
-      await this.#follow()
-    } catch (error) {
-      this.#occurrences.configurationUnreachable({ reason: messageOf(error) })
-    }
-  }
-
   close(): void {
-    this.#timer.stop()
-    this.#watch?.close()
+    this.#follower.close()
   }
 }
 

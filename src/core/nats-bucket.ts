@@ -1,0 +1,170 @@
+/** Key-value buckets: the last value of each key, compare-and-set by revision, and watching. */
+import type { StreamInfo } from '@nats-io/jetstream'
+import type { KV, KvEntry, KvWatchEntry } from '@nats-io/kv'
+import { isWrongRevision, type Patience, retried } from './nats-retry.js'
+
+export interface BucketEntry {
+  readonly key: string
+  readonly revision: number
+  /** Undefined for a deletion. */
+  readonly value: Uint8Array | undefined
+}
+
+/** What a bucket needs of the connection it is reached by. */
+export interface BucketHost {
+  streamInfo(name: string): Promise<StreamInfo | undefined>
+  purgeSubject(stream: string, subject: string): Promise<unknown>
+  onReconnect(listener: () => void): () => void
+}
+
+/** Where a bucket's stream stands. Another `createdAt` means that it was made anew. */
+export interface BucketPosition {
+  readonly createdAt: string
+  readonly lastRevision: number
+}
+
+export interface BucketWatcher {
+  /** Each key's last value once, then changes in the order of their revisions. */
+  entry(entry: BucketEntry): void
+  /** Everything that was there has been told. */
+  current(): void
+  /** No more will be told, though nobody closed the watch; `error` where one ended it. */
+  ended(error: unknown): void
+}
+
+export interface Closable {
+  close(): void
+}
+
+const entryOf = (entry: KvEntry): BucketEntry => ({
+  key: entry.key,
+  revision: entry.revision,
+  value: entry.operation === 'PUT' ? entry.value : undefined,
+})
+
+/** A key-value bucket; revisions are the sequences of its stream. */
+export class Bucket {
+  readonly #kv: KV
+  readonly #host: BucketHost
+  readonly #patience: Patience
+  readonly name: string
+
+  /** `patience` bounds how long calls are repeated; without it they wait for NATS as long as it takes. */
+  constructor(kv: KV, name: string, host: BucketHost, patience: Patience = {}) {
+    this.#kv = kv
+    this.name = name
+    this.#host = host
+    this.#patience = patience
+  }
+
+  /** The key's last entry, as the bucket's leader knows it. */
+  async get(key: string): Promise<BucketEntry | undefined> {
+    const entry = await retried(() => this.#kv.get(key), this.#patience)
+    return entry === null ? undefined : entryOf(entry)
+  }
+
+  /** The keys that match, `*` standing for one part and `>` for the rest; deleted ones are left out. */
+  keys(filter: string): Promise<string[]> {
+    return retried(async () => {
+      const keys: string[] = []
+      for await (const key of await this.#kv.keys(filter)) keys.push(key)
+      return keys
+    }, this.#patience)
+  }
+
+  /** Unconditional. Resolves with the new revision. */
+  put(key: string, value: Uint8Array | string, patience: Patience = this.#patience): Promise<number> {
+    return retried(() => this.#kv.put(key, value), patience)
+  }
+
+  /**
+   * Compare-and-set: stores only where the key's last revision is `revision` (0: never written).
+   * Resolves with the new revision, or undefined where somebody else wrote first. A try whose answer was lost
+   * may have been stored, and then looks like somebody else's: the caller looks at what is there.
+   */
+  replace(key: string, value: Uint8Array | string, revision: number): Promise<number | undefined> {
+    return retried(async () => {
+      try {
+        return await this.#kv.put(key, value, { previousSeq: revision })
+      } catch (error) {
+        if (isWrongRevision(error)) return undefined
+        throw error
+      }
+    }, this.#patience)
+  }
+
+  /** Deletes where the key's last revision is `revision`; false where somebody else wrote first. */
+  remove(key: string, revision: number): Promise<boolean> {
+    if (revision === 0) throw new Error(`The key ${key} can't be removed: it was never written.`)
+    return retried(async () => {
+      try {
+        await this.#kv.delete(key, { previousSeq: revision })
+        return true
+      } catch (error) {
+        if (isWrongRevision(error)) return false
+        throw error
+      }
+    }, this.#patience)
+  }
+
+  /** Takes one key out, without a trace. */
+  async forget(key: string): Promise<void> {
+    await this.#host.purgeSubject(`KV_${this.name}`, `$KV.${this.name}.${key}`)
+  }
+
+  /** Takes every key out, without a trace: only for what is filled again from somewhere else. */
+  async empty(): Promise<void> {
+    await this.#host.purgeSubject(`KV_${this.name}`, `$KV.${this.name}.>`)
+  }
+
+  /** Identity and position of the bucket's stream; where there is none, a `createdAt` of ''. */
+  async position(): Promise<BucketPosition> {
+    const { createdAt, lastRevision } = await this.#look()
+    return { createdAt, lastRevision }
+  }
+
+  async #look(): Promise<BucketPosition & { readonly keys: number }> {
+    const info = await retried(() => this.#host.streamInfo(`KV_${this.name}`), this.#patience)
+    if (info === undefined) return { createdAt: '', lastRevision: 0, keys: 0 }
+    return { createdAt: String(info.created), lastRevision: info.state.last_seq, keys: info.state.messages }
+  }
+
+  /** Calls back whenever the connection is back; the result ends that. */
+  onReconnect(listener: () => void): () => void {
+    return this.#host.onReconnect(listener)
+  }
+
+  /** Everything that is there and every change, until closed; `from`: what was written at that revision or later. */
+  async watch(watcher: BucketWatcher, from = 0): Promise<Closable> {
+    const { keys, lastRevision } = await this.#look()
+    const options = from === 0 ? {} : { resumeFromRevision: from }
+    const watch = await retried(() => this.#kv.watch(options), this.#patience)
+    const isEmpty = keys === 0 || lastRevision < from
+    if (isEmpty) watcher.current()
+    let isClosed = false
+    void tell(watch, watcher, isEmpty).then(
+      (error) => isClosed || watcher.ended(error),
+      (error: unknown) => isClosed || watcher.ended(error),
+    )
+    return {
+      close: () => {
+        isClosed = true
+        watch.stop()
+      },
+    }
+  }
+}
+
+async function tell(
+  watch: AsyncIterable<KvWatchEntry>,
+  watcher: BucketWatcher,
+  isCurrent: boolean,
+): Promise<undefined> {
+  let current = isCurrent
+  for await (const entry of watch) {
+    watcher.entry(entryOf(entry))
+    if (current || entry.delta !== 0) continue
+    current = true
+    watcher.current()
+  }
+}

@@ -1,0 +1,77 @@
+/** Messages of JetStream in the program's own words. */
+import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
+import { headers as createHeaders, type MsgHdrs } from '@nats-io/nats-core'
+import { isMessageMissing, type Patience, retried } from './nats-retry.js'
+
+export interface PublishOptions extends Patience {
+  /** A second publish with the same id within the stream's duplicate window is acknowledged and not stored. */
+  readonly msgId?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface PublishAfterOptions extends Patience {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of the last message of the subject; 0 where there is none. */
+  readonly afterSequence: number
+}
+
+/** A message that a pull consumer delivered. */
+export interface PulledMessage {
+  readonly subject: string
+  readonly data: Uint8Array
+  readonly sequence: number
+  /** 1 for a first delivery. */
+  readonly deliveries: number
+  readonly storedAtMs: number
+  readonly headers: MsgHdrs | undefined
+  readonly native: JsMsg
+}
+
+export const pulled = (message: JsMsg): PulledMessage => ({
+  subject: message.subject,
+  data: message.data,
+  sequence: message.seq,
+  deliveries: message.info.deliveryCount,
+  storedAtMs:
+    message.timestampNanos === undefined
+      ? Date.parse(message.time.toISOString())
+      : Number(message.timestampNanos / 1_000_000n),
+  headers: message.headers,
+  native: message,
+})
+
+/** A message as it lies in its stream. */
+export interface KeptMessage {
+  readonly subject: string
+  readonly sequence: number
+  /** Milliseconds since the epoch. */
+  readonly storedAtMs: number
+  readonly data: Uint8Array
+  readonly headers: MsgHdrs
+}
+
+/** The message that `get` answers with; undefined where there is none. */
+export async function kept(get: () => Promise<StoredMsg | null>): Promise<KeptMessage | undefined> {
+  const message = await retried(async () => {
+    try {
+      return await get()
+    } catch (error) {
+      if (isMessageMissing(error)) return null
+      throw error
+    }
+  })
+  if (message === null) return undefined
+  return {
+    subject: message.subject,
+    sequence: message.seq,
+    storedAtMs: message.time.getTime(),
+    data: message.data,
+    headers: message.header,
+  }
+}
+
+export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
+  const headers = createHeaders()
+  for (const [name, value] of Object.entries(values)) headers.set(name, value)
+  return headers
+}

@@ -1,0 +1,39 @@
+/** Streams: what they keep and how much of it. */
+import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
+import { nanos } from '@nats-io/nats-core'
+
+export interface StreamOptions {
+  readonly name: string
+  readonly subjects: readonly string[]
+  readonly retention: 'limits' | 'workqueue'
+  readonly bytesMax: number
+  readonly ageMaxMs: number
+  readonly messageBytesMax?: number
+  /** Equal message ids within this time are stored once. */
+  readonly duplicateWindowMs: number
+  readonly discard: 'new' | 'old'
+}
+
+type Configured = Partial<StreamConfig> &
+  Pick<StreamConfig, 'name' | 'subjects' | 'max_bytes' | 'max_age' | 'num_replicas' | 'duplicate_window'>
+
+export const streamConfig = (options: StreamOptions, replicas: number): Configured => ({
+  name: options.name,
+  subjects: [...options.subjects],
+  retention: options.retention === 'workqueue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
+  storage: StorageType.File,
+  discard: options.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
+  max_bytes: options.bytesMax,
+  max_age: nanos(options.ageMaxMs),
+  duplicate_window: nanos(Math.min(options.duplicateWindowMs, options.ageMaxMs)),
+  num_replicas: replicas,
+  allow_direct: true,
+  ...(options.messageBytesMax === undefined ? {} : { max_msg_size: options.messageBytesMax }),
+})
+
+/** What of an existing stream is brought up to the settings. */
+export function changeableConfig(config: Configured): Partial<StreamConfig> {
+  const { subjects, max_bytes, max_age, num_replicas, duplicate_window, max_msg_size } = config
+  const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }
+  return max_msg_size === undefined ? changeable : { ...changeable, max_msg_size }
+}

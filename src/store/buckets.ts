@@ -1,0 +1,25 @@
+/** The buckets of the store, as an API process opens them. */
+import type { Nats } from '../core/nats.js'
+import type { Bucket } from '../core/nats-bucket.js'
+import { bucketNames } from './keys.js'
+
+export interface StoreBuckets {
+  readonly config: Bucket
+  readonly secrets: Bucket
+  readonly heads: Bucket
+  readonly claims: Bucket
+}
+
+/** Someone waits for a write: where NATS is away for longer, it is refused. */
+const patienceMs = 5_000
+
+/** Makes those that are missing. */
+export async function openBuckets(nats: Nats, bytesMax: number): Promise<StoreBuckets> {
+  const open = (name: string) => nats.openBucket(name, bytesMax, { patienceMs })
+  return {
+    config: await open(bucketNames.config),
+    secrets: await open(bucketNames.secrets),
+    heads: await open(bucketNames.heads),
+    claims: await open(bucketNames.claims),
+  }
+}

@@ -1,0 +1,75 @@
+/** Plans: what a write wants to change, made against the state it will be applied to. */
+import { WeirError } from '../core/errors.js'
+import { resourceBytesMax } from '../core/limits.js'
+import { resourceOf } from '../resource/registry.js'
+import type { Change, Put, Removal } from './change.js'
+import { ruleKind } from './keys.js'
+import type { ViewState } from './view-state.js'
+
+/** What a plan wants to change; nothing at all is a plan, too. */
+export interface Draft<T> {
+  readonly puts: readonly Put[]
+  readonly removals: readonly Removal[]
+  readonly emptiedPolicies?: readonly string[]
+  readonly audits: Change['audits']
+  readonly claims?: readonly Claim[]
+  readonly releases?: readonly string[]
+  readonly result: T
+}
+
+export interface Claim {
+  readonly claim: string
+  /** The resource that holds it. */
+  readonly id: string
+  /** Thrown where somebody else holds it. */
+  readonly taken: () => Error
+}
+
+/** A plan sees the state before it and the version its change will have; it may run several times. */
+export type Plan<T> = (state: ViewState, version: number, at: number) => Draft<T>
+
+/** Refuses what would not fit the bucket, before it is committed. */
+export function checkSize({ kind, row }: Put): void {
+  const bytes = Buffer.byteLength(JSON.stringify(row))
+  if (bytes <= resourceBytesMax) return
+  throw new WeirError(
+    'ERR_INVALID_REQUEST',
+    `The ${resourceOf(kind).title} has ${bytes} bytes as JSON: at most ${resourceBytesMax} are allowed.`,
+  )
+}
+
+/** A release names the resource that gives the claim up. */
+export const releaseOf = (id: string, claim: string): string => `${id} ${claim}`
+export const splitRelease = (release: string): [string, string] => {
+  const cut = release.indexOf(' ')
+  return [release.slice(0, cut), release.slice(cut + 1)]
+}
+
+/** Does the resource hold the claim in this state? */
+export function holds(state: ViewState, claim: string, id: string): boolean {
+  for (const [kind, rows] of state.rows) {
+    const row = rows.get(id)
+    if (row !== undefined) return claimsOf(kind, row).includes(claim)
+  }
+  return false
+}
+
+export const claimsOf = (kind: string, row: Put['row']): readonly string[] =>
+  resourceOf(kind).claims?.(row as never) ?? []
+
+export function countsAfter<T>(state: ViewState, accountId: string, draft: Draft<T>): Record<string, number> {
+  const counts = state.countsOf(accountId)
+  const add = (kind: string, by: number): void => {
+    counts[kind] = (counts[kind] ?? 0) + by
+  }
+  for (const { kind, isNew } of draft.puts) if (isNew) add(kind, 1)
+  for (const { kind } of draft.removals) add(kind, -1)
+  for (const policyId of draft.emptiedPolicies ?? []) add(ruleKind, -countRules(state, policyId))
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
+}
+
+export function countRules(state: ViewState, policyId: string): number {
+  let count = 0
+  for (const { rules } of state.chunks(policyId).values()) count += rules.length
+  return count
+}

@@ -1,0 +1,198 @@
+/** Keeps the buckets at what ClickHouse holds, and says why nothing may be written where they contradict each other. */
+import { sleep } from '../core/clock.js'
+import { eachOf } from '../core/concurrency.js'
+import { headsAtOnceMax } from '../core/limits.js'
+import type { BucketPosition } from '../core/nats-bucket.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { AnyResource } from '../resource/define.js'
+import type { StoreBuckets } from './buckets.js'
+import type { Clickhouse } from './clickhouse.js'
+import { type Meta, metaKey } from './keys.js'
+import type { Deployment } from './migrate.js'
+import { compare, type Differences, fillClaims, readBeside, seenIn } from './reconcile.js'
+import type { ResourceStore } from './resource-store.js'
+import { readStored, readVersions } from './stored-rows.js'
+import type { View } from './view.js'
+
+export interface ReconcilerParts {
+  readonly clickhouse: Clickhouse
+  readonly resources: readonly AnyResource[]
+  readonly buckets: StoreBuckets
+  readonly deployment: Deployment
+  readonly occurrences: Occurrences
+  readonly view: View
+  readonly store: ResourceStore
+}
+
+const looksMax = 3
+const settleMs = 500
+
+type Positions = readonly BucketPosition[]
+
+export class Reconciler {
+  readonly #parts: ReconcilerParts
+  #refusal: string | undefined
+  #doubt: string | undefined
+  #positions: Positions = []
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts
+  }
+
+  /** Why nothing may be written; undefined where it may. */
+  get refusal(): string | undefined {
+    return this.#refusal ?? this.#doubt
+  }
+
+  /** Refuses writes until the next comparison. */
+  doubt(reason: string): void {
+    this.#doubt = reason
+  }
+
+  /** Compares, where something happened since the last time that makes it necessary. */
+  check(): Promise<void> {
+    return this.#inTurn(async () => {
+      const isWell = this.refusal === undefined && this.#parts.view.isUsable
+      if (isWell && (await this.#isContinued())) return
+      this.#doubt ??= 'What NATS holds is being compared with ClickHouse.'
+      await this.#parts.view.reread()
+      await this.#reconcile()
+    })
+  }
+
+  /** Compares what the view has read, and repairs. */
+  run(): Promise<void> {
+    return this.#inTurn(() => this.#reconcile())
+  }
+
+  adoptClickhouse(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { buckets, view } = this.#parts
+      await view.reread()
+      const { epoch = 0 } = view.latest.meta ?? {}
+      const versions = new Map([...view.latest.accounts].map(([id, { version }]) => [id, version]))
+      for (const bucket of Object.values(buckets)) await bucket.empty()
+      await view.reread()
+      await this.#reconcile(epoch, versions)
+    })
+  }
+
+  /** One comparison at a time; the next waits for it, whatever became of it. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#running.then(work, work)
+    this.#running = turn.catch(() => {})
+    return turn
+  }
+
+  async #read(): Promise<Positions> {
+    return Promise.all(Object.values(this.#parts.buckets).map((bucket) => bucket.position()))
+  }
+
+  /** Are the buckets those of the last time, and have they only gone on? */
+  async #isContinued(): Promise<boolean> {
+    const before = this.#positions
+    const after = await this.#read()
+    const isContinued = after.every(({ createdAt, lastRevision }, at) => {
+      const known = before[at]
+      return known?.createdAt === createdAt && known.lastRevision <= lastRevision
+    })
+    if (isContinued) this.#positions = after
+    return isContinued
+  }
+
+  /** `epochBefore` and `versionsBefore`: of a configuration that was taken out to be made anew. */
+  async #reconcile(epochBefore = 0, versionsBefore: ReadonlyMap<string, number> = new Map()): Promise<void> {
+    const { view, deployment } = this.#parts
+    const { meta } = view.latest
+    const foreign = foreignMeta(meta, deployment)
+    if (foreign !== undefined) return this.#refuse(foreign)
+    const { behind, ahead } = await this.#compare()
+    const [first] = ahead
+    if (first !== undefined) {
+      return this.#refuse(
+        `The configuration in NATS is ahead of ClickHouse (${ahead.length} accounts, such as ${first}): restore a newer backup of ClickHouse, or let "weir store adopt" take what ClickHouse has.`,
+      )
+    }
+    await this.#repair(behind, versionsBefore)
+    await view.reread()
+    const claims = await fillClaims(this.#parts.buckets.claims, view.latest)
+    const epoch = Math.max(epochBefore, meta?.epoch ?? 0)
+    if (meta === undefined || behind.size > 0) await this.#putMeta(epoch + 1)
+    if (claims + behind.size > 0)
+      this.#parts.occurrences.projectionRepaired({ accounts: behind.size, claims })
+    this.#positions = await this.#read()
+    this.#refusal = undefined
+    this.#doubt = undefined
+  }
+
+  #refuse(reason: string): void {
+    if (this.#refusal !== reason) this.#parts.occurrences.storeMismatch({ reason })
+    this.#refusal = reason
+    this.#doubt = undefined
+  }
+
+  /**
+   * An account in the middle of a change looks as if the bucket lacked something: what is behind must be so at
+   * several looks. Where there is no configuration at all, one look will do.
+   */
+  async #compare(): Promise<Differences> {
+    const { view } = this.#parts
+    let found = await this.#look()
+    const looks = view.latest.meta === undefined ? 1 : looksMax
+    for (let look = 2; look <= looks && found.behind.size > 0 && found.ahead.length === 0; look += 1) {
+      await sleep(settleMs)
+      const again = await this.#look()
+      const behind = [...again.behind].filter(([accountId]) => found.behind.has(accountId))
+      found = { behind: new Map(behind), ahead: again.ahead }
+    }
+    return found
+  }
+
+  async #look(): Promise<Differences> {
+    const { clickhouse, resources, buckets, view } = this.#parts
+    const seen = seenIn(view.latest)
+    const stored = await readVersions(clickhouse, resources)
+    return compare(seen, stored, await readBeside(buckets))
+  }
+
+  /** All repairs are committed before ClickHouse is read for them: what is read holds for each. */
+  async #repair(behind: Differences['behind'], versionsBefore: ReadonlyMap<string, number>): Promise<void> {
+    const { clickhouse, resources, store } = this.#parts
+    const carriers = new Map<string, Awaited<ReturnType<ResourceStore['commitRepair']>>>()
+    await eachOf(behind, headsAtOnceMax, async ([accountId, floor]) => {
+      const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
+      carriers.set(accountId, await store.commitRepair(accountId, atLeast))
+    })
+    if (carriers.size === 0) return
+    const stored = await readStored(clickhouse, resources, few([...carriers.keys()]))
+    await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) => carryOut(stored.get(accountId) ?? []))
+  }
+
+  async #putMeta(epoch: number): Promise<void> {
+    const { buckets, deployment, view } = this.#parts
+    const meta: Meta = {
+      deployment_id: deployment.id,
+      key_fingerprint: deployment.keyFingerprint,
+      epoch,
+      accounts: view.latest.accounts.size,
+    }
+    await buckets.config.put(metaKey, JSON.stringify(meta))
+  }
+}
+
+const namedAccountsMax = 100
+
+/** Few accounts are asked for by name; where they are many, all are read. */
+const few = (accountIds: readonly string[]): readonly string[] | undefined =>
+  accountIds.length <= namedAccountsMax ? accountIds : undefined
+
+/** What is wrong with a configuration that is not of this deployment. */
+function foreignMeta(meta: Meta | undefined, deployment: Deployment): string | undefined {
+  if (meta === undefined) return undefined
+  if (meta.deployment_id !== deployment.id) {
+    return 'The configuration in NATS belongs to another ClickHouse database: name the right one, or let "weir store adopt" take what this one has.'
+  }
+  if (meta.key_fingerprint === deployment.keyFingerprint) return undefined
+  return 'The configuration in NATS was sealed with another secret key: "weir store adopt" makes it anew from ClickHouse.'
+}

@@ -1,0 +1,76 @@
+/**
+ * Brings an account's part of the bucket up to what ClickHouse holds.
+ *
+ * A repair is a change of the account like any other: it is committed to the head, so that nothing else changes the
+ * account meanwhile, and whoever finds it there can carry it out. What the bucket lacks or has in an older version is
+ * written; what ClickHouse says is deleted is deleted. Nothing is deleted because it was not found.
+ */
+import { eachOf } from '../core/concurrency.js'
+import { keysAtOnceMax } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
+import type { Row } from '../resource/define.js'
+import { policyKind, ruleKind, rulesKey } from './keys.js'
+import type { Projection, Writers } from './projection.js'
+import { chunksOf } from './rule-chunks.js'
+import type { Stored } from './stored-rows.js'
+
+export type ReadAccount = (accountId: string) => Promise<readonly Stored[]>
+
+export class Repair {
+  readonly #projection: Projection
+  readonly #read: ReadAccount
+
+  constructor(projection: Projection, read: ReadAccount) {
+    this.#projection = projection
+    this.#read = read
+  }
+
+  /** `stored`: what ClickHouse holds of the account, read after the repair was committed; read where not given. */
+  async apply(accountId: string, version: number, stored?: readonly Stored[]): Promise<void> {
+    const all = stored ?? (await this.#read(accountId))
+    const writers = this.#projection.writers(accountId, version)
+    const present = all.filter(({ deleted }) => !deleted)
+    const policies = present.flatMap(({ kind, row }) => (kind === policyKind ? [row] : []))
+    const others = present.filter(({ kind }) => kind !== ruleKind && kind !== policyKind)
+    const gone = all.filter(({ deleted, kind }) => deleted && kind !== ruleKind)
+    await eachOf(others, keysAtOnceMax, ({ kind, row }) =>
+      this.#projection.putRow(writers, accountId, version, kind, row),
+    )
+    const rules = rulesByPolicy(present)
+    for (const policy of policies) await this.#putPolicy(writers, version, policy, rules.get(policy.id) ?? [])
+    await eachOf(gone, keysAtOnceMax, async ({ kind, row }) => {
+      await this.#projection.removeRow(writers, kind, row.id)
+      if (kind === policyKind) await this.#projection.removeRules(writers, row.id)
+    })
+    const counts: Record<string, number> = {}
+    for (const { kind } of present) counts[kind] = (counts[kind] ?? 0) + 1
+    await this.#projection.putState(writers, accountId, { version, stored: highestOf(all), counts })
+  }
+
+  /**
+   * All rules of a policy as a new generation, which the policy's row names once it is there: rules are replaced as a
+   * whole or not at all. The generation is the repair's version, the same for all who carry it out.
+   */
+  async #putPolicy(writers: Writers, version: number, policy: Row, rules: readonly Row[]): Promise<void> {
+    const chunks = [...chunksOf(rules, policy.account_id)].entries()
+    await eachOf(chunks, keysAtOnceMax, ([chunk, value]) => {
+      const text = JSON.stringify(value)
+      const next = (current: Uint8Array | undefined) => (current === undefined ? text : undefined)
+      return writers.config.write(rulesKey(policy.id, version, chunk), next)
+    })
+    await this.#projection.putRow(writers, policy.account_id, version, policyKind, policy, version)
+    await this.#projection.removeRules(writers, policy.id, version)
+  }
+}
+
+function rulesByPolicy(stored: readonly Stored[]): Map<string, Row[]> {
+  const rules = new Map<string, Row[]>()
+  for (const { kind, row } of stored) {
+    if (kind === ruleKind) getOrMake(rules, String(row['ip_policy_id']), () => []).push(row)
+  }
+  for (const ofPolicy of rules.values()) ofPolicy.sort((one, other) => (one.id < other.id ? -1 : 1))
+  return rules
+}
+
+const highestOf = (stored: readonly Stored[]): number =>
+  stored.reduce((highest, { row }) => Math.max(highest, row.version), 0)

@@ -1,0 +1,77 @@
+/** What ClickHouse holds, deletions included, each resource in its last version. */
+import { getOrMake } from '../core/maps.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import type { Clickhouse } from './clickhouse.js'
+import { decodeRow, tableOf } from './tables.js'
+
+export interface Stored {
+  readonly kind: string
+  readonly row: Row
+  readonly deleted: boolean
+}
+
+/** A resource's last version, and whether that is a deletion. */
+export interface StoredVersion {
+  readonly id: string
+  readonly version: number
+  readonly deleted: boolean
+}
+
+/** Per account, per kind. */
+export type StoredVersions = ReadonlyMap<string, ReadonlyMap<string, readonly StoredVersion[]>>
+
+/** The rows of these accounts, or of all, by account. */
+export async function readStored(
+  clickhouse: Clickhouse,
+  resources: readonly AnyResource[],
+  accountIds?: readonly string[],
+): Promise<Map<string, Stored[]>> {
+  const stored = new Map<string, Stored[]>()
+  const where = accountIds === undefined ? '' : 'WHERE account_id IN {accounts:Array(String)}'
+  for (const resource of resources) {
+    const rows = await clickhouse.rows<Record<string, unknown>>(
+      `SELECT * FROM ${tableOf(resource.kind)} FINAL ${where} ORDER BY version DESC LIMIT 1 BY account_id, id`,
+      accountIds === undefined ? {} : { accounts: [...accountIds] },
+    )
+    for (const encoded of rows) {
+      const row = decodeRow(resource, encoded)
+      const deleted = Boolean(encoded['deleted'])
+      getOrMake(stored, row.account_id, () => []).push({ kind: resource.kind, row, deleted })
+    }
+  }
+  return stored
+}
+
+export async function readVersions(
+  clickhouse: Clickhouse,
+  resources: readonly AnyResource[],
+): Promise<StoredVersions> {
+  const versions = new Map<string, Map<string, StoredVersion[]>>()
+  for (const { kind } of resources) {
+    const rows = await clickhouse.rows<StoredVersion & { account_id: string }>(
+      `SELECT account_id, id, max(version) AS version, argMax(deleted, ${tableOf(kind)}.version) AS deleted
+FROM ${tableOf(kind)} GROUP BY account_id, id`,
+    )
+    for (const { account_id, ...row } of rows) {
+      const ofAccount = getOrMake(versions, account_id, () => new Map<string, StoredVersion[]>())
+      getOrMake(ofAccount, kind, () => []).push({ ...row, deleted: Boolean(row.deleted) })
+    }
+  }
+  return versions
+}
+
+/** The highest version of an account; 0 where there is none. */
+export async function highestVersion(
+  clickhouse: Clickhouse,
+  resources: readonly AnyResource[],
+  accountId: string,
+): Promise<number> {
+  const tables = resources.map(
+    ({ kind }) => `SELECT max(version) AS version FROM ${tableOf(kind)} WHERE account_id = {account:String}`,
+  )
+  const [first] = await clickhouse.rows<{ version: number }>(
+    `SELECT max(version) AS version FROM (${tables.join(' UNION ALL ')})`,
+    { account: accountId },
+  )
+  return Number(first?.version ?? 0)
+}
