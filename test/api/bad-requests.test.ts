@@ -1,0 +1,381 @@
+/** Requests that a client can correct: each is refused with a sentence that names the field and what is allowed. */
+import t from 'tap'
+import { type Client, openTestStore } from '../harness/api.js'
+
+const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
+const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
+const id26 = '01M7Y46P1SGDTCFAVEJ96D4PD7'
+
+type Row = readonly [field: string, body: unknown, says: RegExp]
+
+const inbound = (...policies: unknown[]) => ({ policies: { inbound: policies } })
+const outbound = (...policies: unknown[]) => ({ policies: { outbound: policies } })
+const logging = (config: unknown) => ({ actions: [{ type: 'log', config }] })
+const when = (...expressions: unknown[]) => ({ expressions, actions: [{ type: 'deny' }] })
+const kinesis = (stream_arn: unknown, auth: unknown = { creds }) => ({
+  target: { kinesis: { stream_arn, auth } },
+})
+const source = (type: string, more: object = {}) => ({ sources: [{ type, ...more }] })
+const many = (count: number, make: (at: number) => unknown) =>
+  Array.from({ length: count }, (_, at) => make(at))
+
+const common: Row[] = [
+  ['a number as text', { description: 5 }, /"description" is 5, but must be a string/],
+  ['a list as text', { metadata: [] }, /"metadata" is \[\], but must be a string/],
+  ['an unknown field', { descripton: 'x' }, /"descripton" is no field .*did you mean "description"\?/],
+  ['a field of Weir', { created_at: 'now' }, /"created_at" is no field/],
+  ['a prototype', JSON.parse('{"__proto__": {"description": "x"}}'), /"__proto__" is no field/],
+  ['a constructor', { constructor: 1 }, /"constructor" is no field/],
+]
+
+const inBytes: Row[] = [
+  ['256 bytes', { description: 'x'.repeat(256) }, /"description" .*at most 255/],
+  ['multi-byte text', { description: 'é'.repeat(128) }, /"description" .*at most 255 bytes/],
+  ['4097 bytes', { metadata: 'x'.repeat(4097) }, /"metadata" .*at most 4096/],
+  ['4098 bytes of emoji', { metadata: `${'😀'.repeat(1024)}é` }, /"metadata" .*at most 4096 bytes/],
+]
+
+const hostports = (...texts: unknown[]) => ({ hostports: texts })
+
+const tcpEdge: Row[] = [
+  ['text for a list', { hostports: 'a:1' }, /"hostports" is "a:1", but must be a list/],
+  ['empty text for a list', { hostports: '' }, /"hostports" is "", but must be a list/],
+  ['no port', hostports('a.example'), /"hostports\[0\]" is "a.example": "host:port" is needed/],
+  ['port 0', hostports('a:0'), /port must be 1 to 65535/],
+  ['port 65536', hostports('a:65536'), /port must be 1 to 65535/],
+  ['port 080', hostports('a:080'), /leading zeros/],
+  ['no host', hostports(':22'), /"host:port" is needed/],
+  ['a space', hostports('a b:22'), /"host:port" is needed/],
+  ['a scheme', hostports('tcp://a:22'), /"hostports\[0\]"/],
+  ['a host that is none', hostports('-a:22'), /no valid host name/],
+  ['an endless host', hostports(`${'a'.repeat(64)}.example:22`), /no valid host name/],
+  ['IPv6 without brackets', hostports('::1:22'), /brackets/],
+  ['brackets around a name', hostports('[a]:22'), /no IPv6 address/],
+  ['brackets around nothing', hostports('[]:22'), /no IPv6 address/],
+  ['one twice', hostports('a:1', 'A:1'), /"a:1" stands in it twice/],
+  ['one address twice', hostports('[::1]:1', '[0:0::1]:1'), /stands in it twice/],
+  ['101 of them', hostports(...many(101, (at) => `h${at}:1`)), /101 entries: at most 100/],
+  ['a module as text', { backend: 'x' }, /"backend" is "x", but must be an object/],
+  ['a module as empty text', { backend: '' }, /"backend" is "", but must be an object/],
+  ['a module as a list', { backend: [] }, /"backend" is \[\], but must be an object/],
+  ['a module without its id', { backend: { enabled: true } }, /"backend" lacks "backend_id"/],
+  ['a field no module has', { backend: { backend: 'x' } }, /"backend" (has no field|lacks)/],
+  [
+    'text for true',
+    { backend: { backend_id: `bkdtg_${id26}`, enabled: 'yes' } },
+    /"backend.enabled" .*true or false/,
+  ],
+  ['the wrong prefix', { backend: { backend_id: `ipp_${id26}` } }, /"backend.backend_id" .*"bkdtg_"/],
+  ['no policies', { ip_restriction: { ip_policy_ids: [] } }, /0 entries, but must have at least 1/],
+  ['one policy for a list', { ip_restriction: { ip_policy_ids: `ipp_${id26}` } }, /must be a list/],
+  ['a policy twice', { ip_restriction: { ip_policy_ids: [`ipp_${id26}`, `ipp_${id26}`] } }, /twice/],
+  [
+    '51 policies',
+    { ip_restriction: { ip_policy_ids: many(51, (at) => `ipp_${at}`) } },
+    /51 entries: at most 50/,
+  ],
+]
+
+const trafficPolicies: Row[] = [
+  ['no list', { policies: { inbound: {} } }, /"policies.inbound" is \{\}, but must be a list/],
+  ['no actions', inbound({ expressions: [] }), /"policies.inbound\[0\]" lacks "actions"/],
+  ['an empty list of actions', inbound({ actions: [] }), /"policies.inbound\[0\].actions" .*at least 1/],
+  ['six actions', outbound({ actions: many(6, () => ({ type: 'log' })) }), /6 entries: at most 5/],
+  ['21 policies', inbound(...many(21, () => when())), /21 entries: at most 20/],
+  ['11 expressions', inbound(when(...many(11, () => 'true'))), /11 entries: at most 10/],
+  [
+    'an unknown action',
+    inbound({ actions: [{ type: 'allow' }] }),
+    /inbound\[0\].actions\[0\].type" is "allow".*"deny", "log"/,
+  ],
+  ['deny in outbound', outbound(when()), /"policies.outbound\[0\].actions\[0\].type" is "deny"/],
+  [
+    'an action behind a deny',
+    inbound({ actions: [{ type: 'deny' }, { type: 'log', config: { Metadata: {} } }] }),
+    /"policies.inbound\[0\].actions\[1\]" stands behind a deny/,
+  ],
+  [
+    'a deny with a config',
+    inbound({ actions: [{ type: 'deny', config: { a: 1 } }] }),
+    /actions\[0\].config" is given/,
+  ],
+  ['a log without one', inbound(logging(null)), /actions\[0\].config" must be \{"Metadata"/],
+  ['a log with more', inbound(logging({ Metadata: {}, More: 1 })), /must be \{"Metadata"/],
+  ['metadata that is no map', inbound(logging({ Metadata: 'x' })), /must be \{"Metadata"/],
+  ['metadata as a list', inbound(logging({ Metadata: [] })), /must be \{"Metadata"/],
+  ['metadata of 4 KiB and more', inbound(logging({ Metadata: { a: 'x'.repeat(4096) } })), /at most 4096/],
+  [
+    'a name too long',
+    inbound({ ...when(), name: 'x'.repeat(256) }),
+    /"policies.inbound\[0\].name" .*at most 255/,
+  ],
+  [
+    'a name that is none',
+    inbound({ ...when(), name: 5 }),
+    /"policies.inbound\[0\].name" is 5, but must be a string/,
+  ],
+  ['an expression that is none', inbound(when(5)), /"policies.inbound\[0\].expressions\[0\]" is 5/],
+  ['an empty expression', inbound(when('')), /expressions\[0\]" is no valid expression/],
+  ['an unclosed bracket', inbound(when('true', '(1 + 2')), /expressions\[1\]" is no valid expression/],
+  ['an unknown name', inbound(when('conn.client_ib == "x"')), /conn.client_ip/],
+  ['an unknown function', inbound(when('inCidrRang(conn.client_ip, "10.0.0.0/8")')), /inCidrRange/],
+  ['too few arguments', inbound(when('inCidrRange(conn.client_ip)')), /inCidrRange/],
+  ['a bad CIDR', inbound(when('inCidrRange(conn.client_ip, "10.0.0.0/33")')), /10\.0\.0\.0\/33/],
+  ['&& beside ||', inbound(when('true && false || true')), /parenthes/i],
+  ['an outbound name inbound', inbound(when('conn.bytes_in > 1')), /conn.bytes_in/],
+  ['a prototype in an expression', inbound(when('conn.constructor')), /constructor/],
+  ['17 KiB of an expression', inbound(when(`"${'x'.repeat(17 * 1024)}"`)), /16384|16 KiB/],
+  [
+    '65 KiB of expressions',
+    inbound(...many(5, () => when(`"${'x'.repeat(13_500)}" == ""`))),
+    /expressions: at most 65536/,
+  ],
+]
+
+const rule = { cidr: '10.0.0.0/8', action: 'allow' }
+
+const ipPolicyRule = (ip_policy_id: string): Row[] => [
+  ['nothing', {}, /"cidr" is required/],
+  ['no policy', rule, /"ip_policy_id" is required/],
+  ['no action', { cidr: '10.0.0.0/8', ip_policy_id }, /"action" is required/],
+  ['null for what is required', { ...rule, ip_policy_id: null }, /"ip_policy_id" is required/],
+  ['another kind', { ...rule, ip_policy_id: `ipr_${id26}` }, /"ip_policy_id" .*"ipp_"/],
+  ['another action', { ...rule, ip_policy_id, action: 'ALLOW' }, /"action" is "ALLOW".*"allow", "deny"/],
+  ...[
+    ['empty', '', /"cidr"/],
+    ['an address', '10.0.0.1', /10\.0\.0\.1\/32/],
+    ['an IPv6 address', '::1', /::1\/128/],
+    ['host bits', '10.0.0.1/8', /10\.0\.0\.0\/8/],
+    ['host bits of IPv6', '2001:db8::1/32', /2001:db8::\/32/],
+    ['a mask too long', '10.0.0.0/33', /0 to 32/],
+    ['no mask', '10.0.0.0/', /"cidr"/],
+    ['a mask with a zero', '10.0.0.0/08', /"cidr"/],
+    ['octal', '010.0.0.0/8', /"cidr"/],
+    ['hexadecimal', '0x0a.0.0.0/8', /"cidr"/],
+    ['three parts', '10.0.0/8', /"cidr"/],
+    ['a number', '167772160/8', /"cidr"/],
+    ['spaces', ' 10.0.0.0/8', /"cidr"/],
+    ['a zone', 'fe80::%eth0/64', /"cidr"/],
+  ].map(
+    ([name, cidr, says]): Row => [`a CIDR: ${name}`, { ip_policy_id, action: 'deny', cidr }, says as RegExp],
+  ),
+]
+
+const ipRestriction = (policy: string): Row[] => [
+  ['nothing', {}, /"type" is required/],
+  ['no policies', { type: 'api' }, /"ip_policy_ids" is required/],
+  ['an empty list', { type: 'api', ip_policy_ids: [] }, /at least 1/],
+  ['another type', { type: 'API', ip_policy_ids: [policy] }, /"dashboard", "api", "agent", "endpoints"/],
+  ['text for true', { type: 'api', ip_policy_ids: [policy], enforced: 'true' }, /"enforced" .*true or false/],
+  [
+    'empty text for true',
+    { type: 'api', ip_policy_ids: [policy], enforced: '' },
+    /"enforced" .*true or false/,
+  ],
+]
+
+const backend: Row[] = [
+  ['labels as a list', { labels: [] }, /"labels" is \[\], but must be an object/],
+  ['a number as a label', { labels: { a: 1 } }, /"labels.a" is 1, but must be a string/],
+  ['a label too long', { labels: { a: 'x'.repeat(256) } }, /"labels.a" .*255/],
+  ['a name too long', { labels: { ['x'.repeat(256)]: 'a' } }, /"labels" .*name has 1 to 255 bytes/],
+  [
+    '101 labels',
+    { labels: Object.fromEntries(many(101, (at) => [`l${at}`, '']) as [string, string][]) },
+    /at most 100/,
+  ],
+  ['tunnels', { tunnels: [] }, /"tunnels" is no field/],
+]
+
+const route: Row[] = [
+  ['nothing', {}, /"match_type" is required/],
+  ['no match', { match_type: 'exact_path' }, /"match" is required/],
+  ['another type', { match_type: 'regex', match: '/' }, /"exact_path", "path_prefix"/],
+  ['no path', { match_type: 'exact_path', match: 'a' }, /begins with "\/"/],
+  ['a query', { match_type: 'exact_path', match: '/a?b' }, /"match" is "\/a\?b"/],
+  ['too long', { match_type: 'exact_path', match: `/${'a'.repeat(1024)}` }, /at most 1024/],
+  ['another edge', { match_type: 'exact_path', match: '/', edge_id: `edghts_${id26}` }, /the path says/],
+  ['policies', { match_type: 'exact_path', match: '/', policies: {} }, /"policies" is no field/],
+]
+
+const eventDestination: Row[] = [
+  ['nothing', {}, /"target" is required/],
+  ['an empty target', { target: {} }, /exactly one of kinesis, firehose, cloudwatch_logs/],
+  ['an unknown kind', { target: { s3: {} } }, /"target" has no field "s3"/],
+  [
+    'two targets',
+    {
+      target: {
+        ...kinesis(arn).target,
+        firehose: {
+          delivery_stream_arn: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/x',
+          auth: { creds },
+        },
+      },
+    },
+    /2 targets/,
+  ],
+  ['no auth', { target: { kinesis: { stream_arn: arn } } }, /"target.kinesis" lacks "auth"/],
+  ['an empty auth', kinesis(arn, {}), /exactly one of role and creds, and has 0/],
+  [
+    'two of them',
+    kinesis(arn, { creds, role: { role_arn: 'arn:aws:iam::123456789012:role/r' } }),
+    /and has 2/,
+  ],
+  [
+    'no secret',
+    kinesis(arn, { creds: { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE' } }),
+    /lacks "aws_secret_access_key"/,
+  ],
+  [
+    'a key id that is none',
+    kinesis(arn, { creds: { ...creds, aws_access_key_id: 'a b' } }),
+    /letters, digits/,
+  ],
+  [
+    'a secret that is none',
+    kinesis(arn, { creds: { ...creds, aws_secret_access_key: 5 } }),
+    /must be a string/,
+  ],
+  ['another format', { ...kinesis(arn), format: 'csv' }, /"format" is "csv": the one .* "json"/],
+  ['no ARN', kinesis('events'), /"target.kinesis.stream_arn" is "events", which is no ARN/],
+  ['another service', kinesis('arn:aws:sqs:us-east-1:123456789012:x'), /kinesis is expected/],
+  ['no region', kinesis('arn:aws:kinesis::123456789012:stream/x'), /region/],
+  ['another partition', kinesis('arn:aws-cn:kinesis:us-east-1:123456789012:stream/x'), /partition/],
+  ['a partition that is none', kinesis('arn:aws-x:kinesis:us-east-1:123456789012:stream/x'), /partition/],
+  ['another resource', kinesis('arn:aws:kinesis:us-east-1:123456789012:consumer/x'), /resource/],
+  ['no account', kinesis('arn:aws:kinesis:us-east-1:12345:stream/x'), /twelve digits/],
+  [
+    'a user for a role',
+    kinesis(arn, { role: { role_arn: 'arn:aws:iam::123456789012:user/x' } }),
+    /role's ARN/,
+  ],
+]
+
+const eventSubscription: Row[] = [
+  ['256 characters', { description: '😀'.repeat(256) }, /at most 255 characters/],
+  ['4097 characters', { metadata: 'x'.repeat(4097) }, /at most 4096 characters/],
+  ['no list', { sources: {} }, /"sources" is \{\}, but must be a list/],
+  ['no type', { sources: [{}] }, /"sources\[0\]" lacks "type"/],
+  ['a field no source has', source('log.v0', { field: 'x' }), /"sources\[0\]" has no field "field"/],
+  ['an unknown kind', source('tcp_connection_close.v0'), /did you mean tcp_connection_closed.v0/],
+  ['a kind twice', { sources: [{ type: 'log.v0' }, { type: 'log.v0' }] }, /"log.v0" stands in it twice/],
+  ['fields of an audit kind', source('ip_policy_created.v0', { fields: ['id'] }), /takes no fields/],
+  ['a filter of an audit kind', source('ip_policy_created.v0', { filter: 'true' }), /takes no filter/],
+  ['a filter of logs', source('log.v0', { filter: 'true' }), /takes no filter/],
+  ['an unknown field', source('tcp_connection_closed.v0', { fields: ['conn.client_ib'] }), /conn.client_ip/],
+  [
+    'a field of another kind',
+    source('tcp_connection_closed.v0', { fields: ['http.request.method'] }),
+    /http_request_complete/,
+  ],
+  ['a field twice', source('log.v0', { fields: ['metadata', 'metadata'] }), /twice/],
+  ['no fields', source('log.v0', { fields: [] }), /empty list/],
+  [
+    'a field to filter by that is none',
+    source('tcp_connection_closed.v0', { filter: 'conn.bytes_in > 1' }),
+    /not filterable/,
+  ],
+  [
+    'a filter that is none',
+    source('tcp_connection_closed.v0', { filter: 'ev.conn.client_ip ==' }),
+    /sources\[0\]/,
+  ],
+  ['the wrong prefix', { destination_ids: [`esb_${id26}`] }, /"destination_ids\[0\]" .*"ed_"/],
+  ['one destination twice', { destination_ids: [`ed_${id26}`, `ed_${id26}`] }, /twice/],
+  ['21 destinations', { destination_ids: many(21, (at) => `ed_${at}`) }, /21 entries: at most 20/],
+  ['51 sources', { sources: many(51, (at) => ({ type: `k${at}` })) }, /51 entries: at most 50/],
+  ['destinations as Refs', { destinations: [] }, /"destinations" is no field .*destination_ids/],
+]
+
+/** What can't be changed, and what can't be cleared. */
+async function unchangeable(me: Client): Promise<[string, Row[]][]> {
+  const policy = await me.post('/ip_policies')
+  const made = async (path: string, body: object): Promise<string> =>
+    `${path}/${(await me.post(path, body)).id}`
+  const destination = await made('/event_destinations', kinesis(arn))
+  return [
+    [
+      await made('/ip_policy_rules', { ...rule, ip_policy_id: policy.id }),
+      [
+        ['the action', { action: 'deny' }, /"action" is "deny", but can't be changed/],
+        ['the policy', { ip_policy_id: policy.id }, /"ip_policy_id" .* can't be changed/],
+        ['no CIDR', { cidr: null }, /"cidr" is required and can't be cleared/],
+      ],
+    ],
+    [
+      await made('/ip_restrictions', { type: 'dashboard', ip_policy_ids: [policy.id] }),
+      [
+        ['the type', { type: 'dashboard' }, /"type" .* can't be changed/],
+        ['no policies', { ip_policy_ids: null }, /can't be cleared/],
+        ['an empty list', { ip_policy_ids: [] }, /at least 1/],
+      ],
+    ],
+    [
+      destination,
+      [
+        [
+          'the kind',
+          {
+            target: {
+              firehose: {
+                delivery_stream_arn: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/x',
+                auth: { creds },
+              },
+            },
+          },
+          /kind of a destination can't be changed/,
+        ],
+        [
+          'another key id without its secret',
+          kinesis(arn, { creds: { aws_access_key_id: 'AKIAIOSFODNN7OTHERID' } }),
+          /lacks "aws_secret_access_key"/,
+        ],
+        ['no target', { target: null }, /can't be cleared/],
+        ['part of a target', { target: { kinesis: { stream_arn: arn } } }, /lacks "auth"/],
+      ],
+    ],
+    [await made('/api_keys', {}), [['the token', { token: 'x' }, /"token" is no field/]]],
+  ]
+}
+
+t.test('bad requests', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+  const policy: string = (await me.post('/ip_policies')).id
+  const { id: edge } = await me.post('/edges/https')
+  const created: [string, Row[]][] = [
+    ['/ip_policies', [...common, ...inBytes]],
+    ['/edges/tcp', [...common, ...inBytes, ...tcpEdge, ...trafficPolicies]],
+    ['/edges/https', [...common, ...inBytes, ['modules', { backend: {} }, /"backend" is no field/]]],
+    [`/edges/https/${edge}/routes`, route],
+    ['/backends/tunnel_group', [...common, ...inBytes, ...backend]],
+    ['/ip_policy_rules', ipPolicyRule(policy)],
+    ['/ip_restrictions', ipRestriction(policy)],
+    ['/event_destinations', eventDestination],
+    ['/event_subscriptions', [...common, ...eventSubscription]],
+    ['/api_keys', [...common, ...inBytes]],
+  ]
+  const check = async (method: string, path: string, rows: readonly Row[]): Promise<void> => {
+    for (const [name, body, says] of rows) {
+      const answer = await me.send(method, path, { body })
+      t.equal(answer.status, 400, `${method} ${path}: ${name}`)
+      t.match(answer.body.msg, says, name)
+      t.notMatch(answer.text, 'never-told', 'no secret is repeated')
+    }
+  }
+  for (const [path, rows] of created) {
+    const before = Object.values(await listed(me, path)).length
+    await check('POST', path, rows)
+    t.equal(Object.values(await listed(me, path)).length, before, 'and nothing was made')
+  }
+  for (const [path, rows] of await unchangeable(me)) await check('PATCH', path, rows)
+  t.notMatch(api.log(), 'never-told')
+})
+
+async function listed(me: Client, path: string): Promise<object> {
+  if (path.endsWith('/routes')) return (await me.get(path.slice(0, -'/routes'.length))).routes
+  const { uri, next_page_uri, ...lists } = await me.get(path)
+  return Object.values(lists)[0] as object
+}

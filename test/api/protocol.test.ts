@@ -1,0 +1,289 @@
+/** What holds for every request, whatever it asks for. */
+import t from 'tap'
+import { requestBodyBytesMax } from '../../src/core/limits.js'
+import { type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
+
+t.test('the protocol', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+  const nobody = api.stranger()
+
+  t.test('the first thing that is wrong is what is told, in this order', async (t) => {
+    const limited = await store.api({ rateLimitPerMinute: 3 })
+    const caller = await limited.account()
+    await caller.post('/ip_restrictions', {
+      type: 'api',
+      enforced: true,
+      ip_policy_ids: [await allowing(caller, '127.0.0.1/32')],
+    })
+    const all: Sent = {
+      headers: { authorization: 'Bearer wrong', 'service-version': '1', 'content-type': 'text/plain' },
+      body: Buffer.alloc(requestBodyBytesMax + 1, '{'),
+      from: '192.0.2.1',
+    }
+    const steps: { name: string; status: number; right: Headers; from?: string; path?: string }[] = [
+      { name: 'token', status: 401, right: {} },
+      { name: 'restriction', status: 403, right: { authorization: `Bearer ${caller.token}` } },
+      { name: 'rate', status: 429, right: {}, from: '127.0.0.1' },
+    ]
+    let sent = all
+    for (const { name, status, right, from } of steps) {
+      sent = { ...sent, headers: { ...sent.headers, ...right }, ...(from === undefined ? {} : { from }) }
+      t.equal((await caller.send('POST', '/nowhere', sent)).status, status, name)
+    }
+    const further = [
+      { name: 'version', status: 400, path: '/nowhere', right: { authorization: `Bearer ${me.token}` } },
+      { name: 'path', status: 404, path: '/nowhere', right: { 'service-version': '2' } },
+      { name: 'content type', status: 415, path: '/ip_policies', right: {} },
+      { name: 'size', status: 413, path: '/ip_policies', right: { 'content-type': 'application/json' } },
+    ]
+    for (const { name, status, path, right } of further) {
+      sent = { ...sent, headers: { ...sent.headers, ...right } }
+      t.equal((await me.send('POST', path, sent)).status, status, name)
+    }
+    t.equal((await me.send('POST', '/ip_policies', { body: '{' })).status, 400, 'body')
+  })
+
+  t.test('a refusal says who may ask again, and when', async (t) => {
+    const unknown = await nobody.send('GET', '/ip_policies')
+    t.equal(unknown.headers['www-authenticate'], 'Bearer')
+    t.equal(unknown.body.error_code, 'ERR_UNAUTHENTICATED')
+    const nameless = await me.send('GET', '/ip_policies', { headers: { authorization: undefined } })
+    t.equal(nameless.status, 401)
+    t.equal(nameless.headers['www-authenticate'], 'Bearer')
+    for (const authorization of ['Basic eDp5', 'Bearer', `Bearer ${me.token} x`, me.token])
+      t.equal((await me.send('GET', '/ip_policies', { headers: { authorization } })).status, 401)
+    const lower = { authorization: `bearer ${me.token}` }
+    t.equal((await me.send('GET', '/ip_policies', { headers: lower })).status, 200, 'schemes have no case')
+  })
+
+  t.test('the version', async (t) => {
+    for (const version of [undefined, '', '1', '3', '2.0', 'two']) {
+      const answer = await me.send('GET', '/ip_policies', { headers: { 'service-version': version } })
+      t.equal(answer.status, 400)
+      t.equal(answer.body.error_code, 'ERR_VERSION')
+      t.match(answer.body.msg, 'Service-Version')
+    }
+    const renamed = await store.api({ versionHeaders: ['Acme-Version', 'Service-Version'] })
+    const caller = renamed.stranger(me.token)
+    const named = { 'service-version': undefined, 'acme-version': '2' }
+    t.equal((await caller.send('GET', '/ip_policies', { headers: named })).status, 200)
+    t.equal((await caller.send('GET', '/ip_policies')).status, 200, 'each of the names will do')
+  })
+
+  t.test('requests are counted per account and minute', async (t) => {
+    const limited = await store.api({ rateLimitPerMinute: 2 })
+    const one = await limited.account()
+    const other = await limited.account()
+    await one.get('/ip_policies')
+    await one.send('GET', '/nowhere')
+    const refused = await one.send('GET', '/ip_policies')
+    t.equal(refused.status, 429)
+    t.match(refused.headers['retry-after'], /^[1-9]\d?$/)
+    t.equal((await other.send('GET', '/ip_policies')).status, 200, 'another account has its own count')
+  })
+
+  t.test('failed logins are limited per address', async (t) => {
+    const guarded = await store.api()
+    const from = '198.51.100.7'
+    const statuses: number[] = []
+    for (let tries = 0; tries < 40; tries += 1)
+      statuses.push((await guarded.stranger(`guess${tries}`).send('GET', '/ip_policies', { from })).status)
+    t.equal(statuses[0], 401)
+    t.equal(statuses.at(-1), 429)
+    const known = guarded.stranger(me.token)
+    const refused = await known.send('GET', '/ip_policies', { from })
+    t.equal(refused.status, 429, 'whoever guesses right is not told')
+    t.match(refused.headers['retry-after'], /^\d+$/)
+    t.equal((await known.send('GET', '/ip_policies', { from: '198.51.100.8' })).status, 200)
+  })
+
+  t.test('X-Forwarded-For counts when a trusted proxy says it', async (t) => {
+    const caller = await api.account()
+    const policy = await allowing(caller, '203.0.113.0/24')
+    await caller.post('/ip_policy_rules', { ip_policy_id: policy, cidr: '127.0.0.1/32', action: 'allow' })
+    await caller.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [policy] })
+    const trusting = await store.api({ trustedProxies: ['10.0.0.0/8'] })
+    const cases = [
+      { name: 'nobody is trusted', api, from: '10.0.0.1', forwarded: '203.0.113.9', status: 403 },
+      { name: 'a proxy', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9', status: 200 },
+      { name: 'anybody', api: trusting, from: '192.0.2.1', forwarded: '203.0.113.9', status: 403 },
+      { name: 'a forger', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9, 192.0.2.1', status: 403 },
+      { name: 'no address', api: trusting, from: '10.0.0.1', forwarded: 'unknown', status: 403 },
+      { name: 'IPv4 as IPv6', api, from: '::ffff:203.0.113.9', forwarded: '', status: 200 },
+    ]
+    for (const { name, api: each, from, forwarded, status } of cases) {
+      const headers = { 'x-forwarded-for': forwarded }
+      const answer = await each.stranger(caller.token).send('GET', '/ip_policies', { from, headers })
+      t.equal(answer.status, status, name)
+    }
+  })
+
+  t.test('pages that need neither key nor version', async (t) => {
+    const bare = { headers: { authorization: undefined, 'service-version': undefined } }
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/'])
+      t.equal((await nobody.send('GET', path, bare)).status, 200, path)
+    for (const path of ['/healthz', '/readyz']) t.equal((await nobody.send('HEAD', path, bare)).status, 200)
+    const unready = await store.api({
+      health: {
+        ready: async () => ({ nats: 'away' }),
+        metrics: async () => ({ type: 'text/plain', text: '' }),
+      },
+    })
+    const { statusCode, payload } = await unready.app.inject('/readyz')
+    t.equal(statusCode, 503)
+    t.match(JSON.parse(payload), { failing: { nats: 'away' } }, 'the failing part is named')
+  })
+
+  t.test('the reference fetches nothing from elsewhere', async (t) => {
+    const page = await api.app.inject('/docs/')
+    t.match(page.headers['content-security-policy'], "default-src 'self'")
+    const sources = [...page.payload.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source)
+    t.ok(sources.length > 0)
+    for (const source of sources) t.notMatch(source, /^(https?:)?\/\//, source ?? '')
+  })
+
+  t.test('an empty body is no body, on every method and with any content type', async (t) => {
+    for (const type of ['application/json', 'application/json; charset=utf-8', 'text/plain', undefined]) {
+      const empty = { body: '', headers: { 'content-type': type } }
+      const made = await me.send('POST', '/ip_policies', empty)
+      t.equal(made.status, 201)
+      t.equal((await me.send('GET', `/ip_policies/${made.body.id}`, empty)).status, 200)
+      t.equal((await me.send('PATCH', `/ip_policies/${made.body.id}`, empty)).status, 200)
+      t.equal((await me.send('DELETE', `/ip_policies/${made.body.id}`, empty)).status, 204)
+    }
+  })
+
+  t.test('content types of a body', async (t) => {
+    const cases: [string | undefined, number][] = [
+      ['application/json', 201],
+      ['Application/JSON;charset=UTF-8', 201],
+      ['application/json; charset="utf-8"', 201],
+      ['application/json; charset=iso-8859-1', 415],
+      ['application/merge-patch+json', 415],
+      ['application/jsonx', 415],
+      ['text/plain', 415],
+      ['application/x-www-form-urlencoded', 415],
+    ]
+    for (const [type, status] of cases) {
+      const answer = await me.send('POST', '/ip_policies', { body: '{}', headers: { 'content-type': type } })
+      t.equal(answer.status, status, type ?? 'none')
+    }
+  })
+
+  t.test('sizes', async (t) => {
+    const filled = (bytes: number): Buffer => Buffer.concat([Buffer.from('{}'), Buffer.alloc(bytes - 2, ' ')])
+    const largest = await me.send('POST', '/ip_policies', { body: filled(requestBodyBytesMax) })
+    t.equal(largest.status, 201)
+    const larger = await me.send('POST', '/ip_policies', { body: filled(requestBodyBytesMax + 1) })
+    t.equal(larger.status, 413)
+    t.match(larger.body.msg, '1048576')
+  })
+
+  t.test('bodies that are no JSON object', async (t) => {
+    const cases = [
+      { name: 'cut', body: '{"description": "x"', says: /not valid JSON.*character/ },
+      { name: 'a comment', body: '{} // x', says: /not valid JSON/ },
+      { name: 'a comma too many', body: '{"description": "x",}', says: /not valid JSON/ },
+      { name: 'NaN', body: '{"description": NaN}', says: /not valid JSON/ },
+      { name: 'not UTF-8', body: Buffer.from([0x7b, 0xff, 0x7d]), says: /UTF-8/ },
+      { name: 'half a character', body: '{"description": "\\ud800"}', says: /half of a character/ },
+      { name: 'half a character in a key', body: '{"\\udc00": "x"}', says: /half of a character/ },
+      { name: 'a key twice', body: '{"metadata": "a", "metadata": "b"}', says: /"metadata" twice/ },
+      { name: 'a key twice, escaped', body: '{"metadata": "a", "meta\\u0064ata": "b"}', says: /twice/ },
+      { name: 'brackets', body: '['.repeat(100_000), says: /levels deep/ },
+      { name: 'braces', body: '{"a":'.repeat(100_000), says: /levels deep/ },
+      { name: 'a list', body: '[]', says: /must be a JSON object/ },
+      { name: 'a text', body: '"x"', says: /must be a JSON object/ },
+      { name: 'null', body: 'null', says: /must be a JSON object/ },
+      { name: 'a number', body: '1', says: /must be a JSON object/ },
+    ]
+    for (const { name, body, says } of cases) {
+      const answer = await me.send('POST', '/ip_policies', { body })
+      t.equal(answer.status, 400, name)
+      t.match(answer.body.msg, says, name)
+    }
+    const pair = await me.send('POST', '/ip_policies', { body: '{"description": "\\ud83d\\ude00"}' })
+    t.equal(pair.body.description, '😀', 'a whole character, escaped')
+  })
+
+  t.test('unknown paths and wrong methods', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    const cases = [
+      ['GET', '/'],
+      ['GET', '/nowhere'],
+      ['GET', '/ip_policies/'],
+      ['GET', '//ip_policies'],
+      ['PUT', '/ip_policies'],
+      ['PUT', `/ip_policies/${id}`],
+      ['POST', `/ip_policies/${id}`],
+      ['DELETE', '/ip_policies'],
+      ['PATCH', '/ip_policies'],
+      ['OPTIONS', '/ip_policies'],
+      ['HEAD', '/ip_policies'],
+      ['GET', '/accounts'],
+      ['GET', '/ip_policies/%zz'],
+      ['GET', `/ip_policies/${'a'.repeat(10_000)}`],
+      ['GET', `/ip_policies/${id}/backend`],
+      ['GET', `/ip_policies/${encodeURIComponent('../api_keys')}`],
+    ]
+    for (const [method = '', path = ''] of cases)
+      t.equal((await me.send(method, path)).status, 404, `${method} ${path.slice(0, 60)}`)
+    t.equal((await nobody.send('GET', '/ip_policies/%zz')).status, 401, 'strangers are told nothing')
+    const encoded = `/ip_policies/${id.replace('_', '%5F')}`
+    t.equal((await me.send('GET', encoded)).status, 200, 'percent-encoding says the same')
+  })
+
+  t.test('query parameters', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    const cases = [
+      { path: '/ip_policies?page=2', says: /"page" is unknown: supported are "limit", "before_id"/ },
+      { path: '/ip_policies?limit=1&limit=2', says: /"limit" is given 2 times/ },
+      { path: '/ip_policies?limit=0', says: /1 to 100/ },
+      { path: '/ip_policies?limit=101', says: /1 to 100/ },
+      { path: '/ip_policies?limit=', says: /1 to 100/ },
+      { path: '/ip_policies?limit=1e1', says: /1 to 100/ },
+      { path: '/ip_policies?limit=-1', says: /1 to 100/ },
+      { path: '/ip_policies?before_id=', says: /"ipp_"/ },
+      { path: '/ip_policies?before_id=ipr_01M7Y46P1SGDTCFAVEJ96D4PD7', says: /"ipp_"/ },
+      { path: `/ip_policies/${id}?x=1`, says: /"x" is unknown: none are supported/ },
+      { path: '/ip_policies?__proto__=1', says: /"__proto__" is unknown/ },
+    ]
+    for (const { path, says } of cases) t.match(await me.refused(400, 'GET', path), says, path)
+    t.match(await me.refused(400, 'POST', '/ip_policies?dry_run=1', {}), /"dry_run" is unknown/)
+    t.match(await me.refused(400, 'DELETE', `/ip_policies/${id}?force=1`), /"force" is unknown/)
+  })
+
+  t.test('ids of the path may stand in the body and have to agree', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    await me.patch(`/ip_policies/${id}`, { id })
+    t.match(
+      await me.refused(400, 'PATCH', `/ip_policies/${id}`, { id: `${id}x` }),
+      /"id" is .* the path says/,
+    )
+    const edge = await me.post('/edges/https')
+    const routes = `/edges/https/${edge.id}/routes`
+    const route = await me.post(routes, { edge_id: edge.id, match_type: 'exact_path', match: '/' })
+    await me.patch(`${routes}/${route.id}`, { edge_id: edge.id, id: route.id })
+    await me.refused(400, 'PATCH', `${routes}/${route.id}`, { edge_id: 'edghts_other' })
+    const backend = await me.post('/backends/tunnel_group')
+    await me.put(`${routes}/${route.id}/backend`, { edge_id: edge.id, id: route.id, backend_id: backend.id })
+  })
+
+  t.test('a deleted key is refused at once, and no key deletes itself', async (t) => {
+    const caller = await api.account()
+    const { id, token } = await caller.post('/api_keys', { description: 'second' })
+    const second = caller.withToken(token)
+    t.match(await second.refused(400, 'DELETE', `/api_keys/${id}`), /may not delete itself/)
+    await caller.delete(`/api_keys/${id}`)
+    t.equal((await second.send('GET', '/api_keys')).status, 401)
+  })
+})
+
+/** The id of a new policy that allows one range. */
+async function allowing(client: Client, cidr: string): Promise<string> {
+  const { id } = await client.post('/ip_policies')
+  await client.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
+  return id
+}
