@@ -1,0 +1,136 @@
+/** Audit events: one for each change of an object that has them, and what it says. */
+import t from 'tap'
+import { base, type Client, openTestStore, type TestApi } from '../harness/api.js'
+
+const secret = 'never-told-to-anybody'
+const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret }
+const target = {
+  kinesis: { stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x', auth: { creds } },
+}
+
+t.test('audit events', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account('acme')
+  const [key] = (await me.get('/api_keys')).keys
+  const { id: policy } = await me.post('/ip_policies')
+
+  t.test('of an account that is made', async (t) => {
+    const [event, ...more] = (await api.audits(me.accountId)).slice(0, 1)
+    t.strictSame(more, [])
+    t.match(event, {
+      event_type: 'api_key_created.v0',
+      account_id: me.accountId,
+      principal: { id: me.accountId, subject: 'acme', source: 'CLI', credential: null },
+      object: { ...key, token: null },
+    })
+  })
+
+  const objects: [object: string, path: string, body: object][] = [
+    ['ip_policy', '/ip_policies', { description: 'x' }],
+    ['ip_policy_rule', '/ip_policy_rules', { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' }],
+    ['ip_restriction', '/ip_restrictions', { type: 'agent', ip_policy_ids: [policy] }],
+    ['event_destination', '/event_destinations', { target }],
+    ['event_subscription', '/event_subscriptions', { sources: [{ type: 'log.v0' }] }],
+    ['api_key', '/api_keys', {}],
+  ]
+  for (const [object, path, body] of objects) {
+    t.test(object, async (t) => {
+      const { audits, shown } = await lifetime(api, me, path, body)
+      t.strictSame(
+        audits.map(({ event_type }) => event_type),
+        [`${object}_created.v0`, `${object}_updated.v0`, `${object}_deleted.v0`],
+        'one for each change, none for a PATCH that changes nothing',
+      )
+      t.strictSame(
+        audits.map((event) => event.object),
+        shown,
+        'the object as the API shows it',
+      )
+      for (const event of audits) {
+        const { event_id, event_timestamp, partitionKey, ...rest } = event
+        t.match(event_id, /^ev_/)
+        t.match(event_timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'milliseconds')
+        t.equal(partitionKey, event.object.id, 'events of a resource stay in order')
+        t.strictSame(Object.keys(rest).toSorted(), ['account_id', 'event_type', 'object', 'principal'])
+        t.strictSame(rest.principal, {
+          id: me.accountId,
+          subject: 'acme',
+          source: 'API',
+          credential: { id: key.id, uri: `${base}/api_keys/${key.id}` },
+        })
+      }
+      t.equal(new Set(audits.map(({ event_id }) => event_id)).size, 3)
+      t.notMatch(JSON.stringify(audits), secret)
+      t.notMatch(JSON.stringify(audits), /"token":"/)
+    })
+  }
+
+  t.test('rules that go with their policy have theirs', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    const rules: { id: string }[] = []
+    for (const cidr of ['10.0.0.0/8', '::/0'])
+      rules.push(await me.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'deny' }))
+    const audits = await api.auditsOf(me.accountId, () => me.delete(`/ip_policies/${id}`))
+    const ofRules = audits.filter(({ event_type }) => event_type === 'ip_policy_rule_deleted.v0')
+    t.strictSame(
+      ofRules.map(({ object }) => object).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      rules,
+    )
+    t.equal(audits.filter(({ event_type }) => event_type === 'ip_policy_deleted.v0').length, 1)
+    t.equal(audits.length, 3)
+  })
+
+  t.test('each change of a source is one of its subscription', async (t) => {
+    const { id } = await me.post('/event_subscriptions')
+    const sources = `/event_subscriptions/${id}/sources`
+    const type = 'tcp_connection_closed.v0'
+    const audits = await api.auditsOf(me.accountId, async () => {
+      await me.post(sources, { type })
+      await me.patch(`${sources}/${type}`, { filter: 'conn.client_ip == "192.0.2.1"' })
+      await me.patch(`${sources}/${type}`, { filter: 'conn.client_ip == "192.0.2.1"' })
+      await me.delete(`${sources}/${type}`)
+    })
+    t.strictSame(
+      audits.map(({ event_type, object }) => [event_type, object.sources.length, object.sources[0]?.filter]),
+      [
+        ['event_subscription_updated.v0', 1, undefined],
+        ['event_subscription_updated.v0', 1, 'conn.client_ip == "192.0.2.1"'],
+        ['event_subscription_updated.v0', 0, undefined],
+      ],
+    )
+  })
+
+  t.test('edges, modules, routes and backends have none, nor do refusals', async (t) => {
+    const audits = await api.auditsOf(me.accountId, async () => {
+      const backend = await me.post('/backends/tunnel_group')
+      const edge = await me.post('/edges/tcp', { hostports: ['audit.example:1'] })
+      await me.put(`/edges/tcp/${edge.id}/backend`, { backend_id: backend.id })
+      await me.delete(`/edges/tcp/${edge.id}`)
+      const https = await me.post('/edges/https')
+      await me.post(`/edges/https/${https.id}/routes`, { match_type: 'exact_path', match: '/' })
+      await me.delete(`/edges/https/${https.id}`)
+      await me.delete(`/backends/tunnel_group/${backend.id}`)
+      await me.refused(400, 'POST', '/ip_policies', { description: 5 })
+      await me.refused(404, 'DELETE', '/ip_policies/ipp_01M7Y46P1SGDTCFAVEJ96D4PD7')
+    })
+    t.strictSame(audits, [])
+  })
+})
+
+/** Makes, changes and deletes a resource; its events, and what the API showed each time. */
+async function lifetime(api: TestApi, me: Client, path: string, body: object) {
+  const shown: object[] = []
+  const audits = await api.auditsOf(me.accountId, async () => {
+    const { id, token, ...rest } = await me.post(path, body)
+    shown.push({ id, ...rest, ...(token === undefined ? {} : { token: null }) })
+    const { description, ...same } = body as Record<string, unknown>
+    await me.patch(`${path}/${id}`, {})
+    await me.patch(`${path}/${id}`, 'target' in same ? same : { metadata: null })
+    const changed = await me.patch(`${path}/${id}`, { description: 'changed' })
+    await me.patch(`${path}/${id}`, { description: 'changed' })
+    await me.delete(`${path}/${id}`)
+    shown.push(changed, changed)
+  })
+  return { audits, shown }
+}

@@ -1,0 +1,88 @@
+/** Lists: in pages, newest first, each entry once, whatever is written meanwhile. */
+import t from 'tap'
+import { base, type Client, openTestStore } from '../harness/api.js'
+
+/** All entries of a list, page by page. */
+async function walk(me: Client, path: string, list: string, onPage?: () => Promise<void>): Promise<string[]> {
+  const ids: string[] = []
+  for (let next: string | null = path; next !== null; ) {
+    const page = await me.get(next)
+    ids.push(...page[list].map(({ id }: { id: string }) => id))
+    next = page.next_page_uri
+    await onPage?.()
+  }
+  return ids
+}
+
+t.test('lists', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+
+  t.test('pages', async (t) => {
+    const me = await api.account()
+    const made: string[] = []
+    for (let count = 0; count < 7; count += 1) made.unshift((await me.post('/ip_policies')).id)
+    t.strictSame(await walk(me, '/ip_policies', 'ip_policies'), made, 'newest first')
+    t.strictSame(await walk(me, '/ip_policies?limit=3', 'ip_policies'), made)
+    const first = await me.get('/ip_policies?limit=3')
+    t.equal(first.uri, `${base}/ip_policies`, 'the list itself has no query')
+    t.equal(first.next_page_uri, `${base}/ip_policies?limit=3&before_id=${made[2]}`)
+    const exact = await me.get('/ip_policies?limit=7')
+    t.equal(exact.next_page_uri, null, 'the last page, filled to its end')
+    const tail = await me.get(`/ip_policies?before_id=${made[4]}`)
+    t.strictSame(
+      tail.ip_policies.map(({ id }: { id: string }) => id),
+      made.slice(5),
+    )
+    await me.delete(`/ip_policies/${made[4]}`)
+    t.strictSame(await me.get(`/ip_policies?before_id=${made[4]}`), tail, 'the id may be gone')
+    const never = await me.get('/ip_policies?before_id=ipp_00000000000000000000000000')
+    t.strictSame(never.ip_policies, [], 'or never have been')
+  })
+
+  t.test('a page has 100 entries where nothing is said', async (t) => {
+    const me = await api.account()
+    await Promise.all(Array.from({ length: 101 }, () => me.post('/ip_policies')))
+    const page = await me.get('/ip_policies')
+    t.equal(page.ip_policies.length, 100)
+    t.match(page.next_page_uri, /\?limit=100&before_id=ipp_/)
+    t.equal(new Set(await walk(me, '/ip_policies', 'ip_policies')).size, 101)
+  })
+
+  t.test('nothing twice and nothing skipped while others write', async (t) => {
+    const me = await api.account()
+    const stays: string[] = []
+    const goes: string[] = []
+    for (let count = 0; count < 30; count += 1) {
+      stays.unshift((await me.post('/ip_policies')).id)
+      goes.push((await me.post('/ip_policies')).id)
+    }
+    const seen = await walk(me, '/ip_policies?limit=4', 'ip_policies', async () => {
+      await Promise.all([me.post('/ip_policies'), me.delete(`/ip_policies/${goes.pop()}`)])
+    })
+    t.equal(new Set(seen).size, seen.length, 'nothing twice')
+    t.strictSame(
+      seen.filter((id) => stays.includes(id)),
+      stays,
+      'what was there all along, in order',
+    )
+  })
+
+  t.test('many writers at once lose nothing', async (t) => {
+    const me = await api.account()
+    const { id } = await me.post('/event_subscriptions')
+    const types = ['api_key', 'ip_policy', 'ip_policy_rule', 'ip_restriction', 'event_destination'].flatMap(
+      (object) => ['created', 'updated', 'deleted'].map((verb) => `${object}_${verb}.v0`),
+    )
+    const sources = `/event_subscriptions/${id}/sources`
+    await Promise.all(types.map((type) => me.post(sources, { type })))
+    const { sources: listed } = await me.get(sources)
+    t.strictSame(listed.map(({ type }: { type: string }) => type).toSorted(), types.toSorted())
+    const { id: policy } = await me.post('/ip_policies')
+    const rule = { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' }
+    const racers = await Promise.all(
+      Array.from({ length: 10 }, () => me.send('POST', '/ip_policy_rules', { body: rule })),
+    )
+    t.equal(racers.filter(({ status }) => status === 201).length, 1, 'what is unique stays so')
+  })
+})
