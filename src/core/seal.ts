@@ -39,7 +39,9 @@ export class Sealer {
   unseal(sealed: string, belongsTo: string): string {
     if (!sealed.startsWith('v1.')) throw new Error('A sealed value of an unknown version.')
     const bytes = Buffer.from(sealed.slice(3), 'base64url')
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, ivBytes))
+    if (bytes.length < ivBytes + tagBytes) throw new Error('A sealed value that was cut short.')
+    const options = { authTagLength: tagBytes }
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, ivBytes), options)
       .setAAD(Buffer.from(belongsTo))
       .setAuthTag(bytes.subarray(-tagBytes))
     return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')

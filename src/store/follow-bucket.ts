@@ -21,7 +21,7 @@ export interface Pass {
 
 export interface FollowerOptions {
   begin(): Pass
-  /** The bucket is not what it was: a new pass begins. */
+  /** The bucket is found not to be what it was: a new pass begins. */
   reread?(position: BucketPosition): void
   unreachable?(reason: string): void
 }
@@ -55,11 +55,7 @@ export class BucketFollower {
 
   /** Reads everything again, whatever the bucket's position says. */
   reread(): Promise<void> {
-    return this.#inTurn(async () => {
-      const position = await this.#bucket.position()
-      this.#options.reread?.(position)
-      await this.#begin(position)
-    })
+    return this.#inTurn(async () => this.#begin(await this.#bucket.position()))
   }
 
   /** One step at a time; what fails is tried again by the next check. */

@@ -1,0 +1,156 @@
+/**
+ * Enough of ClickHouse's HTTP interface over the embedded engine for the real HTTP client: a process of its own.
+ *
+ *     node dist/test/harness/clickhouse-front.js --port 0 --path DIR [--password PASSWORD]
+ *
+ * prints `clickhouse: http://…`. A request to `/control?mode=…` changes how it answers: `ok`, `hang` (no answer at
+ * all), `fail` (500), `short` (the answer without its second half, its announced length included), `die`.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { Session } from 'chdb'
+import { type Running, run } from './processes.js'
+
+export type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'die'
+
+const user = 'default'
+/** What of a query string is no setting. */
+const ownParameters = new Set(['query', 'query_id', 'database', 'default_format', 'session_id'])
+const httpSettings = /^(wait_end_of_query|send_progress|enable_http_compression|http_|cancel_http|compress)/
+const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
+const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+const statuses: Readonly<Record<number, number>> = { 47: 404, 60: 404, 62: 400, 81: 404, 115: 404, 516: 403 }
+
+class Front {
+  readonly #path: string
+  readonly #password: string
+  mode: FrontMode = 'ok'
+
+  constructor(path: string, password: string) {
+    this.#path = path
+    this.#password = password
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://front')
+    if (pathname === '/control') {
+      this.mode = (searchParams.get('mode') ?? 'ok') as FrontMode
+      response.end('Ok.\n')
+      if (this.mode === 'die') process.kill(process.pid, 'SIGKILL')
+      return
+    }
+    const body = await bodyOf(request)
+    if (this.mode === 'hang') return
+    if (this.mode === 'fail') return refuse(response, 1000, 'The front was told to fail', 'POCO_EXCEPTION')
+    if (!this.#mayEnter(request)) {
+      return refuse(
+        response,
+        516,
+        `${user}: Authentication failed: password is incorrect, or there is no user with such name`,
+        'AUTHENTICATION_FAILED',
+      )
+    }
+    if (pathname === '/ping') return void response.end('Ok.\n')
+    await this.#run(searchParams, body, response)
+  }
+
+  #mayEnter({ headers }: IncomingMessage): boolean {
+    const given = /^Basic (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
+    return Buffer.from(given, 'base64').toString() === `${user}:${this.#password}`
+  }
+
+  async #run(parameters: URLSearchParams, body: string, response: ServerResponse): Promise<void> {
+    const query = parameters.get('query')
+    const sql = query === null ? body : `${query}\n${body}`
+    const format = parameters.get('default_format') ?? 'TabSeparated'
+    let preamble = ''
+    for (const [name, value] of parameters) {
+      if (ownParameters.has(name) || httpSettings.test(name) || !identifier.test(name)) continue
+      preamble += `SET ${name} = ${literal(value)}; `
+    }
+    const session = new Session(this.#path)
+    try {
+      const result = await session.queryAsync(preamble + sql, { format })
+      const answer = Buffer.from(result.bytes())
+      const kept = this.mode === 'short' ? answer.subarray(0, Math.floor(answer.length / 2)) : answer
+      response.setHeader('X-ClickHouse-Query-Id', parameters.get('query_id') ?? '')
+      response.setHeader('X-ClickHouse-Summary', JSON.stringify({ read_rows: String(result.rowsRead) }))
+      response.end(kept)
+    } catch (error) {
+      const message = (error as Error).message
+      const [, code = '1000', text = message, name = 'UNKNOWN'] =
+        /Code: (\d+)\. DB::Exception: ([\s\S]*?)\.? \(([A-Z0-9_]+)\)\s*$/.exec(message) ?? []
+      refuse(response, Number(code), text, name)
+    } finally {
+      session.close()
+    }
+  }
+}
+
+function refuse(response: ServerResponse, code: number, message: string, name: string): void {
+  response.statusCode = statuses[code] ?? 500
+  response.setHeader('X-ClickHouse-Exception-Code', String(code))
+  response.end(`Code: ${code}. DB::Exception: ${message}. (${name}) (version 26.7)\n`)
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: { port: { type: 'string' }, path: { type: 'string' }, password: { type: 'string' } },
+  })
+  const path = values.path ?? ''
+  const keeper = new Session(path)
+  const front = new Front(path, values.password ?? '')
+  const server = createServer((request, response) => {
+    front.answer(request, response).catch((error: unknown) => response.destroy(error as Error))
+  })
+  server.listen(Number(values.port ?? 0), '127.0.0.1', () => {
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    process.stdout.write(`clickhouse: http://127.0.0.1:${port}\n`)
+  })
+  process.on('SIGTERM', () => {
+    server.closeAllConnections()
+    keeper.close()
+    process.exit(0)
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main()
+
+export interface ClickhouseFront {
+  /** For `CLICKHOUSE_URL`. */
+  readonly url: string
+  readonly process: Running
+  mode(mode: FrontMode): Promise<void>
+}
+
+export const frontPassword = 'pass:word'
+
+/** A front of its own process over this directory; `port` 0: any free one. */
+export async function startClickhouseFront(path: string, port = 0): Promise<ClickhouseFront> {
+  const started = run('test/harness/clickhouse-front.js', [
+    ...['--port', String(port), '--path', path],
+    ...['--password', frontPassword],
+  ])
+  const [, base = ''] = await started.line(/^clickhouse: (\S+)$/)
+  const url = new URL(base)
+  url.username = user
+  url.password = encodeURIComponent(frontPassword)
+  return {
+    url: url.href.replace(/\/$/, ''),
+    process: started,
+    mode: async (mode) => {
+      await fetch(`${base}/control?mode=${mode}`).then(
+        (response) => response.text(),
+        () => {},
+      )
+    },
+  }
+}

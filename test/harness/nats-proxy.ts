@@ -1,0 +1,69 @@
+/**
+ * Stands between a process and NATS and counts what is written: to buckets, and to the stream of audit events. At the
+ * n-th write it calls back, with the write held back or let through first: every point of a sequence of writes can be
+ * met, again and again, without a hook in the program.
+ */
+import { connect, createServer, type Socket } from 'node:net'
+
+export interface Cut {
+  /** Counted from 1, from now on. */
+  readonly write: number
+  /** Is the write itself to arrive? */
+  readonly after: boolean
+  readonly meet: () => void
+}
+
+export interface NatsProxy {
+  readonly url: string
+  /** Writes seen so far. */
+  readonly writes: number
+  cut(cut: Cut): void
+  close(): void
+}
+
+/** Publishes of a client, as NATS' protocol writes them. */
+const write = /\r?\n?H?PUB (\$KV\.|weir\.events\.)/g
+
+export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {
+  const { hostname, port } = new URL(natsUrl)
+  const sockets = new Set<Socket>()
+  let writes = 0
+  let due: (Cut & { readonly at: number }) | undefined
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    upstream.pipe(client)
+    client.on('data', (chunk: Buffer) => {
+      writes += chunk.toString('latin1').match(write)?.length ?? 0
+      const met = due !== undefined && writes >= due.at ? due : undefined
+      if (met === undefined) return void upstream.write(chunk)
+      due = undefined
+      if (met.after) upstream.write(chunk, () => setTimeout(met.meet, 20))
+      else met.meet()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const own = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `nats://127.0.0.1:${own}`,
+    get writes() {
+      return writes
+    },
+    cut: (cut) => {
+      due = { ...cut, at: writes + cut.write }
+    },
+    close: () => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,133 @@
+/** A store with several processes on it: a nats-server and a ClickHouse front of their own, and APIs beside them. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { localNatsServer } from '../../src/config.js'
+import { type Nats, openNats } from '../../src/core/nats.js'
+import { freePort, readServerName } from '../../src/core/nats-probe.js'
+import { readRuntime } from '../../src/core/runtime-file.js'
+import { readPack } from '../../src/deliver/pack.js'
+import { auditStream } from '../../src/store/audit-relay.js'
+import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.js'
+import { type Running, run } from './processes.js'
+import { ApiClient, until } from './weir.js'
+
+export const token = 'token-of-the-first-key'
+
+export interface StoreApi {
+  readonly process: Running
+  readonly client: ApiClient
+}
+
+/** An audit event as it lies in its stream. */
+export interface Audited {
+  readonly id: string
+  readonly type: string
+  readonly object: { readonly id: string }
+  /** Sequence of its message. */
+  readonly sequence: number
+}
+
+export class StoreWorld {
+  readonly dir: string
+  readonly secretKey = randomBytes(32).toString('base64')
+  front!: ClickhouseFront
+  #frontPort = 0
+  #natsPort = 0
+  #natsServer: ChildProcess | undefined
+  readonly #apis: Running[] = []
+  readonly #opened: Nats[] = []
+
+  constructor(dir: string) {
+    this.dir = dir
+  }
+
+  get natsUrl(): string {
+    return `nats://127.0.0.1:${this.#natsPort}`
+  }
+
+  async open(): Promise<void> {
+    this.#natsPort = await freePort()
+    await Promise.all([this.startNats(), this.startFront()])
+  }
+
+  async startFront(database = 'clickhouse'): Promise<void> {
+    this.front = await startClickhouseFront(join(this.dir, database), this.#frontPort)
+    this.#frontPort = Number(new URL(this.front.url).port)
+  }
+
+  async startNats(): Promise<void> {
+    const dir = join(this.dir, 'nats')
+    mkdirSync(dir, { recursive: true })
+    const args = ['-js', '-sd', dir, '-a', '127.0.0.1', '-p', String(this.#natsPort)]
+    this.#natsServer = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
+    await until('nats-server answers', async () => (await readServerName(this.#natsPort)) !== undefined)
+  }
+
+  async killNats(): Promise<void> {
+    const server = this.#natsServer
+    const ended = new Promise((resolve) => server?.once('exit', resolve))
+    server?.kill('SIGKILL')
+    await ended
+  }
+
+  wipeNats(): void {
+    rmSync(join(this.dir, 'nats'), { recursive: true })
+  }
+
+  /** An API of its own. `name`: its data directory; the same name again is the same host again. */
+  async startApi(name = 'one', env: Readonly<Record<string, string>> = {}): Promise<StoreApi> {
+    const dataDir = join(this.dir, name)
+    mkdirSync(dataDir, { recursive: true })
+    const process = run('src/main.js', ['api'], {
+      WEIR_DATA_DIR: dataDir,
+      WEIR_PORT: '0',
+      WEIR_BOOTSTRAP_TOKEN: token,
+      WEIR_SECRET_KEY: this.secretKey,
+      WEIR_RATE_LIMIT: '0',
+      NATS_URL: this.natsUrl,
+      CLICKHOUSE_URL: this.front.url,
+      ...env,
+    })
+    this.#apis.push(process)
+    const isOver = () => process.child.exitCode !== null
+    await until('the API is there', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
+    const runtime = readRuntime(dataDir)
+    if (runtime === undefined) throw new Error(process.output())
+    const client = new ApiClient(runtime.apiUrl, token)
+    await until(
+      'the first account is there',
+      async () => (await client.call('GET', '/api_keys')).status !== 401,
+    )
+    return { process, client }
+  }
+
+  async nats(): Promise<Nats> {
+    const nats = await openNats({ servers: [this.natsUrl], name: 'test', replicas: 1 })
+    this.#opened.push(nats)
+    return nats
+  }
+
+  /** Every audit event there is, in order. */
+  async audited(): Promise<Audited[]> {
+    const nats = await this.nats()
+    const events: Audited[] = []
+    for (let sequence = 1; ; sequence += 1) {
+      const message = await nats.nextMessage(auditStream, 'weir.events.audit.*', sequence)
+      if (message === undefined) return events
+      sequence = message.sequence
+      for (const { data } of readPack(message.data).events) {
+        const { event_id: id, event_type: type, object } = JSON.parse(data.toString())
+        events.push({ id, type, object, sequence })
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const api of this.#apis) await api.kill()
+    for (const nats of this.#opened) await nats.close()
+    await this.killNats()
+    await this.front.process.kill()
+  }
+}
