@@ -18,24 +18,32 @@ export interface DestinationOperations {
 
 const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 
-const statusSchema = Type.Object({
-  state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
-  cause: Type.Union([Type.String(), Type.Null()]),
-  since: instant,
-  backlog: Type.Object({ events: Type.Integer(), oldest_at: instant }),
-  last_success_at: instant,
-  last_error: Type.Union([
-    Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }),
-    Type.Null(),
-  ]),
-  counts: Type.Object({
-    produced: Type.Integer(),
-    filtered: Type.Integer(),
-    delivered: Type.Integer(),
-    dead_lettered: Type.Integer(),
-    retried: Type.Integer(),
-  }),
-})
+const statusSchema = Type.Object(
+  {
+    state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
+    cause: Type.Union([Type.String(), Type.Null()]),
+    since: instant,
+    backlog: Type.Object({ events: Type.Integer(), oldest_at: instant }),
+    last_success_at: instant,
+    last_error: Type.Union([
+      Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }),
+      Type.Null(),
+    ]),
+    counts: Type.Object({
+      produced: Type.Integer(),
+      filtered: Type.Integer(),
+      delivered: Type.Integer(),
+      dead_lettered: Type.Integer(),
+      retried: Type.Integer(),
+    }),
+  },
+  { description: 'How delivery stands.' },
+)
+
+const accepted = Type.Object(
+  { event_id: Type.String() },
+  { description: 'The destination accepted the event.' },
+)
 
 export function registerDestinationOperations(
   app: FastifyInstance,
@@ -51,7 +59,7 @@ export function registerDestinationOperations(
     summary: 'Send a test event to an event destination',
     tag,
     path: single,
-    success: [200, Type.Object({ event_id: Type.String() })],
+    success: [200, accepted],
   })
   const telling = describe({
     operationId: 'get_event_destination_status',
@@ -66,7 +74,7 @@ export function registerDestinationOperations(
     const row = rowFor(request)
     checkNames(bodyOf(request), [], 'test event')
     const answer = await operations.sendTestEvent(row)
-    if ('refusal' in answer) throw new WeirError('ERR_DESTINATION_REFUSED', answer.refusal)
+    if ('refusal' in answer) throw new WeirError('ERR_DESTINATION_REFUSED', asSentence(answer.refusal))
     return reply.type(json).send(JSON.stringify({ event_id: answer.eventId }))
   })
 
@@ -75,3 +83,6 @@ export function registerDestinationOperations(
     return reply.type(json).send(JSON.stringify(await operations.status(rowFor(request))))
   })
 }
+
+/** Reasons of AWS come with line breaks, and with a full stop or without. */
+const asSentence = (reason: string): string => `${reason.replaceAll(/\s+/g, ' ').replace(/[.\s]+$/, '')}.`

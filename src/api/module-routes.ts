@@ -69,4 +69,7 @@ type Method = 'get' | 'put' | 'delete'
 const verbs: Record<Method, string> = { get: 'Get', put: 'Replace', delete: 'Remove' }
 
 /** The module without the null that an unset one is in its edge. */
-const withoutNull = (schema: TSchema): TSchema => (schema as unknown as { anyOf: TSchema[] }).anyOf[0]!
+const withoutNull = (schema: TSchema): TSchema => ({
+  ...(schema as unknown as { anyOf: TSchema[] }).anyOf[0]!,
+  description: 'The module.',
+})

@@ -1,6 +1,7 @@
 /** Messages of JetStream in the program's own words. */
 import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
-import { headers as createHeaders, type MsgHdrs } from '@nats-io/nats-core'
+import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+import { messageOf } from './errors.js'
 import { isMessageMissing, type Patience, retried } from './nats-retry.js'
 
 export interface PublishOptions extends Patience {
@@ -74,4 +75,21 @@ export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   const headers = createHeaders()
   for (const [name, value] of Object.entries(values)) headers.set(name, value)
   return headers
+}
+
+/** Every answer to one question that comes within the time; none where nobody listens. */
+export async function gathered(
+  connection: NatsConnection,
+  subject: string,
+  data: string,
+  waitMs: number,
+): Promise<Uint8Array[]> {
+  const answers: Uint8Array[] = []
+  try {
+    const replies = await connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
+    for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
+  } catch (error) {
+    if (!/^no responders/.test(messageOf(error))) throw error
+  }
+  return answers
 }

@@ -24,6 +24,7 @@ import {
   type OpenedConsumer,
 } from './nats-consumers.js'
 import {
+  gathered,
   headersOf,
   type KeptMessage,
   kept,
@@ -260,11 +261,8 @@ export class Nats {
   }
 
   /** One question, and every answer that comes within the time. */
-  async gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[]> {
-    const answers: Uint8Array[] = []
-    const replies = await this.#connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
-    for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
-    return answers
+  gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[]> {
+    return gathered(this.#connection, subject, data, waitMs)
   }
 
   /** A bucket that keeps the last value of each key, made where it is missing. */

@@ -40,7 +40,7 @@ export const shownSourceSchema = Type.Object(
     fields: Type.Optional(Type.Array(Type.String())),
     filter: Type.Optional(Type.String()),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'The source.' },
 )
 
 const sourcesSchema = ruled(Type.Array(sourceSchema, { maxItems: sourcesPerSubscriptionMax }), (sources) =>

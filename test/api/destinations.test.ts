@@ -1,0 +1,127 @@
+/** Event destinations: what is kept of their secrets, and whether they take a test event. */
+import t from 'tap'
+import { senders } from '../../src/app-parts.js'
+import { loadSettings } from '../../src/config.js'
+import { Books } from '../../src/deliver/books.js'
+import type { BooksKeeper } from '../../src/deliver/books-keeper.js'
+import { destinationOperations } from '../../src/destination-operations.js'
+import { bucketNames } from '../../src/store/keys.js'
+import { SecretsView } from '../../src/store/secrets-view.js'
+import { openTestStore, type TestApi, type TestStore } from '../harness/api.js'
+import { type Emulator, startEmulator } from '../harness/weir.js'
+
+/** The API as it runs, beside AWS emulated. */
+async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
+  const { nats, sealer } = store.parts
+  const { settings } = loadSettings({ environment: { AWS_ENDPOINT_URL: emulator.url } })
+  const secrets = store.release.own(
+    new SecretsView(await nats.openBucket(bucketNames.secrets, 64 * 1024 * 1024)),
+  )
+  await secrets.open()
+  const books = { books: new Books() } as BooksKeeper
+  return store.api({
+    destinations: destinationOperations({ nats, books, secrets, sealer, openSender: senders(settings) }),
+  })
+}
+
+/** What Weir itself is known by at AWS, when it assumes roles. */
+process.env['AWS_ACCESS_KEY_ID'] = 'AKIAWEIRITSELF000000'
+process.env['AWS_SECRET_ACCESS_KEY'] = 'of-weir-itself'
+
+t.test('event destinations', async (t) => {
+  const emulator = await startEmulator()
+  t.teardown(() => emulator.stop())
+  const store = await openTestStore(t)
+  const api = await withAws(store, emulator)
+  const me = await api.account()
+  await emulator.client.addKey({ accessKeyId: 'AKIAWEIRITSELF000000', secretAccessKey: 'of-weir-itself' })
+  const { accessKeyId, secretAccessKey } = emulator.key
+  const creds = { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey }
+  const limits = { recordsPerSecond: null, bytesPerSecond: null }
+  const arn = await emulator.client.addResource({ service: 'kinesis', name: 'events', ...limits })
+  const kinesis = (auth: object, stream_arn = arn) => ({ target: { kinesis: { stream_arn, auth } } })
+  const tested = (id: string) => me.send('POST', `/event_destinations/${id}/send_test_event`)
+
+  t.test('the format is answered as it was given', async (t) => {
+    for (const format of ['json', 'JSON', 'Json']) {
+      const { id, format: shown } = await me.post('/event_destinations', { ...kinesis({ creds }), format })
+      t.equal(shown, format)
+      t.equal((await me.get(`/event_destinations/${id}`)).format, format)
+    }
+  })
+
+  t.test('a test event is accepted', async (t) => {
+    const { id } = await me.post('/event_destinations', kinesis({ creds }))
+    const answer = await tested(id)
+    t.equal(answer.status, 200, answer.text)
+    const ids = await emulator.client.ids({ service: 'kinesis', name: 'events' })
+    t.ok(answer.body.event_id in ids, 'it arrived')
+    for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'events' }))
+      t.match(JSON.parse(data), { event_type: 'test.v0', account_id: me.accountId })
+    await me.refused(400, 'POST', `/event_destinations/${id}/send_test_event`, { x: 1 })
+  })
+
+  t.test('a secret that is not sent again stays', async (t) => {
+    const { id } = await me.post('/event_destinations', kinesis({ creds }))
+    const path = `/event_destinations/${id}`
+    await me.patch(path, { description: 'x' })
+    t.equal((await tested(id)).status, 200, 'after a change of something else')
+    const unsaid = { creds: { aws_access_key_id: accessKeyId } }
+    await me.patch(path, kinesis(unsaid))
+    t.equal((await tested(id)).status, 200, 'left out beside the same key id')
+    await me.patch(path, kinesis({ creds: { ...unsaid.creds, aws_secret_access_key: null } }))
+    t.equal((await tested(id)).status, 200, 'null, as responses have it')
+    await me.patch(path, kinesis({ creds: { ...creds, aws_secret_access_key: 'wrong' } }))
+    t.match((await tested(id)).body.msg, /did not accept the test event: \w+/)
+    await me.patch(path, kinesis({ creds }))
+    t.equal((await tested(id)).status, 200, 'replaced')
+    await me.patch(path, kinesis({ role: { role_arn: 'arn:aws:iam::123456789012:role/none' } }))
+    await me.refused(400, 'PATCH', path, kinesis(unsaid))
+  })
+
+  t.test('what AWS refuses is told with its reason', async (t) => {
+    const elsewhere = arn.replace('/events', '/nowhere')
+    const { id } = await me.post('/event_destinations', kinesis({ creds }, elsewhere))
+    const answer = await tested(id)
+    t.equal(answer.status, 400)
+    t.equal(answer.body.error_code, 'ERR_DESTINATION_REFUSED')
+    t.match(answer.body.msg, /ResourceNotFound/)
+  })
+
+  t.test('a role is assumed with the account id as external id', async (t) => {
+    const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
+    await emulator.client.addRole({ roleArn: role('ours'), externalId: me.accountId })
+    await emulator.client.addRole({ roleArn: role('others'), externalId: 'somebody' })
+    const ours = await me.post('/event_destinations', kinesis({ role: { role_arn: role('ours') } }))
+    t.strictSame(ours.target.kinesis.auth, { role: { role_arn: role('ours') }, creds: null })
+    const answer = await tested(ours.id)
+    t.equal(answer.status, 200, answer.text)
+    const [session] = await emulator.client.sessions()
+    t.match(session, { externalId: me.accountId, sessionName: `weir-${ours.id}` })
+    const others = await me.post('/event_destinations', kinesis({ role: { role_arn: role('others') } }))
+    t.match((await tested(others.id)).body.msg, /AccessDenied/)
+  })
+
+  t.test('the status has its shape', async (t) => {
+    const { id } = await me.post('/event_destinations', kinesis({ creds }))
+    const status = await me.get(`/event_destinations/${id}/status`)
+    t.strictSame(status.backlog, { events: 0, oldest_at: null })
+    t.strictSame(status.counts, { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 })
+    t.match(status, { state: 'paused', last_success_at: null, last_error: null })
+    const other = await api.account()
+    await other.refused(404, 'GET', `/event_destinations/${id}/status`)
+    await other.refused(404, 'POST', `/event_destinations/${id}/send_test_event`)
+  })
+
+  t.test('no secret is ever told', async (t) => {
+    const everything = [
+      JSON.stringify(await me.get('/event_destinations')),
+      JSON.stringify(await api.audits(me.accountId)),
+      api.log(),
+    ]
+    for (const text of everything) t.notMatch(text, secretAccessKey)
+    const sealed = await store.parts.clickhouse.text('SELECT * FROM event_destinations', 'JSONEachRow')
+    t.ok(sealed.length > 0)
+    t.notMatch(sealed, secretAccessKey, 'sealed at rest')
+  })
+})

@@ -1,0 +1,82 @@
+/** The document of the API: whole, and right in itself. */
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { resources } from '../../src/resource/registry.js'
+import { openTestStore } from '../harness/api.js'
+
+t.test('the OpenAPI document', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const { payload } = await api.app.inject('/openapi.json')
+  const document = JSON.parse(payload)
+  const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+
+  t.test('its version and what every request carries', async (t) => {
+    t.equal(document.openapi, '3.1.0')
+    t.strictSame(document.security, [{ key: [], version: [] }])
+    t.match(document.components.securitySchemes, {
+      key: { type: 'http', scheme: 'bearer' },
+      version: { type: 'apiKey', in: 'header', name: 'Service-Version' },
+    })
+  })
+
+  t.test('every operation is described', async (t) => {
+    const described = new Set(operations.map(({ path, method }) => `${method} ${path}`))
+    for (const { path, operations: some } of resources) {
+      if (some?.length === 0) continue
+      for (const name of ['post', ...(some?.includes('list') === false ? [] : ['get'])])
+        t.ok(described.has(`${name} ${path}`), `${name} ${path}`)
+      for (const name of ['get', 'patch', 'delete'])
+        t.ok(described.has(`${name} ${path}/{id}`), `${name} ${path}/{id}`)
+    }
+    for (const path of ['/edges/tcp/{id}', '/edges/https/{edge_id}/routes/{id}'])
+      for (const method of ['get', 'put', 'delete'])
+        t.ok(described.has(`${method} ${path}/ip_restriction`), `${method} ${path}`)
+    for (const method of ['get', 'patch', 'delete'])
+      t.ok(described.has(`${method} /event_subscriptions/{subscription_id}/sources/{type}`))
+    t.ok(described.has('post /event_destinations/{id}/send_test_event'))
+    t.ok(described.has('get /event_destinations/{id}/status'))
+    const ids = operations.map(({ operation }) => operation.operationId)
+    t.equal(new Set(ids).size, ids.length, 'each has an id of its own')
+  })
+
+  t.test('each names its path parameters, its answers and its errors', async (t) => {
+    for (const { path, method, operation } of operations) {
+      const name = `${method} ${path}`
+      t.ok(operation.summary && operation.tags?.length === 1, name)
+      const named = (operation.parameters ?? []).filter((each) => each.in === 'path')
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id)
+      t.strictSame(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
+      const statuses = Object.keys(operation.responses)
+      t.strictSame(statuses.slice(1), ['4XX', '5XX'], name)
+      t.match(statuses[0], /^20[014]$/, name)
+      for (const [status, response] of Object.entries(operation.responses)) {
+        t.not(response.description, 'Default Response', name)
+        t.equal(response.content !== undefined, status !== '204', `${name} ${status}`)
+      }
+      t.equal(operation.requestBody !== undefined, bodied(method, path), `${name} takes a body or none`)
+    }
+  })
+
+  t.test('every reference leads somewhere, and every schema compiles', async (t) => {
+    const schemas: Record<string, object> = document.components.schemas
+    for (const [, name] of payload.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
+      if (!(name !== undefined && name in schemas)) t.fail(`There is no schema ${name}.`)
+    for (const [name, schema] of Object.entries(schemas)) t.ok(Compile(schema), name)
+    t.equal(/"\$ref":"(?!#\/components\/schemas\/)/.test(payload), false)
+  })
+})
+
+const bodied = (method: string, path: string): boolean =>
+  ['post', 'patch', 'put'].includes(method) && !path.endsWith('/send_test_event')
+
+interface Operation {
+  readonly operationId: string
+  readonly summary?: string
+  readonly tags?: readonly string[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: object
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>
+}
