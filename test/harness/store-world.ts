@@ -1,7 +1,8 @@
 /** A store with several processes on it: a nats-server and a ClickHouse front of their own, and APIs beside them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { localNatsServer } from '../../src/config.js'
 import { type Nats, openNats } from '../../src/core/nats.js'
@@ -30,7 +31,7 @@ export interface Audited {
 }
 
 export class StoreWorld {
-  readonly dir: string
+  readonly dir = mkdtempSync(join(tmpdir(), 'weir-store-'))
   readonly secretKey = randomBytes(32).toString('base64')
   front!: ClickhouseFront
   #frontPort = 0
@@ -38,10 +39,6 @@ export class StoreWorld {
   #natsServer: ChildProcess | undefined
   readonly #apis: Running[] = []
   readonly #opened: Nats[] = []
-
-  constructor(dir: string) {
-    this.dir = dir
-  }
 
   get natsUrl(): string {
     return `nats://127.0.0.1:${this.#natsPort}`
@@ -129,5 +126,6 @@ export class StoreWorld {
     for (const nats of this.#opened) await nats.close()
     await this.killNats()
     await this.front.process.kill()
+    rmSync(this.dir, { recursive: true, force: true })
   }
 }

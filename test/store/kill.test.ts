@@ -11,7 +11,7 @@ t.setTimeout(1_500_000)
 const randomKills = process.argv.includes('--full') ? 100 : 10
 
 t.test('killed before and after each write of a change', { timeout: 300_000 }, async (t) => {
-  const world = new StoreWorld(t.testdir())
+  const world = new StoreWorld()
   await world.open()
   t.teardown(() => world.close())
   const proxy = await startNatsProxy(world.natsUrl)
@@ -51,7 +51,7 @@ t.test('killed before and after each write of a change', { timeout: 300_000 }, a
 })
 
 t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => {
-  const world = new StoreWorld(t.testdir())
+  const world = new StoreWorld()
   await world.open()
   t.teardown(() => world.close())
   const acknowledged: { id: string; description: string }[] = []

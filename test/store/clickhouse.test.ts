@@ -1,0 +1,94 @@
+/** The database: shaped by migrations, read by analysts, and by nobody changed through a query. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { anyResource } from '../../src/resource/define.js'
+import { eventDestination } from '../../src/resource/event-destination.js'
+import { ipPolicy } from '../../src/resource/ip-policy.js'
+import { resources } from '../../src/resource/registry.js'
+import { openClickhouse, type TextFormat } from '../../src/store/clickhouse.js'
+import { migrate } from '../../src/store/migrate.js'
+import { decodeRow, encodeRow, tableOf } from '../../src/store/tables.js'
+
+const dir = mkdtempSync(join(tmpdir(), 'weir-clickhouse-'))
+const clickhouse = openClickhouse({ directory: dir })
+t.teardown(async () => {
+  await clickhouse.close()
+  rmSync(dir, { recursive: true })
+})
+
+t.test(
+  'a database of an older declaration is brought up; two processes at once; steps run once',
+  async (t) => {
+    const older = anyResource({ ...ipPolicy, fields: { description: ipPolicy.fields.description } } as never)
+    const step = { id: 99, statements: () => ['CREATE TABLE once (id UInt8) ENGINE = MergeTree ORDER BY id'] }
+    const first = await migrate(clickhouse, [older], 'fingerprint')
+    const row = { id: 'ipp_0', account_id: 'ac_1', version: 1, created_at: 1_000, description: 'old' }
+    const written = { row, deleted: false, changedAt: 2_000, changedBy: 'ak_1' }
+    await clickhouse.insert(tableOf('ip_policy'), [encodeRow(older, written)])
+    const both = await Promise.all([
+      migrate(clickhouse, resources, 'other'),
+      migrate(clickhouse, resources, 'another'),
+    ])
+    t.strictSame(both, [first, first], 'the first deployment and key stay')
+    await migrate(clickhouse, resources, 'fingerprint', [step])
+    await migrate(clickhouse, resources, 'fingerprint', [step])
+    const [encoded] = await clickhouse.rows<Record<string, unknown>>('SELECT * FROM ip_policy_versions')
+    t.strictSame(decodeRow(anyResource(ipPolicy), encoded!), { ...row, metadata: null })
+  },
+)
+
+t.test('current rows and their history, without secrets', async (t) => {
+  const resource = anyResource(eventDestination)
+  const base = { account_id: 'ac_1', id: 'ed_1', created_at: 1_000, description: 'a', metadata: null }
+  const secret = { sealed_secret: 'v1.sealed', secret_digest: 'digest' }
+  const row = { ...base, ...secret, format: 'json', target: { kinesis: null }, version: 1 }
+  const rows = [
+    { row, deleted: false, changedAt: 1_000, changedBy: 'ak_1' },
+    { row: { ...row, version: 2, description: 'b' }, deleted: false, changedAt: 2_000, changedBy: 'cli' },
+    { row: { ...row, id: 'ed_2', version: 3 }, deleted: false, changedAt: 3_000, changedBy: 'cli' },
+    { row: { ...row, id: 'ed_2', version: 4 }, deleted: true, changedAt: 4_000, changedBy: 'cli' },
+  ]
+  const encoded = rows.map((each) => encodeRow(resource, each))
+  await clickhouse.insert(tableOf('event_destination'), encoded)
+  await clickhouse.insert(tableOf('event_destination'), encoded)
+  const current = await clickhouse.text('select * from event_destinations', 'JSONEachRow')
+  t.match(JSON.parse(current), { id: 'ed_1', description: 'b', created_at: '1970-01-01 00:00:01.000' })
+  t.notMatch(current, /sealed|digest/)
+  const history = await clickhouse.text(
+    'select id, version, deleted from event_destinations_history order by version',
+    'CSVWithNames',
+  )
+  t.equal(
+    history,
+    '"id","version","deleted"\n"ed_1",1,false\n"ed_1",2,false\n"ed_2",3,false\n"ed_2",4,true\n',
+    'written twice, there once',
+  )
+})
+
+t.test('formats', async (t) => {
+  const formats: [TextFormat, RegExp][] = [
+    ['TSVWithNames', /^n\n1\n$/],
+    ['CSVWithNames', /^"n"\n1\n$/],
+    ['JSONEachRow', /^\{"n":1\}\n$/],
+    ['PrettyCompactMonoBlock', /n/],
+  ]
+  for (const [format, expected] of formats) t.match(await clickhouse.text('select 1 as n;', format), expected)
+  t.match(await clickhouse.text('select 1 as n format Vertical', 'TSVWithNames'), /^Row 1:/)
+})
+
+t.test('a query changes nothing', async (t) => {
+  const writes = [
+    "INSERT INTO ip_policy_versions (account_id, id, version) VALUES ('ac_1', 'ipp_9', 9)",
+    'DROP TABLE ip_policy_versions',
+    'CREATE TABLE x (id UInt8) ENGINE = Memory',
+    'ALTER TABLE ip_policy_versions DELETE WHERE 1',
+    'TRUNCATE TABLE ip_policy_versions',
+    'SET readonly = 0',
+    'SET readonly = 0; DROP TABLE ip_policy_versions',
+    'select 1; DROP TABLE ip_policy_versions',
+  ]
+  for (const sql of writes) await t.rejects(clickhouse.text(sql, 'TSVWithNames'), sql)
+  t.equal((await clickhouse.rows('SELECT id FROM ip_policy_versions')).length, 1)
+})

@@ -1,0 +1,215 @@
+/** Several processes on one store, and stores whose parts were lost, put back or swapped. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type StoreApi, StoreWorld } from '../harness/store-world.js'
+import { type ApiClient, until } from '../harness/weir.js'
+
+t.setTimeout(600_000)
+
+async function opened(t: Test): Promise<StoreWorld> {
+  const world = new StoreWorld()
+  await world.open()
+  t.teardown(() => world.close())
+  return world
+}
+
+/** Something of every sort: children, rules in several chunks, claims, secrets, a deletion. */
+async function fill(client: ApiClient): Promise<void> {
+  const policy = await client.post('/ip_policies', { description: 'kept' })
+  for (let at = 0; at < 70; at += 1) {
+    const cidr = `203.0.113.${at}/32`
+    await client.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr, action: 'allow' })
+  }
+  const gone = await client.post('/ip_policies', { description: 'gone' })
+  const rule = { ip_policy_id: gone.id, cidr: '198.51.100.0/24', action: 'deny' }
+  await client.post('/ip_policy_rules', rule)
+  await client.delete(`/ip_policies/${gone.id}`)
+  await client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
+  const edge = await client.post('/edges/https', { hostports: ['b.example.com:443'] })
+  await client.post(`/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match: '/a' })
+  await client.post('/event_destinations', {
+    target: {
+      kinesis: {
+        stream_arn: 'arn:aws:kinesis:eu-central-1:123456789012:stream/events',
+        auth: { creds: { aws_access_key_id: 'AKIAAAAAAAAAAAAAAAAA', aws_secret_access_key: 'secret' } },
+      },
+    },
+  })
+}
+
+const lists = [
+  '/ip_policies',
+  '/ip_policy_rules',
+  '/edges/tcp',
+  '/edges/https',
+  '/event_destinations',
+  '/api_keys',
+]
+
+/** All there is to read; addresses differ from process to process. */
+async function everything({ client }: StoreApi): Promise<string> {
+  const answers = await Promise.all(lists.map((path) => client.get(path)))
+  return JSON.stringify(answers).replaceAll(client.base, '')
+}
+
+const takesWrites = async ({ client }: StoreApi): Promise<boolean> =>
+  (await client.call('POST', '/ip_policies', { description: 'written' })).status === 201
+
+t.test('two APIs change one resource, and race for what is unique', async (t) => {
+  const world = await opened(t)
+  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+  const edge = await one.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
+  const policy = await one.client.post('/ip_policies', {})
+  await until(
+    'both know it',
+    async () => (await two.client.call('GET', `/ip_policies/${policy.id}`)).status === 200,
+  )
+  const rules = await Promise.all(
+    Array.from({ length: 100 }, (_, at) =>
+      (at % 2 === 0 ? one : two).client.post('/ip_policy_rules', {
+        ip_policy_id: policy.id,
+        cidr: `10.0.${at}.0/24`,
+        action: 'allow',
+      }),
+    ),
+  )
+  await until(
+    'both see all',
+    async () => (await two.client.get('/ip_policy_rules')).ip_policy_rules.length === 100,
+  )
+  t.equal(new Set(rules.map(({ id }) => id)).size, 100, 'all 100 are there')
+  const patches = Array.from({ length: 100 }, (_, at) =>
+    at % 2 === 0
+      ? one.client.patch(`/ip_policies/${policy.id}`, { description: `d${at}` })
+      : two.client.patch(`/ip_policies/${policy.id}`, { metadata: `m${at}` }),
+  )
+  for (const answer of await Promise.all(patches)) t.ok(answer.id)
+  const last = await one.client.get(`/ip_policies/${policy.id}`)
+  t.match(last, { description: /^d/, metadata: /^m/ }, 'changes of different fields are both kept')
+  const race = (path: string, body: unknown) =>
+    Promise.all([one, two, one, two].map(({ client }) => client.call('POST', path, body)))
+  const races = [
+    {
+      name: 'CIDR',
+      path: '/ip_policy_rules',
+      body: { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'deny' },
+    },
+    { name: 'hostport', path: '/edges/tcp', body: { hostports: ['race.example.com:1'] } },
+    {
+      name: 'restriction type',
+      path: '/ip_restrictions',
+      body: { type: 'agent', ip_policy_ids: [policy.id] },
+    },
+  ]
+  for (const { name, path, body } of races) {
+    const statuses = (await race(path, body)).map(({ status }) => status).sort()
+    t.strictSame(statuses, [201, 400, 400, 400], name)
+  }
+  await one.client.patch(`/edges/tcp/${edge.id}`, { hostports: null })
+  t.ok(
+    (await two.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })).id,
+    'what was given up is free',
+  )
+})
+
+t.test('NATS wiped, ClickHouse kept', async (t) => {
+  const world = await opened(t)
+  let api = await world.startApi()
+  await fill(api.client)
+  const before = await everything(api)
+  await api.process.kill()
+  await world.killNats()
+  world.wipeNats()
+  await world.startNats()
+  api = await world.startApi()
+  t.equal(await everything(api), before, 'the same configuration')
+  t.equal((await api.client.call('POST', '/edges/tcp', { hostports: ['a.example.com:22'] })).status, 400)
+  const destination = (await api.client.get('/event_destinations')).event_destinations[0]
+  t.ok(
+    await api.client.patch(`/event_destinations/${destination.id}`, {
+      description: 'sealed values are back',
+    }),
+  )
+  t.ok(await takesWrites(api))
+})
+
+t.test('NATS wiped under a running API', async (t) => {
+  const world = await opened(t)
+  const api = await world.startApi()
+  await fill(api.client)
+  const before = await everything(api)
+  await world.killNats()
+  const away = await api.client.call('POST', '/ip_policies', {})
+  t.equal(away.status, 503, 'while NATS is away')
+  t.ok(away.headers.get('retry-after'))
+  t.equal(await everything(api), before, 'reads go on')
+  world.wipeNats()
+  await world.startNats()
+  await until('writes are taken again', () => takesWrites(api))
+  await world.killNats()
+  await world.startNats()
+  await until('and after a restart', () => takesWrites(api))
+})
+
+t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
+  const world = await opened(t)
+  const api = await world.startApi()
+  await fill(api.client)
+  const before = await everything(api)
+  for (const mode of ['hang', 'fail', 'short', 'die'] as const) {
+    await world.front.mode(mode)
+    const answer = await api.client.call('PATCH', `/ip_policies/${JSON.parse(before)[0].ip_policies[0].id}`, {
+      metadata: mode,
+    })
+    if (mode !== 'short') t.equal(answer.status, 503, mode)
+    if (answer.status === 503) t.ok(answer.headers.get('retry-after'))
+    t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70, 'reads go on')
+    if (mode === 'die') await world.startFront()
+    else await world.front.mode('ok')
+    await until('writes are taken again', () => takesWrites(api))
+  }
+  t.equal(api.process.child.exitCode, null)
+})
+
+t.test('ClickHouse emptied, NATS kept: nothing is written until someone decides', async (t) => {
+  const world = await opened(t)
+  let api = await world.startApi()
+  await fill(api.client)
+  const before = await everything(api)
+  await api.process.kill()
+  await world.front.process.stop()
+  await world.startFront('another')
+  api = await world.startApi()
+  t.equal(await everything(api), before, 'reads go on')
+  const refused = await api.client.call('POST', '/ip_policies', {})
+  t.equal(refused.status, 503)
+  const ready = await api.client.call('GET', '/readyz')
+  t.equal(ready.status, 503)
+  t.match(JSON.stringify(ready.body), /another ClickHouse database/)
+  await api.process.kill()
+  await world.front.process.stop()
+  await world.startFront()
+  api = await world.startApi()
+  t.ok(await takesWrites(api), 'with the right one, all is well')
+})
+
+t.test('another secret key is refused', async (t) => {
+  const world = await opened(t)
+  await world.startApi()
+  const other = Buffer.alloc(32, 9).toString('base64')
+  await t.rejects(world.startApi('two', { WEIR_SECRET_KEY: other }), /secret key is not the one/)
+})
+
+t.test('everything killed at once', async (t) => {
+  const world = await opened(t)
+  let api = await world.startApi()
+  await fill(api.client)
+  const before = await everything(api)
+  await Promise.all([api.process.kill(), world.killNats(), world.front.process.kill()])
+  rmSync(join(world.dir, 'one', 'runtime.json'), { force: true })
+  await Promise.all([world.startNats(), world.startFront()])
+  api = await world.startApi()
+  t.equal(await everything(api), before)
+  t.ok(await takesWrites(api))
+})
