@@ -1,6 +1,6 @@
 /** What the API answers about a destination: a test event, and how delivery stands in all processes together. */
 import type { DestinationOperations } from './api/destination-routes.js'
-import { isoMillis, now } from './core/clock.js'
+import { isoMillis, now, sleep } from './core/clock.js'
 import { newId } from './core/ids.js'
 import type { Nats } from './core/nats.js'
 import type { Sealer } from './core/seal.js'
@@ -9,6 +9,7 @@ import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import type { DestinationConfig, Sender } from './deliver/destination.js'
 import type { LaneState, LaneStatus } from './deliver/health.js'
 import { sendTestEvent } from './deliver/test-event.js'
+import type { Row } from './resource/define.js'
 import { destinationConfig } from './store/destinations.js'
 import type { SecretsView } from './store/secrets-view.js'
 
@@ -28,7 +29,7 @@ export interface DestinationOperationsDeps {
 
 export const destinationOperations = (deps: DestinationOperationsDeps): DestinationOperations => ({
   async sendTestEvent(row) {
-    const config = destinationConfig(row, deps.secrets, deps.sealer)
+    const config = await configOnceThere(row, deps)
     if (config === undefined)
       return { refusal: 'The credentials of the destination are not there yet: try again.' }
     const eventId = newId('ev_')
@@ -64,6 +65,21 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
     }
   },
 })
+
+const secretLooks = 40
+const secretLookMs = 50
+
+/** A row's secret comes by another way than the row, and may be a moment behind it. */
+async function configOnceThere(
+  row: Row,
+  { secrets, sealer }: Pick<DestinationOperationsDeps, 'secrets' | 'sealer'>,
+): Promise<DestinationConfig | undefined> {
+  for (let look = 1; ; look += 1) {
+    const config = destinationConfig(row, secrets, sealer)
+    if (config !== undefined || look === secretLooks) return config
+    await sleep(secretLookMs)
+  }
+}
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 

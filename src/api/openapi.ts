@@ -105,7 +105,7 @@ const paramsSchema = (path: string): TSchema =>
 export const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 export const pluralOf = (title: string): string =>
-  title.endsWith('y') ? `${title.slice(0, -1)}ies` : `${title}s`
+  /[^aeiou]y$/.test(title) ? `${title.slice(0, -1)}ies` : `${title}s`
 
 export const listSchema = (name: string, item: TSchema): TSchema =>
   Type.Object(

@@ -43,7 +43,7 @@ const headColumns: readonly TableColumn[] = [
 ]
 
 const plural = (kind: string): string =>
-  kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : /(s|x|ch)$/.test(kind) ? `${kind}es` : `${kind}s`
+  /[^aeiou]y$/.test(kind) ? `${kind.slice(0, -1)}ies` : /(s|x|ch)$/.test(kind) ? `${kind}es` : `${kind}s`
 
 export const tableOf = (kind: string): string => `${kind}_versions`
 export const viewOf = (kind: string): string => plural(kind)

@@ -38,6 +38,8 @@ t.test('the OpenAPI document', async (t) => {
       t.ok(described.has(`${method} /event_subscriptions/{subscription_id}/sources/{type}`))
     t.ok(described.has('post /event_destinations/{id}/send_test_event'))
     t.ok(described.has('get /event_destinations/{id}/status'))
+    const tags = new Set(operations.flatMap(({ operation }) => operation.tags ?? []))
+    for (const tag of ['API keys', 'IP policies', 'TCP edges']) t.ok(tags.has(tag), tag)
     const ids = operations.map(({ operation }) => operation.operationId)
     t.equal(new Set(ids).size, ids.length, 'each has an id of its own')
   })
