@@ -57,9 +57,15 @@ export async function registerOpenPages(
     routePrefix: '/docs',
     configuration: {
       content: document,
+      pageTitle: 'Weir management API',
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,
+      // What would send the reader, or the document, to someone else's service.
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
+      metaData: { title: 'Weir management API' },
       proxyUrl: '',
     },
   })

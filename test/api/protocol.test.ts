@@ -138,7 +138,9 @@ t.test('the protocol', async (t) => {
 
   t.test('the reference fetches nothing from elsewhere', async (t) => {
     const page = await api.app.inject('/docs/')
-    t.match(page.headers['content-security-policy'], "default-src 'self'")
+    const policy = String(page.headers['content-security-policy'])
+    for (const source of ["default-src 'self'", "connect-src 'self'", "font-src 'self' data:"])
+      t.match(policy, source, 'what its script would fetch from elsewhere is refused')
     const sources = [...page.payload.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source)
     t.ok(sources.length > 0)
     for (const source of sources) t.notMatch(source, /^(https?:)?\/\//, source ?? '')
