@@ -10,7 +10,7 @@ import type { StoreParts } from './app.js'
 import { randomToken } from './core/clock.js'
 import { badRequest, messageOf } from './core/errors.js'
 import { requestBodyBytesMax } from './core/limits.js'
-import type { TextFormat } from './store/clickhouse.js'
+import type { Clickhouse, TextFormat } from './store/clickhouse.js'
 
 /** A command and its arguments, as they travel. */
 export interface AdminCommand {
@@ -36,16 +36,20 @@ const commands: Commands = {
     const row = await grantRight(store, account, right)
     return `account: ${row.id}\nrights: ${(row['rights'] as string[]).join(', ')}\n`
   },
-  async sql({ clickhouse }, { query = '', format = 'pretty' }) {
-    const known = formats[format]
-    if (known === undefined)
-      throw badRequest(`There is no format "${format}": ${Object.keys(formats).join(', ')}.`)
-    return clickhouse.text(query, known)
-  },
+  sql: ({ clickhouse }, command) => querySql(clickhouse, command),
   async 'store adopt'({ store }) {
     await store.adoptClickhouse()
     return 'The configuration in NATS was made anew from ClickHouse.\n'
   },
+}
+
+/** The answer of a query, which can change nothing. It needs the database alone. */
+export async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {
+  const { query = '', format = 'pretty' } = command
+  const known = Object.hasOwn(formats, format) ? formats[format] : undefined
+  if (known === undefined)
+    throw badRequest(`There is no format "${format}": ${Object.keys(formats).join(', ')}.`)
+  return clickhouse.text(query, known)
 }
 
 /** The answer as text for a person. Throws with a sentence. */

@@ -30,6 +30,7 @@ import {
   urlOf,
 } from './app-parts.js'
 import type { Failing, Parent, Role } from './child.js'
+import type { Settings } from './config.js'
 import { now } from './core/clock.js'
 import { metricsContentType, metricsSnapshot, metricsText } from './core/metrics.js'
 import type { Nats } from './core/nats.js'
@@ -55,7 +56,7 @@ import { Pipeline } from './pipeline/run.js'
 import { openGeo } from './record/geo.js'
 import { resources } from './resource/registry.js'
 import { auditStream } from './store/audit-relay.js'
-import { openClickhouse } from './store/clickhouse.js'
+import { type Clickhouse, openClickhouse } from './store/clickhouse.js'
 import { destinationsIn } from './store/destinations.js'
 import { bucketNames } from './store/keys.js'
 import { openStore, type Store } from './store/open-store.js'
@@ -69,8 +70,11 @@ export interface StoreParts {
   readonly presenter: Presenter
   readonly nats: Nats
   readonly sealer: Sealer
-  readonly clickhouse: ReturnType<typeof openClickhouse>
+  readonly clickhouse: Clickhouse
 }
+
+export const openDatabase = ({ clickhouse, data }: Settings): Clickhouse =>
+  openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
 
 export async function openStoreParts(
   at: Surroundings,
@@ -79,11 +83,7 @@ export async function openStoreParts(
 ): Promise<StoreParts> {
   const { settings, occurrences } = at
   const sealer = new Sealer(secretKey(settings.data))
-  const clickhouse = openClickhouse({
-    url: settings.clickhouse.url,
-    directory: join(settings.data.dir, 'clickhouse'),
-  })
-  release.own(clickhouse)
+  const clickhouse = release.own(openDatabase(settings))
   const nats = release.own(await connect(at, 'api'))
   await ensureStreams(nats, settings.nats)
   const presenter = new Presenter(new BaseLinks(baseUrl))

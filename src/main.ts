@@ -3,9 +3,17 @@ import { fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { type AdminCommand, openAdminServer, runAdminCommand, sendAdminCommand } from './admin.js'
+import { type AdminCommand, openAdminServer, querySql, runAdminCommand, sendAdminCommand } from './admin.js'
 import { bootstrapAccount } from './api/accounts.js'
-import { openApi, openDecide, openDeliver, openPipeline, openQuarantine, openStoreParts } from './app.js'
+import {
+  openApi,
+  openDatabase,
+  openDecide,
+  openDeliver,
+  openPipeline,
+  openQuarantine,
+  openStoreParts,
+} from './app.js'
 import { surroundings } from './app-parts.js'
 import { type Parent, type Role, runRole, stopSignal } from './child.js'
 import { environmentWith, loadSettings, localNatsServer, type Settings, settingNames } from './config.js'
@@ -165,8 +173,9 @@ async function administerAlone(loaded: Settings, command: AdminCommand): Promise
   await using release = new ReleaseStack()
   const at = surroundings({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
   let alone = loaded
+  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
+  if (command.command === 'sql') return await querySql(release.own(openDatabase(loaded)), command)
   if (loaded.nats.servers === undefined) {
-    release.own(lockDataDir(loaded.data.dir))
     const server = await openNatsServer({
       executable: localNatsServer(),
       dataDir: loaded.data.dir,

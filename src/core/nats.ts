@@ -127,20 +127,20 @@ export class Nats {
 
   /**
    * Compare-and-set for a stream: stores only where the last message of the subject is the one named. Resolves with
-   * false where it is not, also where an earlier try was stored and its answer lost.
+   * the sequence, or undefined where it is another one, also where an earlier try was stored and its answer lost.
    */
   async publishAfter(
     subject: string,
     data: Uint8Array | string,
     { afterSequence, headers = {}, ...patience }: PublishAfterOptions,
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
     const options = { headers: headersOf(headers), timeout: callTimeoutMs, retries: 0 }
     const expect = { lastSubjectSequence: afterSequence }
     try {
-      await retried(() => this.#jetstream.publish(subject, data, { ...options, expect }), patience)
-      return true
+      const publish = () => this.#jetstream.publish(subject, data, { ...options, expect })
+      return (await retried(publish, patience)).seq
     } catch (error) {
-      if (isWrongRevision(error)) return false
+      if (isWrongRevision(error)) return undefined
       throw error
     }
   }

@@ -54,12 +54,12 @@ export class AuditRelay {
           [auditHeaders.version]: String(version),
           [auditHeaders.part]: String(part),
         }
-        await this.#nats.publishAfter(auditSubject(accountId), pack, {
+        const sequence = await this.#nats.publishAfter(auditSubject(accountId), pack, {
           headers,
           afterSequence: last.sequence,
           patienceMs,
         })
-        last = await this.#lastPublished(accountId)
+        last = sequence === undefined ? await this.#lastPublished(accountId) : { version, part, sequence }
       }
     }
   }

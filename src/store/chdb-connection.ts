@@ -5,11 +5,10 @@
  * that fails after its first block can't leak rows into the next one's result. Calls are asynchronous and only
  * ever made from the main thread of the one process that owns the directory: the engine crashes elsewhere.
  */
-import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { parseError } from '@clickhouse/client'
-import { formatQueryParams } from '@clickhouse/client-common'
+import { formatQueryParams, parseError } from '@clickhouse/client-common'
 import { type ChdbResult, Session } from 'chdb'
+import { newId } from '../core/ids.js'
 
 interface Statement {
   readonly query: string
@@ -134,7 +133,7 @@ export class ChdbConnection {
 }
 
 const answered = ({ query_id }: Statement) => ({
-  query_id: query_id ?? randomUUID(),
+  query_id: query_id ?? newId('query_'),
   response_headers: {},
   http_status_code: 200,
 })

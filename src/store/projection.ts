@@ -146,7 +146,7 @@ export class Projection {
     const kept = keptGeneration === undefined ? undefined : `${rulesOf(policyId)}${keptGeneration}.`
     const keys = await this.#buckets.config.keys(`${rulesOf(policyId)}>`)
     const stale = keys.filter((key) => kept === undefined || !key.startsWith(kept))
-    await eachOf(stale, keysAtOnceMax, (key) => writers.config.remove(key))
+    await eachOf(stale, keysAtOnceMax, (key) => writers.config.remove(key, this.#view.latest.revisionOf(key)))
   }
 
   async putState(writers: Writers, accountId: string, next: AccountState): Promise<void> {

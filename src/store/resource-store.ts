@@ -3,7 +3,7 @@
  *
  * A write reads its account's head, plans its change against a view that has seen everything before, and commits the
  * change to the head. What follows is the same for all who find a change there: its rows go into ClickHouse, synced ▸
- * into the configuration bucket ▸ its audit events are published ▸ claims are given up ▸ the head is marked done.
+ * into the configuration bucket, while its audit events are published ▸ claims are given up ▸ the head is marked done.
  */
 import { now } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
@@ -174,8 +174,10 @@ export class ResourceStore {
     const { rows, projection, audits, repair } = this.#parts
     if (change.isRepair) return repair.apply(accountId, version)
     await rows.insert(accountId, version, change)
-    await projection.apply(accountId, version, change)
-    await audits.publish(accountId, version, change)
+    await Promise.all([
+      projection.apply(accountId, version, change),
+      audits.publish(accountId, version, change),
+    ])
     for (const release of change.releases) {
       const [id, claim] = splitRelease(release)
       await this.#claims.release(claim, { account_id: accountId, id, version })
