@@ -290,3 +290,13 @@ function longestZeros(groups: readonly number[]): { start: number; length: numbe
 
 /** Canonical text of a range, the form in which two equal ranges are equal text. */
 export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
+
+/**
+ * The one spelling of an address: IPv6 as RFC 5952 writes it, an IPv4-mapped address as IPv4. What is no address stays
+ * as it is. IPv4 text has but one spelling, and is handed back untouched.
+ */
+export function canonicalAddress(text: string): string {
+  if (!text.includes(':')) return text
+  const family = scratch.read(text)
+  return family === 0 ? text : formatAddress(family, scratch.words)
+}

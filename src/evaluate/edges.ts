@@ -1,6 +1,7 @@
 /** Edges, and how the one of a record is found. */
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
+import { canonicalAddress } from '../core/ip.js'
 import type { RequestRecord, TrafficRecord } from '../record/connection-record.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
 import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'
@@ -109,10 +110,16 @@ export class HttpsEdge {
 
 const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
 
+/** A name in lower case; an address in its one spelling, IPv6 in brackets. */
+function hostOf(serverName: string): string {
+  if (!serverName.includes(':')) return serverName.toLowerCase()
+  const address = canonicalAddress(serverName.replace(/^\[(.*)\]$/, '$1'))
+  return address.includes(':') ? `[${address}]` : address
+}
+
 /** `host:port` as hostports are stored; undefined where the record lacks either. */
 export function hostportOf({ conn }: TrafficRecord): string | undefined {
   const { server_name, server_port } = conn
   if (!server_name || server_port === undefined || server_port === null) return undefined
-  const host = server_name.includes(':') && !server_name.startsWith('[') ? `[${server_name}]` : server_name
-  return `${host.toLowerCase()}:${server_port}`
+  return `${hostOf(server_name)}:${server_port}`
 }

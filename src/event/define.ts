@@ -2,6 +2,7 @@
  * What a kind of traffic event is: its name and its fields. A kind is one file with one line per field, which says
  * the field's type, whether filters may use it, and where its value comes from.
  */
+import { canonicalAddress } from '../core/ip.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Headers } from '../record/connection-record.js'
 import { normalizeHeaders } from '../record/normalize.js'
@@ -28,20 +29,27 @@ export interface Field<R> extends Writing<never> {
   readonly type: FieldType
   readonly filterable: boolean
   readonly read: Read<R, unknown>
+  /** The value as filters compare it, where that is not the value itself. */
+  readonly compareAs?: (text: string) => string
 }
 
 interface FieldOptions {
   readonly filterable?: boolean
+  readonly compareAs?: (text: string) => string
 }
 
 const fieldType =
   <T>(type: FieldType, writing: Writing<T>) =>
-  <R>(read: Read<R, T>, { filterable = false }: FieldOptions = {}): Field<R> => ({
+  <R>(read: Read<R, T>, { filterable = false, ...options }: FieldOptions = {}): Field<R> => ({
     type,
     filterable,
     read,
+    ...options,
     ...writing,
   })
+
+/** Options of a filterable address: events pass it on as given, filters compare its one spelling. */
+export const address: FieldOptions = { filterable: true, compareAs: canonicalAddress }
 
 const inQuotes = (write: (value: string) => string): Writing<string> => ({ write, inQuotes: true })
 const bare = <T>(write: (value: T) => string): Writing<T> => ({ write, inQuotes: false })
@@ -117,7 +125,12 @@ function filterScopeOf<R>(fields: Readonly<Record<string, Field<R>>>): Scope<R> 
 }
 
 function scopeNameOf<R>(field: Field<R>): ScopeName<R> {
-  const { read } = field
+  const { read, compareAs } = field
   const type = field.type === 'int32' || field.type === 'int64' ? 'number' : 'string'
-  return { type, read: (record) => read(record, undecided) }
+  if (compareAs === undefined) return { type, read: (record) => read(record, undecided) }
+  const readCompared = (record: R): unknown => {
+    const value = read(record, undecided)
+    return typeof value === 'string' ? compareAs(value) : value
+  }
+  return { type, read: readCompared }
 }

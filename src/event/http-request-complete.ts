@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../record/connection-record.js'
 import { normalizeMethod } from '../record/normalize.js'
-import { bool, defineTrafficEvent, headers, int32, int64, text, timestamp, word } from './define.js'
+import { address, bool, defineTrafficEvent, headers, int32, int64, text, timestamp, word } from './define.js'
 
 /** An HTTP request is complete. */
 export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_request_complete.v0', {
@@ -10,8 +10,8 @@ export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_req
   'circuit_breaker.decision': text(({ circuit_breaker }) => circuit_breaker?.decision),
   'compression.algorithm': text(({ compression }) => compression?.algorithm),
   'compression.bytes_saved': int64(({ compression }) => compression?.bytes_saved),
-  'conn.client_ip': word(({ conn }) => conn.client_ip, { filterable: true }),
-  'conn.server_ip': text(({ conn }) => conn.server_ip, { filterable: true }),
+  'conn.client_ip': word(({ conn }) => conn.client_ip, address),
+  'conn.server_ip': text(({ conn }) => conn.server_ip, address),
   'conn.server_name': text(({ conn }) => conn.server_name, { filterable: true }),
   'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
   'conn.start_ts': timestamp(({ conn }) => conn.start_ts),

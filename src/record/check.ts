@@ -56,9 +56,21 @@ const status: Check = (value, name) =>
     : wrong(name, value, 'an integer from 0 to 2^31-1')
 
 const timestamp: Check = (value, name) =>
-  isAbsent(value) || (typeof value === 'string' && timestampText.test(value))
+  isAbsent(value) || (typeof value === 'string' && timestampText.test(value) && isDayOfMonth(value))
     ? undefined
     : wrong(name, value, 'a time as RFC 3339 has it')
+
+/** Of text that has the form: days beyond the 28th are not in every month. */
+function isDayOfMonth(text: string): boolean {
+  const day = Number(text.slice(8, 10))
+  return (
+    day <= 28 || day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate()
+  )
+}
+
+/** An id that names nothing is no id: taking it for absent would lose what it was meant to say. */
+const id: Check = (value, name) =>
+  isAbsent(value) || (typeof value === 'string' && value !== '') ? undefined : wrong(name, value, 'an id')
 
 const isInteger = (value: unknown, min: number, max: number): boolean =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max
@@ -100,11 +112,11 @@ export function complaintAboutRecord(record: unknown, rules: RecordRules = publi
   if (type !== 'tcp_connection' && type !== 'http_request') {
     return wrong('type', type, '"tcp_connection" or "http_request"')
   }
-  const id = record['record_id']
+  const given = record['record_id']
   return (
-    (rules.recordIdRequired || !isAbsent(id) ? recordId(id) : undefined) ??
-    text(record['account_id'], 'account_id') ??
-    text(record['edge_id'], 'edge_id') ??
+    (rules.recordIdRequired || !isAbsent(given) ? recordId(given) : undefined) ??
+    id(record['account_id'], 'account_id') ??
+    id(record['edge_id'], 'edge_id') ??
     (isObject(record['conn']) ? connection(record['conn']) : wrong('conn', record['conn'], 'an object')) ??
     (type === 'http_request' ? request(record) : undefined)
   )
@@ -128,7 +140,7 @@ function connection(conn: Members): Complaint {
 
 function request(record: Members): Complaint {
   return (
-    text(record['route_id'], 'route_id') ??
+    id(record['route_id'], 'route_id') ??
     group(record['http'], 'http', http) ??
     group(record['tls'], 'tls', tls) ??
     group(record['backend'], 'backend', (backend) =>

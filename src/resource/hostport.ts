@@ -30,10 +30,16 @@ function bracketed(text: string): Result<string> {
   return ok(address.family === 4 ? canonical : `[${canonical}]`)
 }
 
-const hostName = (name: string): Result<string> =>
-  name.length <= hostCharsMax && name.split('.').every((part) => label.test(part))
+function hostName(name: string): Result<string> {
+  const labels = name.split('.')
+  // A name that ends in a number is an IPv4 address or nothing (WHATWG URL, "ends in a number").
+  if (/^\d+$/.test(labels.at(-1) ?? '')) {
+    return address.read(name) === 4 ? ok(name) : problem('the host is no valid IPv4 address')
+  }
+  return name.length <= hostCharsMax && labels.every((part) => label.test(part))
     ? ok(name)
     : problem('the host is no valid host name')
+}
 
 /** Of text that was checked. */
 function canonical(text: string): string {
