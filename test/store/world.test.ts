@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { run } from '../harness/processes.js'
 import { type StoreApi, StoreWorld } from '../harness/store-world.js'
 import { type ApiClient, until } from '../harness/weir.js'
 
@@ -192,6 +193,31 @@ t.test('ClickHouse emptied, NATS kept: nothing is written until someone decides'
   await world.startFront()
   api = await world.startApi()
   t.ok(await takesWrites(api), 'with the right one, all is well')
+})
+
+t.test('another ClickHouse is adopted by hand', async (t) => {
+  const world = await opened(t)
+  let api = await world.startApi()
+  await fill(api.client)
+  await api.process.kill()
+  await world.front.process.stop()
+  await world.startFront('another')
+  await world.killNats()
+  world.wipeNats()
+  await world.startNats()
+  api = await world.startApi()
+  await api.client.post('/ip_policies', { description: 'of the other' })
+  await api.process.kill()
+  await world.front.process.stop()
+  await world.startFront()
+  api = await world.startApi()
+  t.equal((await api.client.call('POST', '/ip_policies', {})).status, 503, 'refused until then')
+  const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(world.dir, 'one') })
+  await adopt.line(/made anew from ClickHouse/)
+  await until('writes are taken again', () => takesWrites(api))
+  t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70)
+  const { ip_policies } = await api.client.get('/ip_policies')
+  t.notOk(ip_policies.some(({ description }: { description: string }) => description === 'of the other'))
 })
 
 t.test('another secret key is refused', async (t) => {
