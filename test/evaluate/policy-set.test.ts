@@ -44,6 +44,11 @@ t.test('where a record belongs', async (t) => {
     { name: 'names in any letter case', record: tcp({}, at('SSH.Example', 22)), want: ['edgtcp_1', 'ac_1'] },
     { name: 'an IPv6 address as name', record: tcp({}, at('::1', 22)), want: ['edgtcp_1', 'ac_1'] },
     { name: 'an IPv6 address in brackets', record: tcp({}, at('[::1]', 22)), want: ['edgtcp_1', 'ac_1'] },
+    {
+      name: 'another spelling of an address',
+      record: tcp({}, at('0:0::0001', 22)),
+      want: ['edgtcp_1', 'ac_1'],
+    },
     { name: 'another port', record: tcp({}, at('ssh.example', 23)), want: [undefined, undefined] },
     {
       name: 'a name without port',
@@ -60,11 +65,6 @@ t.test('where a record belongs', async (t) => {
       name: 'an account that is not known',
       record: tcp({ account_id: 'ac_9' }),
       want: [undefined, undefined],
-    },
-    {
-      name: 'empty ids are none',
-      record: tcp({ edge_id: '', account_id: '' }, ssh),
-      want: ['edgtcp_1', 'ac_1'],
     },
     { name: 'a request by edge_id', record: http({ edge_id: 'edghts_1' }), want: ['edghts_1', 'ac_1'] },
     { name: 'a request by name', record: http({}, www), want: ['edghts_1', 'ac_1'] },

@@ -125,6 +125,12 @@ t.test('bad records, each with a sentence that names the member', async (t) => {
       says: 'conn.end_ts',
     },
     {
+      name: 'a day that the month does not have',
+      record: { ...base, conn: { ...conn, end_ts: '2026-02-29T10:00:00Z' } },
+      says: 'conn.end_ts',
+    },
+    { name: 'an empty edge_id', record: { ...base, edge_id: '' }, says: '"edge_id" is ""' },
+    {
       name: 'a time as number',
       record: { ...base, conn: { ...conn, end_ts: 1 } },
       says: '"conn.end_ts" is 1',

@@ -16,6 +16,20 @@ t.test('hostports have one spelling', async (t) => {
 
 t.test('what is no hostport', async (t) => {
   const cases = ['', ':', 'a', 'a:', ':1', 'a:0', 'a:65536', 'a:1.5', 'a:-1', 'a:01', 'a b:1', 'a..b:1']
-  const more = ['a.:1', '-a:1', 'a-:1', 'ü:1', '[::1]', '[]:1', '[::g]:1', '[192.0.2.1]:1', '::1:1', 'a:1 ']
+  const more = [
+    'a.:1',
+    '-a:1',
+    'a-:1',
+    'ü:1',
+    '[::1]',
+    '[]:1',
+    '[::g]:1',
+    '[192.0.2.1]:1',
+    '::1:1',
+    'a:1 ',
+    '256.1.1.1:22',
+    '010.1.1.1:22',
+    '1.2.3:22',
+  ]
   for (const text of [...cases, ...more]) t.equal(parseHostport(text).ok, false, JSON.stringify(text))
 })
