@@ -3,10 +3,11 @@ import type { DestinationOperations } from './api/destination-routes.js'
 import { isoMillis, now, sleep } from './core/clock.js'
 import { newId } from './core/ids.js'
 import type { Nats } from './core/nats.js'
+import type { KeptMessage } from './core/nats-messages.js'
 import type { Sealer } from './core/seal.js'
 import type { BooksKeeper } from './deliver/books-keeper.js'
-import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import type { DestinationConfig, Sender } from './deliver/destination.js'
+import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import type { LaneState, LaneStatus } from './deliver/health.js'
 import { sendTestEvent } from './deliver/test-event.js'
 import type { Row } from './resource/define.js'
@@ -52,7 +53,7 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
   async status(row) {
     const [answers, oldest] = await Promise.all([
       deps.nats.gather(statusSubject, row.id, statusWaitMs),
-      deps.nats.nextMessage(deliveriesStream, deliverySubject(row.id)),
+      oldestPack(deps.nats, row.id),
     ])
     const lanes = answers.map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneStatus)
     const { produced, filtered, delivered, dead_lettered, retried, backlog } = deps.books.books.destination(
@@ -65,6 +66,12 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
     }
   },
 })
+
+/** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
+async function oldestPack(nats: Nats, id: string): Promise<KeptMessage | undefined> {
+  const consumer = await nats.consumerInfo(deliveriesStream, id)
+  return nats.nextMessage(deliveriesStream, deliverySubject(id), (consumer?.ackFloor ?? 0) + 1)
+}
 
 const secretLooks = 40
 const secretLookMs = 50

@@ -10,6 +10,7 @@ import {
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from './clock.js'
 import { isConsumerMissing, isStreamMissing, retried } from './nats-retry.js'
+import { streamIdentity } from './nats-streams.js'
 
 export type { Consumer, ConsumerMessages }
 
@@ -41,7 +42,8 @@ export interface ConsumerPosition {
 interface ConsumerState {
   readonly isAhead: boolean
   readonly ackFloor: number
-  readonly streamCreated: string
+  /** Of the stream. */
+  readonly identity: string
   readonly streamLast: number
 }
 
@@ -74,8 +76,8 @@ export class Consumers {
     }
     const consumer = await retried(() => this.#jetstream.consumers.get(options.stream, options.name))
     const { description } = (await consumer.info(true)).config
-    const created = String(state.streamCreated)
-    return { consumer, since: description?.startsWith(created) ? description : created }
+    const { identity } = state
+    return { consumer, since: description?.startsWith(identity) ? description : identity }
   }
 
   async #makeConsumer(options: ConsumerOptions, from?: { sequence: number; since: string }): Promise<void> {
@@ -111,19 +113,20 @@ export class Consumers {
   async #consumerState({ stream, name }: ConsumerOptions): Promise<ConsumerState> {
     // In this order: what is delivered in between must not make the consumer look ahead.
     const consumer = await retried(() => this.#manager.consumers.info(stream, name))
-    const { created, state } = await retried(() => this.#manager.streams.info(stream))
+    const info = await retried(() => this.#manager.streams.info(stream))
+    const { last_seq } = info.state
     return {
-      isAhead: consumer.delivered.stream_seq > state.last_seq,
+      isAhead: consumer.delivered.stream_seq > last_seq,
       ackFloor: consumer.ack_floor.stream_seq,
-      streamCreated: created,
-      streamLast: state.last_seq,
+      identity: streamIdentity(info),
+      streamLast: last_seq,
     }
   }
 
   async #remakeConsumer(options: ConsumerOptions, state: ConsumerState): Promise<void> {
     const sequence = Math.min(state.ackFloor, state.streamLast) + 1
     await this.delete(options.stream, options.name)
-    await this.#makeConsumer(options, { sequence, since: `${state.streamCreated} ${sequence}` })
+    await this.#makeConsumer(options, { sequence, since: `${state.identity} ${sequence}` })
   }
 
   /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */

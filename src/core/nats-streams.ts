@@ -1,6 +1,13 @@
 /** Streams: what they keep and how much of it. */
-import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
+import {
+  DiscardPolicy,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
+import { randomToken } from './clock.js'
 
 export interface StreamOptions {
   readonly name: string
@@ -37,3 +44,16 @@ export function changeableConfig(config: Configured): Partial<StreamConfig> {
   const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }
   return max_msg_size === undefined ? changeable : { ...changeable, max_msg_size }
 }
+
+/**
+ * What tells a stream from one of the same name made later. The server's own time of creation does not: after a
+ * change of the stream's limits and a restart, nats-server 2.9 tells the time of the change.
+ */
+export const streamIdentity = ({ config, created }: StreamInfo): string => {
+  const { description } = config
+  return description?.startsWith(identityHead) ? description.slice(identityHead.length) : String(created)
+}
+
+const identityHead = 'stream '
+
+export const newStreamIdentity = (): string => `${identityHead}${randomToken(12)}`

@@ -33,7 +33,7 @@ import {
 } from './nats-messages.js'
 import { connectionOptions, type NatsOptions } from './nats-options.js'
 import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './nats-retry.js'
-import { changeableConfig, type StreamOptions, streamConfig } from './nats-streams.js'
+import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './nats-streams.js'
 
 /** Closing waits this long for what is buffered; where NATS is away it is never sent. */
 const drainTimeoutMs = 2_000
@@ -178,8 +178,14 @@ export class Nats {
   ensureStream(options: StreamOptions): Promise<StreamInfo> {
     const config = streamConfig(options, this.#replicas)
     return retried(async () => {
-      const known = await this.streamInfo(options.name)
-      if (known === undefined) return this.#manager.streams.add(config)
+      if ((await this.streamInfo(options.name)) === undefined) {
+        try {
+          return await this.#manager.streams.add({ ...config, description: newStreamIdentity() })
+        } catch (error) {
+          // Another process was first: under an identity of its own, so that this looks like another stream.
+          if ((await this.streamInfo(options.name)) === undefined) throw error
+        }
+      }
       return this.#manager.streams.update(options.name, changeableConfig(config))
     })
   }

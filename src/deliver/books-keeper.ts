@@ -10,6 +10,7 @@ import { messageOf } from '../core/errors.js'
 import type { Nats } from '../core/nats.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import type { Followed } from '../core/nats-consumers.js'
+import { streamIdentity } from '../core/nats-streams.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { Books } from './books.js'
 import { Snapshots } from './books-snapshots.js'
@@ -40,7 +41,7 @@ export class BooksKeeper {
 
   constructor(nats: Nats, bucket: Bucket, occurrences: Occurrences) {
     this.#nats = nats
-    this.#snapshots = new Snapshots(nats, bucket)
+    this.#snapshots = new Snapshots(bucket)
     this.#occurrences = occurrences
   }
 
@@ -64,7 +65,7 @@ export class BooksKeeper {
     this.#reading += 1
     const reading = this.#reading
     const info = await this.#nats.streamInfo(ledgerStream)
-    const since = String(info?.created ?? '')
+    const since = info === undefined ? '' : streamIdentity(info)
     const books = new Books(await this.#snapshots.load(since))
     const savedSequence = books.sequence
     const target = info?.state.last_seq ?? 0
@@ -107,7 +108,7 @@ export class BooksKeeper {
     try {
       const info = await this.#nats.streamInfo(ledgerStream)
       if (info === undefined) return
-      const isAnother = String(info.created) !== this.#since
+      const isAnother = streamIdentity(info) !== this.#since
       if (isAnother || info.state.last_seq < this.#books.sequence)
         await this.#reopen(isAnother ? 'made anew' : 'put back')
     } catch {

@@ -4,9 +4,7 @@
  * died, or lost the race; they are taken out when they are old.
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { now, sleep } from '../core/clock.js'
-import { newId } from '../core/ids.js'
-import type { Nats } from '../core/nats.js'
+import { now, randomToken, sleep } from '../core/clock.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import type { BooksSnapshot } from './books.js'
 
@@ -21,16 +19,15 @@ interface SnapshotHead {
   readonly sequence: number
   /** When the ledger was made: a ledger made anew begins new books. */
   readonly since: string
+  /** When it was made, and something of its own. */
   readonly id: string
   readonly parts: number
 }
 
 export class Snapshots {
-  readonly #nats: Nats
   readonly #bucket: Bucket
 
-  constructor(nats: Nats, bucket: Bucket) {
-    this.#nats = nats
+  constructor(bucket: Bucket) {
     this.#bucket = bucket
   }
 
@@ -56,7 +53,7 @@ export class Snapshots {
     const head: SnapshotHead = {
       sequence,
       since,
-      id: newId(''),
+      id: `${now()}-${randomToken(6)}`,
       parts: Math.ceil(bytes.length / partBytesMax),
     }
     for (let part = 0; part < head.parts; part += 1) {
@@ -90,12 +87,11 @@ export class Snapshots {
 
   /** A process that saves at this moment has young parts: only old ones are surely named by no head. */
   async #dropLeftovers(head: SnapshotHead): Promise<void> {
-    const stream = `KV_${booksBucket}`
-    for (let sequence = 1; ; ) {
-      const part = await this.#nats.nextMessage(stream, `$KV.${booksBucket}.part.>`, sequence)
-      if (part === undefined || part.storedAtMs > now() - leftoverAfterMs) return
-      sequence = part.sequence + 1
-      if (!part.subject.includes(`.${head.id}.`)) await this.#nats.deleteMessage(stream, part.sequence)
+    const oldestMs = now() - leftoverAfterMs
+    for (const key of await this.#bucket.keys('part.>')) {
+      const [, id = ''] = key.split('.')
+      const [madeMs = ''] = id.split('-')
+      if (id !== head.id && Number(madeMs) < oldestMs) await this.#bucket.forget(key)
     }
   }
 }

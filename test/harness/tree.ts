@@ -1,0 +1,67 @@
+/** The processes below a running Weir, as a test finds and ends them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface TreeProcess {
+  readonly pid: number
+  /** `api`, `pipeline` …, `nats-server`, or the last argument. */
+  readonly role: string
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+function roleOf(pid: number): string {
+  try {
+    const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)
+    return args.some((arg) => arg.endsWith('nats-server')) ? 'nats-server' : (args.at(-1) ?? '')
+  } catch {
+    return ''
+  }
+}
+
+/** Every process below this one. */
+export function processesBelow(pid: number): TreeProcess[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    const parent = /^\d+$/.test(name) ? parentOf(name) : undefined
+    if (parent !== undefined) parents.set(Number(name), parent)
+  }
+  const below: TreeProcess[] = []
+  const isBelow = (child: number): boolean => {
+    const parent = parents.get(child)
+    return parent !== undefined && (parent === pid || isBelow(parent))
+  }
+  for (const child of parents.keys()) if (isBelow(child)) below.push({ pid: child, role: roleOf(child) })
+  return below
+}
+
+export function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** SIGKILL to one process of this role below `pid`; the number of those hit. */
+export function killRole(pid: number, role: string): number {
+  const found = processesBelow(pid).filter((one) => one.role === role)
+  for (const one of found) endNow(one.pid)
+  return found.length
+}
+
+/** SIGKILL to a process and all below it, as a power switch does it. */
+export async function killAll(pid: number): Promise<void> {
+  const below = processesBelow(pid)
+  endNow(pid)
+  for (const one of below) endNow(one.pid)
+  while (below.some((one) => parentOf(String(one.pid)) !== undefined && roleOf(one.pid) !== ''))
+    await sleep(20)
+}

@@ -1,0 +1,50 @@
+/** Processes that are killed lose nothing, and the books balance all the same. */
+import t from 'tap'
+import { killAll, killRole } from '../harness/tree.js'
+import { startWeir } from '../harness/weir.js'
+import {
+  arrivedRecords,
+  checkBooks,
+  destinationNames,
+  expectedEvents,
+  idsWithDifferentBytes,
+  openWorld,
+  publish,
+  untilArrived,
+} from './world.js'
+
+t.setTimeout(120_000)
+
+const records = 4_000
+
+t.test('processes killed one after the other under load', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.weir.nats()
+  const publishing = publish(nats, 'run', 0, records, 20)
+  for (const role of ['pipeline', 'deliver', 'nats-server', 'pipeline', 'deliver']) {
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    t.ok(killRole(world.weir.process.pid, role) > 0, `${role} is killed`)
+  }
+  await publishing
+  await untilArrived(world, expectedEvents(records))
+  t.equal((await arrivedRecords(world)).size, records, 'every record arrived')
+  for (const name of destinationNames) {
+    t.strictSame(await idsWithDifferentBytes(world, name), [], `repeats at ${name} are the same events`)
+    const { unique } = await world.emulator.client.counts({ service: 'kinesis', name })
+    t.equal(unique, expectedEvents(records)[name], `nothing beyond the expected at ${name}`)
+  }
+  await checkBooks(t, world, records)
+})
+
+t.test('everything killed at once, and started again on the same directory', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.weir.nats()
+  await publish(nats, 'run', 0, records, 20)
+  await nats.close()
+  await killAll(world.weir.process.pid)
+  world.weir = await startWeir(world.dataDir, world.env)
+  const again = { ...world, api: world.weir.api }
+  await untilArrived(again, expectedEvents(records))
+  t.equal((await arrivedRecords(again)).size, records, 'every record arrived')
+  await checkBooks(t, again, records)
+})

@@ -1,0 +1,235 @@
+/**
+ * A deployment with traffic through it, and what has to come out: three destinations, of which the first hears of
+ * every connection, the second of those from blocked networks alone, the third of log actions.
+ */
+
+import type { Nats } from '../../src/core/nats.js'
+import { type ApiClient, type Emulator, startEmulator, startWeir, until, type Weir } from '../harness/weir.js'
+
+export const token = 'a-token-of-the-tests-0001'
+
+export const destinationNames = ['all', 'filtered', 'logs'] as const
+export type DestinationName = (typeof destinationNames)[number]
+
+export interface World {
+  readonly emulator: Emulator
+  weir: Weir
+  readonly api: ApiClient
+  readonly dataDir: string
+  readonly env: Readonly<Record<string, string>>
+  readonly destinations: Readonly<Record<DestinationName, string>>
+  readonly edgeId: string
+}
+
+interface Test {
+  testdir(): string
+  teardown(close: () => unknown): void
+}
+
+export async function openWorld(t: Test, env: Record<string, string> = {}): Promise<World> {
+  const emulator = await startEmulator()
+  t.teardown(() => emulator.stop())
+  const dataDir = t.testdir()
+  const all = { AWS_ENDPOINT_URL: emulator.url, WEIR_BOOTSTRAP_TOKEN: token, ...env }
+  const weir = await startWeir(dataDir, all)
+  const world = { emulator, weir, api: weir.api, dataDir, env: all, ...(await configure(weir.api, emulator)) }
+  t.teardown(() => world.weir.stop())
+  await settle()
+  return world
+}
+
+/** A change takes effect within 2 s. */
+export const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2_000))
+
+export async function configure(
+  api: ApiClient,
+  emulator: Emulator,
+): Promise<Pick<World, 'destinations' | 'edgeId'>> {
+  const policy = await api.post('/ip_policies', {})
+  await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
+  const edge = await api.post('/edges/tcp', {
+    hostports: ['ssh.example.com:22'],
+    ip_restriction: { ip_policy_ids: [policy.id] },
+    policies: {
+      inbound: [
+        {
+          name: 'every other port',
+          expressions: ['conn.client_port % 2 == 0'],
+          actions: [{ type: 'log', config: { Metadata: { parity: 'even' } } }],
+        },
+      ],
+    },
+  })
+  const destination = async (name: DestinationName): Promise<string> =>
+    (await api.post('/event_destinations', target(await stream(emulator, name), emulator))).id
+  const destinations = {
+    all: await destination('all'),
+    filtered: await destination('filtered'),
+    logs: await destination('logs'),
+  }
+  const subscribe = (name: DestinationName, source: object) =>
+    api.post('/event_subscriptions', { sources: [source], destination_ids: [destinations[name]] })
+  await subscribe('all', { type: 'tcp_connection_closed.v0' })
+  await subscribe('filtered', { type: 'tcp_connection_closed.v0', filter: blockedOnly })
+  await subscribe('logs', { type: 'log.v0' })
+  return { destinations, edgeId: edge.id }
+}
+
+const blockedOnly = 'inCidrRange(conn.client_ip, "192.0.2.0/24")'
+
+export const stream = (emulator: Emulator, name: string): Promise<string> =>
+  emulator.client.addResource({ service: 'kinesis', name, recordsPerSecond: null, bytesPerSecond: null })
+
+export const target = (arn: string, { key }: Emulator) => ({
+  target: {
+    kinesis: {
+      stream_arn: arn,
+      auth: {
+        creds: { aws_access_key_id: key.accessKeyId, aws_secret_access_key: key.secretAccessKey },
+      },
+    },
+  },
+})
+
+/** Record n of a run: every fourth comes from a blocked network; those let in have even ports every other time. */
+export const record = (run: string, n: number): string =>
+  JSON.stringify({
+    record_id: `${run}-${n}`,
+    type: 'tcp_connection',
+    conn: {
+      client_ip: n % 4 === 3 ? `192.0.2.${n % 250}` : `10.1.${n % 200}.${n % 250}`,
+      client_port: 1_024 + (n % 8_000),
+      server_name: 'ssh.example.com',
+      server_port: 22,
+      bytes_in: n,
+      bytes_out: 7,
+    },
+  })
+
+/** How many of the records 0 … count - 1 each destination hears of. */
+export function expectedEvents(count: number): Record<DestinationName, number> {
+  const numbers = Array.from({ length: count }, (_, n) => n)
+  const blocked = numbers.filter((n) => n % 4 === 3).length
+  const logged = numbers.filter((n) => n % 4 !== 3 && n % 2 === 0).length
+  return { all: count, filtered: blocked, logs: logged }
+}
+
+/** Publishes records in messages of some; resolves when all are stored. */
+export async function publish(
+  nats: Nats,
+  run: string,
+  from: number,
+  to: number,
+  perMessage = 50,
+): Promise<void> {
+  for (let n = from; n < to; n += perMessage) {
+    const lines = Array.from({ length: Math.min(perMessage, to - n) }, (_, at) => record(run, n + at))
+    await nats.publish('weir.records.eu.node-1', lines.join('\n'), { msgId: `${run}.${n}` })
+  }
+}
+
+/** Waits until every event is there, and the books say that nothing is on its way. */
+export async function untilArrived(
+  world: World,
+  expected: Readonly<Record<DestinationName, number>>,
+  timeoutMs = 45_000,
+): Promise<void> {
+  for (const name of destinationNames) {
+    const resource = { service: 'kinesis', name } as const
+    await until(
+      `${expected[name]} events at ${name}`,
+      async () => (await world.emulator.client.counts(resource)).unique >= expected[name],
+      timeoutMs,
+    ).catch(async (error: Error) => {
+      throw new Error(
+        `${error.message} ${JSON.stringify(await world.emulator.client.counts(resource))} ${world.weir.process.output().slice(-3_000)}`,
+      )
+    })
+  }
+  await untilIdle(world, timeoutMs)
+}
+
+export async function untilIdle(world: World, timeoutMs = 45_000): Promise<void> {
+  for (const name of destinationNames) {
+    const path = `/event_destinations/${world.destinations[name]}/status`
+    let last: unknown
+    await until(
+      `nothing on its way to ${name}`,
+      async () => {
+        const { status, body } = await world.api.call('GET', path)
+        last = body
+        return status === 200 && body.backlog.events === 0 && body.backlog.oldest_at === null
+      },
+      timeoutMs,
+    ).catch((error: Error) => {
+      throw new Error(`${error.message} ${JSON.stringify(last)}`)
+    })
+  }
+}
+
+/** The numbers of the records that arrived at the destination that hears of all. */
+export async function arrivedRecords({ emulator }: World): Promise<Set<number>> {
+  const numbers = new Set<number>()
+  for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'all' }))
+    numbers.add(JSON.parse(data).object.conn.bytes_in)
+  return numbers
+}
+
+/** Ids that arrived with different bytes: there must be none. */
+export async function idsWithDifferentBytes({ emulator }: World, name: DestinationName): Promise<string[]> {
+  const known = new Map<string, string>()
+  const different: string[] = []
+  for await (const { eventId, data } of emulator.client.received({ service: 'kinesis', name })) {
+    const id = eventId ?? ''
+    if (known.has(id) && known.get(id) !== data) different.push(id)
+    known.set(id, data)
+  }
+  return different
+}
+
+/** A counter of `/metrics`, of all labels together. */
+export function total(metrics: string, name: string, labels = ''): number {
+  const lines = metrics.split('\n').filter((line) => line.startsWith(name) && line.includes(labels))
+  return lines
+    .filter((line) => /^[a-z_]+(\{.*\})? [\d.e+]+$/.test(line) && /^[a-z_]+/.exec(line)![0] === name)
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}
+
+/** The books of an idle deployment that got `count` good records and `bad` bad ones. */
+export async function checkBooks(
+  t: { match(actual: unknown, expected: object, name: string): unknown },
+  world: World,
+  count: number,
+  bad = 0,
+): Promise<void> {
+  const expected = expectedEvents(count)
+  const metrics: string = (await world.api.call('GET', '/metrics')).body
+  const sums = {
+    in: total(metrics, 'weir_records_in_total'),
+    bad: total(metrics, 'weir_records_bad_total'),
+    evaluated: total(metrics, 'weir_records_evaluated_total'),
+    produced: total(metrics, 'weir_events_produced_total'),
+    filtered: total(metrics, 'weir_events_filtered_total'),
+    delivered: total(metrics, 'weir_events_delivered_total'),
+    backlog: total(metrics, 'weir_events_backlog'),
+  }
+  const produced = expected.all + expected.filtered + expected.logs
+  t.match(
+    sums,
+    {
+      in: count + bad,
+      bad,
+      evaluated: count,
+      produced,
+      filtered: count - expected.filtered,
+      delivered: produced,
+      backlog: 0,
+    },
+    'the books of the deployment',
+  )
+  for (const name of destinationNames) {
+    const { counts } = await world.api.get(`/event_destinations/${world.destinations[name]}/status`)
+    const of = { produced: expected[name], delivered: expected[name], dead_lettered: 0 }
+    t.match(counts, of, `the books of ${name}`)
+  }
+}
