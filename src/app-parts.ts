@@ -1,7 +1,8 @@
 /** Parts that several roles share. */
+import type { Server } from 'node:http'
 import type { Failing, Parent } from './child.js'
 import type { Settings } from './config.js'
-import { sleep } from './core/clock.js'
+import { after, sleep } from './core/clock.js'
 import { messageOf } from './core/errors.js'
 import { newId } from './core/ids.js'
 import { createLogger, type Logger } from './core/log.js'
@@ -41,6 +42,15 @@ export const connect = ({ settings }: Surroundings, role: string): Promise<Nats>
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
   return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}` })
 }
+
+/** Requests under way may end; then connections that clients keep open are cut. */
+export async function closeServer(app: { close(): Promise<unknown>; server: Server }): Promise<void> {
+  const cut = after(requestsEndMs, () => app.server.closeAllConnections())
+  await app.close()
+  cut.stop()
+}
+
+const requestsEndMs = 2_000
 
 export async function listen(
   app: { listen(at: { host: string; port: number }): Promise<unknown> },

@@ -15,6 +15,7 @@ import { buildApi } from './api/server.js'
 import { Writes } from './api/writes.js'
 import {
   bucketOnceThere,
+  closeServer,
   connect,
   deploymentMetrics,
   listen,
@@ -41,6 +42,7 @@ import { Deliverer } from './deliver/deliverer.js'
 import { deliveriesStream } from './deliver/destination-run.js'
 import { PackWriter } from './deliver/pack.js'
 import { destinationOperations, statusSubject } from './destination-operations.js'
+import type { Verdict } from './evaluate/evaluate.js'
 import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
 import { Janitor } from './ingest/janitor.js'
@@ -49,6 +51,7 @@ import { ensureStreams, recordsStream, reservedBytes, whenStream } from './inges
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
+import { FailureReports, notedOf } from './pipeline/failure-reports.js'
 import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
@@ -150,7 +153,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     trustedProxies: settings.api.trustedProxies ?? [],
     health: { ready, metrics: async () => ({ type: metricsContentType, text: await metrics() }) },
   })
-  release.add(() => app.close())
+  release.add(() => closeServer(app))
   await listen(app, host, port)
   const url = urlOf(host, portOf(app.server.address()) ?? port)
   base = baseUrl ?? url
@@ -207,7 +210,9 @@ export async function openDecide(at: Surroundings): Promise<Role> {
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
   const policySet = () => configuration.current.policySet
-  release.own(nats.answer('weir.decide', 'decide', (request) => decide(policySet(), geo, request)))
+  const reports = release.own(new FailureReports(occurrences))
+  const note = (verdict: Verdict): void => reports.add(notedOf(verdict))
+  release.own(nats.answer('weir.decide', 'decide', (request) => decide(policySet(), geo, request, note)))
   release.own(nats.answer('weir.decide.agent', 'decide', (request) => decideAgent(policySet(), request)))
   return {
     addresses: {},

@@ -117,7 +117,12 @@ const evaluation = {
   filterFailed: count('weir_filter_failures_total', 'Filters that had no result for a record.', ['kind']),
   restrictionWarned: count(
     'weir_restriction_warnings_total',
-    'Records that a restriction which is not enforced would have blocked.',
+    'Records and requests for decisions that a restriction which is not enforced would have blocked.',
+  ),
+  restrictionWarning: warn(
+    'A restriction that is not enforced would have blocked.',
+    'weir_restriction_warning_reports_total',
+    'Reports of restrictions that are not enforced: at most one a minute for each.',
   ),
 }
 

@@ -7,7 +7,7 @@ import { shown } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
 import { nowhere } from '../evaluate/edges.js'
-import { evaluate } from '../evaluate/evaluate.js'
+import { evaluate, type Verdict } from '../evaluate/evaluate.js'
 import { ExplanationTrace } from '../evaluate/explain.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { StepBudget } from '../expr/budget.js'
@@ -19,8 +19,13 @@ const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
 const refusal = (code: ErrorCode, { msg }: Problem): Uint8Array => reply({ error_code: code, msg })
 
-/** The reply to a request on `weir.decide`: a record, and `explain` beside its members. */
-export function decide(policySet: PolicySet, geo: GeoLookup, request: Uint8Array): Uint8Array {
+/** The reply to a request on `weir.decide`: a record, and `explain` beside its members. `decided` hears of each verdict. */
+export function decide(
+  policySet: PolicySet,
+  geo: GeoLookup,
+  request: Uint8Array,
+  decided: (verdict: Verdict) => void = () => {},
+): Uint8Array {
   const json = parseJson(request)
   if (!json.ok) return refusal('ERR_INVALID_JSON', json.problem)
   const parsed = parseDecisionRequest(json.value)
@@ -32,6 +37,7 @@ export function decide(policySet: PolicySet, geo: GeoLookup, request: Uint8Array
   const context = new PolicyContext(record.conn, found.value.edgeId, geo)
   const trace = explain ? new ExplanationTrace(policySet, record.conn.client_ip) : undefined
   const verdict = evaluate(policySet, found.value, context, new StepBudget(), 'opening', trace)
+  decided(verdict)
   const warnings = verdict.warnings.map(({ msg }) => msg)
   if (found.value === nowhere)
     warnings.push('No edge serves this name and no account is known; nothing applies.')

@@ -1,21 +1,33 @@
-/** What had no result while records were evaluated: counted at once, and told per policy, but not once per record. */
+/**
+ * What had no result, or would have blocked had it been enforced, while records were evaluated: counted at once, and
+ * told per policy and per restriction, but not once per record.
+ */
 import { every, type Timer } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
+import type { Verdict } from '../evaluate/evaluate.js'
 import type { CountVector } from './counts.js'
 
 const tellEveryMs = 60_000
-const policiesToldMax = 1_000
+const subjectsToldMax = 1_000
+
+type Noted = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
+
+/** What of one decision is worth noting. */
+export const notedOf = ({ failures, warnings }: Verdict): Noted => ({
+  policyFailures: failures.map(({ policy }) => ({ edge_id: policy.edgeId, policy: policy.label, count: 1 })),
+  filterFailures: [],
+  warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
+})
 
 interface Report {
-  readonly edge_id: string
-  readonly policy: string
+  readonly tell: (count: number) => void
   count: number
 }
 
 export class FailureReports {
   readonly #occurrences: Occurrences
-  /** Failures that were not told yet, per policy; those told within the last minute wait here. */
+  /** What was not told yet, per subject; those told within the last minute wait here. */
   readonly #reports = new Map<string, Report>()
   readonly #timer: Timer
 
@@ -24,39 +36,48 @@ export class FailureReports {
     this.#timer = every(tellEveryMs, () => this.#tellAll())
   }
 
-  add({ policyFailures, filterFailures, warnings }: CountVector): void {
-    for (const { edge_id, policy, count } of policyFailures) this.#addPolicy(edge_id, policy, count)
-    for (const { subscription_id, kind, count } of filterFailures)
-      this.#occurrences.filterFailed({ subscription_id, kind }, count)
-    for (const { restriction_id, count } of warnings)
-      this.#occurrences.restrictionWarned({ restriction_id }, count)
+  add({ policyFailures, filterFailures, warnings }: Noted): void {
+    const occurrences = this.#occurrences
+    for (const { edge_id, policy, count } of policyFailures) {
+      occurrences.policyExpressionFailed({ edge_id, policy }, count)
+      this.#note(`${edge_id} ${policy}`, count, (told) =>
+        occurrences.policyFailing({ edge_id, policy, count: told }),
+      )
+    }
+    for (const { subscription_id, kind, count } of filterFailures) {
+      occurrences.filterFailed({ subscription_id, kind }, count)
+    }
+    for (const { restriction_id, count } of warnings) {
+      occurrences.restrictionWarned({ restriction_id }, count)
+      this.#note(restriction_id, count, (told) =>
+        occurrences.restrictionWarning({ restriction_id, count: told }),
+      )
+    }
   }
 
-  /** The first failure of a policy is told at once, what follows within the minute together. */
-  #addPolicy(edge_id: string, policy: string, count: number): void {
-    this.#occurrences.policyExpressionFailed({ edge_id, policy }, count)
-    const key = `${edge_id} ${policy}`
-    const isKnown = this.#reports.has(key)
-    if (!isKnown && this.#reports.size >= policiesToldMax) return
-    const report = getOrMake(this.#reports, key, () => ({ edge_id, policy, count: 0 }))
+  /** The first time is told at once, what follows within the minute together. */
+  #note(subject: string, count: number, tell: Report['tell']): void {
+    const isKnown = this.#reports.has(subject)
+    if (!isKnown && this.#reports.size >= subjectsToldMax) return
+    const report = getOrMake(this.#reports, subject, () => ({ tell, count: 0 }))
     report.count += count
     if (!isKnown) this.#tell(report)
   }
 
   #tell(report: Report): void {
-    this.#occurrences.policyFailing({ ...report })
+    report.tell(report.count)
     report.count = 0
   }
 
   #tellAll(): void {
-    for (const [key, report] of this.#reports) {
-      if (report.count === 0) this.#reports.delete(key)
+    for (const [subject, report] of this.#reports) {
+      if (report.count === 0) this.#reports.delete(subject)
       else this.#tell(report)
     }
   }
 
   close(): void {
     this.#timer.stop()
-    this.#tellAll()
+    for (const report of this.#reports.values()) if (report.count > 0) this.#tell(report)
   }
 }
