@@ -128,7 +128,9 @@ class ParentLink implements Parent {
         if (message.type === 'stop') resolve()
       })
     })
-    const lost = once(process, 'disconnect').then(() => {
+    // A parent that ended while this process was loading was gone before anybody listened.
+    const gone = process.connected ? once(process, 'disconnect') : Promise.resolve()
+    const lost = gone.then(() => {
       occurrences.parentLost({})
       after(orphanTimeoutMs, () => process.exit(1))
     })

@@ -45,6 +45,8 @@ const fetchMax = 8
 /** What waits for room, or for a probe, looks again after this. */
 const lookAgainMs = 100
 const failedFetchPauseMs = 500
+/** A pack that is given back is not fetched while the lane probes; once it does not, nothing should hold it up. */
+const giveBackDelayMsMax = 1_000
 const endedKept = 1_000
 /** A stop: for packs that are nearly through, and then for the requests under way. */
 const stopDrainWithinMs = 3_000
@@ -181,7 +183,7 @@ export class DestinationRun {
     const result = await this.#lane.deliver(events)
     const native = () => this.#inHand.get(message.sequence)?.native ?? message.native
     if (result.outcome === 'returned') {
-      native().nak(result.delayMs)
+      native().nak(Math.min(result.delayMs, giveBackDelayMsMax))
       return
     }
     const { delivered, retried } = result.counts

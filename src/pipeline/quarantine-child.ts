@@ -12,5 +12,5 @@ export async function tryRecords(evaluate: (record: Uint8Array) => void): Promis
     tell({ type: 'survived', id })
   })
   tell({ type: 'ready' })
-  await once(process, 'disconnect')
+  if (process.connected) await once(process, 'disconnect')
 }

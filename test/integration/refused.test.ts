@@ -1,0 +1,129 @@
+/** What is no record, and destinations that refuse, hang or are gone. */
+import t from 'tap'
+import { deadEventsSubject } from '../../src/deliver/destination-run.js'
+import { deadLetterStream, deadRecordsSubject, recordsStream } from '../../src/ingest/streams.js'
+import { until } from '../harness/weir.js'
+import {
+  checkBooks,
+  expectedEvents,
+  openWorld,
+  publish,
+  record,
+  settle,
+  stream,
+  target,
+  untilArrived,
+} from './world.js'
+
+t.setTimeout(120_000)
+
+const good = record('good', 0)
+const largest = 1024 * 1024 - 64 * 1024
+
+/** Each message holds one record that can be processed, and one that can't. */
+const badRecords = [
+  { name: 'no JSON', bytes: Buffer.from('not json'), reason: /not JSON/ },
+  { name: 'binary', bytes: Buffer.from([0, 1, 2, 255, 254, 0]), reason: /UTF-8/ },
+  { name: 'half a character', bytes: Buffer.from([0x22, 0xc3, 0x28, 0x22]), reason: /UTF-8/ },
+  { name: '100,000 brackets', bytes: Buffer.from('['.repeat(60_000)), reason: /JSON/ },
+  { name: 'a record over 64 KiB', bytes: Buffer.alloc(65_537, 'x'), reason: /65537 bytes/ },
+  { name: 'a prototype for a record', bytes: Buffer.from('{"__proto__": {"record_id": "r"}}'), reason: /./ },
+  { name: 'an array', bytes: Buffer.from('[1]'), reason: /./ },
+  { name: 'an unknown edge', bytes: Buffer.from(good.replace('{', '{"edge_id":"edgtcp_x",')), reason: /edg/ },
+] as const
+
+t.test('bad records lie in the dead letters, their neighbours are processed', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.weir.nats()
+  const sequences: number[] = []
+  for (const [n, { bytes }] of badRecords.entries()) {
+    const lines = [Buffer.from(record('run', n)), bytes]
+    const message = Buffer.concat([lines[0]!, Buffer.from('\n'), lines[1]!])
+    sequences.push((await nats.publish('weir.records.eu.node-1', message)).sequence)
+  }
+  const whole = Buffer.alloc(largest - 200, '{')
+  sequences.push((await nats.publish('weir.records.eu.node-1', whole)).sequence)
+  await untilArrived(world, expectedEvents(badRecords.length))
+  await until(
+    'all bad records are parked',
+    async () =>
+      (await nats.subjectCounts(deadLetterStream, '>'))[deadRecordsSubject] === badRecords.length + 1,
+  )
+  let next = 1
+  const reasons = [...badRecords, { name: 'a message of the largest size', bytes: whole, reason: /bytes/ }]
+  for (const [n, { name, bytes, reason }] of reasons.entries()) {
+    const dead = await nats.nextMessage(deadLetterStream, deadRecordsSubject, next)
+    next = (dead?.sequence ?? 0) + 1
+    const original = reasons.find((one) => Buffer.compare(Buffer.from(one.bytes), dead!.data) === 0)
+    t.ok(original, `${name}: original bytes ${bytes.length}`)
+    t.match(dead?.headers.get('Weir-Reason'), original?.reason ?? reason)
+    t.equal(dead?.headers.get('Weir-Stream'), recordsStream)
+    t.equal(dead?.headers.get('Weir-Line'), original?.bytes === whole ? '1' : '2')
+    t.ok(sequences.includes(Number(dead?.headers.get('Weir-Sequence'))), `sequence of dead letter ${n}`)
+  }
+  await checkBooks(t, world, badRecords.length, badRecords.length + 1)
+})
+
+t.test('the same record again has the same event ids', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.weir.nats()
+  for (let time = 0; time < 3; time += 1) await nats.publish('weir.records.eu.node-1', record('same', 0))
+  const resource = { service: 'kinesis', name: 'all' } as const
+  await until('three arrive', async () => (await world.emulator.client.counts(resource)).events === 3)
+  t.equal((await world.emulator.client.counts(resource)).unique, 1)
+})
+
+t.test('one destination that fails does not hold up the others', async (t) => {
+  const world = await openWorld(t)
+  const { client } = world.emulator
+  const nats = await world.weir.nats()
+  const status = (name: 'all' | 'filtered' | 'logs') =>
+    world.api.get(`/event_destinations/${world.destinations[name]}/status`)
+  await client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
+  await client.addFault({ effect: { type: 'error', code: 'InternalFailure', status: 500 }, resource: 'logs' })
+  await publish(nats, 'run', 0, 400)
+  const expected = expectedEvents(400)
+  await until('the filtered arrive', async () => {
+    const { unique } = await client.counts({ service: 'kinesis', name: 'filtered' })
+    return unique === expected.filtered
+  })
+  await until('the denied one is paused', async () => (await status('all')).state === 'paused')
+  await until('the broken one is failing', async () => (await status('logs')).state === 'failing')
+  t.match(await status('all'), { backlog: { events: 400 }, counts: { delivered: 0, dead_lettered: 0 } })
+  await client.clearFaults()
+  // Another target, and what waited goes there at once.
+  const moved = await stream(world.emulator, 'moved')
+  await world.api.patch(`/event_destinations/${world.destinations.all}`, target(moved, world.emulator))
+  await until('the backlog is at the new target', async () => {
+    const { unique } = await client.counts({ service: 'kinesis', name: 'moved' })
+    return unique === expected.all
+  })
+  await until('the broken one recovers by itself', async () => (await status('logs')).backlog.events === 0)
+  t.match((await status('logs')).counts, { delivered: expected.logs, dead_lettered: 0 })
+
+  await client.addFault({ effect: { type: 'poison', containing: '"bytes_in":407,' }, resource: 'moved' })
+  await publish(nats, 'run', 400, 500)
+  await until('all but one are delivered', async () => {
+    const { counts, backlog } = await status('all')
+    return counts.delivered === 499 && counts.dead_lettered === 1 && backlog.events === 0
+  })
+  const dead = await nats.lastMessage(deadLetterStream, deadEventsSubject)
+  t.match(JSON.parse(Buffer.from(dead!.data).toString()), { object: { conn: { bytes_in: 407 } } })
+  t.equal(dead?.headers.get('Weir-Destination'), world.destinations.all)
+  t.match(dead?.headers.get('Weir-Event-Id'), /^ev_/)
+  t.ok(dead?.headers.get('Weir-Reason'))
+
+  await client.addFault({ effect: { type: 'hang' }, resource: 'filtered' })
+  await publish(nats, 'run', 500, 600)
+  await until('the hanging one has a backlog', async () => (await status('filtered')).backlog.events === 25)
+  for (const subscription of (await world.api.get('/event_subscriptions')).event_subscriptions)
+    await world.api.delete(`/event_subscriptions/${subscription.id}`)
+  await world.api.delete(`/event_destinations/${world.destinations.filtered}`)
+  await settle()
+  await until('nothing is stored for the deleted one', async () => {
+    const counts = await nats.subjectCounts('WEIR_DELIVERIES', '>')
+    return Object.keys(counts).every((subject) => !subject.endsWith(world.destinations.filtered))
+  })
+  const metrics: string = (await world.api.call('GET', '/metrics')).body
+  t.match(metrics, /^weir_events_dropped_total\{target="deleted"\} 25$/m)
+})
