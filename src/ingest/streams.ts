@@ -31,7 +31,13 @@ const minuteMs = 60_000
 
 /** Small streams and buckets come first: a full disk of traffic must not stop a change of configuration. */
 export const reservedBytes = (storageMaxBytes: number): number =>
-  Math.min(1024 * mebibyte, Math.max(64 * mebibyte, Math.floor(storageMaxBytes / 8)))
+  Math.floor(
+    Math.min(
+      1024 * mebibyte,
+      // Eight such and three full ones share what the server has: eight times the bound.
+      Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
+    ),
+  )
 
 function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds): StreamOptions[] {
   const common = { ageMaxMs: retentionMs, duplicateWindowMs: 2 * minuteMs, discard: 'new' as const }
