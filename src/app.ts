@@ -210,7 +210,7 @@ export async function openDecide(at: Surroundings): Promise<Role> {
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
   const policySet = () => configuration.current.policySet
-  const reports = release.own(new FailureReports(occurrences))
+  const reports = release.own(new FailureReports(occurrences, 'decision'))
   const note = (verdict: Verdict): void => reports.add(notedOf(verdict))
   release.own(nats.answer('weir.decide', 'decide', (request) => decide(policySet(), geo, request, note)))
   release.own(nats.answer('weir.decide.agent', 'decide', (request) => decideAgent(policySet(), request)))

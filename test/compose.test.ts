@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 import { loadSettings, localNatsServer, settingNames } from '../src/config.js'
 import { sleep } from '../src/core/clock.js'
 import { freePort, readServerName } from '../src/core/nats-probe.js'
+import { tempDir } from './harness/temp-dir.js'
 
 interface Service {
   readonly image?: string
@@ -150,7 +151,7 @@ const permissions: readonly { who: string; may: Act; subject: string; want: bool
 ]
 
 t.test('who may do what, asked of a server', async (t) => {
-  const server = await openServer(t.testdir())
+  const server = await openServer(tempDir(t))
   const violations = await connectAll(server.port)
   for (const { who, may, subject, want } of permissions) {
     const allowed = await violations(who, may, subject)

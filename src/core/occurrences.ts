@@ -107,7 +107,8 @@ const evaluation = {
   ),
   policyExpressionFailed: count(
     'weir_policy_expression_failures_total',
-    'Expressions of traffic policies that had no result for a record.',
+    'Expressions of traffic policies that had no result, for a record or a request for a decision.',
+    ['asked_by'],
   ),
   policyFailing: warn(
     'Expressions of a traffic policy have no result for some records; there, the policy does not apply.',
@@ -118,6 +119,7 @@ const evaluation = {
   restrictionWarned: count(
     'weir_restriction_warnings_total',
     'Records and requests for decisions that a restriction which is not enforced would have blocked.',
+    ['asked_by'],
   ),
   restrictionWarning: warn(
     'A restriction that is not enforced would have blocked.',

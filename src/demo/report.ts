@@ -52,7 +52,7 @@ function decisions({ metrics, scenario, published }: Account): string {
   return [
     `  ${grouped(published)} records in; ${byType.join(', ')} evaluated; ${grouped(bad)} bad.\n`,
     table(['decision', 'records', 'decided by'], decided as (string | number)[][]),
-    `\n  A restriction that is not enforced warned ${grouped(metrics.sum('weir_restriction_warnings_total'))} times and blocked nobody.`,
+    `\n  A restriction that is not enforced warned ${grouped(metrics.sum('weir_restriction_warnings_total', { asked_by: 'record' }))} times and blocked nobody.`,
   ].join('\n')
 }
 

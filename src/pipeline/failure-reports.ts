@@ -27,19 +27,22 @@ interface Report {
 
 export class FailureReports {
   readonly #occurrences: Occurrences
+  readonly #askedBy: 'record' | 'decision'
   /** What was not told yet, per subject; those told within the last minute wait here. */
   readonly #reports = new Map<string, Report>()
   readonly #timer: Timer
 
-  constructor(occurrences: Occurrences) {
+  /** `askedBy`: whether records or requests for decisions are evaluated here. */
+  constructor(occurrences: Occurrences, askedBy: 'record' | 'decision') {
     this.#occurrences = occurrences
+    this.#askedBy = askedBy
     this.#timer = every(tellEveryMs, () => this.#tellAll())
   }
 
   add({ policyFailures, filterFailures, warnings }: Noted): void {
     const occurrences = this.#occurrences
     for (const { edge_id, policy, count } of policyFailures) {
-      occurrences.policyExpressionFailed({ edge_id, policy }, count)
+      occurrences.policyExpressionFailed({ asked_by: this.#askedBy, edge_id, policy }, count)
       this.#note(`${edge_id} ${policy}`, count, (told) =>
         occurrences.policyFailing({ edge_id, policy, count: told }),
       )
@@ -48,7 +51,7 @@ export class FailureReports {
       occurrences.filterFailed({ subscription_id, kind }, count)
     }
     for (const { restriction_id, count } of warnings) {
-      occurrences.restrictionWarned({ restriction_id }, count)
+      occurrences.restrictionWarned({ asked_by: this.#askedBy, restriction_id }, count)
       this.#note(restriction_id, count, (told) =>
         occurrences.restrictionWarning({ restriction_id, count: told }),
       )

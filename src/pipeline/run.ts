@@ -80,7 +80,7 @@ export class Pipeline {
     const failed = (error: unknown): void => occurrences.recordsUnstored({ reason: messageOf(error) })
     this.#packs = new Packs({ nats, ledger, stream: 'records', failed })
     this.#inputs = new InputLedger(ledger, 'records')
-    this.#failures = new FailureReports(occurrences)
+    this.#failures = new FailureReports(occurrences, 'record')
     this.#timers = [
       every(dueCheckMs, () => this.#packs.storeDue(this.#isIdle)),
       every(ackWaitMs / 3, () => {

@@ -12,6 +12,7 @@ import { freePort, isPortFree, readServerName } from '../../src/core/nats-probe.
 import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { processStart } from '../../src/core/process-start.mjs'
+import { tempDir } from '../harness/temp-dir.js'
 
 const gibibyte = 1024 ** 3
 
@@ -33,7 +34,7 @@ if (process.argv[2] === 'owner') {
   process.stdout.write(`${server.url}\n`)
 } else {
   t.test('a server starts, answers on loopback, and is gone after close', async (t) => {
-    const dir = join(t.testdir(), 'a directory with "spaces"')
+    const dir = join(tempDir(t), 'a directory with "spaces"')
     const server = await open(dir)
     const { pid, start } = kept(dir)
     t.equal(server.url, `nats://127.0.0.1:${server.port}`)
@@ -49,7 +50,7 @@ if (process.argv[2] === 'owner') {
   })
 
   t.test('a server that is killed comes back on the same port', async (t) => {
-    const dir = t.testdir()
+    const dir = tempDir(t)
     const registry = createRegistry()
     const server = await open(dir, 0, registry)
     for (const signal of ['SIGKILL', 'SIGINT'] as const) {
@@ -65,7 +66,7 @@ if (process.argv[2] === 'owner') {
   })
 
   t.test('it ends with the process that started it, even where that is killed', async (t) => {
-    const dir = t.testdir()
+    const dir = tempDir(t)
     await killedOwner(dir)
     const { pid, start } = kept(dir)
     await until(() => processStart(pid) !== start)
@@ -73,7 +74,7 @@ if (process.argv[2] === 'owner') {
   })
 
   t.test('a server left behind is ended, and its port used again', async (t) => {
-    const dir = t.testdir()
+    const dir = tempDir(t)
     const { pid, start, port } = await killedOwner(dir, { stopped: true })
     t.equal(processStart(pid), start, 'it was left behind')
     const opening = open(dir)
@@ -97,7 +98,7 @@ if (process.argv[2] === 'owner') {
   })
 
   t.test('ports', async (t) => {
-    const dir = t.testdir()
+    const dir = tempDir(t)
     const port = await freePort()
     const first = await open(dir, port)
     t.equal(first.port, port, 'the one that was asked for')
@@ -112,7 +113,7 @@ if (process.argv[2] === 'owner') {
   })
 
   t.test('without a program the ways to get one are told', async (t) => {
-    const options = { dataDir: t.testdir(), port: 0, storageMaxBytes: gibibyte }
+    const options = { dataDir: tempDir(t), port: 0, storageMaxBytes: gibibyte }
     const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
     await t.rejects(
       openNatsServer({ ...options, executable: undefined, occurrences }),

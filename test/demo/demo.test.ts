@@ -2,13 +2,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
 
 t.setTimeout(120_000)
 
 t.test('the tour shows every situation, and ends well', async (t) => {
-  const tmp = t.testdir()
+  const tmp = tempDir(t)
   const running = demo(tmp, '--once')
   t.teardown(() => running.stop())
   await running.line(/^Publishing the records/)

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
 
@@ -40,7 +41,7 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
 })
 
 t.test('killed, it takes everything along', async (t) => {
-  const running = demo(t.testdir(), '--once')
+  const running = demo(tempDir(t), '--once')
   t.teardown(() => running.stop())
   await running.line(/^Publishing the records/)
   const below = processesBelow(running.pid)

@@ -16,6 +16,7 @@ import { ReleaseStack } from '../../src/core/release.js'
 import { readPack } from '../../src/deliver/pack.js'
 import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
 import { AnswerCheck } from './openapi.js'
+import { tempDir } from './temp-dir.js'
 
 export const base = 'http://weir.test:8080'
 
@@ -194,7 +195,7 @@ const noDestinations: ApiOptions['destinations'] = {
 }
 
 export async function openTestStore(t: Test): Promise<TestStore> {
-  const dir = t.testdir()
+  const dir = tempDir(t)
   const release = new ReleaseStack()
   t.teardown(() => release.release())
   const lines: string[] = []

@@ -1,11 +1,12 @@
 /** The whole path: resources over HTTP, records over NATS, events at AWS. */
 import t from 'tap'
+import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
 
 t.test('records that arrive over NATS are events at each destination', async (t) => {
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
-  const weir = await startWeir(t.testdir(), { AWS_ENDPOINT_URL: emulator.url })
+  const weir = await startWeir(tempDir(t), { AWS_ENDPOINT_URL: emulator.url })
   t.teardown(() => weir.stop())
   const { api } = weir
   const creds = {
