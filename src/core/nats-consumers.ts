@@ -170,10 +170,4 @@ export class Consumers {
       if (!isConsumerMissing(error)) throw error
     }
   }
-
-  async names(stream: string): Promise<string[]> {
-    const names: string[] = []
-    for await (const info of this.#manager.consumers.list(stream)) names.push(info.name)
-    return names
-  }
 }

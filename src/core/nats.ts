@@ -252,10 +252,6 @@ export class Nats {
     return this.#consumers.delete(stream, name)
   }
 
-  consumerNames(stream: string): Promise<string[]> {
-    return this.#consumers.names(stream)
-  }
-
   /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */
   follow(
     stream: string,
