@@ -4,7 +4,8 @@
  * A set answers one question, does any of the ranges contain this address, which is what the algebra of IP policies
  * asks twice (allow rules, deny rules). Which rule it was is asked only when a decision is explained, by scanning.
  */
-import { type AddressSlot, type Cidr, maskOf, parseCidr, prefix128Of } from './ip.js'
+import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
+import type { AddressSlot } from './ip.js'
 
 /** From this many IPv4 ranges on, an index over the first 16 bits (256 KiB) saves most steps of the search. */
 const indexedRangesMin = 512

@@ -1,20 +1,17 @@
 /**
- * IP addresses and CIDR ranges.
+ * IP addresses.
  *
  * Text is read strictly: IPv4 is four decimal numbers without leading zeros, IPv6 is RFC 4291 text without a zone.
  * Other readers take `010.0.0.1` for 8.0.0.1 or `1.2.3` for 1.2.0.3, and a rule that means one address to one
  * program and another to the next is a hole in a fence. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4
  * address everywhere: the same client must not get past a rule by writing its address in the other way.
  */
-import { ok, problem, type Result, shown } from './errors.js'
-
 export type AddressFamily = 4 | 6
 
 /** Longest text of an address: eight groups of four digits, the last two written as dotted IPv4. */
 const addressCharsMax = 45
 
 const dot = 46
-const slash = '/'
 const zero = 48
 const nine = 57
 const colon = 58
@@ -161,105 +158,6 @@ export const isAddress = (text: unknown): text is string => scratch.read(text) !
 /** The family of an address in text, `undefined` where it is none. */
 export const familyOf = (text: unknown): AddressFamily | undefined => scratch.read(text) || undefined
 
-/** A range in canonical form: the words beyond `prefix` are zero. */
-export interface Cidr {
-  readonly family: AddressFamily
-  /** 0…32 or 0…128. */
-  readonly prefix: number
-  /** The lowest address, laid out like `AddressSlot.words`. */
-  readonly words: readonly [number, number, number, number]
-}
-
-export interface CidrOptions {
-  /** May bits be set behind the prefix (`10.1.2.3/8`)? Where they may, they are dropped. */
-  readonly hostBits: 'allow' | 'refuse'
-  /** May the prefix be missing? The range is then that one address. */
-  readonly bareAddress: 'allow' | 'refuse'
-}
-
-/** The prefix counted from the front of all 128 bits, for IPv4 too. */
-export const prefix128Of = (cidr: Cidr): number => (cidr.family === 4 ? cidr.prefix + 96 : cidr.prefix)
-
-/** The mask of word `index` (0…3) for a prefix that counts from the front of all 128 bits. */
-export function maskOf(index: number, prefix128: number): number {
-  const bits = Math.min(32, Math.max(0, prefix128 - index * 32))
-  return bits === 0 ? 0 : (0xffffffff << (32 - bits)) >>> 0
-}
-
-const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
-
-/** Reads a CIDR range; the problem is one sentence that names the text and, where there is one, the right way to write it. */
-export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
-  if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
-  const cut = value.indexOf(slash)
-  const address = cut < 0 ? value : value.slice(0, cut)
-  const family = scratch.read(address)
-  if (family === 0)
-    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is no IP address.`)
-  const writtenBits = address.includes(':') ? 128 : 32
-  if (cut < 0 && options.bareAddress === 'refuse') {
-    return problem(
-      `${shown(value)} has no prefix length; write ${address}/${writtenBits} for this one address.`,
-    )
-  }
-  const prefixPart = cut < 0 ? String(writtenBits) : value.slice(cut + 1)
-  const written = prefixText.test(prefixPart) ? Number(prefixPart) : Number.NaN
-  if (!(written <= writtenBits)) {
-    return problem(
-      `${shown(value)} has the prefix length ${shown(prefixPart)}; it must be 0 to ${writtenBits}.`,
-    )
-  }
-  return rangeOf(value, written + 128 - writtenBits, options)
-}
-
-/** The range around the address in `scratch`; `prefix128` counts from the front of 128 bits, for IPv4 too. */
-function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<Cidr> {
-  const { words } = scratch
-  const mapped = scratch.family === 4 && text.includes(':')
-  // A range that is wider than the mapped block is one of IPv6, and 0xffff is part of its address again.
-  const family = mapped && prefix128 < 96 ? 6 : (scratch.family as AddressFamily)
-  const word2 = mapped && family === 6 ? 0xffff : words[2]!
-  const low0 = (words[0]! & maskOf(0, prefix128)) >>> 0
-  const low1 = (words[1]! & maskOf(1, prefix128)) >>> 0
-  const low2 = (word2 & maskOf(2, prefix128)) >>> 0
-  const low3 = (words[3]! & maskOf(3, prefix128)) >>> 0
-  const prefix = family === 4 ? prefix128 - 96 : prefix128
-  const cidr: Cidr = { family, prefix, words: [low0, low1, low2, low3] }
-  const hasHostBits = low0 !== words[0] || low1 !== words[1] || low2 !== word2 || low3 !== words[3]
-  if (hasHostBits && options.hostBits === 'refuse') {
-    return problem(`${shown(text)} has bits set behind its prefix; write ${formatCidr(cidr)}.`)
-  }
-  return ok(cidr)
-}
-
-/** Does the range contain the address in the slot? For single ranges; `CidrSet` is for many. */
-export function cidrContains(cidr: Cidr, address: AddressSlot): boolean {
-  if (address.family !== cidr.family) return false
-  const prefix128 = prefix128Of(cidr)
-  return cidr.words.every((word, index) => (address.words[index]! & maskOf(index, prefix128)) >>> 0 === word)
-}
-
-/**
- * A test for one range, its masks worked out once. The slot is the caller's, so that several tests of one address
- * parse it once.
- */
-export function compileCidr(cidr: Cidr, slot: AddressSlot): (text: unknown) => boolean {
-  const { family } = cidr
-  const words = slot.words
-  const prefix128 = prefix128Of(cidr)
-  const [mask0, mask1, mask2, mask3] = [0, 1, 2, 3].map((index) => maskOf(index, prefix128) | 0) as Quad
-  const [low0, low1, low2, low3] = cidr.words.map((word) => word | 0) as Quad
-  if (family === 4) return (text) => slot.read(text) === 4 && (words[3]! & mask3) === low3
-  return (text) =>
-    slot.read(text) === 6 &&
-    (words[0]! & mask0) === low0 &&
-    (words[1]! & mask1) === low1 &&
-    (words[2]! & mask2) === low2 &&
-    (words[3]! & mask3) === low3
-}
-
-type Quad = [number, number, number, number]
-
 /** Canonical text of an address: dotted decimal, or IPv6 as RFC 5952 has it. */
 export function formatAddress(family: AddressFamily, words: ArrayLike<number>): string {
   if (family === 4) return [24, 16, 8, 0].map((shift) => (words[3]! >>> shift) & 255).join('.')
@@ -287,9 +185,6 @@ function longestZeros(groups: readonly number[]): { start: number; length: numbe
   }
   return longest
 }
-
-/** Canonical text of a range, the form in which two equal ranges are equal text. */
-export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
 
 /**
  * The one spelling of an address: IPv6 as RFC 5952 writes it, an IPv4-mapped address as IPv4. What is no address stays

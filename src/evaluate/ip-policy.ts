@@ -2,8 +2,10 @@
  * IP policies. An address is allowed if and only if at least one allow rule matches it and no deny rule does, over
  * the rules of all policies that are named together: no match, no rules, or deny rules alone mean blocked.
  */
+
+import { cidrContains, parseCidr } from '../core/cidr.js'
 import { buildCidrSet, type CidrSet, emptyCidrSet } from '../core/cidr-set.js'
-import { AddressSlot, cidrContains, parseCidr } from '../core/ip.js'
+import { AddressSlot } from '../core/ip.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRule } from './configuration.js'
 

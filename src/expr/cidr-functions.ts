@@ -1,7 +1,9 @@
 /** `inCidrRange` and `inCidrRanges`: what can be read when the expression is saved is read then. */
+
+import { type Cidr, cidrContains, compileCidr, parseCidr } from '../core/cidr.js'
 import { compileCidrSet } from '../core/cidr-set.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
-import { AddressSlot, type Cidr, cidrContains, compileCidr, isAddress, parseCidr } from '../core/ip.js'
+import { AddressSlot, isAddress } from '../core/ip.js'
 import type { StepBudget } from './budget.js'
 import type { ExpressionFunction } from './function-type.js'
 

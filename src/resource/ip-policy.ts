@@ -1,5 +1,5 @@
+import { formatCidr, parseCidr } from '../core/cidr.js'
 import { conflict } from '../core/errors.js'
-import { formatCidr, parseCidr } from '../core/ip.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource, type Field } from './define.js'

@@ -1,7 +1,8 @@
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
+import { parseCidr } from '../../src/core/cidr.js'
 import { buildCidrSet, compileCidrSet, emptyCidrSet } from '../../src/core/cidr-set.js'
-import { AddressSlot, formatAddress, parseCidr } from '../../src/core/ip.js'
+import { AddressSlot, formatAddress } from '../../src/core/ip.js'
 import { seededRandom } from '../expr/generator.js'
 
 const slot = new AddressSlot()

@@ -1,16 +1,8 @@
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
-import {
-  AddressSlot,
-  cidrContains,
-  compileCidr,
-  familyOf,
-  formatAddress,
-  formatCidr,
-  isAddress,
-  parseCidr,
-} from '../../src/core/ip.js'
+import { cidrContains, compileCidr, formatCidr, parseCidr } from '../../src/core/cidr.js'
+import { AddressSlot, familyOf, formatAddress, isAddress } from '../../src/core/ip.js'
 
 const addresses: readonly { name: string; text: unknown; want: string | undefined }[] = [
   { name: 'dotted decimal', text: '10.1.2.3', want: '10.1.2.3' },

@@ -4,8 +4,8 @@
  */
 
 import type { Nats } from '../../src/core/nats.js'
-import { type ApiClient, type Emulator, startEmulator, startWeir, until, type Weir } from '../harness/weir.js'
 import { tempDir } from '../harness/temp-dir.js'
+import { type ApiClient, type Emulator, startEmulator, startWeir, until, type Weir } from '../harness/weir.js'
 
 export const token = 'a-token-of-the-tests-0001'
 

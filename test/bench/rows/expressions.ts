@@ -1,4 +1,5 @@
-import { AddressSlot, compileCidr, parseCidr } from '../../../src/core/ip.js'
+import { compileCidr, parseCidr } from '../../../src/core/cidr.js'
+import { AddressSlot } from '../../../src/core/ip.js'
 import { StepBudget } from '../../../src/expr/budget.js'
 import { type CompiledExpression, compileExpression } from '../../../src/expr/expression.js'
 import { defineScope, type ScopeName } from '../../../src/expr/scope.js'

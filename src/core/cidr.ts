@@ -1,0 +1,110 @@
+/** CIDR ranges, read as strictly as addresses are. */
+import { ok, problem, type Result, shown } from './errors.js'
+import { type AddressFamily, AddressSlot, formatAddress } from './ip.js'
+
+const slash = '/'
+
+/** Holds an address for the length of one synchronous call. */
+const scratch = new AddressSlot()
+
+/** A range in canonical form: the words beyond `prefix` are zero. */
+export interface Cidr {
+  readonly family: AddressFamily
+  /** 0…32 or 0…128. */
+  readonly prefix: number
+  /** The lowest address, laid out like `AddressSlot.words`. */
+  readonly words: readonly [number, number, number, number]
+}
+
+export interface CidrOptions {
+  /** May bits be set behind the prefix (`10.1.2.3/8`)? Where they may, they are dropped. */
+  readonly hostBits: 'allow' | 'refuse'
+  /** May the prefix be missing? The range is then that one address. */
+  readonly bareAddress: 'allow' | 'refuse'
+}
+
+/** The prefix counted from the front of all 128 bits, for IPv4 too. */
+export const prefix128Of = (cidr: Cidr): number => (cidr.family === 4 ? cidr.prefix + 96 : cidr.prefix)
+
+/** The mask of word `index` (0…3) for a prefix that counts from the front of all 128 bits. */
+export function maskOf(index: number, prefix128: number): number {
+  const bits = Math.min(32, Math.max(0, prefix128 - index * 32))
+  return bits === 0 ? 0 : (0xffffffff << (32 - bits)) >>> 0
+}
+
+const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
+
+/** Reads a CIDR range; the problem is one sentence that names the text and, where there is one, the right way to write it. */
+export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
+  if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
+  const cut = value.indexOf(slash)
+  const address = cut < 0 ? value : value.slice(0, cut)
+  const family = scratch.read(address)
+  if (family === 0)
+    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is no IP address.`)
+  const writtenBits = address.includes(':') ? 128 : 32
+  if (cut < 0 && options.bareAddress === 'refuse') {
+    return problem(
+      `${shown(value)} has no prefix length; write ${address}/${writtenBits} for this one address.`,
+    )
+  }
+  const prefixPart = cut < 0 ? String(writtenBits) : value.slice(cut + 1)
+  const written = prefixText.test(prefixPart) ? Number(prefixPart) : Number.NaN
+  if (!(written <= writtenBits)) {
+    return problem(
+      `${shown(value)} has the prefix length ${shown(prefixPart)}; it must be 0 to ${writtenBits}.`,
+    )
+  }
+  return rangeOf(value, written + 128 - writtenBits, options)
+}
+
+/** The range around the address in `scratch`; `prefix128` counts from the front of 128 bits, for IPv4 too. */
+function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<Cidr> {
+  const { words } = scratch
+  const mapped = scratch.family === 4 && text.includes(':')
+  // A range that is wider than the mapped block is one of IPv6, and 0xffff is part of its address again.
+  const family = mapped && prefix128 < 96 ? 6 : (scratch.family as AddressFamily)
+  const word2 = mapped && family === 6 ? 0xffff : words[2]!
+  const low0 = (words[0]! & maskOf(0, prefix128)) >>> 0
+  const low1 = (words[1]! & maskOf(1, prefix128)) >>> 0
+  const low2 = (word2 & maskOf(2, prefix128)) >>> 0
+  const low3 = (words[3]! & maskOf(3, prefix128)) >>> 0
+  const prefix = family === 4 ? prefix128 - 96 : prefix128
+  const cidr: Cidr = { family, prefix, words: [low0, low1, low2, low3] }
+  const hasHostBits = low0 !== words[0] || low1 !== words[1] || low2 !== word2 || low3 !== words[3]
+  if (hasHostBits && options.hostBits === 'refuse') {
+    return problem(`${shown(text)} has bits set behind its prefix; write ${formatCidr(cidr)}.`)
+  }
+  return ok(cidr)
+}
+
+/** Does the range contain the address in the slot? For single ranges; `CidrSet` is for many. */
+export function cidrContains(cidr: Cidr, address: AddressSlot): boolean {
+  if (address.family !== cidr.family) return false
+  const prefix128 = prefix128Of(cidr)
+  return cidr.words.every((word, index) => (address.words[index]! & maskOf(index, prefix128)) >>> 0 === word)
+}
+
+/**
+ * A test for one range, its masks worked out once. The slot is the caller's, so that several tests of one address
+ * parse it once.
+ */
+export function compileCidr(cidr: Cidr, slot: AddressSlot): (text: unknown) => boolean {
+  const { family } = cidr
+  const words = slot.words
+  const prefix128 = prefix128Of(cidr)
+  const [mask0, mask1, mask2, mask3] = [0, 1, 2, 3].map((index) => maskOf(index, prefix128) | 0) as Quad
+  const [low0, low1, low2, low3] = cidr.words.map((word) => word | 0) as Quad
+  if (family === 4) return (text) => slot.read(text) === 4 && (words[3]! & mask3) === low3
+  return (text) =>
+    slot.read(text) === 6 &&
+    (words[0]! & mask0) === low0 &&
+    (words[1]! & mask1) === low1 &&
+    (words[2]! & mask2) === low2 &&
+    (words[3]! & mask3) === low3
+}
+
+type Quad = [number, number, number, number]
+
+/** Canonical text of a range, the form in which two equal ranges are equal text. */
+export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
