@@ -2,7 +2,7 @@
  * How a command line finds the service that runs on the same data directory: the service leaves its addresses and
  * a token there, readable by its owner alone, and removes them when it stops.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processStart } from './process-start.mjs'
 
@@ -26,6 +26,8 @@ const path = (dir: string): string => join(dir, 'runtime.json')
 /** Written whole or not at all: a reader never sees half of it. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
   const kept = { pid: process.pid, start: processStart(process.pid), ...runtime }
+  // With a NATS and a ClickHouse of others, nothing else needs the directory.
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path(dir)}.new`
   rmSync(aside, { force: true })
   writeFileSync(aside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })

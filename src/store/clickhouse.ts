@@ -1,5 +1,11 @@
 /** ClickHouse, a server or embedded, behind one small interface; the SQL is the same for both. */
-import { type ClickHouseClient, ClickHouseError, createClient, type DataFormat } from '@clickhouse/client'
+import {
+  type ClickHouseClient,
+  ClickHouseError,
+  ClickHouseLogLevel,
+  createClient,
+  type DataFormat,
+} from '@clickhouse/client'
 import { within } from '../core/clock.js'
 import { ChdbConnection } from './chdb-connection.js'
 
@@ -45,7 +51,13 @@ export function openClickhouse(options: ClickhouseOptions): Clickhouse {
   const client =
     options.url === undefined
       ? createClient({ connection: new ChdbConnection(options.directory) })
-      : createClient({ url: options.url, request_timeout: peopleTimeoutMs, application: 'weir' })
+      : createClient({
+          url: options.url,
+          request_timeout: peopleTimeoutMs,
+          application: 'weir',
+          // Its warnings are advice about settings, written past our log.
+          log: { level: ClickHouseLogLevel.ERROR },
+        })
   return new ClickhouseOverClient(client)
 }
 

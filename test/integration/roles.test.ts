@@ -1,5 +1,7 @@
-/** Roles as processes of their own, two of a kind, against one NATS: what `serve` does, they do. */
+/** Roles as processes of their own, two of a kind, against one NATS server and one ClickHouse address: what `serve` does, they do. */
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { localNatsServer } from '../../src/config.js'
@@ -10,7 +12,9 @@ import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { Janitor } from '../../src/ingest/janitor.js'
 import { recordsStream } from '../../src/ingest/streams.js'
+import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { type Running, run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
 import { ApiClient, startEmulator, until } from '../harness/weir.js'
 import { configure, settle, token, total } from './world.js'
 
@@ -23,9 +27,10 @@ const perMessage = 100
 t.test('an API, two pipelines and two deliverers', async (t) => {
   const logger = createLogger('test', 'silent')
   const occurrences = createOccurrences({ logger, registry: createRegistry() })
+  const dir = tempDir(t)
   const server = await openNatsServer({
     executable: localNatsServer(),
-    dataDir: t.testdir(),
+    dataDir: join(dir, 'nats'),
     port: 0,
     storageMaxBytes: 64 * 1024 * 1024,
     occurrences,
@@ -33,10 +38,14 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   t.teardown(() => server.close())
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
-  const dataDir = t.testdir({ data: {} })
+  const clickhouse = await startClickhouseFront(join(dir, 'clickhouse'))
+  t.teardown(() => clickhouse.process.stop())
+  const dataDir = join(dir, 'data')
   const env = {
     NATS_URL: server.url,
-    WEIR_DATA_DIR: `${dataDir}/data`,
+    CLICKHOUSE_URL: clickhouse.url,
+    WEIR_SECRET_KEY: randomBytes(32).toString('base64'),
+    WEIR_DATA_DIR: dataDir,
     WEIR_PORT: '0',
     WEIR_OPS_PORT: '0',
     WEIR_STORAGE_MAX: '64MiB',
@@ -53,7 +62,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   }
   const apiProcess = start('api')
   await apiProcess.line(/^account: /)
-  const base = JSON.parse(readFileSync(`${dataDir}/data/runtime.json`, 'utf8')).apiUrl
+  const base = JSON.parse(readFileSync(join(dataDir, 'runtime.json'), 'utf8')).apiUrl
   const api = new ApiClient(base, token)
   const { destinations } = await configure(api, emulator)
   const roles = ['pipeline', 'pipeline', 'deliver', 'deliver'].map(start)
