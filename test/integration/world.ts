@@ -204,10 +204,11 @@ export async function checkBooks(
 ): Promise<void> {
   const expected = expectedEvents(count)
   // What a killed process had in hand is done again after the acknowledgement wait, though its events are there.
-  await until('every record is in the books', async () => {
+  const inBooks = async (): Promise<boolean> => {
     const text: string = (await world.api.call('GET', '/metrics')).body
     return total(text, 'weir_records_in_total') >= count + bad
-  })
+  }
+  await until('every record is in the books', inBooks, 90_000)
   const metrics: string = (await world.api.call('GET', '/metrics')).body
   const sums = {
     in: total(metrics, 'weir_records_in_total'),
