@@ -27,6 +27,17 @@ export interface RecordTotals {
   deny: number
 }
 
+/** Where counting begins; and the counts of what is no record, such as an audit event. */
+export const noRecords: Readonly<RecordTotals> = {
+  records: 0,
+  bad: 0,
+  tcp_connection: 0,
+  http_request: 0,
+  allow: 0,
+  block: 0,
+  deny: 0,
+}
+
 export interface SourceTotals {
   readonly subscription: string
   readonly kind: string
@@ -80,15 +91,7 @@ export interface BooksSnapshot {
 
 export class Books {
   sequence = 0
-  readonly records: RecordTotals = {
-    records: 0,
-    bad: 0,
-    tcp_connection: 0,
-    http_request: 0,
-    allow: 0,
-    block: 0,
-    deny: 0,
-  }
+  readonly records: RecordTotals = { ...noRecords }
   readonly #sources = new Map<string, SourceTotals>()
   readonly #destinations = new Map<string, DestinationTotals>()
   /** The newest last. */
