@@ -43,19 +43,29 @@ export interface SourceChoice {
   readonly filter?: string | null | undefined
 }
 
-/** What is wrong with a source, as one sentence; `auditKinds` are the names of the audit kinds. */
-export function checkSource(source: SourceChoice, auditKinds: readonly string[]): Problem | undefined {
-  const kind = byName.get(source.type)
+/** What is wrong with which member of a source. */
+export interface SourceProblem extends Problem {
+  readonly member: keyof SourceChoice
+}
+
+/** The first problem of a source; `auditKinds` are the names of the audit kinds. */
+export function checkSource(source: SourceChoice, auditKinds: readonly string[]): SourceProblem | undefined {
+  const { type, fields, filter } = source
+  const kind = byName.get(type)
+  if (kind === undefined && !auditKinds.includes(type)) return about('type', unknownType(type, auditKinds))
   if (kind !== undefined)
-    return checkFields(kind, source.fields ?? undefined) ?? checkFilter(kind, source.filter)
-  if (!auditKinds.includes(source.type)) return unknownType(source.type, auditKinds)
-  if (isGiven(source.fields)) return { msg: `${source.type} is an audit kind, which takes no fields.` }
-  if (isGiven(source.filter)) return { msg: `${source.type} is an audit kind, which takes no filter.` }
+    return about('fields', checkFields(kind, fields)) ?? about('filter', checkFilter(kind, filter))
+  if (isGiven(fields)) return about('fields', { msg: `${type} is an audit kind, which takes no fields.` })
+  if (isGiven(filter)) return about('filter', { msg: `${type} is an audit kind, which takes no filter.` })
   return undefined
 }
 
+const about = (member: keyof SourceChoice, problem: Problem | undefined): SourceProblem | undefined =>
+  problem === undefined ? undefined : { ...problem, member }
+
 /** An empty filter is no filter, as everywhere an empty text clears a field. */
-const isGiven = (choice: unknown): boolean => choice !== undefined && choice !== null && choice !== ''
+const isGiven = <T>(choice: T): choice is NonNullable<T> =>
+  choice !== undefined && choice !== null && choice !== ''
 
 function unknownType(type: string, auditKinds: readonly string[]): Problem {
   const near = nearestNames(type, [...byName.keys(), ...auditKinds])
@@ -65,8 +75,8 @@ function unknownType(type: string, auditKinds: readonly string[]): Problem {
 const didYouMean = (near: readonly string[]): string =>
   near.length === 0 ? '.' : `; did you mean ${near.join(' or ')}?`
 
-function checkFields(kind: TrafficKind, fields: readonly string[] | undefined): Problem | undefined {
-  if (fields === undefined) return undefined
+function checkFields(kind: TrafficKind, fields: SourceChoice['fields']): Problem | undefined {
+  if (!isGiven(fields)) return undefined
   if (fields.length === 0) {
     return { msg: `The fields of ${kind.name} are an empty list; leave them out to get all of them.` }
   }
@@ -80,6 +90,6 @@ function checkFields(kind: TrafficKind, fields: readonly string[] | undefined): 
   }
 }
 
-function checkFilter(kind: TrafficKind, filter: string | null | undefined): Problem | undefined {
-  return isGiven(filter) ? kind.checkFilter(filter as string) : undefined
+function checkFilter(kind: TrafficKind, filter: SourceChoice['filter']): Problem | undefined {
+  return isGiven(filter) ? kind.checkFilter(filter) : undefined
 }

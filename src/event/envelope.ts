@@ -126,20 +126,3 @@ export function compileEnvelope(kindName: string, accountId: string): EnvelopeWr
   return (eventId, timestamp, objectJson) =>
     `${eventHead}${eventId}${afterId}${timestamp}${afterTimestamp}${objectJson}}`
 }
-
-export interface AuditEnvelope {
-  readonly eventId: string
-  readonly eventType: string
-  /** RFC 3339, milliseconds. */
-  readonly eventTimestamp: string
-  readonly accountId: string
-  /** As JSON. */
-  readonly principalJson: string
-  /** As JSON. */
-  readonly objectJson: string
-}
-
-/** The bytes of an audit event. */
-export const renderAuditEvent = (event: AuditEnvelope): string =>
-  `${eventHead}${event.eventId}","event_type":${quoted(event.eventType)},"event_timestamp":"${event.eventTimestamp}",` +
-  `"account_id":${quoted(event.accountId)},"principal":${event.principalJson},"object":${event.objectJson}}`

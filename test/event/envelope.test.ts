@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { compileEnvelope, compileSerializer, renderAuditEvent } from '../../src/event/envelope.js'
+import { type AuditOccasion, auditEvent } from '../../src/event/audit.js'
+import { compileEnvelope, compileSerializer } from '../../src/event/envelope.js'
 import { eventId, purposePart, recordPart } from '../../src/event/event-id.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { quoted } from '../../src/event/json.js'
@@ -173,25 +174,42 @@ t.test('strings are quoted like JSON.stringify does', async (t) => {
   )
 })
 
-t.test('envelopes', async (t) => {
+t.test('the envelope of traffic events', async (t) => {
   const object = compileSerializer(log)({ metadataJson: '{"Message":"hi"}' }, undecided)
   const traffic = compileEnvelope('log.v0', 'ac_1')('ev_1', '2026-11-20T10:00:00.000Z', object)
   t.equal(
     traffic,
     '{"event_id":"ev_1","event_type":"log.v0","event_timestamp":"2026-11-20T10:00:00.000Z","account_id":"ac_1","object":{"metadata":{"Message":"hi"}}}',
   )
-  const audit = renderAuditEvent({
-    eventId: 'ev_2',
-    eventType: 'ip_policy_created.v0',
-    eventTimestamp: '2026-11-20T10:00:00.000Z',
+})
+
+t.test('audit events', async (t) => {
+  const occasion: AuditOccasion = {
+    object: 'ip_policy',
+    verb: 'created',
     accountId: 'ac_1',
-    principalJson: '{"id":"ac_1"}',
-    objectJson: '{"id":"ipp_1"}',
-  })
+    resourceId: 'ipp_1',
+    version: 7,
+    at: Date.UTC(2026, 10, 20, 10),
+    principal: { id: 'ac_1', subject: 'acme', source: 'CLI', credential: null },
+    shown: { id: 'ipp_1' },
+  }
+  const { eventId, resourceId, json } = auditEvent(occasion)
+  t.equal(resourceId, 'ipp_1')
   t.equal(
-    audit,
-    '{"event_id":"ev_2","event_type":"ip_policy_created.v0","event_timestamp":"2026-11-20T10:00:00.000Z","account_id":"ac_1","principal":{"id":"ac_1"},"object":{"id":"ipp_1"}}',
+    json,
+    `{"event_id":"${eventId}","event_type":"ip_policy_created.v0","event_timestamp":"2026-11-20T10:00:00.000Z","account_id":"ac_1","principal":{"id":"ac_1","subject":"acme","source":"CLI","credential":null},"object":{"id":"ipp_1"}}`,
   )
+  t.strictSame(auditEvent({ ...occasion }), { eventId, resourceId, json }, 'told again, it is the same')
+  const others: Partial<AuditOccasion>[] = [
+    { object: 'ip_policy_rule' },
+    { verb: 'updated' },
+    { accountId: 'ac_2' },
+    { resourceId: 'ipp_2' },
+    { version: 8 },
+  ]
+  const ids = others.map((other) => auditEvent({ ...occasion, ...other }).eventId)
+  t.equal(new Set([eventId, ...ids]).size, others.length + 1, 'another change has another id')
 })
 
 t.test('event ids are a function of what they are for', async (t) => {
