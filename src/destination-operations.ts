@@ -8,7 +8,7 @@ import type { Sealer } from './core/seal.js'
 import type { BooksKeeper } from './deliver/books-keeper.js'
 import type { DestinationConfig, Sender } from './deliver/destination.js'
 import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
-import type { LaneState, LaneStatus } from './deliver/health.js'
+import { type LaneState, type LaneStatus, type LastOutcomes, laterOutcomes } from './deliver/health.js'
 import { sendTestEvent } from './deliver/test-event.js'
 import type { Row } from './resource/define.js'
 import { destinationConfig } from './store/destinations.js'
@@ -56,11 +56,10 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
       oldestPack(deps.nats, row.id),
     ])
     const lanes = answers.map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneStatus)
-    const { produced, filtered, delivered, dead_lettered, retried, backlog } = deps.books.books.destination(
-      row.id,
-    )
+    const { books } = deps.books
+    const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
     return {
-      ...merged(lanes),
+      ...merged(lanes, books.lastOutcomes(row.id)),
       backlog: { events: backlog, oldest_at: oldest === undefined ? null : isoMillis(oldest.storedAtMs) },
       counts: { produced, filtered, delivered, dead_lettered, retried },
     }
@@ -90,16 +89,13 @@ async function configOnceThere(
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 
-/** One state of all lanes: the worst of them, the last success and the last error of any. */
-function merged(lanes: readonly LaneStatus[]): Omit<LaneStatus, 'cause'> & { cause: string | null } {
+/** One state of all lanes: the worst of them, the last success and the last error of any that is or ever was. */
+function merged(
+  lanes: readonly LaneStatus[],
+  known: LastOutcomes,
+): Omit<LaneStatus, 'cause'> & { cause: string | null } {
   const [lane] = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))
-  if (lane === undefined) {
-    const cause = 'no deliverer answers'
-    return { state: 'paused', cause, since: isoMillis(now()), last_success_at: null, last_error: null }
-  }
-  const successes = lanes.flatMap(({ last_success_at }) => last_success_at ?? []).toSorted()
-  const errors = lanes
-    .flatMap(({ last_error }) => last_error ?? [])
-    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
-  return { ...lane, last_success_at: successes.at(-1) ?? null, last_error: errors.at(-1) ?? null }
+  if (lane === undefined)
+    return { state: 'paused', cause: 'no deliverer answers', since: isoMillis(now()), ...known }
+  return { ...lane, ...lanes.reduce(laterOutcomes, known) }
 }

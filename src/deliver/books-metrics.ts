@@ -1,11 +1,14 @@
 /** The books as Prometheus' text: of the whole deployment, and the same at every process that keeps them. */
 import type { Books } from './books.js'
 
-/** The kind of target of a destination; undefined where it was deleted. */
+/** The kind of target of a destination that is configured; undefined where there is none. */
 export type TargetOf = (destinationId: string) => string | undefined
 
 /** The kind of events of a crashed attempt that came to no source, since the configuration changed before the next. */
 const reconfigured = 'reconfigured'
+
+/** The kind of target of a destination that was deleted before any deliverer had heard of it. */
+const unknown = 'unknown'
 
 interface Sample {
   readonly labels: Readonly<Record<string, string>>
@@ -25,7 +28,7 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
 
 function families(books: Books, targetOf: TargetOf): Family[] {
   const { records } = books
-  const target = (id: string): string => targetOf(id) ?? 'deleted'
+  const target = (id: string): string => targetOf(id) ?? books.targetOf(id) ?? unknown
   const produced = new Sums()
   const filtered = new Sums()
   for (const source of books.sources) {

@@ -13,6 +13,9 @@
  *   held. Those beyond were produced, too: they are added to what the sources of the destination say.
  */
 import { getOrMake } from '../core/maps.js'
+import type { DestinationKindName } from './destination.js'
+import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
+import { type LastOutcomes, laterOutcomes, noOutcomes } from './health.js'
 import { InputRun, type InputRunSnapshot } from './input-run.js'
 import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
 import { parseSegments } from './segments.js'
@@ -44,27 +47,6 @@ export interface SourceTotals {
   readonly destination: string
   produced: number
   filtered: number
-}
-
-interface DestinationTotals {
-  delivered: number
-  dead_lettered: number
-  retried: number
-  /** Produced beyond what the sources say. */
-  extra: number
-  /** It was deleted: what is not delivered was dropped. */
-  gone: boolean
-}
-
-export interface DestinationCounts {
-  readonly produced: number
-  readonly filtered: number
-  readonly delivered: number
-  readonly dead_lettered: number
-  readonly retried: number
-  readonly dropped: number
-  /** Produced, and not come to an end. */
-  readonly backlog: number
 }
 
 /** Runs of one stream that are known at once: entries of the last one may still come when the next has begun. */
@@ -103,7 +85,8 @@ export class Books {
     this.sequence = snapshot.sequence
     Object.assign(this.records, snapshot.records)
     for (const source of snapshot.sources) this.#sources.set(sourceKey(source), { ...source })
-    for (const [id, totals] of snapshot.destinations) this.#destinations.set(id, { ...totals })
+    for (const [id, totals] of snapshot.destinations)
+      this.#destinations.set(id, { ...newTotals(), ...totals })
     this.#runs = snapshot.runs.map((run) => new InputRun(run))
     for (const [id, pack] of snapshot.packs) this.#packs.set(id, pack)
   }
@@ -129,6 +112,9 @@ export class Books {
         break
       case 'delivered':
         this.#addDelivered(entry)
+        break
+      case 'destination':
+        this.#destination(entry.destination).target = entry.target
         break
       case 'dropped':
         this.#destination(entry.destination).gone = true
@@ -194,20 +180,21 @@ export class Books {
   #addDelivered(entry: DeliveredEntry): void {
     const { events, sequences } = this.#enter(entry)
     this.#packs.delete(entry.pack)
+    const totals = this.#destination(entry.destination)
+    totals.target = entry.target
+    totals.last = laterOutcomes(totals.last, entry.last)
     if (events === 0) return
     let dead = 0
     for (const [sequence, count] of entry.dead)
       if (sequences === null || sequences.includes(sequence)) dead += count
     dead = Math.min(dead, events)
-    const totals = this.#destination(entry.destination)
     totals.dead_lettered += dead
     totals.delivered += events - dead
     totals.retried += entry.retried
   }
 
   #destination(id: string): DestinationTotals {
-    const fresh = { delivered: 0, dead_lettered: 0, retried: 0, extra: 0, gone: false }
-    return getOrMake(this.#destinations, id, () => fresh)
+    return getOrMake(this.#destinations, id, newTotals)
   }
 
   get sources(): Iterable<Readonly<SourceTotals>> {
@@ -223,6 +210,16 @@ export class Books {
     return this.#destinations.get(id)?.extra ?? 0
   }
 
+  /** The kind of target of a destination, also of one that was deleted; undefined where no deliverer told it. */
+  targetOf(id: string): DestinationKindName | undefined {
+    return this.#destinations.get(id)?.target ?? undefined
+  }
+
+  /** The last success and the last error of a destination in any process. */
+  lastOutcomes(id: string): LastOutcomes {
+    return this.#destinations.get(id)?.last ?? noOutcomes
+  }
+
   /** The counts of these, or of every destination that anything was produced or filtered for. */
   destinations(ids: Iterable<string> = this.#allIds()): ReadonlyMap<string, DestinationCounts> {
     const sums = new Map([...ids].map((id) => [id, { produced: this.extra(id), filtered: 0 }]))
@@ -232,7 +229,9 @@ export class Books {
       sum.produced += produced
       sum.filtered += filtered
     }
-    return new Map([...sums].map(([id, sum]) => [id, countsOf(this.#destinations.get(id), sum)]))
+    return new Map(
+      [...sums].map(([id, sum]) => [id, countsOf(this.#destinations.get(id) ?? newTotals(), sum)]),
+    )
   }
 
   #allIds(): ReadonlySet<string> {
@@ -241,17 +240,6 @@ export class Books {
       ...this.#destinations.keys(),
     ])
   }
-}
-
-function countsOf(
-  totals: DestinationTotals | undefined,
-  { produced, filtered }: { produced: number; filtered: number },
-): DestinationCounts {
-  const { delivered = 0, dead_lettered = 0, retried = 0, gone = false } = totals ?? {}
-  // A quick delivery can be entered before the message that caused it is.
-  const unended = Math.max(0, produced - delivered - dead_lettered)
-  const [dropped, backlog] = gone ? [unended, 0] : [0, unended]
-  return { produced, filtered, delivered, dead_lettered, retried, dropped, backlog }
 }
 
 const sourceKey = ({ subscription, kind, destination }: SourceTotals): string =>

@@ -4,7 +4,6 @@
  */
 import { messageOf } from '../core/errors.js'
 import { packsInHandBytesMax } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import {
@@ -50,12 +49,9 @@ export class Deliverer {
     const run = this.#runs.get(id)
     this.#runs.delete(id)
     await run?.close()
-    const { nats, ledger, occurrences } = this.#deps
+    const { occurrences } = this.#deps
     try {
-      if (await dropBacklog(nats, id)) {
-        await ledger.write([{ type: 'dropped', destination: id }])
-        occurrences.backlogDropped({ destination_id: id })
-      }
+      if (await dropBacklog(this.#deps, id)) occurrences.backlogDropped({ destination_id: id })
       this.#dropped.add(id)
     } catch (error) {
       occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) })
@@ -73,10 +69,15 @@ export class Deliverer {
 }
 
 /** Takes out what waits for a destination, and its consumer; false where there was neither. */
-export async function dropBacklog(nats: Nats, destinationId: string): Promise<boolean> {
+export async function dropBacklog(
+  { nats, ledger }: Pick<DelivererDeps, 'nats' | 'ledger'>,
+  destinationId: string,
+): Promise<boolean> {
   const waiting = await nats.nextMessage(deliveriesStream, deliverySubject(destinationId))
   const consumer = await nats.consumerInfo(deliveriesStream, destinationId)
   if (waiting === undefined && consumer === undefined) return false
+  // Entered first: what a crash leaves lying is found again, what it leaves out of the books is not.
+  await ledger.write([{ type: 'dropped', destination: destinationId }])
   await nats.purgeSubject(deliveriesStream, deliverySubject(destinationId))
   await nats.deleteConsumer(deliveriesStream, destinationId)
   return true

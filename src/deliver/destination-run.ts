@@ -16,7 +16,7 @@ import { pullBatch } from '../core/pull.js'
 import { Recent } from '../core/recent.js'
 import type { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
-import type { LaneStatus } from './health.js'
+import type { LaneStatus, LastOutcomes } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
 import type { InputStream, LedgerWriter, PackContents } from './ledger.js'
@@ -90,6 +90,7 @@ export class DestinationRun {
     this.#progress = every(ackWaitMs / 3, () => {
       for (const { native } of this.#inHand.values()) native.working()
     })
+    this.#introduce()
     this.#running = this.#run()
   }
 
@@ -105,7 +106,16 @@ export class DestinationRun {
 
   /** Looks at the consumer anew: a server that came back may have another stream, or one that was put back. */
   reopen(): void {
+    this.#introduce()
     this.#session.abort()
+  }
+
+  /** Tells the books what kind of destination this is, for the time after its deletion. */
+  #introduce(): void {
+    const { id, kind } = this.#config
+    this.#deps.ledger.write([{ type: 'destination', destination: id, target: kind }]).catch(() => {
+      // The ledger closes, and so does this run: the next process tells it.
+    })
   }
 
   // --- fetching ---
@@ -190,7 +200,14 @@ export class DestinationRun {
     const contents = this.#contentsOf(message, pack)
     try {
       await ledger.write([
-        { type: 'delivered', ...contents, dead: this.#deadOf(events, contents.segments), retried },
+        {
+          type: 'delivered',
+          target: this.#config.kind,
+          ...contents,
+          dead: this.#deadOf(events, contents.segments),
+          retried,
+          last: this.#lastOutcomes(),
+        },
       ])
     } catch {
       // The ledger closes. Not acknowledged, so it comes again: rather twice than uncounted.
@@ -200,6 +217,11 @@ export class DestinationRun {
     native().ack()
     occurrences.eventsDelivered({ target: this.#config.kind }, delivered)
     occurrences.eventsRetried({ target: this.#config.kind }, retried)
+  }
+
+  #lastOutcomes(): LastOutcomes {
+    const { last_success_at, last_error } = this.#lane.status()
+    return { last_success_at, last_error }
   }
 
   #contentsOf({ headers }: PulledMessage, pack: string): PackContents {

@@ -14,6 +14,22 @@ export interface LaneStatus {
   readonly last_error: { readonly at: string; readonly code: string; readonly msg: string } | null
 }
 
+/** What is told of a destination whatever its state. */
+export type LastOutcomes = Pick<LaneStatus, 'last_success_at' | 'last_error'>
+
+export const noOutcomes: LastOutcomes = { last_success_at: null, last_error: null }
+
+/** The later success and the later error of both. */
+export function laterOutcomes(a: LastOutcomes, b: LastOutcomes): LastOutcomes {
+  // Times of one format: their order is that of their texts.
+  const isSuccessOfB = (a.last_success_at ?? '') < (b.last_success_at ?? '')
+  const isErrorOfB = (a.last_error?.at ?? '') < (b.last_error?.at ?? '')
+  return {
+    last_success_at: (isSuccessOfB ? b : a).last_success_at,
+    last_error: (isErrorOfB ? b : a).last_error,
+  }
+}
+
 /** `failing` is what goes on being tried; `paused` waits for credentials, configuration or a person. */
 const stateOf: Record<FaultClass, LaneState> = {
   throttle: 'throttled',

@@ -6,6 +6,8 @@
 import { sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../core/nats.js'
+import type { DestinationKindName } from './destination.js'
+import type { LastOutcomes } from './health.js'
 import type { SequenceRange } from './sequence-set.js'
 
 export const ledgerStream = 'WEIR_BOOKS'
@@ -55,12 +57,22 @@ export interface PackEntry extends PackContents {
   readonly type: 'pack'
 }
 
-/** A pack came to its end. It says again what it holds: the pack's own entry may be lost with its writer. */
+/** A destination begins to be delivered to. */
+export interface DestinationEntry {
+  readonly type: 'destination'
+  readonly destination: string
+  readonly target: DestinationKindName
+}
+
+/** A pack came to its end. It says again what other entries say, which may be lost: with their writer, or with the ledger. */
 export interface DeliveredEntry extends PackContents {
   readonly type: 'delivered'
+  readonly target: DestinationKindName
   /** Of its events, how many lie in the dead letters, per input message that caused them. */
   readonly dead: readonly (readonly [sequence: number, events: number])[]
   readonly retried: number
+  /** How its lane fared until then. */
+  readonly last: LastOutcomes
 }
 
 /** A destination was deleted, and what waited for it was dropped. */
@@ -69,7 +81,7 @@ export interface DroppedEntry {
   readonly destination: string
 }
 
-export type LedgerEntry = InputEntry | PackEntry | DeliveredEntry | DroppedEntry
+export type LedgerEntry = InputEntry | PackEntry | DestinationEntry | DeliveredEntry | DroppedEntry
 
 interface Waiting {
   readonly lines: string

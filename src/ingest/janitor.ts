@@ -102,13 +102,11 @@ export class Janitor {
   }
 
   async #sweepGone(id: string): Promise<void> {
-    const { nats, ledger, occurrences } = this.#options
+    const { occurrences } = this.#options
     const sinceMs = getOrMake(this.#goneSinceMs, id, now)
     if (sinceMs > now() - destinationGoneAfterMs) return
     this.#goneSinceMs.delete(id)
-    if (!(await dropBacklog(nats, id))) return
-    await ledger.write([{ type: 'dropped', destination: id }])
-    occurrences.packsSwept({ destination_id: id })
+    if (await dropBacklog(this.#options, id)) occurrences.packsSwept({ destination_id: id })
   }
 
   close(): void {

@@ -2,6 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Books } from '../../src/deliver/books.js'
+import { booksMetrics } from '../../src/deliver/books-metrics.js'
+import { type LastOutcomes, noOutcomes } from '../../src/deliver/health.js'
 import type { InputCounts, LedgerEntry, SourceTally } from '../../src/deliver/ledger.js'
 import { addToSegments, formatSegments, type Segment } from '../../src/deliver/segments.js'
 
@@ -97,7 +99,14 @@ class World {
 
   deliver({ destination, id, segments, dead }: Pack): void {
     const contents = { destination, pack: id, stream: 'records', since, segments } as const
-    this.entries.push({ type: 'delivered', ...contents, dead, retried: 0 })
+    this.entries.push({
+      type: 'delivered',
+      ...contents,
+      dead,
+      retried: 0,
+      target: 'kinesis',
+      last: noOutcomes,
+    })
   }
 }
 
@@ -205,7 +214,55 @@ t.test(
       segments: '1:2',
       dead: [],
       retried: 0,
+      target: 'kinesis',
+      last: noOutcomes,
     })
     t.match(books.destination('ed_a'), { produced: 4, delivered: 2, dropped: 2, backlog: 0 })
+  },
+)
+
+t.test('a deleted destination: the counters of its kind go on from where they were', async (t) => {
+  const told: LedgerEntry = { type: 'destination', destination: 'ed_a', target: 'firehose' }
+  const books = booksOf([told, input(1, 'a'), input(2, 'a')])
+  const targets = (metrics: string) => new Set(metrics.match(/target="\w+"/g))
+  t.strictSame(targets(booksMetrics(books, () => 'firehose')), new Set(['target="firehose"']))
+  books.add({ type: 'dropped', destination: 'ed_a' })
+  const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+  for (const known of [books, kept]) {
+    const metrics = booksMetrics(known, () => undefined)
+    t.strictSame(targets(metrics), new Set(['target="firehose"']))
+    t.match(metrics, /^weir_events_produced_total\{kind="log.v0",target="firehose"\} 4$/m)
+    t.match(metrics, /^weir_events_dropped_total\{target="firehose"\} 4$/m)
+  }
+  const nobodyTold = booksMetrics(booksOf([input(1, 'a')]), () => undefined)
+  t.match(nobodyTold, /^weir_events_produced_total\{kind="log.v0",target="unknown"\} 2$/m)
+})
+
+t.test(
+  'the last success and the last error are the latest of all processes, in whatever order they are told',
+  async (t) => {
+    const at = (second: number): string => `2026-11-20T10:00:0${second}.000Z`
+    const fault = (second: number) => ({ at: at(second), code: 'Timeout', msg: 'It timed out.' })
+    const delivered = (pack: string, last: LastOutcomes): LedgerEntry => ({
+      type: 'delivered',
+      destination: 'ed_a',
+      target: 'kinesis',
+      pack,
+      stream: 'records',
+      since: 'a',
+      segments: '1:1',
+      dead: [],
+      retried: 0,
+      last,
+    })
+    const books = booksOf([
+      delivered('p1', { last_success_at: at(5), last_error: null }),
+      delivered('p2', { last_success_at: at(3), last_error: fault(2) }),
+      delivered('p3', { last_success_at: null, last_error: fault(1) }),
+    ])
+    const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+    for (const known of [books, kept])
+      t.strictSame(known.lastOutcomes('ed_a'), { last_success_at: at(5), last_error: fault(2) })
+    t.strictSame(books.lastOutcomes('ed_b'), noOutcomes)
   },
 )

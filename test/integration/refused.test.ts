@@ -125,5 +125,5 @@ t.test('one destination that fails does not hold up the others', async (t) => {
     return Object.keys(counts).every((subject) => !subject.endsWith(world.destinations.filtered))
   })
   const metrics: string = (await world.api.call('GET', '/metrics')).body
-  t.match(metrics, /^weir_events_dropped_total\{target="deleted"\} 25$/m)
+  t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 25$/m)
 })
