@@ -100,7 +100,7 @@ export async function openStoreParts(
     removedRules: (rows) => renderRemovedRules(rows, presenter, () => store.view.state),
   })
   release.own(store)
-  const sourceProblem = (source: unknown): string | undefined => checkSource(source as never, auditKinds)?.msg
+  const sourceProblem = (source: unknown) => checkSource(source as never, auditKinds)
   return {
     store,
     writes: new Writes({ presenter, sealer, sourceProblem }),

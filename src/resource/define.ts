@@ -82,7 +82,7 @@ export interface Lookups {
   rules(ipPolicyId: string): Iterable<Row>
   countRules(ipPolicyId: string): number
   /** What is wrong with a source of an event subscription, which is known right of this room. */
-  sourceProblem(source: unknown): string | undefined
+  sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
 }
 
 export interface ResourceDefinition<F extends Fields = Fields> {

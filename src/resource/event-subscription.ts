@@ -89,7 +89,8 @@ export const eventSubscription = defineResource({
     }
     for (const [index, source] of sources.entries()) {
       const found = lookups.sourceProblem(source)
-      if (found !== undefined) throw badRequest(`"sources[${index}]" is refused: ${found}`)
+      if (found !== undefined)
+        throw badRequest(`"sources[${index}].${found.member}" is refused: ${found.msg}`)
     }
   },
   embed: (subscription, links) => ({

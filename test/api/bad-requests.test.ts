@@ -258,12 +258,20 @@ const eventSubscription: Row[] = [
   ['no list', { sources: {} }, /"sources" is \{\}, but must be a list/],
   ['no type', { sources: [{}] }, /"sources\[0\]" lacks "type"/],
   ['a field no source has', source('log.v0', { field: 'x' }), /"sources\[0\]" has no field "field"/],
-  ['an unknown kind', source('tcp_connection_close.v0'), /did you mean tcp_connection_closed.v0/],
+  [
+    'an unknown kind',
+    source('tcp_connection_close.v0'),
+    /"sources\[0\].type" .*did you mean tcp_connection_closed.v0/,
+  ],
   ['a kind twice', { sources: [{ type: 'log.v0' }, { type: 'log.v0' }] }, /"log.v0" stands in it twice/],
   ['fields of an audit kind', source('ip_policy_created.v0', { fields: ['id'] }), /takes no fields/],
   ['a filter of an audit kind', source('ip_policy_created.v0', { filter: 'true' }), /takes no filter/],
   ['a filter of logs', source('log.v0', { filter: 'true' }), /takes no filter/],
-  ['an unknown field', source('tcp_connection_closed.v0', { fields: ['conn.client_ib'] }), /conn.client_ip/],
+  [
+    'an unknown field',
+    source('tcp_connection_closed.v0', { fields: ['conn.client_ib'] }),
+    /"sources\[0\].fields" .*conn.client_ip/,
+  ],
   [
     'a field of another kind',
     source('tcp_connection_closed.v0', { fields: ['http.request.method'] }),
@@ -279,7 +287,7 @@ const eventSubscription: Row[] = [
   [
     'a filter that is none',
     source('tcp_connection_closed.v0', { filter: 'ev.conn.client_ip ==' }),
-    /sources\[0\]/,
+    /"sources\[0\].filter"/,
   ],
   ['the wrong prefix', { destination_ids: [`esb_${id26}`] }, /"destination_ids\[0\]" .*"ed_"/],
   ['one destination twice', { destination_ids: [`ed_${id26}`, `ed_${id26}`] }, /twice/],
