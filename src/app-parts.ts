@@ -116,7 +116,7 @@ export const deploymentMetrics = (books: BooksKeeper, view: View): string =>
   })
 
 export async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {
-  const view = new View(await bucketOnceThere(nats, bucketNames.config), nats, occurrences)
+  const view = new View(await bucketOnceThere(nats, bucketNames.config), occurrences)
   await view.open()
   return view
 }

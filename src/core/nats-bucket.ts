@@ -1,7 +1,8 @@
 /** Key-value buckets: the last value of each key, compare-and-set by revision, and watching. */
-import type { StreamInfo } from '@nats-io/jetstream'
-import type { KV, KvEntry, KvWatchEntry } from '@nats-io/kv'
-import { isWrongRevision, type Patience, retried } from './nats-retry.js'
+import { type JetStreamClient, type JetStreamManager, StorageType, type StreamInfo } from '@nats-io/jetstream'
+import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
+import { callTimeoutMs, isWrongRevision, type Patience, retried } from './nats-retry.js'
+import { newStreamIdentity, streamIdentity } from './nats-streams.js'
 
 export interface BucketEntry {
   readonly key: string
@@ -17,9 +18,9 @@ export interface BucketHost {
   onReconnect(listener: () => void): () => void
 }
 
-/** Where a bucket's stream stands. Another `createdAt` means that it was made anew. */
+/** Where a bucket's stream stands. Another `identity` means that it was made anew. */
 export interface BucketPosition {
-  readonly createdAt: string
+  readonly identity: string
   readonly lastRevision: number
 }
 
@@ -35,6 +36,50 @@ export interface BucketWatcher {
 export interface Closable {
   close(): void
 }
+
+export interface BucketLimits {
+  readonly bytesMax: number
+  readonly replicas: number
+}
+
+/**
+ * Reads go to the leader: a replica's answer can be of yesterday, and a compare-and-set whose answer was lost is
+ * looked up by a read.
+ */
+const bucketOptions: Partial<KvOptions> = {
+  history: 1,
+  storage: StorageType.File,
+  timeout: callTimeoutMs,
+  allow_direct: false,
+}
+
+/** The stream that a bucket is kept in. */
+export const streamOf = (bucket: string): string => `KV_${bucket}`
+
+/**
+ * Makes the bucket, or brings an existing one up to the limits. Its room only grows: of a stream that shrinks,
+ * nats-server removes what no longer fits, whatever the stream's discard policy.
+ */
+export async function ensureBucket(
+  jetstream: JetStreamClient,
+  manager: JetStreamManager,
+  name: string,
+  { bytesMax, replicas }: BucketLimits,
+): Promise<KV> {
+  const options = { ...bucketOptions, replicas, max_bytes: bytesMax }
+  const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
+  // Where another process is first, under an identity of its own, the second try finds what it made.
+  const kv = await make().catch(make)
+  const { config } = await manager.streams.info(streamOf(name))
+  if (config.num_replicas !== replicas || config.max_bytes < bytesMax) {
+    const limits = { num_replicas: replicas, max_bytes: Math.max(config.max_bytes, bytesMax) }
+    await manager.streams.update(streamOf(name), limits)
+  }
+  return kv
+}
+
+export const findBucket = (jetstream: JetStreamClient, name: string): Promise<KV> =>
+  new Kvm(jetstream).open(name, { ...bucketOptions })
 
 const entryOf = (entry: KvEntry): BucketEntry => ({
   key: entry.key,
@@ -109,24 +154,24 @@ export class Bucket {
 
   /** Takes one key out, without a trace. */
   async forget(key: string): Promise<void> {
-    await this.#host.purgeSubject(`KV_${this.name}`, `$KV.${this.name}.${key}`)
+    await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.${key}`)
   }
 
   /** Takes every key out, without a trace: only for what is filled again from somewhere else. */
   async empty(): Promise<void> {
-    await this.#host.purgeSubject(`KV_${this.name}`, `$KV.${this.name}.>`)
+    await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.>`)
   }
 
-  /** Identity and position of the bucket's stream; where there is none, a `createdAt` of ''. */
+  /** Identity and position of the bucket's stream; where there is none, an `identity` of ''. */
   async position(): Promise<BucketPosition> {
-    const { createdAt, lastRevision } = await this.#look()
-    return { createdAt, lastRevision }
+    const { identity, lastRevision } = await this.#look()
+    return { identity, lastRevision }
   }
 
   async #look(): Promise<BucketPosition & { readonly keys: number }> {
-    const info = await retried(() => this.#host.streamInfo(`KV_${this.name}`), this.#patience)
-    if (info === undefined) return { createdAt: '', lastRevision: 0, keys: 0 }
-    return { createdAt: String(info.created), lastRevision: info.state.last_seq, keys: info.state.messages }
+    const info = await retried(() => this.#host.streamInfo(streamOf(this.name)), this.#patience)
+    if (info === undefined) return { identity: '', lastRevision: 0, keys: 0 }
+    return { identity: streamIdentity(info), lastRevision: info.state.last_seq, keys: info.state.messages }
   }
 
   /** Calls back whenever the connection is back; the result ends that. */

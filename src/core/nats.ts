@@ -8,14 +8,12 @@ import {
   type JetStreamManager,
   jetstream,
   jetstreamManager,
-  StorageType,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { Kvm, type KvOptions } from '@nats-io/kv'
 import type { Msg } from '@nats-io/nats-core'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from './clock.js'
-import { Bucket } from './nats-bucket.js'
+import { Bucket, ensureBucket, findBucket, streamOf } from './nats-bucket.js'
 import {
   type ConsumerOptions,
   type ConsumerPosition,
@@ -45,17 +43,6 @@ export async function openNats(options: NatsOptions): Promise<Nats> {
     jetstreamManager(connection, { timeout: callTimeoutMs, checkAPI: false }),
   )
   return new Nats(connection, manager, options.replicas)
-}
-
-/**
- * Reads go to the leader: a replica's answer can be of yesterday, and a compare-and-set whose answer was lost is
- * looked up by a read.
- */
-const bucketOptions: Partial<KvOptions> = {
-  history: 1,
-  storage: StorageType.File,
-  timeout: callTimeoutMs,
-  allow_direct: false,
 }
 
 export class Nats {
@@ -269,19 +256,15 @@ export class Nats {
 
   /** A bucket that keeps the last value of each key, made where it is missing. */
   async openBucket(name: string, bytesMax: number, patience: Patience = {}): Promise<Bucket> {
-    const options = { ...bucketOptions, replicas: this.#replicas, max_bytes: bytesMax }
-    const kv = await retried(() => new Kvm(this.#jetstream).create(name, options))
+    const limits = { bytesMax, replicas: this.#replicas }
+    const kv = await retried(() => ensureBucket(this.#jetstream, this.#manager, name, limits))
     return new Bucket(kv, name, this, patience)
   }
 
   /** A bucket that another process makes; undefined while it has not. */
   async findBucket(name: string): Promise<Bucket | undefined> {
-    if ((await retried(() => this.streamInfo(`KV_${name}`))) === undefined) return undefined
-    return new Bucket(
-      await retried(() => new Kvm(this.#jetstream).open(name, { ...bucketOptions })),
-      name,
-      this,
-    )
+    if ((await retried(() => this.streamInfo(streamOf(name)))) === undefined) return undefined
+    return new Bucket(await retried(() => findBucket(this.#jetstream, name)), name, this)
   }
 
   /** Sends what is buffered, lets callbacks end, closes. */

@@ -37,7 +37,7 @@ export class BucketFollower {
   /** Where the last check found it: no progress until the next one, though there is more, means a dead watch. */
   #checkedAt = 0
   #cursor = 0
-  #createdAt = ''
+  #identity = ''
   #timer: Timer | undefined
   #stopListening = (): void => {}
 
@@ -69,7 +69,7 @@ export class BucketFollower {
 
   async #check(mayBeCut: boolean): Promise<void> {
     const position = await this.#bucket.position()
-    if (position.createdAt !== this.#createdAt || position.lastRevision < this.#cursor) {
+    if (position.identity !== this.#identity || position.lastRevision < this.#cursor) {
       this.#options.reread?.(position)
       return this.#begin(position)
     }
@@ -78,8 +78,8 @@ export class BucketFollower {
     if (mayBeCut || isStuck || this.#isBroken) await this.#listen(this.#cursor + 1)
   }
 
-  async #begin({ createdAt }: BucketPosition): Promise<void> {
-    this.#createdAt = createdAt
+  async #begin({ identity }: BucketPosition): Promise<void> {
+    this.#identity = identity
     this.#cursor = 0
     this.#pass = this.#options.begin()
     await this.#listen(0)

@@ -70,7 +70,7 @@ export class Store {
     const { clickhouse, nats, occurrences, resources } = options
     this.#options = options
     this.#deployment = deployment
-    this.view = new View(buckets.config, nats, occurrences)
+    this.view = new View(buckets.config, occurrences)
     this.rows = new ChangeRows(clickhouse, new RowWriter(clickhouse))
     const projection = new Projection(buckets, this.view)
     const readAccount = async (accountId: string) =>

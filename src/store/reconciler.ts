@@ -93,9 +93,9 @@ export class Reconciler {
   async #isContinued(): Promise<boolean> {
     const before = this.#positions
     const after = await this.#read()
-    const isContinued = after.every(({ createdAt, lastRevision }, at) => {
+    const isContinued = after.every(({ identity, lastRevision }, at) => {
       const known = before[at]
-      return known?.createdAt === createdAt && known.lastRevision <= lastRevision
+      return known?.identity === identity && known.lastRevision <= lastRevision
     })
     if (isContinued) this.#positions = after
     return isContinued

@@ -8,7 +8,6 @@
  */
 import { after } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
-import type { Nats } from '../core/nats.js'
 import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { Completeness } from './completeness.js'
@@ -35,11 +34,11 @@ export class View {
   readonly #whenUsable = deferred()
   #whenRead = deferred()
 
-  constructor(bucket: Bucket, _nats: Nats, occurrences: Occurrences) {
+  constructor(bucket: Bucket, occurrences: Occurrences) {
     this.#follower = new BucketFollower(bucket, {
       begin: () => this.#begin(),
-      reread: ({ createdAt, lastRevision }) =>
-        occurrences.configurationReread({ created_at: createdAt, last_revision: lastRevision }),
+      reread: ({ identity, lastRevision }) =>
+        occurrences.configurationReread({ bucket: identity, last_revision: lastRevision }),
       unreachable: (reason) => occurrences.configurationUnreachable({ reason }),
     })
   }

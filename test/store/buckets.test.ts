@@ -1,0 +1,125 @@
+/** Buckets under those that follow them: given other limits, made anew, made by two at once. */
+import t, { type Test } from 'tap'
+import type { Nats } from '../../src/core/nats.js'
+import { streamOf } from '../../src/core/nats-bucket.js'
+import { BucketFollower } from '../../src/store/follow-bucket.js'
+import { bucketNames } from '../../src/store/keys.js'
+import { StoreWorld } from '../harness/store-world.js'
+import { until } from '../harness/weir.js'
+
+t.setTimeout(600_000)
+
+const mebibyte = 1024 * 1024
+
+async function opened(t: Test): Promise<StoreWorld> {
+  const world = new StoreWorld()
+  await world.open()
+  t.teardown(() => world.close())
+  return world
+}
+
+const infoOf = async (nats: Nats, bucket: string) => (await nats.streamInfo(streamOf(bucket)))!
+
+/** As an operator does it, with a tool of their own. */
+async function changeLimits(nats: Nats, bucket: string): Promise<void> {
+  const { config } = await infoOf(nats, bucket)
+  const changed = JSON.stringify({ ...config, max_bytes: config.max_bytes + mebibyte })
+  const answer = await nats.request(`$JS.API.STREAM.UPDATE.${config.name}`, changed, 5_000)
+  const { error } = JSON.parse(Buffer.from(answer).toString())
+  if (error !== undefined) throw new Error(error.description)
+}
+
+/** After two restarts, limits changed in between have moved the server's own time of creation. */
+async function restart(world: StoreWorld, nats: Nats): Promise<void> {
+  const isBack = new Promise<void>((resolve) => nats.onReconnect(resolve))
+  await world.killNats()
+  await world.startNats()
+  await isBack
+}
+
+const deleteBucket = (nats: Nats, bucket: string): Promise<unknown> =>
+  nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucket)}`, '', 5_000)
+
+t.test('a follower goes on in a bucket with other limits, and reads one made anew', async (t) => {
+  const world = await opened(t)
+  const nats = await world.nats()
+  const bucket = await nats.openBucket('followed', mebibyte)
+  const passes: string[][] = []
+  const follower = new BucketFollower(bucket, {
+    begin: () => {
+      const keys: string[] = []
+      passes.push(keys)
+      return { entry: ({ key }) => keys.push(key), current: () => {} }
+    },
+  })
+  t.teardown(() => follower.close())
+  await follower.open()
+  await bucket.put('one', '1')
+  const before = await bucket.position()
+  const { created } = await infoOf(nats, 'followed')
+  await restart(world, nats)
+  await changeLimits(nats, 'followed')
+  await restart(world, nats)
+  t.not((await infoOf(nats, 'followed')).created, created, "the server's own time of creation is another one")
+  t.strictSame(await bucket.position(), before)
+  await bucket.put('two', '2')
+  await until('what is written then arrives', () => passes[0]!.includes('two'))
+  await follower.reread()
+  t.equal(passes.length, 2, 'the first and this one')
+  await until('everything is read', () => passes[1]!.length === 2)
+
+  await deleteBucket(nats, 'followed')
+  const again = await nats.openBucket('followed', mebibyte)
+  for (const key of ['three', 'four', 'five', 'six']) await again.put(key, '1')
+  await until('it is read from its start', () => passes[2]?.length === 4)
+  t.strictSame(passes[2], ['three', 'four', 'five', 'six'])
+})
+
+t.test('a bucket gets the room of the settings, and keeps what it has', async (t) => {
+  const nats = await (await opened(t)).nats()
+  await nats.openBucket('room', 4 * mebibyte)
+  await nats.openBucket('room', mebibyte)
+  t.equal((await infoOf(nats, 'room')).config.max_bytes, 4 * mebibyte)
+  await nats.openBucket('room', 8 * mebibyte)
+  t.equal((await infoOf(nats, 'room')).config.max_bytes, 8 * mebibyte)
+})
+
+t.test('many make a bucket at once', async (t) => {
+  const world = await opened(t)
+  const makers = await Promise.all(Array.from({ length: 8 }, () => world.nats()))
+  const buckets = await Promise.all(makers.map((nats) => nats.openBucket('made', mebibyte)))
+  const identities = await Promise.all(buckets.map(async (bucket) => (await bucket.position()).identity))
+  t.equal(new Set(identities).size, 1)
+})
+
+t.test('limits of all buckets changed under a running API: nothing is read again', async (t) => {
+  const world = await opened(t)
+  const api = await world.startApi()
+  const nats = await world.nats()
+  await api.client.post('/ip_policies', { description: 'kept' })
+  const rereads = async (): Promise<string | undefined> =>
+    /^weir_configuration_rereads_total (\d+)$/m.exec((await api.client.get('/metrics')) as string)?.[1]
+  await restart(world, nats)
+  for (const bucket of Object.values(bucketNames)) await changeLimits(nats, bucket)
+  await restart(world, nats)
+  await until(
+    'writes are taken',
+    async () => (await api.client.call('POST', '/ip_policies', { description: 'after' })).status === 201,
+  )
+  t.equal(await rereads(), '0')
+
+  const before = (await api.client.get('/ip_policies')).ip_policies
+  await deleteBucket(nats, bucketNames.config)
+  await until('it is found to be gone', async () => (await rereads()) !== '0', 60_000)
+  await until(
+    'writes are taken again',
+    async () => (await api.client.call('POST', '/ip_policies', { description: 'anew' })).status === 201,
+    60_000,
+  )
+  const { ip_policies: after } = await api.client.get('/ip_policies')
+  t.strictSame(
+    after.filter(({ description }: { description: string }) => description !== 'anew'),
+    before,
+    'it holds what it held',
+  )
+})
