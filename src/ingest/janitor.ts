@@ -22,7 +22,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
 import { deliveriesStream, deliverySubject } from '../deliver/destination-run.js'
 import type { LedgerWriter } from '../deliver/ledger.js'
-import { recordsConsumer, recordsStream } from './streams.js'
+import { inputConsumer, recordsStream } from './streams.js'
 
 export interface JanitorOptions {
   readonly nats: Nats
@@ -65,7 +65,7 @@ export class Janitor {
     const { bytes, messages, first_seq, last_seq } = info.state
     const { max_bytes } = info.config
     if (bytes < max_bytes * recordsFullShare) return
-    const consumer = await nats.consumerInfo(recordsStream, recordsConsumer)
+    const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
     // A consumer that is ahead of its stream says nothing of what the stream holds.
     if (consumer === undefined || consumer.delivered > last_seq) return
     const excess = Math.ceil((messages * (bytes - max_bytes * recordsKeptShare)) / bytes)

@@ -14,7 +14,7 @@ import { auditStream, auditSubject } from '../store/audit-relay.js'
 export const recordsStream = 'WEIR_RECORDS'
 export const recordsSubjects = 'weir.records.>'
 /** The durable consumer that all pipelines share, of the records and of the audit events. */
-export const recordsConsumer = 'pipeline'
+export const inputConsumer = 'pipeline'
 export const deadLetterStream = 'WEIR_DEADLETTER'
 export const deadRecordsSubject = 'weir.deadletter.records'
 export const auditInStream = 'WEIR_AUDIT_IN'

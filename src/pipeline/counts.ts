@@ -2,7 +2,7 @@
  * The books of one message: what came in and what became of it. The numbers of a message are added to the totals
  * once, when everything it caused is stored; a message that is processed again gives the same numbers again.
  */
-
+import type { InputCounts } from '../deliver/ledger.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
 import type { TrafficRecord } from '../record/connection-record.js'
@@ -110,3 +110,18 @@ export class Counts {
     }
   }
 }
+
+/** What of them is entered in the ledger. */
+export const inputCounts = ({ records, bad, evaluated, decisions, sources }: CountVector): InputCounts => ({
+  records,
+  bad,
+  ...evaluated,
+  ...decisions,
+  sources: sources.map(({ subscription_id, kind, destination_id, produced, filtered }) => [
+    subscription_id,
+    kind,
+    destination_id,
+    produced,
+    filtered,
+  ]),
+})

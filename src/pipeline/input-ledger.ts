@@ -3,7 +3,6 @@ import { sleep, yieldTurn } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
 import type { InputCounts, InputEntry, InputStream, LedgerWriter } from '../deliver/ledger.js'
 import { SequenceSet } from '../deliver/sequence-set.js'
-import type { CountVector } from './counts.js'
 
 export interface DoneMessage {
   readonly sequence: number
@@ -11,20 +10,6 @@ export interface DoneMessage {
   readonly counts: InputCounts
   acknowledge(): void
 }
-
-export const inputCounts = ({ records, bad, evaluated, decisions, sources }: CountVector): InputCounts => ({
-  records,
-  bad,
-  ...evaluated,
-  ...decisions,
-  sources: sources.map(({ subscription_id, kind, destination_id, produced, filtered }) => [
-    subscription_id,
-    kind,
-    destination_id,
-    produced,
-    filtered,
-  ]),
-})
 
 export class InputLedger {
   readonly #ledger: LedgerWriter

@@ -1,0 +1,41 @@
+/** Which destinations hear of which audit kinds, per account; looked up anew when subscriptions change. */
+import { getOrMake } from '../core/maps.js'
+import type { EventSubscriptionRow } from '../evaluate/configuration.js'
+import type { View } from '../store/view.js'
+
+export interface AuditRoute {
+  readonly subscriptionId: string
+  readonly destinationId: string
+}
+
+export class AuditRoutes {
+  readonly #view: View
+  #byKind: Map<string, AuditRoute[]> | undefined
+
+  constructor(view: View) {
+    this.#view = view
+    view.onChange((kind) => {
+      if (kind === 'event_subscription' || kind === '*') this.#byKind = undefined
+    })
+  }
+
+  find(accountId: string, kind: string): readonly AuditRoute[] {
+    this.#byKind ??= this.#build()
+    return this.#byKind.get(keyOf(accountId, kind)) ?? []
+  }
+
+  #build(): Map<string, AuditRoute[]> {
+    const byKind = new Map<string, AuditRoute[]>()
+    for (const row of this.#view.state.rows.get('event_subscription')?.values() ?? []) {
+      const { id, account_id, sources, destination_ids } = row as unknown as EventSubscriptionRow
+      for (const { type } of sources) {
+        const routes = getOrMake(byKind, keyOf(account_id, type), () => [])
+        for (const destinationId of new Set(destination_ids))
+          routes.push({ subscriptionId: id, destinationId })
+      }
+    }
+    return byKind
+  }
+}
+
+const keyOf = (accountId: string, kind: string): string => `${accountId} ${kind}`
