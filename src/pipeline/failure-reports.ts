@@ -2,8 +2,7 @@
  * What had no result, or would have blocked had it been enforced, while records were evaluated: counted at once, and
  * told per policy and per restriction, but not once per record.
  */
-import { every, type Timer } from '../core/clock.js'
-import { getOrMake } from '../core/maps.js'
+import { after, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { CountVector } from './counts.js'
@@ -20,23 +19,23 @@ export const notedOf = ({ failures, warnings }: Verdict): Noted => ({
   warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
 })
 
-interface Report {
+/** What was told within the last minute, and how often it has happened since. */
+interface Told {
   readonly tell: (count: number) => void
+  readonly minute: Timer
   count: number
 }
 
 export class FailureReports {
   readonly #occurrences: Occurrences
   readonly #askedBy: 'record' | 'decision'
-  /** What was not told yet, per subject; those told within the last minute wait here. */
-  readonly #reports = new Map<string, Report>()
-  readonly #timer: Timer
+  /** By subject: a policy of an edge, or a restriction. */
+  readonly #told = new Map<string, Told>()
 
   /** `askedBy`: whether records or requests for decisions are evaluated here. */
   constructor(occurrences: Occurrences, askedBy: 'record' | 'decision') {
     this.#occurrences = occurrences
     this.#askedBy = askedBy
-    this.#timer = every(tellEveryMs, () => this.#tellAll())
   }
 
   add({ policyFailures, filterFailures, warnings }: Noted): void {
@@ -58,29 +57,30 @@ export class FailureReports {
     }
   }
 
-  /** The first time is told at once, what follows within the minute together. */
-  #note(subject: string, count: number, tell: Report['tell']): void {
-    const isKnown = this.#reports.has(subject)
-    if (!isKnown && this.#reports.size >= subjectsToldMax) return
-    const report = getOrMake(this.#reports, subject, () => ({ tell, count: 0 }))
-    report.count += count
-    if (!isKnown) this.#tell(report)
+  /** The first time is told at once, what follows within a minute together at its end. */
+  #note(subject: string, count: number, tell: Told['tell']): void {
+    const told = this.#told.get(subject)
+    if (told !== undefined) told.count += count
+    else if (this.#told.size < subjectsToldMax) this.#tell(subject, count, tell)
   }
 
-  #tell(report: Report): void {
-    report.tell(report.count)
-    report.count = 0
+  #tell(subject: string, count: number, tell: Told['tell']): void {
+    tell(count)
+    const minute = after(tellEveryMs, () => this.#endMinute(subject))
+    this.#told.set(subject, { tell, minute, count: 0 })
   }
 
-  #tellAll(): void {
-    for (const [subject, report] of this.#reports) {
-      if (report.count === 0) this.#reports.delete(subject)
-      else this.#tell(report)
-    }
+  #endMinute(subject: string): void {
+    const { tell, count } = this.#told.get(subject)!
+    this.#told.delete(subject)
+    if (count > 0) this.#tell(subject, count, tell)
   }
 
   close(): void {
-    this.#timer.stop()
-    for (const report of this.#reports.values()) if (report.count > 0) this.#tell(report)
+    for (const { tell, minute, count } of this.#told.values()) {
+      minute.stop()
+      if (count > 0) tell(count)
+    }
+    this.#told.clear()
   }
 }

@@ -1,0 +1,140 @@
+/** What had no result, or would have blocked: counted for each record, told once a minute for each policy. */
+import { Writable } from 'node:stream'
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { createLogger } from '../../src/core/log.js'
+import { createRegistry, metricsText } from '../../src/core/metrics.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { FailureReports } from '../../src/pipeline/failure-reports.js'
+import { total } from '../integration/world.js'
+
+const minuteMs = 60_000
+
+function setUp(t: Test) {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const lines: Record<string, unknown>[] = []
+  const stream = new Writable({
+    write(chunk, _, done) {
+      lines.push(JSON.parse(String(chunk)))
+      done()
+    },
+  })
+  const registry = createRegistry()
+  const occurrences = createOccurrences({ logger: createLogger('test', 'warn', stream), registry })
+  const reports = new FailureReports(occurrences, 'record')
+  t.teardown(() => reports.close())
+  return {
+    reports,
+    /** What was told since the last look. */
+    told: () => lines.splice(0).map(({ policy, restriction_id, count }) => [policy ?? restriction_id, count]),
+    metric: async (name: string) => total(await metricsText(registry), name),
+    pass: (ms: number) => mock.timers.tick(ms),
+  }
+}
+
+const nothing = { policyFailures: [], filterFailures: [], warnings: [] }
+const failing = (policy: string, count: number, edge_id = 'edgtcp_1') => ({
+  ...nothing,
+  policyFailures: [{ edge_id, policy, count }],
+})
+const warning = (restriction_id: string, count: number) => ({
+  ...nothing,
+  warnings: [{ restriction_id, count }],
+})
+
+t.test(
+  'a policy whose expressions have no result is told at once, then once a minute with a count',
+  async (t) => {
+    const { reports, told, metric, pass } = setUp(t)
+    reports.add(failing('a', 2))
+    t.strictSame(told(), [['a', 2]], 'the first time at once')
+    for (let n = 0; n < 100; n += 1) reports.add(failing('a', 3))
+    t.strictSame(told(), [], 'within the minute nothing more')
+    t.equal(await metric('weir_policy_expression_failures_total'), 302, 'but all of it is counted')
+    pass(minuteMs)
+    t.strictSame(told(), [['a', 300]], 'then together')
+    reports.add(failing('a', 5))
+    t.strictSame(told(), [], 'and the next minute has begun')
+    pass(minuteMs)
+    t.strictSame(told(), [['a', 5]])
+    pass(minuteMs)
+    t.strictSame(told(), [], 'of nothing, nothing is told')
+    reports.add(failing('a', 1))
+    t.strictSame(told(), [['a', 1]], 'after a quiet minute it is told at once again')
+    t.equal(await metric('weir_policy_failure_reports_total'), 4)
+  },
+)
+
+t.test('each policy of each edge, and each restriction, has its own minute', async (t) => {
+  const { reports, told, metric, pass } = setUp(t)
+  reports.add(failing('a', 1))
+  reports.add(failing('b', 1))
+  reports.add(failing('a', 1, 'edgtcp_2'))
+  reports.add(warning('ipx_1', 7))
+  reports.add(warning('ipx_2', 1))
+  t.strictSame(told(), [
+    ['a', 1],
+    ['b', 1],
+    ['a', 1],
+    ['ipx_1', 7],
+    ['ipx_2', 1],
+  ])
+  reports.add(warning('ipx_1', 2))
+  reports.add(warning('ipx_1', 2))
+  reports.add(failing('b', 4))
+  pass(minuteMs)
+  t.strictSame(told(), [
+    ['b', 4],
+    ['ipx_1', 4],
+  ])
+  t.equal(await metric('weir_restriction_warnings_total'), 12)
+  t.equal(await metric('weir_restriction_warning_reports_total'), 3)
+})
+
+t.test('a minute begins with what was told, not with the clock', async (t) => {
+  const { reports, told, pass } = setUp(t)
+  reports.add(failing('a', 1))
+  pass(minuteMs - 1_000)
+  reports.add(failing('b', 1))
+  t.strictSame(told(), [
+    ['a', 1],
+    ['b', 1],
+  ])
+  reports.add(failing('a', 2))
+  reports.add(failing('b', 3))
+  pass(1_000)
+  t.strictSame(told(), [['a', 2]])
+  pass(minuteMs - 1_001)
+  t.strictSame(told(), [])
+  pass(1)
+  t.strictSame(told(), [['b', 3]])
+})
+
+t.test('filters that have no result are counted, and not told', async (t) => {
+  const { reports, told, metric, pass } = setUp(t)
+  const kind = 'tcp_connection_closed.v0'
+  reports.add({ ...nothing, filterFailures: [{ subscription_id: 'esb_1', kind, count: 4 }] })
+  pass(minuteMs)
+  t.strictSame(told(), [])
+  t.equal(await metric('weir_filter_failures_total'), 4)
+})
+
+t.test('a stop tells what the minute holds', async (t) => {
+  const { reports, told } = setUp(t)
+  reports.add(failing('a', 1))
+  reports.add(failing('a', 8))
+  told()
+  reports.close()
+  t.strictSame(told(), [['a', 8]])
+})
+
+t.test('a thousand policies are told; more are counted alone until others are quiet', async (t) => {
+  const { reports, told, metric, pass } = setUp(t)
+  for (let n = 0; n < 1_001; n += 1) reports.add(failing(`p${n}`, 1))
+  t.equal(told().length, 1_000)
+  t.equal(await metric('weir_policy_expression_failures_total'), 1_001)
+  pass(minuteMs)
+  reports.add(failing('p1000', 1))
+  t.strictSame(told(), [['p1000', 1]])
+})
