@@ -35,6 +35,8 @@ export interface HeadsParts {
   readonly occurrences: Occurrences
   /** All that follows a commit; may be called several times for one change, and by several processes at once. */
   readonly carryOut: (accountId: string, version: number, change: Change) => Promise<void>
+  /** May changes left behind be finished? Not into a database that contradicts what was written since. */
+  readonly maySweep: () => boolean
   /** What is known of an account without a head: the highest version, and the one the configuration has. */
   readonly known: (accountId: string) => Promise<{ highest: number; seen: number }>
 }
@@ -142,6 +144,7 @@ export class Heads {
 
   /** Finishes changes whose writers did not get to it. */
   async #finishLeftBehind(): Promise<void> {
+    if (!this.#parts.maySweep()) return
     const due = [...this.#unfinished].filter(
       ([accountId, since]) => now() - since >= sweepMs && !this.#inHand.has(accountId),
     )

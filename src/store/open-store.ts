@@ -86,6 +86,7 @@ export class Store {
       highestStored: (accountId) => highestVersion(clickhouse, resources, accountId),
       headBytesMax: () => nats.payloadBytesMax - payloadHeadroomBytes,
       refusal: () => this.refusal,
+      contradiction: () => this.#contradiction,
     })
     const reconciled = { clickhouse, resources, buckets, deployment, occurrences, view: this.view }
     this.#reconciler = new Reconciler({ ...reconciled, store: this.#resources })
@@ -95,10 +96,14 @@ export class Store {
     return this.#deployment.id
   }
 
+  /** Why ClickHouse and the buckets are left as they are: one is away, or what they hold is in doubt. */
+  get #contradiction(): string | undefined {
+    return this.#clickhouseRefusal ?? this.#reconciler.refusal
+  }
+
   /** Why nothing may be written now; undefined where it may. */
   get refusal(): string | undefined {
-    const refusal = this.#clickhouseRefusal ?? this.#reconciler.refusal
-    if (refusal !== undefined) return refusal
+    if (this.#contradiction !== undefined) return this.#contradiction
     return this.view.isUsable ? undefined : 'The configuration is not complete yet; nothing was written.'
   }
 

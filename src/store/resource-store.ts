@@ -39,6 +39,8 @@ export interface ResourceStoreParts {
   readonly headBytesMax: () => number
   /** Why nothing may be written now; undefined where it may. */
   readonly refusal: () => string | undefined
+  /** Why ClickHouse and the buckets are left as they are; undefined where they may be brought together. */
+  readonly contradiction: () => string | undefined
 }
 
 export class ResourceStore {
@@ -56,6 +58,7 @@ export class ResourceStore {
       bytesMax: parts.headBytesMax,
       occurrences: parts.occurrences,
       carryOut: (accountId, version, change) => this.#carryOut(accountId, version, change),
+      maySweep: () => parts.contradiction() === undefined,
       known: (accountId) => this.#known(accountId),
     })
   }

@@ -1,22 +1,16 @@
 /** Buckets under those that follow them: given other limits, made anew, made by two at once. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Nats } from '../../src/core/nats.js'
 import { streamOf } from '../../src/core/nats-bucket.js'
 import { BucketFollower } from '../../src/store/follow-bucket.js'
 import { bucketNames } from '../../src/store/keys.js'
-import { StoreWorld } from '../harness/store-world.js'
+import type { StoreWorld } from '../harness/store-world.js'
 import { until } from '../harness/weir.js'
+import { openWorld } from './filled.js'
 
 t.setTimeout(600_000)
 
 const mebibyte = 1024 * 1024
-
-async function opened(t: Test): Promise<StoreWorld> {
-  const world = new StoreWorld()
-  await world.open()
-  t.teardown(() => world.close())
-  return world
-}
 
 const infoOf = async (nats: Nats, bucket: string) => (await nats.streamInfo(streamOf(bucket)))!
 
@@ -41,7 +35,7 @@ const deleteBucket = (nats: Nats, bucket: string): Promise<unknown> =>
   nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucket)}`, '', 5_000)
 
 t.test('a follower goes on in a bucket with other limits, and reads one made anew', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   const nats = await world.nats()
   const bucket = await nats.openBucket('followed', mebibyte)
   const passes: string[][] = []
@@ -76,7 +70,7 @@ t.test('a follower goes on in a bucket with other limits, and reads one made ane
 })
 
 t.test('a bucket gets the room of the settings, and keeps what it has', async (t) => {
-  const nats = await (await opened(t)).nats()
+  const nats = await (await openWorld(t)).nats()
   await nats.openBucket('room', 4 * mebibyte)
   await nats.openBucket('room', mebibyte)
   t.equal((await infoOf(nats, 'room')).config.max_bytes, 4 * mebibyte)
@@ -85,7 +79,7 @@ t.test('a bucket gets the room of the settings, and keeps what it has', async (t
 })
 
 t.test('many make a bucket at once', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   const makers = await Promise.all(Array.from({ length: 8 }, () => world.nats()))
   const buckets = await Promise.all(makers.map((nats) => nats.openBucket('made', mebibyte)))
   const identities = await Promise.all(buckets.map(async (bucket) => (await bucket.position()).identity))
@@ -93,7 +87,7 @@ t.test('many make a bucket at once', async (t) => {
 })
 
 t.test('limits of all buckets changed under a running API: nothing is read again', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   const api = await world.startApi()
   const nats = await world.nats()
   await api.client.post('/ip_policies', { description: 'kept' })

@@ -1,64 +1,15 @@
-/** Several processes on one store, and stores whose parts were lost, put back or swapped. */
+/** Several processes on one store, and stores whose parts were lost or swapped. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { run } from '../harness/processes.js'
-import { type StoreApi, StoreWorld } from '../harness/store-world.js'
-import { type ApiClient, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
+import { everything, fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)
 
-async function opened(t: Test): Promise<StoreWorld> {
-  const world = new StoreWorld()
-  await world.open()
-  t.teardown(() => world.close())
-  return world
-}
-
-/** Something of every sort: children, rules in several chunks, claims, secrets, a deletion. */
-async function fill(client: ApiClient): Promise<void> {
-  const policy = await client.post('/ip_policies', { description: 'kept' })
-  for (let at = 0; at < 70; at += 1) {
-    const cidr = `203.0.113.${at}/32`
-    await client.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr, action: 'allow' })
-  }
-  const gone = await client.post('/ip_policies', { description: 'gone' })
-  const rule = { ip_policy_id: gone.id, cidr: '198.51.100.0/24', action: 'deny' }
-  await client.post('/ip_policy_rules', rule)
-  await client.delete(`/ip_policies/${gone.id}`)
-  await client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
-  const edge = await client.post('/edges/https', { hostports: ['b.example.com:443'] })
-  await client.post(`/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match: '/a' })
-  await client.post('/event_destinations', {
-    target: {
-      kinesis: {
-        stream_arn: 'arn:aws:kinesis:eu-central-1:123456789012:stream/events',
-        auth: { creds: { aws_access_key_id: 'AKIAAAAAAAAAAAAAAAAA', aws_secret_access_key: 'secret' } },
-      },
-    },
-  })
-}
-
-const lists = [
-  '/ip_policies',
-  '/ip_policy_rules',
-  '/edges/tcp',
-  '/edges/https',
-  '/event_destinations',
-  '/api_keys',
-]
-
-/** All there is to read; addresses differ from process to process. */
-async function everything({ client }: StoreApi): Promise<string> {
-  const answers = await Promise.all(lists.map((path) => client.get(path)))
-  return JSON.stringify(answers).replaceAll(client.base, '')
-}
-
-const takesWrites = async ({ client }: StoreApi): Promise<boolean> =>
-  (await client.call('POST', '/ip_policies', { description: 'written' })).status === 201
-
 t.test('two APIs change one resource, and race for what is unique', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
   const edge = await one.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
   const policy = await one.client.post('/ip_policies', {})
@@ -115,7 +66,7 @@ t.test('two APIs change one resource, and race for what is unique', async (t) =>
 })
 
 t.test('NATS wiped, ClickHouse kept', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   let api = await world.startApi()
   await fill(api.client)
   const before = await everything(api)
@@ -136,7 +87,7 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
 })
 
 t.test('NATS wiped under a running API', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   const api = await world.startApi()
   await fill(api.client)
   const before = await everything(api)
@@ -154,7 +105,7 @@ t.test('NATS wiped under a running API', async (t) => {
 })
 
 t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   const api = await world.startApi()
   await fill(api.client)
   const before = await everything(api)
@@ -174,7 +125,7 @@ t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
 })
 
 t.test('ClickHouse emptied, NATS kept: nothing is written until someone decides', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   let api = await world.startApi()
   await fill(api.client)
   const before = await everything(api)
@@ -196,7 +147,7 @@ t.test('ClickHouse emptied, NATS kept: nothing is written until someone decides'
 })
 
 t.test('another ClickHouse is adopted by hand', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   let api = await world.startApi()
   await fill(api.client)
   await api.process.kill()
@@ -221,14 +172,14 @@ t.test('another ClickHouse is adopted by hand', async (t) => {
 })
 
 t.test('another secret key is refused', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   await world.startApi()
   const other = Buffer.alloc(32, 9).toString('base64')
   await t.rejects(world.startApi('two', { WEIR_SECRET_KEY: other }), /secret key is not the one/)
 })
 
 t.test('everything killed at once', async (t) => {
-  const world = await opened(t)
+  const world = await openWorld(t)
   let api = await world.startApi()
   await fill(api.client)
   const before = await everything(api)

@@ -1,0 +1,172 @@
+/** Parts of a store that are put back to what they were a while ago, the others going on as they are. */
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { sleep } from '../../src/core/clock.js'
+import { run } from '../harness/processes.js'
+import type { StoreApi, StoreWorld } from '../harness/store-world.js'
+import { until } from '../harness/weir.js'
+import { everything, fill, openWorld, takesWrites } from './filled.js'
+
+t.setTimeout(600_000)
+
+/** A copy of ClickHouse' directory, taken while nobody uses it. */
+async function copyClickhouse(world: StoreWorld, from: string, to: string): Promise<void> {
+  await world.front.process.stop()
+  cpSync(join(world.dir, from), join(world.dir, to), { recursive: true })
+  await world.startFront(from)
+}
+
+async function useClickhouse(world: StoreWorld, name: string): Promise<void> {
+  await world.front.process.stop()
+  await world.startFront(name)
+}
+
+async function copyNats(world: StoreWorld): Promise<void> {
+  await world.killNats()
+  cpSync(join(world.dir, 'nats'), join(world.dir, 'nats of yesterday'), { recursive: true })
+  await world.startNats()
+}
+
+async function putNatsBack(world: StoreWorld): Promise<void> {
+  await world.killNats()
+  world.wipeNats()
+  cpSync(join(world.dir, 'nats of yesterday'), join(world.dir, 'nats'), { recursive: true })
+  await world.startNats()
+}
+
+const secret = (aws_secret_access_key: string) => ({
+  target: {
+    kinesis: {
+      stream_arn: 'arn:aws:kinesis:eu-central-1:123456789012:stream/events',
+      auth: { creds: { aws_access_key_id: 'AKIAAAAAAAAAAAAAAAAA', aws_secret_access_key } },
+    },
+  },
+})
+
+/** A change of every sort: made, changed, deleted, a hostport given away, a secret replaced, a rule fewer. */
+async function changeAll({ client }: StoreApi): Promise<void> {
+  const { ip_policies } = await client.get('/ip_policies')
+  await client.patch(`/ip_policies/${ip_policies[0].id}`, { description: 'changed today' })
+  await client.post('/ip_policies', { description: 'made today' })
+  const { ip_policy_rules } = await client.get('/ip_policy_rules')
+  await client.delete(`/ip_policy_rules/${ip_policy_rules[5].id}`)
+  const { tcp_edges } = await client.get('/edges/tcp')
+  await client.patch(`/edges/tcp/${tcp_edges[0].id}`, { hostports: ['c.example.com:22'] })
+  await client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
+  const { https_edges } = await client.get('/edges/https')
+  await client.delete(`/edges/https/${https_edges[0].id}`)
+  const { event_destinations } = await client.get('/event_destinations')
+  await client.patch(`/event_destinations/${event_destinations[0].id}`, secret('replaced today'))
+}
+
+async function checkRefused(t: Test, { client }: StoreApi): Promise<void> {
+  const refused = await client.call('POST', '/ip_policies', {})
+  t.equal(refused.status, 503)
+  t.match(JSON.stringify(refused.body), /is ahead of ClickHouse/)
+  const ready = await client.call('GET', '/readyz')
+  t.equal(ready.status, 503)
+  t.match(JSON.stringify(ready.body), /restore a newer backup of ClickHouse, or let .*weir store adopt/)
+}
+
+t.test(
+  'ClickHouse of yesterday, NATS of today: a person decides, and neither choice loses more',
+  async (t) => {
+    const world = await openWorld(t)
+    let api = await world.startApi()
+    await fill(api.client)
+    const yesterday = await everything(api)
+    await api.process.kill()
+    await copyClickhouse(world, 'clickhouse', 'yesterday')
+    api = await world.startApi()
+    await changeAll(api)
+    const today = await everything(api)
+    await api.process.kill()
+
+    await useClickhouse(world, 'yesterday')
+    api = await world.startApi()
+    t.equal(await everything(api), today, 'reads go on')
+    await checkRefused(t, api)
+
+    await useClickhouse(world, 'clickhouse')
+    await until('with that of today under the running API, writes are taken', () => takesWrites(api))
+    await api.process.kill()
+    await useClickhouse(world, 'yesterday')
+    api = await world.startApi()
+    await checkRefused(t, api)
+    const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(world.dir, 'one') })
+    await adopt.line(/made anew from ClickHouse/)
+    t.equal(await everything(api), yesterday, 'decided: yesterday is right')
+    await until('writes are taken', () => takesWrites(api))
+    t.ok((await api.client.post('/edges/tcp', { hostports: ['c.example.com:22'] })).id, 'free as it was then')
+  },
+)
+
+t.test('ClickHouse of yesterday, since when things were deleted, and a change in hand', async (t) => {
+  const world = await openWorld(t)
+  let api = await world.startApi()
+  const kept = await api.client.post('/ip_policies', { description: 'kept' })
+  const deleted = await api.client.post('/ip_policies', { description: 'deleted' })
+  await api.process.kill()
+  await copyClickhouse(world, 'clickhouse', 'yesterday')
+  api = await world.startApi()
+  await api.client.delete(`/ip_policies/${deleted.id}`)
+  await world.front.mode('fail')
+  const inHand = await api.client.call('PATCH', `/ip_policies/${kept.id}`, { description: 'in hand' })
+  t.match(JSON.stringify(inHand.body), /committed and will take effect/)
+  await api.process.kill()
+
+  await useClickhouse(world, 'yesterday')
+  api = await world.startApi()
+  await checkRefused(t, api)
+  // Changes left behind are swept every second, and the parts are compared every ten.
+  await sleep(12_000)
+  await checkRefused(t, api)
+  t.equal((await api.client.call('GET', `/ip_policies/${deleted.id}`)).status, 404, 'it is not back')
+  await api.process.kill()
+
+  await useClickhouse(world, 'clickhouse')
+  api = await world.startApi()
+  await until('the change in hand takes effect', async () => {
+    const { description } = await api.client.get(`/ip_policies/${kept.id}`)
+    return description === 'in hand'
+  })
+  await until('writes are taken', () => takesWrites(api))
+  t.equal((await api.client.call('GET', `/ip_policies/${deleted.id}`)).status, 404)
+})
+
+t.test('NATS of yesterday, with a change in hand, ClickHouse of today', async (t) => {
+  const world = await openWorld(t)
+  let api = await world.startApi()
+  await fill(api.client)
+  const { ip_policies } = await api.client.get('/ip_policies')
+  await world.front.mode('fail')
+  const path = `/ip_policies/${ip_policies[0].id}`
+  t.equal((await api.client.call('PATCH', path, { description: 'in hand' })).status, 503)
+  await api.process.kill()
+  await copyNats(world)
+  await world.front.mode('ok')
+  api = await world.startApi()
+  await until('it is finished', async () => (await api.client.get(path)).description === 'in hand')
+  await changeAll(api)
+  const today = await everything(api)
+  await api.process.kill()
+
+  await putNatsBack(world)
+  api = await world.startApi()
+  await until('writes are taken', async () => (await api.client.call('PATCH', path, {})).status === 200)
+  t.equal(await everything(api), today, 'nothing of today is lost')
+  t.equal((await api.client.call('POST', '/edges/tcp', { hostports: ['a.example.com:22'] })).status, 400)
+  t.ok((await api.client.post('/edges/https', { hostports: ['b.example.com:443'] })).id, 'given up today')
+  const { event_destinations } = await api.client.get('/event_destinations')
+  const at = `/event_destinations/${event_destinations[0].id}`
+  t.ok(await api.client.patch(at, { description: 'its secret is there' }))
+  const latest = await everything(api)
+
+  await putNatsBack(world)
+  await until('under the running API, writes are taken again', () => takesWrites(api), 60_000)
+  const { ip_policies: all } = await api.client.get('/ip_policies')
+  const written = all.find(({ description }: { description: string }) => description === 'written')
+  await api.client.delete(`/ip_policies/${written.id}`)
+  t.equal(await everything(api), latest)
+})
