@@ -6,6 +6,7 @@ import {
   DeliverPolicy,
   type JetStreamClient,
   type JetStreamManager,
+  RetentionPolicy,
 } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from './clock.js'
@@ -44,6 +45,7 @@ interface ConsumerState {
   readonly ackFloor: number
   /** Of the stream. */
   readonly identity: string
+  readonly isWorkQueue: boolean
   readonly streamLast: number
 }
 
@@ -63,7 +65,8 @@ export class Consumers {
    * A durable pull consumer with explicit acknowledgement, made where it is missing.
    *
    * After a power cut, or when a store was put back, a consumer can be ahead of its stream: it would never deliver
-   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends.
+   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends; that of a
+   * work queue where it begins, for a work queue allows no other, and holds what is to be delivered and little else.
    */
   async open(options: ConsumerOptions): Promise<OpenedConsumer> {
     await this.#makeConsumer(options)
@@ -119,14 +122,16 @@ export class Consumers {
       isAhead: consumer.delivered.stream_seq > last_seq,
       ackFloor: consumer.ack_floor.stream_seq,
       identity: streamIdentity(info),
+      isWorkQueue: info.config.retention === RetentionPolicy.Workqueue,
       streamLast: last_seq,
     }
   }
 
   async #remakeConsumer(options: ConsumerOptions, state: ConsumerState): Promise<void> {
     const sequence = Math.min(state.ackFloor, state.streamLast) + 1
+    const from = { sequence, since: `${state.identity} ${sequence}` }
     await this.delete(options.stream, options.name)
-    await this.#makeConsumer(options, { sequence, since: `${state.identity} ${sequence}` })
+    await this.#makeConsumer(options, state.isWorkQueue ? undefined : from)
   }
 
   /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */

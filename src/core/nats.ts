@@ -224,7 +224,8 @@ export class Nats {
    * A durable pull consumer with explicit acknowledgement, made where it is missing.
    *
    * After a power cut, or when a store was put back, a consumer can be ahead of its stream: it would never deliver
-   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends.
+   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends; that of a
+   * work queue where it begins.
    */
   openConsumer(options: ConsumerOptions): Promise<OpenedConsumer> {
     return this.#consumers.open(options)

@@ -1,0 +1,53 @@
+/** A nats-server of a test's own, whose store can be copied and put back while it is down. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { localNatsServer } from '../../src/config.js'
+import { freePort, readServerName } from '../../src/core/nats-probe.js'
+import { until } from './weir.js'
+
+export class OwnNats {
+  readonly #dir: string
+  #port = 0
+  #child: ChildProcess | undefined
+
+  /** `dir` is removed by whoever made it. */
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.#port}`
+  }
+
+  /** On the same port every time. */
+  async start(): Promise<void> {
+    if (this.#port === 0) this.#port = await freePort()
+    const args = ['-js', '-sd', this.#dir, '-a', '127.0.0.1', '-p', String(this.#port)]
+    this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
+    await until('nats-server answers', async () => (await readServerName(this.#port)) !== undefined)
+  }
+
+  /** SIGTERM: everything is on the disk then. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    await ended
+  }
+
+  /** Copies what lies at `path` of the store, which is down; the result puts it back in place of what lies there then. */
+  copy(path = 'jetstream'): () => void {
+    const [live, kept] = [join(this.#dir, path), join(this.#dir, 'kept', path)]
+    mkdirSync(dirname(kept), { recursive: true })
+    cpSync(live, kept, { recursive: true })
+    return () => {
+      rmSync(live, { recursive: true })
+      cpSync(kept, live, { recursive: true })
+    }
+  }
+}
+
+/** The messages of a stream without its consumers, as a path of the store. */
+export const messagesOf = (stream: string): string => join('jetstream', '$G', 'streams', stream, 'msgs')
