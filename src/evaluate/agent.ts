@@ -1,5 +1,6 @@
 /** May an agent with this token, from this address, bind this name? */
 import { hashToken } from '../core/ids.js'
+import { anything, parseBindRule, parseBindTarget } from '../resource/bind-acl.js'
 import type { TunnelCredentialRow } from './configuration.js'
 import { checkRestriction, type Restrictions } from './ip-restriction.js'
 
@@ -37,18 +38,20 @@ const blocked = (reason: string, credentialId: string | null): AgentDecision => 
   credential_id: credentialId,
 })
 
-const ruleHead = 'bind:'
-
-/** No rule is no restriction; `bind:*.x` means any depth below x and `*.x` itself, but not x. */
+/** No rule is no restriction. */
 function permits(acl: readonly string[], bind: string): boolean {
-  const name = bind.toLowerCase()
-  return acl.length === 0 || acl.some((rule) => rule === '*' || matches(rule.toLowerCase(), name))
+  const parsed = parseBindTarget(bind)
+  return acl.length === 0 || acl.some((rule) => matches(rule, parsed.ok ? parsed.value : undefined))
 }
 
-function matches(rule: string, name: string): boolean {
-  if (!rule.startsWith(ruleHead)) return false
-  const pattern = rule.slice(ruleHead.length)
-  if (!pattern.startsWith('*.')) return pattern === name
-  const domain = pattern.slice(1)
-  return name.endsWith(domain) && name.length > domain.length
+/** What is no name and no address is bound by those who may bind anything, or by nobody. */
+function matches(rule: string, target: string | undefined): boolean {
+  const parsed = parseBindRule(rule)
+  if (!parsed.ok || parsed.value === anything) return parsed.ok
+  if (target === undefined) return false
+  const host = target.replace(/:\d+$/, '')
+  const named = parsed.value
+  if (!named.startsWith('*')) return named === target || named === host
+  const domain = named.slice(1)
+  return host.endsWith(domain) && host.length > domain.length
 }

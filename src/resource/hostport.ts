@@ -20,8 +20,14 @@ export function parseHostport(text: string): Result<string> {
   const [, host = '', port = ''] = match
   if (Number(port) < 1 || Number(port) > portMax) return problem(`the port must be 1 to ${portMax}`)
   if (port.startsWith('0')) return problem('the port must be written without leading zeros')
-  const name = host.startsWith('[') ? bracketed(host.slice(1, -1)) : hostName(host.toLowerCase())
+  const name = parseHost(host)
   return name.ok ? ok(`${name.value}:${port}`) : name
+}
+
+/** A host without its port, in the same spelling. */
+export function parseHost(text: string): Result<string> {
+  const [, inBrackets] = /^\[(.*)\]$/.exec(text) ?? []
+  return inBrackets === undefined ? hostName(text.toLowerCase()) : bracketed(inBrackets)
 }
 
 function bracketed(text: string): Result<string> {

@@ -1,0 +1,49 @@
+/**
+ * What an agent may bind: rules of a tunnel or SSH credential. No rules, or the rule `*`, mean no restriction.
+ *
+ * - `bind:<host>`, `bind:<host>:<port>`: this name or address; without a port, on every one.
+ * - `bind:*.<domain>`: every name below the domain, at any depth, and `*.<domain>` itself; not the domain.
+ */
+import { ok, problem, type Result } from '../core/errors.js'
+import { familyOf } from '../core/ip.js'
+import { aclRulesMax } from '../core/limits.js'
+import { ruled, Type } from '../core/schema.js'
+import { defaulted } from './fields.js'
+import { parseHost, parseHostport } from './hostport.js'
+
+export const anything = '*'
+const ruleHead = 'bind:'
+const wildcard = '*.'
+
+/** What a rule names, in one spelling for all that mean the same: lower-cased, addresses canonical. */
+export function parseBindRule(rule: string): Result<string> {
+  if (rule === anything) return ok(anything)
+  if (!rule.startsWith(ruleHead)) return problem('"*", "bind:<host>" or "bind:*.<domain>" is needed')
+  return parseBindTarget(rule.slice(ruleHead.length))
+}
+
+/** What an agent binds, in the same spelling. */
+export function parseBindTarget(target: string): Result<string> {
+  if (familyOf(target) === 6) return parseHost(`[${target}]`)
+  if (!target.startsWith(wildcard)) return /:\d*$/.test(target) ? parseHostport(target) : parseHost(target)
+  const domain = parseHost(target.slice(wildcard.length))
+  if (!domain.ok) return domain
+  const isAddress = domain.value.startsWith('[') || familyOf(domain.value) !== undefined
+  return isAddress ? problem('there is nothing below an address') : ok(`${wildcard}${domain.value}`)
+}
+
+const rule = ruled(
+  Type.String({ maxLength: 300, description: '"*", "bind:<host>" or "bind:*.<domain>".' }),
+  (text) => {
+    const parsed = parseBindRule(text)
+    return parsed.ok ? undefined : parsed.problem.msg
+  },
+)
+
+export const bindAcl = defaulted(
+  Type.Array(rule, {
+    maxItems: aclRulesMax,
+    description: 'What may be bound; without rules everything may.',
+  }),
+  [],
+)
