@@ -1,0 +1,73 @@
+/** A record that ends the process that evaluates it: it is found, and its neighbours come through. */
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { deadLetterStream, deadRecordsSubject, recordsStream } from '../../src/ingest/streams.js'
+import { compiled } from '../harness/processes.js'
+import { processesBelow } from '../harness/tree.js'
+import { until } from '../harness/weir.js'
+import {
+  arrivedRecords,
+  checkBooks,
+  destinationNames,
+  expectedEvents,
+  idsWithDifferentBytes,
+  openWorld,
+  publish,
+  record,
+  untilArrived,
+} from './world.js'
+
+t.setTimeout(300_000)
+
+/** Deaths, acknowledgement waits and restarts come before quarantine. */
+const patienceMs = 200_000
+
+t.test('lethal records lie in the dead letters, their neighbours are processed', async (t) => {
+  const preload = pathToFileURL(compiled('test/integration/lethal-records.js'))
+  const world = await openWorld(t, { NODE_OPTIONS: `--import ${preload}` })
+  const nats = await world.weir.nats()
+  const pipelines = () =>
+    processesBelow(world.weir.process.pid)
+      .filter(({ role }) => role === 'pipeline')
+      .map(({ pid }) => pid)
+  const [first] = pipelines()
+  const lethal = (n: number) => record('run', n).replace(`run-${n}`, `ends-whoever-parses-it-${n}`)
+
+  await publish(nats, 'run', 0, 100)
+  const lines = [record('run', 100), lethal(1), record('run', 101), 'no json', lethal(2), record('run', 102)]
+  const { sequence } = await nats.publish('weir.records.eu.node-1', lines.join('\n'))
+  await publish(nats, 'run', 103, 200)
+  await untilArrived(world, expectedEvents(200), patienceMs)
+  await until(
+    'the bad ones are parked',
+    async () => (await nats.subjectCounts(deadLetterStream, '>'))[deadRecordsSubject] === 3,
+  )
+
+  const reasons = { 2: /did not survive it: SIGKILL/, 4: /not JSON/, 5: /did not survive it: SIGKILL/ }
+  const found = new Map<number, { data: string; reason: string; stream: string; sequence: string }>()
+  for (let next = 1; found.size < 3; ) {
+    const dead = (await nats.nextMessage(deadLetterStream, deadRecordsSubject, next))!
+    next = dead.sequence + 1
+    found.set(Number(dead.headers.get('Weir-Line')), {
+      data: Buffer.from(dead.data).toString(),
+      reason: dead.headers.get('Weir-Reason'),
+      stream: dead.headers.get('Weir-Stream'),
+      sequence: dead.headers.get('Weir-Sequence'),
+    })
+  }
+  for (const [line, reason] of Object.entries(reasons)) {
+    const original = { data: lines[Number(line) - 1], stream: recordsStream, sequence: String(sequence) }
+    t.match(found.get(Number(line)), { ...original, reason }, `line ${line}`)
+  }
+
+  t.equal((await arrivedRecords(world)).size, 200, 'every neighbour arrived')
+  for (const name of destinationNames)
+    t.strictSame(await idsWithDifferentBytes(world, name), [], `repeats at ${name} are the same events`)
+  await checkBooks(t, world, 200, 3)
+
+  const survivors = pipelines()
+  t.not(survivors[0], first, 'it was the pipeline that died')
+  await publish(nats, 'run', 200, 300)
+  await untilArrived(world, expectedEvents(300))
+  t.strictSame(pipelines(), survivors, 'and it does no more')
+})

@@ -1,0 +1,128 @@
+/** The stream of records when it is full, made anew, or put back to what it was. */
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { isStorageFull } from '../../src/core/nats-retry.js'
+import { inputConsumer, recordsStream } from '../../src/ingest/streams.js'
+import { processesBelow } from '../harness/tree.js'
+import { startWeir, until } from '../harness/weir.js'
+import {
+  arrivedRecords,
+  checkBooks,
+  expectedEvents,
+  openWorld,
+  publish,
+  record,
+  untilArrived,
+  type World,
+} from './world.js'
+
+t.setTimeout(300_000)
+
+/** A pipeline that does nothing, as on a machine that is out of breath. */
+function signalPipelines(world: World, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const pipelines = processesBelow(world.weir.process.pid).filter(({ role }) => role === 'pipeline')
+  for (const { pid } of pipelines) process.kill(pid, signal)
+}
+
+/** A record of some 60 KiB: what it has beyond the schema is nobody's business. */
+const wideRecord = (n: number): string => record('run', n).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
+
+t.test('full: it refuses, discards nothing, and takes records again when room is made', async (t) => {
+  const world = await openWorld(t, { WEIR_STORAGE_MAX: '16MiB' })
+  const nats = await world.weir.nats()
+  const state = async () => (await nats.streamInfo(recordsStream))!.state
+  signalPipelines(world, 'SIGSTOP')
+  const publishOnce = (n: number) =>
+    nats.publish('weir.records.eu.node-1', wideRecord(n), { msgId: `run.${n}`, triesMax: 1 })
+  let stored = 0
+  const fill = async (): Promise<void> => {
+    for (; ; stored += 1) await publishOnce(stored)
+  }
+  const refusal = await fill().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  t.match(refusal, { message: /maximum bytes exceeded/ }, 'the ingress node is told')
+  t.ok(isStorageFull(refusal), 'and may try again')
+  t.match(await state(), { messages: stored, first_seq: 1, last_seq: stored }, 'nothing was discarded')
+  await until('readiness says why', async () => {
+    const { status, body } = await world.api.call('GET', '/readyz')
+    return status === 503 && JSON.stringify(body).includes(recordsStream)
+  })
+  t.match(await state(), { messages: stored, first_seq: 1 }, 'nothing is discarded later')
+
+  signalPipelines(world, 'SIGCONT')
+  const more = stored + 100
+  for (let n = stored; n < more; n += 1)
+    await until(`record ${n} is taken`, () => publishOnce(n).then(() => true, retryWhereFull), 60_000)
+  await untilArrived(world, expectedEvents(more))
+  t.equal((await arrivedRecords(world)).size, more, 'every record that was taken arrived')
+  t.ok((await state()).first_seq > 1, 'processed records made room')
+  await until('it is ready', async () => (await world.api.call('GET', '/readyz')).status === 200)
+  await checkBooks(t, world, more)
+})
+
+const retryWhereFull = (error: unknown): boolean => {
+  if (!isStorageFull(error)) throw error
+  return false
+}
+
+t.test('made anew below a pipeline with work in hand: what comes after is processed', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.weir.nats()
+  await publish(nats, 'run', 0, 100, 1)
+  await untilArrived(world, expectedEvents(100))
+  signalPipelines(world, 'SIGSTOP')
+  await publish(nats, 'lost', 1_000_000, 1_000_300, 1)
+  // The server has handed some of them to the pipeline by then.
+  await until('some are on their way', async () => {
+    const position = await nats.consumerInfo(recordsStream, inputConsumer)
+    return position!.delivered > position!.ackFloor
+  })
+  const before = (await nats.streamInfo(recordsStream))!.config.description
+  await nats.request(`$JS.API.STREAM.DELETE.${recordsStream}`, '', 2_000)
+  await until('it is made again', async () => {
+    const info = await nats.streamInfo(recordsStream)
+    return info !== undefined && info.config.description !== before
+  })
+  await publish(nats, 'run', 100, 500, 1)
+  signalPipelines(world, 'SIGCONT')
+  await until(
+    'what came after is acknowledged',
+    async () => (await nats.consumerInfo(recordsStream, inputConsumer))?.ackFloor === 400,
+    60_000,
+  )
+  const after = Array.from({ length: 400 }, (_, n) => 100 + n)
+  const arrived = async () => {
+    const numbers = await arrivedRecords(world)
+    return after.filter((n) => numbers.has(n)).length
+  }
+  await until('it is delivered', async () => (await arrived()) === after.length)
+  t.equal(await arrived(), after.length)
+})
+
+t.test('put back to a state behind its consumer: what comes after is processed', async (t) => {
+  const world = await openWorld(t)
+  const messages = join(world.dataDir, 'nats/store/jetstream/$G/streams', recordsStream, 'msgs')
+  const saved = join(world.dataDir, 'saved')
+  const restart = async (meanwhile: () => void): Promise<void> => {
+    await world.weir.stop()
+    meanwhile()
+    world.weir = await startWeir(world.dataDir, world.env)
+  }
+  const publishAndWait = async (from: number, to: number): Promise<void> => {
+    const again = { ...world, api: world.weir.api }
+    await publish(await world.weir.nats(), 'run', from, to, 10)
+    await untilArrived(again, expectedEvents(to))
+    await checkBooks(t, again, to)
+  }
+  await publishAndWait(0, 100)
+  await restart(() => cpSync(messages, saved, { recursive: true }))
+  await publishAndWait(100, 300)
+  await restart(() => {
+    rmSync(messages, { recursive: true })
+    cpSync(saved, messages, { recursive: true })
+  })
+  await publishAndWait(300, 350)
+})
