@@ -7,9 +7,10 @@
  * - It ends with us, however we end: a watcher beside it reads from a pipe that only we hold, and terminates the
  *   server when the pipe ends. A line written to the pipe dismisses the watcher, once the server is gone.
  *
- * It is brought back on the same port whenever it ends before `close`, because clients know it by that port. That
- * covers stopping, too: Ctrl-C signals the whole process group, the server included, while the other processes
- * still have to store and acknowledge what they hold. They find it again, and it is closed after them.
+ * - It is in a process group of its own: Ctrl-C signals the whole group of a terminal, and the other processes still
+ *   have to store and acknowledge what they hold. It is closed after them.
+ *
+ * It is brought back on the same port whenever it ends before `close`, because clients know it by that port.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -58,7 +59,7 @@ const restartDelayMaxMs = 5_000
 /** A server that ran this long was well: its next restart waits for nothing. */
 const wellAfterMs = 10_000
 const firstStartsMax = 5
-/** How a server ends that was sent a signal to stop, by somebody else than us or by Ctrl-C. */
+/** How a server ends that was sent a signal to stop, by somebody else than us. */
 const endedAsAsked = 'exit code 0'
 
 /** The server takes the place of the shell: `$$` is its number. */
@@ -161,7 +162,7 @@ class LocalServer implements NatsServer {
   #spawn(): Promise<string> {
     writeConfig(this.#dir, this.#port, this.#options.storageMaxBytes)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
-    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'] })
+    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
     this.#child = child
     if (child.pid !== undefined) keep(this.#dir, { pid: child.pid, port: this.#port })
     child.stdin?.on('error', () => {})

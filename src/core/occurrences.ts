@@ -67,7 +67,7 @@ const nats = {
   natsServerStopped: info(
     'The local nats-server was told to stop; it is brought back until this process closes it.',
     'weir_nats_server_stops_total',
-    'Stops of the local nats-server by a signal from outside, such as Ctrl-C.',
+    'Stops of the local nats-server by a signal from outside.',
   ),
   natsServerEnded: warn(
     'The local nats-server ended by itself and is started again on the same port.',

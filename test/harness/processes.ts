@@ -1,25 +1,33 @@
 /** Real processes for tests: started, waited for, and ended, whatever becomes of the test. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The root of the compiled tree. */
+/** The root of the compiled tree, and the directory it stands in. */
 const dist = fileURLToPath(new URL('../../', import.meta.url))
+const checkout = fileURLToPath(new URL('../../../', import.meta.url))
 
 export const compiled = (path: string): string => `${dist}${path}`
 
 const readyTimeoutMs = 60_000
 const endTimeoutMs = 20_000
 
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
 export interface Running {
   readonly child: ChildProcess
   readonly pid: number
+  readonly ended: Promise<Ending>
   /** Everything it wrote so far, both streams. */
   output(): string
   /** Resolves with the first match of a line that is written from its start on. */
   line(pattern: RegExp): Promise<RegExpExecArray>
   /** SIGTERM, and SIGKILL where that does not help; resolves with how it ended. */
-  stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  stop(): Promise<Ending>
   /** SIGKILL. */
   kill(): Promise<void>
 }
@@ -30,25 +38,49 @@ export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Running {
-  const child = spawn(process.execPath, ['--enable-source-maps', compiled(program), ...args], {
-    env: { ...process.env, WEIR_LOG_LEVEL: 'warn', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(process.execPath, ['--enable-source-maps', compiled(program), ...args], optionsOf(env))
+  return watched(child, (signal) => child.kill(signal))
+}
+
+/** `npm start` in this checkout. Like a terminal's, it is a process group, and signals reach all of it. */
+export function runNpmStart(env: Readonly<Record<string, string>>): Running {
+  const child = spawn('npm', ['start'], { ...optionsOf(env), cwd: checkout, detached: true })
+  const group = child.pid
+  if (group === undefined) throw new Error('npm can not be started.')
+  return watched(child, (signal) => signalGroup(group, signal))
+}
+
+/** As a terminal sends it: to every process of the group that is still there. */
+export function signalGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+const optionsOf = (env: Readonly<Record<string, string>>): SpawnOptions => ({
+  env: { ...process.env, WEIR_LOG_LEVEL: 'warn', ...env },
+  stdio: ['ignore', 'pipe', 'pipe'],
+})
+
+function watched(child: ChildProcess, send: (signal: NodeJS.Signals) => void): Running {
   const lines: string[] = []
   const listeners = new Set<(line: string) => void>()
   for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
+    createInterface({ input: stream! }).on('line', (line) => {
       lines.push(line)
       for (const listener of listeners) listener(line)
     })
   }
-  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+  const ended = new Promise<Ending>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   const output = (): string => lines.join('\n')
   return {
     child,
     pid: child.pid ?? 0,
+    ended,
     output,
     line: (pattern) =>
       new Promise((resolve, reject) => {
@@ -72,14 +104,14 @@ export function run(
         })
       }),
     stop: async () => {
-      child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs)
+      send('SIGTERM')
+      const timer = setTimeout(() => send('SIGKILL'), endTimeoutMs)
       const how = await ended
       clearTimeout(timer)
       return how
     },
     kill: async () => {
-      child.kill('SIGKILL')
+      send('SIGKILL')
       await ended
     },
   }

@@ -103,13 +103,21 @@ export interface Weir {
   stop(): Promise<unknown>
 }
 
+type Environment = Readonly<Record<string, string>>
+
+/** How a test starts Weir: `weir serve` itself, or the way there that a person takes. */
+export type Serve = (env: Environment) => Running
+
+const serve: Serve = (env) => run('src/main.js', ['serve'], env)
+
 /** `weir serve` on free ports and this data directory; waits until it is ready. */
 export async function startWeir(
   dataDir: string,
-  env: Record<string, string> = {},
+  env: Environment = {},
   token = '',
+  start = serve,
 ): Promise<Weir> {
-  const running = run('src/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0', ...env })
+  const running = start({ WEIR_DATA_DIR: dataDir, WEIR_PORT: '0', ...env })
   const [, natsUrl = ''] = await running.line(/^nats: (\S+)$/)
   const [, base = ''] = await running.line(/^API: (\S+)$/)
   const [, made = token] = /^API key: (\S+)$/m.exec(running.output()) ?? []

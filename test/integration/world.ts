@@ -5,7 +5,15 @@
 
 import type { Nats } from '../../src/core/nats.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { type ApiClient, type Emulator, startEmulator, startWeir, until, type Weir } from '../harness/weir.js'
+import {
+  type ApiClient,
+  type Emulator,
+  type Serve,
+  startEmulator,
+  startWeir,
+  until,
+  type Weir,
+} from '../harness/weir.js'
 
 export const token = 'a-token-of-the-tests-0001'
 
@@ -26,12 +34,16 @@ interface Test {
   teardown(close: () => unknown): void
 }
 
-export async function openWorld(t: Test, env: Record<string, string> = {}): Promise<World> {
+export async function openWorld(
+  t: Test,
+  env: Readonly<Record<string, string>> = {},
+  serve?: Serve,
+): Promise<World> {
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
   const dataDir = tempDir(t)
   const all = { AWS_ENDPOINT_URL: emulator.url, WEIR_BOOTSTRAP_TOKEN: token, ...env }
-  const weir = await startWeir(dataDir, all)
+  const weir = await startWeir(dataDir, all, '', serve)
   const world = { emulator, weir, api: weir.api, dataDir, env: all, ...(await configure(weir.api, emulator)) }
   t.teardown(() => world.weir.stop())
   await settle()

@@ -1,0 +1,112 @@
+/** Ctrl-C in a terminal: it reaches npm, `weir serve` and its roles at once. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { openNats } from '../../src/core/nats.js'
+import { processStart } from '../../src/core/process-start.mjs'
+import { recordsStream } from '../../src/ingest/streams.js'
+import { type Running, runNpmStart, signalGroup } from '../harness/processes.js'
+import { processesBelow } from '../harness/tree.js'
+import { startWeir, until } from '../harness/weir.js'
+import {
+  arrivedRecords,
+  checkBooks,
+  destinationNames,
+  expectedEvents,
+  openWorld,
+  publish,
+  untilArrived,
+  type World,
+} from './world.js'
+
+t.setTimeout(300_000)
+
+const records = 3_000
+const perMessage = 10
+/** The pause after which a second Ctrl-C is no longer taken for the first one, handed on by npm. */
+const impatienceMs = 1_200
+
+const ctrlC = ({ pid }: Running): void => signalGroup(pid, 'SIGINT')
+
+/** Tells which of the processes below it, nats-server among them, run when it is asked. */
+function watchBelow({ pid }: Running): () => string[] {
+  const below = processesBelow(pid).map((each) => ({ ...each, start: processStart(each.pid) }))
+  return () => below.filter((each) => processStart(each.pid) === each.start).map(({ role }) => role)
+}
+
+async function publishTo(world: World, from: number, to: number): Promise<void> {
+  const nats = await openNats({ servers: [world.weir.natsUrl], name: 'test', replicas: 1 })
+  await publish(nats, 'run', from, to, perMessage)
+  await nats.close()
+}
+
+async function startAgain(t: { teardown(close: () => unknown): unknown }, world: World): Promise<World> {
+  const weir = await startWeir(world.dataDir, world.env, '', runNpmStart)
+  t.teardown(() => weir.stop())
+  return { ...world, weir, api: weir.api }
+}
+
+/** How often messages of records were given to a pipeline, repeats included. */
+async function deliveriesOfRecords({ weir }: World): Promise<number> {
+  const nats = await weir.nats()
+  const answer = await nats.request(`$JS.API.CONSUMER.LIST.${recordsStream}`, '', 10_000)
+  const { consumers } = JSON.parse(Buffer.from(answer).toString())
+  return consumers[0].delivered.consumer_seq
+}
+
+/** ClickHouse keeps this file for as long as a directory is open, and leaves it behind when it is killed. */
+const isClickhouseOpen = ({ dataDir }: World): boolean => existsSync(join(dataDir, 'clickhouse', 'status'))
+
+t.test('Ctrl-C under load, and a start on the same directory at once', async (t) => {
+  const world = await openWorld(t, {}, runNpmStart)
+  const npm = world.weir.process
+  await publishTo(world, 0, records)
+  t.ok(isClickhouseOpen(world), 'ClickHouse has its directory open')
+  const left = watchBelow(npm)
+  t.ok(left().includes('nats-server'), 'nats-server is one of them')
+  ctrlC(npm)
+  t.strictSame(await npm.ended, { code: 0, signal: null }, 'it ends well')
+  t.notOk(isClickhouseOpen(world), 'ClickHouse closed its directory')
+  t.notMatch(npm.output(), /"level":(50|60)/, 'nothing is logged as an error')
+  t.notMatch(npm.output(), 'server shutdown', 'nats-server is there until the end')
+  await until('the watcher of nats-server is gone', () => left().length === 0)
+
+  const again = await startAgain(t, world)
+  await publishTo(again, records, 2 * records)
+  await untilArrived(again, expectedEvents(2 * records))
+  t.equal((await arrivedRecords(again)).size, 2 * records, 'nothing is lost')
+  for (const name of destinationNames) {
+    const { duplicates } = await again.emulator.client.counts({ service: 'kinesis', name })
+    t.equal(duplicates, 0, `nothing arrived twice at ${name}`)
+  }
+  t.equal(
+    await deliveriesOfRecords(again),
+    (2 * records) / perMessage,
+    'each message of records was delivered once',
+  )
+  await checkBooks(t, again, 2 * records)
+})
+
+t.test('a second, impatient Ctrl-C leaves nothing behind, and loses nothing', async (t) => {
+  const world = await openWorld(t, {}, runNpmStart)
+  const npm = world.weir.process
+  await world.emulator.client.addFault({ effect: { type: 'latency', ms: 8_000 }, service: 'kinesis' })
+  await publishTo(world, 0, records)
+  await until('requests are under way', async () => {
+    const { 'kinesis.PutRecords': put } = await world.emulator.client.stats()
+    return (put?.requests ?? 0) > 0
+  })
+  const left = watchBelow(npm)
+  ctrlC(npm)
+  await sleep(impatienceMs)
+  t.equal(npm.child.exitCode, null, 'it waits for what is under way')
+  ctrlC(npm)
+  t.strictSame(await npm.ended, { code: 1, signal: null }, 'it ends at once')
+  const again = await startAgain(t, world)
+  t.strictSame(left(), [], 'no process is left behind')
+  await world.emulator.client.clearFaults()
+  await untilArrived(again, expectedEvents(records))
+  t.equal((await arrivedRecords(again)).size, records, 'nothing is lost')
+  await checkBooks(t, again, records)
+})
