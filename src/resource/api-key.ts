@@ -1,6 +1,6 @@
-import { Type } from '../core/schema.js'
+import { bearerToken, withToken } from './bearer-token.js'
 import { defineResource } from './define.js'
-import { described, hidden, oneTimeToken } from './fields.js'
+import { described } from './fields.js'
 
 export const apiKey = defineResource({
   kind: 'api_key',
@@ -9,11 +9,6 @@ export const apiKey = defineResource({
   listName: 'keys',
   title: 'API key',
   audit: 'api_key',
-  fields: { ...described, token: oneTimeToken(), token_hash: hidden(Type.String()) },
-  derive(draft, previous, tools) {
-    if (previous !== undefined) return draft
-    const { token, hash } = tools.newToken()
-    tools.answerOnce({ token })
-    return { ...draft, token_hash: hash }
-  },
+  fields: { ...described, ...bearerToken },
+  derive: withToken,
 })

@@ -9,6 +9,7 @@ import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
 import { ipPolicy, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
 import { tcpEdge } from './tcp-edge.js'
+import { tunnelCredential } from './tunnel-credential.js'
 
 export const resources: readonly AnyResource[] = [
   anyResource(account),
@@ -21,6 +22,7 @@ export const resources: readonly AnyResource[] = [
   anyResource(ipRestriction),
   anyResource(eventDestination),
   anyResource(eventSubscription),
+  anyResource(tunnelCredential),
   anyResource(apiKey),
 ]
 

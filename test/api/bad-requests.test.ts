@@ -187,6 +187,24 @@ const backend: Row[] = [
   ['tunnels', { tunnels: [] }, /"tunnels" is no field/],
 ]
 
+const tunnelCredential: Row[] = [
+  ['a rule as text', { acl: '*' }, /"acl" is "\*", but must be a list/],
+  ['empty text for a list', { acl: '' }, /"acl" is "", but must be a list/],
+  ['a number as a rule', { acl: [5] }, /"acl\[0\]" is 5, but must be a string/],
+  ['null as a rule', { acl: [null] }, /"acl\[0\]" is null, but must be a string/],
+  ['an empty rule', { acl: [''] }, /"acl\[0\]" is "": "\*", "bind:<host>" or "bind:\*.<domain>" is needed/],
+  ['another verb', { acl: ['*', 'connect:a.example'] }, /"acl\[1\]" is "connect:a.example": "\*"/],
+  ['nothing to bind', { acl: ['bind:'] }, /"acl\[0\]" .*host name/],
+  ['a wildcard within', { acl: ['bind:a.*.example'] }, /"acl\[0\]" .*host name/],
+  ['a wildcard alone', { acl: ['bind:*'] }, /"acl\[0\]" .*host name/],
+  ['below an address', { acl: ['bind:*.10.0.0.1'] }, /nothing below an address/],
+  ['a port too large', { acl: ['bind:a.example:65536'] }, /port must be 1 to 65535/],
+  ['an address', { acl: ['bind:http://a.example'] }, /"acl\[0\]"/],
+  ['a rule too long', { acl: [`bind:${'a'.repeat(300)}`] }, /"acl\[0\]" is too long/],
+  ['101 rules', { acl: many(101, () => '*') }, /101 entries: at most 100/],
+  ['a token', { token: 'weir_x' }, /"token" is no field/],
+]
+
 const route: Row[] = [
   ['nothing', {}, /"match_type" is required/],
   ['no match', { match_type: 'exact_path' }, /"match" is required/],
@@ -344,6 +362,7 @@ async function unchangeable(me: Client): Promise<[string, Row[]][]> {
       ],
     ],
     [await made('/api_keys', {}), [['the token', { token: 'x' }, /"token" is no field/]]],
+    [await made('/credentials', {}), tunnelCredential],
   ]
 }
 
@@ -364,6 +383,7 @@ t.test('bad requests', async (t) => {
     ['/event_destinations', eventDestination],
     ['/event_subscriptions', [...common, ...eventSubscription]],
     ['/api_keys', [...common, ...inBytes]],
+    ['/credentials', [...common, ...inBytes, ...tunnelCredential]],
   ]
   const check = async (method: string, path: string, rows: readonly Row[]): Promise<void> => {
     for (const [name, body, says] of rows) {

@@ -95,6 +95,13 @@ const kinds = (named: Named) => {
       body: { sources: [{ type: 'log.v0' }], destination_ids: [named.destination] },
       shown: { destinations: [ref('/event_destinations', named.destination)] },
     },
+    { path: '/credentials', list: 'credentials', body: {}, shown: { token: null, acl: [] } },
+    {
+      path: '/credentials',
+      list: 'credentials',
+      body: { acl: ['bind:*.A.example', 'bind:[::1]:22', '*'] },
+      shown: { token: null, acl: ['bind:*.A.example', 'bind:[::1]:22', '*'] },
+    },
     { path: '/api_keys', list: 'keys', body: {}, shown: { token: null } },
   ]
 }
@@ -129,7 +136,7 @@ t.test('resources', async (t) => {
       const { sources, ...told } = got
       const plain = { id, uri: rest.uri, created_at: rest.created_at }
       t.strictSame('sources' in shown ? got : told, { ...plain, ...shown }, 'exactly these fields')
-      t.equal(path === '/api_keys' ? typeof token : token, path === '/api_keys' ? 'string' : undefined)
+      t.equal(typeof token, 'token' in shown ? 'string' : 'undefined', 'a token is told once')
       t.strictSame({ ...created.body, ...(token === undefined ? {} : { token: null }) }, got, 'as created')
       if (list !== undefined) {
         const page = await me.get(path)
