@@ -15,13 +15,13 @@ import type { Occurrences } from '../core/occurrences.js'
 import { pullBatch } from '../core/pull.js'
 import { Recent } from '../core/recent.js'
 import type { ByteBudget } from './byte-budget.js'
+import { DeadEvents } from './dead-events.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus, LastOutcomes } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
 import type { InputStream, LedgerWriter, PackContents } from './ledger.js'
 import { type PackedEvent, readPack } from './pack.js'
-import { parseSegments, sequenceOfEvent } from './segments.js'
 
 export const deliveriesStream = 'WEIR_DELIVERIES'
 export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
@@ -61,18 +61,23 @@ export interface DestinationRunDeps {
   readonly budget: ByteBudget
 }
 
+interface PackInHand {
+  readonly pack: string
+  /** As it was delivered last. */
+  message: PulledMessage
+}
+
 export class DestinationRun {
   readonly #deps: DestinationRunDeps
   readonly #lane: Lane
-  /** By sequence, as they were delivered last. */
-  readonly #inHand = new Map<number, PulledMessage>()
+  /** By sequence. */
+  readonly #inHand = new Map<number, PackInHand>()
   readonly #ended = new Recent<string>(endedKept)
   readonly #delivering = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   readonly #progress: Timer
   readonly #running: Promise<void>
-  /** Events of packs in hand that lie in the dead letters, by the event. */
-  readonly #dead = new WeakSet<PackedEvent>()
+  readonly #dead = new DeadEvents()
   #config: DestinationConfig
   #session = new AbortController()
   #hasBacklog = false
@@ -88,7 +93,7 @@ export class DestinationRun {
     })
     // Packs in hand are ours for as long as we say so.
     this.#progress = every(ackWaitMs / 3, () => {
-      for (const { native } of this.#inHand.values()) native.working()
+      for (const { message } of this.#inHand.values()) message.native.working()
     })
     this.#introduce()
     this.#running = this.#run()
@@ -171,29 +176,37 @@ export class DestinationRun {
       return
     }
     const known = this.#inHand.get(message.sequence)
-    this.#inHand.set(message.sequence, message)
-    if (known !== undefined && known.headers?.get(messageIdHeader) === message.headers?.get(messageIdHeader))
+    if (known?.pack === pack) {
+      known.message = message
       return
+    }
+    const inHand = { pack, message }
+    this.#inHand.set(message.sequence, inHand)
     this.#deps.budget.take(message.data.length)
-    const delivering = this.#deliver(message, pack).finally(() => {
-      this.#inHand.delete(message.sequence)
+    const delivering = this.#deliver(inHand).finally(() => {
+      if (this.#isInHand(inHand)) this.#inHand.delete(message.sequence)
       this.#deps.budget.give(message.data.length)
       this.#delivering.delete(delivering)
     })
     this.#delivering.add(delivering)
   }
 
+  /** In a stream that was put back, its sequence may be that of another pack by now. */
+  #isInHand(inHand: PackInHand): boolean {
+    return this.#inHand.get(inHand.message.sequence) === inHand
+  }
+
   // --- a pack, from its coming to its end ---
 
-  async #deliver(message: PulledMessage, pack: string): Promise<void> {
+  async #deliver(inHand: PackInHand): Promise<void> {
+    const { pack, message } = inHand
     const { ledger, occurrences } = this.#deps
     const { events, malformed } = readPack(message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
     const result = await this.#lane.deliver(events)
-    const native = () => this.#inHand.get(message.sequence)?.native ?? message.native
     if (result.outcome === 'returned') {
-      native().nak(Math.min(result.delayMs, giveBackDelayMsMax))
+      if (this.#isInHand(inHand)) inHand.message.native.nak(Math.min(result.delayMs, giveBackDelayMsMax))
       return
     }
     const { delivered, retried } = result.counts
@@ -204,7 +217,7 @@ export class DestinationRun {
           type: 'delivered',
           target: this.#config.kind,
           ...contents,
-          dead: this.#deadOf(events, contents.segments),
+          dead: this.#dead.perMessage(events, contents.segments),
           retried,
           last: this.#lastOutcomes(),
         },
@@ -214,7 +227,7 @@ export class DestinationRun {
       return
     }
     this.#ended.add(pack)
-    native().ack()
+    if (this.#isInHand(inHand)) inHand.message.native.ack()
     occurrences.eventsDelivered({ target: this.#config.kind }, delivered)
     occurrences.eventsRetried({ target: this.#config.kind }, retried)
   }
@@ -232,19 +245,6 @@ export class DestinationRun {
       since: headers?.get(packHeaders.since) ?? '',
       segments: headers?.get(packHeaders.segments) ?? '',
     }
-  }
-
-  /** How many events of which input message lie in the dead letters. */
-  #deadOf(events: readonly PackedEvent[], formatted: string): [number, number][] {
-    if (!events.some((event) => this.#dead.has(event))) return []
-    const segments = parseSegments(formatted)
-    const counts = new Map<number, number>()
-    for (const [position, event] of events.entries()) {
-      if (!this.#dead.has(event)) continue
-      const sequence = sequenceOfEvent(segments, position) ?? 0
-      counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
-    }
-    return [...counts]
   }
 
   async #deadLetter(event: PackedEvent, fault: Fault): Promise<void> {

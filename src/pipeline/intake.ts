@@ -55,6 +55,7 @@ export interface IntakeOptions {
 }
 
 interface InHand extends InputMessage {
+  readonly storedAtMs: number
   /** As it was delivered last. */
   native: PulledMessage['native']
   /** Set when the message is processed; taken when it is done. */
@@ -70,7 +71,7 @@ export class Intake {
   readonly #timers: readonly Timer[]
   #inHand = new Map<number, InHand>()
   /** Messages of this run that were acknowledged here. */
-  #ended = new Recent<number>(endedKept)
+  #ended = new Recent<string>(endedKept)
   /** Which run of the stream's sequences. */
   #since = ''
   #session = new AbortController()
@@ -153,18 +154,20 @@ export class Intake {
   // --- a message, from its coming to its acknowledgement ---
 
   async #take(message: PulledMessage): Promise<void> {
-    if (this.#ended.has(message.sequence)) {
+    const { sequence, storedAtMs } = message
+    if (this.#ended.has(identityOf(message))) {
       message.native.ack()
       return
     }
-    const known = this.#inHand.get(message.sequence)
-    if (known !== undefined) {
+    const known = this.#inHand.get(sequence)
+    if (known !== undefined && identityOf(known) === identityOf(message)) {
       known.native = message.native
       return
     }
     const inHand = this.#inHand
     const input: InHand = {
-      sequence: message.sequence,
+      sequence,
+      storedAtMs,
       since: this.#since,
       packsOpen: 0,
       isRouted: false,
@@ -172,14 +175,14 @@ export class Intake {
       processed: undefined,
       stored: () => this.#endWhenStored(input),
     }
-    inHand.set(message.sequence, input)
+    inHand.set(sequence, input)
     try {
       input.processed = await this.#options.process(message, input)
     } catch (error) {
       // What it caused so far may be stored; it is done again from its start.
-      inHand.delete(message.sequence)
+      inHand.delete(sequence)
       input.native.nak(failedMessagePauseMs)
-      if (!this.#stop.signal.aborted) this.#options.unstored(error, message.sequence)
+      if (!this.#stop.signal.aborted) this.#options.unstored(error, sequence)
       return
     }
     this.#endWhenStored(input)
@@ -193,13 +196,13 @@ export class Intake {
     this.#ledger.add({ sequence, since, counts, acknowledge: () => this.#acknowledge(input, processed) })
   }
 
-  /** One of an earlier run is not: its sequence may be that of another message by now. */
-  #acknowledge({ sequence, since, native }: InHand, { acknowledged }: Processed): void {
+  /** What is not in hand any more is not: its sequence may be that of another message by now. */
+  #acknowledge(input: InHand, { acknowledged }: Processed): void {
     acknowledged?.()
-    if (since !== this.#since) return
-    native.ack()
-    this.#inHand.delete(sequence)
-    this.#ended.add(sequence)
+    if (this.#inHand.get(input.sequence) !== input) return
+    input.native.ack()
+    this.#inHand.delete(input.sequence)
+    this.#ended.add(identityOf(input))
   }
 
   /** Stops pulling; processes, stores and acknowledges what was asked for, and gives back what takes too long. */
@@ -215,3 +218,7 @@ export class Intake {
     for (const timer of this.#timers) timer.stop()
   }
 }
+
+/** A stream that was put back gives its sequences out again, within one run of them: the time tells who is who. */
+const identityOf = ({ sequence, storedAtMs }: Pick<InHand, 'sequence' | 'storedAtMs'>): string =>
+  `${sequence} ${storedAtMs}`

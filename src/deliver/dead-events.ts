@@ -1,0 +1,24 @@
+/** Events of packs in hand that lie in the dead letters. */
+import type { PackedEvent } from './pack.js'
+import { parseSegments, sequenceOfEvent } from './segments.js'
+
+export class DeadEvents {
+  readonly #dead = new WeakSet<PackedEvent>()
+
+  add(event: PackedEvent): void {
+    this.#dead.add(event)
+  }
+
+  /** How many of a pack's events, per input message that caused them; `segments` as the pack's header has them. */
+  perMessage(events: readonly PackedEvent[], segments: string): [sequence: number, events: number][] {
+    if (!events.some((event) => this.#dead.has(event))) return []
+    const parsed = parseSegments(segments)
+    const counts = new Map<number, number>()
+    for (const [position, event] of events.entries()) {
+      if (!this.#dead.has(event)) continue
+      const sequence = sequenceOfEvent(parsed, position) ?? 0
+      counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
+    }
+    return [...counts]
+  }
+}
