@@ -9,6 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
 COPY tsconfig.json ./
 COPY config config
+COPY fixtures fixtures
 COPY src src
 COPY test test
 RUN node config/prepare.mjs --no-nats-server \

@@ -140,6 +140,7 @@ function sourcesSignature() {
     ...filesBelow('src', '.ts'),
     ...filesBelow('test', '.ts'),
     ...filesBelow('src', '.mjs'),
+    ...filesBelow('fixtures', '.mjs'),
     'tsconfig.json',
   ]
   const lines = sources.map((name) => {

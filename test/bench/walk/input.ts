@@ -1,4 +1,5 @@
 /** What the walk is measured on: a configuration, and messages of 100 records of some 600 bytes. */
+import { randomNumbers } from '../../../fixtures/random-numbers.mjs'
 import { TestConfiguration } from '../../evaluate/configuration.js'
 
 export const accountId = 'ac_01K0WEIRBENCH0000000000001'
@@ -87,17 +88,6 @@ export function configuration(): TestConfiguration {
     given.subscription(id, { account_id: accountId, sources, destination_ids: [destinationId] })
   }
   return given
-}
-
-/** Deterministic numbers in [0, 1): mulberry32. */
-function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 const random = randomNumbers(42)
