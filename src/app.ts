@@ -9,6 +9,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
+import { answerDecision, decideSubject } from './api/abuse-reports.js'
 import { renderRemovedRules } from './api/audit-of-rules.js'
 import { BaseLinks, Presenter } from './api/present.js'
 import { buildApi } from './api/server.js'
@@ -103,7 +104,7 @@ export async function openStoreParts(
   const sourceProblem = (source: unknown) => checkSource(source as never, auditKinds)
   return {
     store,
-    writes: new Writes({ presenter, sealer, sourceProblem }),
+    writes: new Writes({ presenter, sealer, store, sourceProblem }),
     presenter,
     nats,
     sealer,
@@ -154,6 +155,8 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     health: { ready, metrics: async () => ({ type: metricsContentType, text: await metrics() }) },
   })
   release.add(() => closeServer(app))
+  const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
+  release.own(nats.answer(decideSubject, 'api', decided))
   await listen(app, host, port)
   const url = urlOf(host, portOf(app.server.address()) ?? port)
   base = baseUrl ?? url

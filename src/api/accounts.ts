@@ -4,15 +4,13 @@ import { badRequest, notFound } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import { account } from '../resource/account.js'
-import type { Row } from '../resource/define.js'
+import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Store } from '../store/open-store.js'
 import type { Writes } from './writes.js'
 
-const cli = { source: 'CLI', credentialId: null } as const
-
-/** Rights an account can be given. */
-export const accountRights = ['abuse_reports'] as const
+/** The command line, as the one who makes a change. */
+export const cli = { source: 'CLI', credentialId: null } as const
 
 export interface MadeAccount {
   readonly accountId: string
@@ -33,7 +31,8 @@ export async function createAccount(
   }
   const at = now()
   const caller = { accountId: id, accountName: name, principal: cli, address: undefined }
-  const key = writes.create(caller, resourceOf('api_key'), { description: 'First key of the account.' }, at)
+  const first = { description: 'First key of the account.' }
+  const key = await writes.create(caller, resourceOf('api_key'), first, at)
   const made = await store.commit(id, cli, (state, version, changedAt) => {
     if (state.rows.get('account')?.has(id)) return { puts: [], removals: [], audits: [], result: undefined }
     const draft = key(state, version, changedAt)
@@ -53,7 +52,7 @@ export async function createAccount(
 }
 
 export async function grantRight(store: Store, accountId: string, right: string): Promise<Row> {
-  if (!accountRights.includes(right as (typeof accountRights)[number])) {
+  if (!accountRights.some((known) => known === right)) {
     throw badRequest(`There is no right "${right}": ${accountRights.join(', ')} can be granted.`)
   }
   return store.commit(accountId, cli, (state, version) => {

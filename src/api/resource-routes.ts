@@ -20,6 +20,7 @@ import {
 import { createValues, updateValues } from './input.js'
 import { describeOperation, routePath } from './openapi.js'
 import { pathOf } from './present.js'
+import { rightNeeded } from './rights.js'
 import type { Written } from './writes.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | unknown
@@ -27,7 +28,10 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 export function registerResource(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   const collection = routePath(resource.path)
   const single = `${collection}/:id`
-  const as = (operation: Operation) => describeOperation(resource, operation)
+  const as = (operation: Operation) => ({
+    ...describeOperation(resource, operation),
+    ...rightNeeded(context, resource),
+  })
   const register: Record<Operation, () => unknown> = {
     create: () => app.post(collection, as('create'), create(context, resource)),
     list: () => app.get(collection, as('list'), list(context, resource)),
@@ -44,7 +48,7 @@ const create =
     queryOf(request)
     const parent = parentOf(context, request, resource)
     const values = { ...createValues(resource, bodyOf(request)), ...parent }
-    const plan = context.writes.create(request.caller, resource, values, now())
+    const plan = await context.writes.create(request.caller, resource, values, now())
     const written = await commit(context, request, plan)
     const uri = context.presenter.links.uri(pathOf(resource, written.row))
     return answer(context, reply.status(201).header('Location', uri), written)

@@ -2,26 +2,27 @@
  * What a create, update or delete changes: plans for the store, made against the state they will be applied to.
  * A plan may run several times, so what is random or slow (ids, tokens, keys) is made before it.
  */
-
-import { randomToken } from '../core/clock.js'
 import { conflict, notFound, WeirError } from '../core/errors.js'
-import { hashToken, newId } from '../core/ids.js'
+import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
 import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
+import type { Store } from '../store/open-store.js'
 import { type Claim, countRules, type Draft, type Plan, releaseOf } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
+import { deriveTools, prepareTools } from './derive-tools.js'
 import { checkPathId, referencesIn, unknownResource } from './input.js'
 import { lockoutCheck } from './lockout.js'
-import { childKindsOf, childrenOf, type Presenter, rowsOf } from './present.js'
+import { childKindsOf, type Presenter, rowsOf } from './present.js'
 
 export interface WriteTools {
   readonly presenter: Presenter
   readonly sealer: Sealer
+  readonly store: Pick<Store, 'settled' | 'sealedValue'>
   readonly sourceProblem: Lookups['sourceProblem']
 }
 
@@ -42,19 +43,20 @@ export class Writes {
     this.#tools = tools
   }
 
-  /** A new resource. Its id and secrets are made now; its relations are checked in the plan. */
-  create(caller: Caller, resource: AnyResource, values: Values, requestedAt: number): Plan<Written> {
+  /**
+   * A new resource. Its id and secrets, and what is slow to make, are made now; its relations are checked in the plan.
+   */
+  async create(
+    caller: Caller,
+    resource: AnyResource,
+    values: Values,
+    requestedAt: number,
+  ): Promise<Plan<Written>> {
     const once: Record<string, unknown> = {}
-    const unset = Object.entries(resource.fields).map(([name, { fallback }]) => [name, fallback ?? null])
-    const draft: Row = {
-      ...Object.fromEntries(unset),
-      ...values,
-      id: newId(resource.idPrefix),
-      account_id: caller.accountId,
-      version: 0,
-      created_at: Math.floor(requestedAt / 1000) * 1000,
-    }
-    const derived = this.#derive(resource, draft, undefined, once)
+    const tools = deriveTools(this.#tools.sealer, once)
+    const draft = newRow(caller, resource, values, requestedAt)
+    const prepared = await this.#prepare(caller, resource, values, draft, tools)
+    const derived = derivedOf(resource, prepared, undefined, tools)
     return (state, version, at) => {
       this.#checkReferences(resource, values, state, caller)
       const row: Row = { ...derived, version }
@@ -76,7 +78,8 @@ export class Writes {
       const present = this.#present(resource, id, state, caller)
       const values = change(present)
       this.#checkReferences(resource, values, state, caller)
-      const row: Row = { ...this.#derive(resource, { ...present, ...values }, present, {}), version }
+      const tools = deriveTools(this.#tools.sealer, {})
+      const row: Row = { ...derivedOf(resource, { ...present, ...values }, present, tools), version }
       if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
       const { puts, audits } = this.#change(caller, resource, 'updated', row, present, state, at)
       const before = claimTexts(resource, present)
@@ -116,22 +119,18 @@ export class Writes {
     return row
   }
 
-  #derive(resource: AnyResource, draft: Row, previous: Row | undefined, once: Record<string, unknown>): Row {
-    return resource.derive?.(draft as never, previous as never, this.#deriveTools(once)) ?? draft
-  }
-
-  #deriveTools(once: Record<string, unknown>): DeriveTools {
-    return {
-      seal: (secret: string, belongsTo: string) => this.#tools.sealer.seal(secret, belongsTo),
-      digest: (secret: string, belongsTo: string) => this.#tools.sealer.digest(secret, belongsTo),
-      newToken: () => {
-        const token = `weir_${randomToken(32)}`
-        return { token, hash: hashToken(token) }
-      },
-      answerOnce: (fields: Record<string, unknown>) => {
-        Object.assign(once, fields)
-      },
-    }
+  /** Adds what is slow to make, which is not begun while the values name what is not there. */
+  async #prepare(
+    caller: Caller,
+    resource: AnyResource,
+    values: Values,
+    draft: Row,
+    tools: DeriveTools,
+  ): Promise<Row> {
+    if (resource.prepare === undefined) return draft
+    const { sealer, store } = this.#tools
+    this.#checkReferences(resource, values, await store.settled(caller.accountId), caller)
+    return resource.prepare(draft as never, prepareTools(tools, sealer, store))
   }
 
   /** Checks a row in its surroundings and says what storing it takes. */
@@ -203,6 +202,22 @@ export function eventPrincipal(
   }
 }
 
+/** A row of what is given, and of what is unset where nothing is. */
+function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values: Values, at: number): Row {
+  const unset = Object.entries(fields).map(([name, { fallback }]) => [name, fallback ?? null])
+  return {
+    ...Object.fromEntries(unset),
+    ...values,
+    id: newId(idPrefix),
+    account_id: accountId,
+    version: 0,
+    created_at: Math.floor(at / 1000) * 1000,
+  }
+}
+
+const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
+  resource.derive?.(draft as never, previous as never, tools) ?? draft
+
 const lookupsOf = (
   state: ViewState,
   accountId: string,
@@ -213,6 +228,7 @@ const lookupsOf = (
     return row?.account_id === accountId ? row : undefined
   },
   all: (kind) => rowsOf(state, accountId, kind),
+  children: (kind, parentId) => rowsOf(state, parentId, kind),
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),
   sourceProblem,
@@ -243,7 +259,7 @@ const claimsOf = (resource: AnyResource, row: Row, before: readonly string[]): C
 /** Resources that live under the row's path go with it. */
 const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
   childKindsOf(resource).flatMap((child) =>
-    [...childrenOf(child, row, state)].map((each) => ({ kind: child.kind, row: each })),
+    [...rowsOf(state, row.id, child.kind)].map((each) => ({ kind: child.kind, row: each })),
   )
 
 function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewState): void {

@@ -84,9 +84,14 @@ export const problem = (msg: string): { readonly ok: false; readonly problem: Pr
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Does a field's name, or a path that ends in it, say that its value must never be repeated? */
-export const isSecretName = (name: string): boolean => /(secret_access_key|private_key\w*|token)$/i.test(name)
+export const isSecretName = (name: string): boolean =>
+  /(secret_access_key|private_key(_pem)?|token)$/i.test(name)
 
-const withoutSecrets = (name: string, value: unknown): unknown => (isSecretName(name) ? '…' : value)
+/** A private key may be pasted into any field: PEM text says that it is one. */
+const isSecretText = (value: unknown): boolean => typeof value === 'string' && value.includes('PRIVATE KEY')
+
+const withoutSecrets = (name: string, value: unknown): unknown =>
+  isSecretName(name) || isSecretText(value) ? '…' : value
 
 /**
  * `value` for an error message: as JSON, secrets left out, cut where it is long, so that hostile input stays

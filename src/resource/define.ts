@@ -79,6 +79,8 @@ export type Row = RowHead & Readonly<Record<string, unknown>>
 export interface Lookups {
   get(kind: string, id: string): Row | undefined
   all(kind: string): Iterable<Row>
+  /** Those that live under a resource of the account. */
+  children(kind: string, parentId: string): Iterable<Row>
   rules(ipPolicyId: string): Iterable<Row>
   countRules(ipPolicyId: string): number
   /** What is wrong with a source of an event subscription, which is known right of this room. */
@@ -96,6 +98,8 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   /** The object of its audit event kinds; none: changes emit no events. */
   readonly audit?: string
   readonly fields: F
+  /** The account needs it to use the kind at all. */
+  readonly right?: AccountRight
   /** Which operations the API has; all where nothing is said. */
   readonly operations?: readonly Operation[]
   /** The parent's kind, where resources live under another one's path; the parent shows them as `listName`. */
@@ -107,11 +111,21 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   readonly takenMessage?: (claim: string) => string
   /** Relations to other resources: throws a `WeirError` that names the culprit. */
   check?(row: RowOf<F>, previous: RowOf<F> | undefined, lookups: Lookups): void
+  /**
+   * What is slow to make or takes another resource's secret: once, when the resource is created, after what it names
+   * was found to be there.
+   */
+  prepare?(draft: RowOf<F>, tools: PrepareTools): Promise<RowOf<F>>
   /** Derived values, before the row is checked and stored; may run several times for one write. */
   derive?(draft: RowOf<F>, previous: RowOf<F> | undefined, tools: DeriveTools): RowOf<F>
   /** What responses show beyond the fields, or in their place. */
   embed?(row: RowOf<F>, links: Links): Record<string, unknown>
 }
+
+/** Rights that an operator can give an account. */
+export const accountRights = ['abuse_reports'] as const
+
+export type AccountRight = (typeof accountRights)[number]
 
 export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
 
@@ -124,6 +138,19 @@ export interface DeriveTools {
   newToken(): { readonly token: string; readonly hash: string }
   /** Answered once, in the response that creates the resource. */
   answerOnce(fields: Record<string, unknown>): void
+}
+
+export interface PrepareTools extends DeriveTools {
+  /** A sealed value of a resource that the draft names; for the moment, and never to be kept. */
+  unsealed(secret: SealedSecret): Promise<string>
+}
+
+/** Where a sealed value is kept, and what it was sealed for. */
+export interface SealedSecret {
+  readonly kind: string
+  readonly id: string
+  readonly field: string
+  readonly belongsTo: string
 }
 
 /** Identity, so that a declaration's field types are kept. */

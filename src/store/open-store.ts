@@ -26,6 +26,7 @@ import { ResourceStore } from './resource-store.js'
 import { RowWriter } from './row-writer.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { View } from './view.js'
+import type { ViewState } from './view-state.js'
 
 export interface StoreOptions {
   readonly clickhouse: Clickhouse
@@ -128,6 +129,16 @@ export class Store {
       await this.#checkClickhouse()
       throw error
     }
+  }
+
+  /** The state that every change of the account committed so far, by whichever process, is in. */
+  settled(accountId: string): Promise<ViewState> {
+    return this.#resources.settled(accountId)
+  }
+
+  /** A sealed value of a resource as it is stored now; undefined where it has none. */
+  sealedValue(kind: string, id: string, field: string): Promise<string | undefined> {
+    return this.#resources.sealedValue(kind, id, field)
   }
 
   /** Is ClickHouse there, and the one that was there? After it was away, what it holds is compared again. */

@@ -19,7 +19,7 @@ import { type Claim, checkSize, countsAfter, type Draft, holds, type Plan, split
 import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
 import { placeRules } from './rule-chunks.js'
-import { withKeptSecrets } from './sealed-values.js'
+import { readSecrets, withKeptSecrets } from './sealed-values.js'
 import type { Stored } from './stored-rows.js'
 import type { View } from './view.js'
 import type { ViewState } from './view-state.js'
@@ -72,6 +72,11 @@ export class ResourceStore {
     return this.#inTurn(accountId, () => this.#commit(accountId, principal, plan))
   }
 
+  /** A sealed value of a resource as it is stored now, not as a view has it; undefined where it has none. */
+  async sealedValue(kind: string, id: string, field: string): Promise<string | undefined> {
+    return (await readSecrets(this.#parts.secrets, kind, id))?.sealed[field]
+  }
+
   #inTurn<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const before = this.#queues.get(accountId) ?? Promise.resolve()
     const turn = before.then(work, work)
@@ -87,18 +92,9 @@ export class ResourceStore {
   }
 
   async #commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    const { view, refusal } = this.#parts
+    const { view } = this.#parts
     for (;;) {
-      const refused = refusal()
-      if (refused !== undefined) throw unavailable(refused)
-      const known = await this.heads.finished(accountId)
-      await view.reached(accountId, known.seen)
-      const { state } = view
-      // Somebody else was faster, or the heads were put back to an earlier state: the next look tells.
-      if (state.versionOf(accountId) > known.version) {
-        await this.#notPutBack(accountId, known)
-        continue
-      }
+      const { known, state } = await this.#settled(accountId)
       const version = known.version + 1
       const at = now()
       const draft = plan(state, version, at)
@@ -110,6 +106,25 @@ export class ResourceStore {
       await this.#finish(accountId, known, committed, change)
       await view.reached(accountId, version)
       return draft.result
+    }
+  }
+
+  /** The state that every change committed so far, by whichever process, is in. */
+  async settled(accountId: string): Promise<ViewState> {
+    return (await this.#settled(accountId)).state
+  }
+
+  async #settled(accountId: string): Promise<{ known: FinishedHead; state: ViewState }> {
+    const { view, refusal } = this.#parts
+    for (;;) {
+      const refused = refusal()
+      if (refused !== undefined) throw unavailable(refused)
+      const known = await this.heads.finished(accountId)
+      await view.reached(accountId, known.seen)
+      const { state } = view
+      if (state.versionOf(accountId) <= known.version) return { known, state }
+      // Somebody else was faster, or the heads were put back to an earlier state: the next look tells.
+      await this.#notPutBack(accountId, known)
     }
   }
 

@@ -24,6 +24,15 @@ export function splitSecrets(kind: string, row: Row): { open: Row; secrets: Secr
   return { open: open as Row, secrets: { account_id: row.account_id, version: row.version, sealed } }
 }
 
+export async function readSecrets(
+  secrets: Bucket,
+  kind: string,
+  id: string,
+): Promise<SecretsEntry | undefined> {
+  const stored = (await secrets.get(secretKey(kind, id)))?.value
+  return stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as SecretsEntry)
+}
+
 /** The puts with the sealed values that they leave out, which are those of the row they replace. */
 export const withKeptSecrets = (secrets: Bucket, puts: readonly Put[], state: ViewState): Promise<Put[]> =>
   Promise.all(puts.map((put) => withKept(secrets, put, state)))
@@ -32,8 +41,7 @@ async function withKept(secrets: Bucket, put: Put, state: ViewState): Promise<Pu
   const { kind, row, isNew } = put
   const names = isNew ? [] : sealedFields(kind).filter((name) => row[name] === undefined)
   if (names.length === 0) return put
-  const stored = (await secrets.get(secretKey(kind, row.id)))?.value
-  const kept = stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as SecretsEntry)
+  const kept = await readSecrets(secrets, kind, row.id)
   if (kept?.version !== state.rows.get(kind)?.get(row.id)?.version || kept === undefined) {
     throw unavailable('The secret that goes with the resource is not there yet.')
   }

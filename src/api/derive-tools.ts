@@ -1,0 +1,34 @@
+/** What declarations of resources derive values with: secrets sealed and unsealed, tokens made. */
+import { randomToken } from '../core/clock.js'
+import { unavailable } from '../core/errors.js'
+import { hashToken } from '../core/ids.js'
+import type { Sealer } from '../core/seal.js'
+import type { DeriveTools, PrepareTools } from '../resource/define.js'
+import type { Store } from '../store/open-store.js'
+
+/** `once` is given what is answered once. */
+export const deriveTools = (sealer: Sealer, once: Record<string, unknown>): DeriveTools => ({
+  seal: (secret, belongsTo) => sealer.seal(secret, belongsTo),
+  digest: (secret, belongsTo) => sealer.digest(secret, belongsTo),
+  newToken: () => {
+    const token = `weir_${randomToken(32)}`
+    return { token, hash: hashToken(token) }
+  },
+  answerOnce: (fields) => {
+    Object.assign(once, fields)
+  },
+})
+
+/** The secret is read where it is stored: a view may be behind the resource that was just found there. */
+export const prepareTools = (
+  tools: DeriveTools,
+  sealer: Sealer,
+  store: Pick<Store, 'sealedValue'>,
+): PrepareTools => ({
+  ...tools,
+  unsealed: async ({ kind, id, field, belongsTo }) => {
+    const sealed = await store.sealedValue(kind, id, field)
+    if (sealed === undefined) throw unavailable(`The secret of ${id} is not there, or gone with it.`)
+    return sealer.unseal(sealed, belongsTo)
+  },
+})
