@@ -35,9 +35,9 @@ export function pathOf(resource: AnyResource, row: Row): string {
   return `${path}/${row.id}`
 }
 
-/** All rows of a kind in an account, as a declaration may look at them. */
-export function* rowsOf(state: ViewState, accountId: string, kind: string): Generator<Row> {
-  for (const id of state.ids(accountId, kind).below()) {
+/** All rows of a kind in an account, or under the resource they live under; the newest first. */
+export function* rowsOf(state: ViewState, ownerId: string, kind: string): Generator<Row> {
+  for (const id of state.ids(ownerId, kind).below()) {
     const row = state.rows.get(kind)?.get(id)
     if (row !== undefined) yield row
   }
@@ -50,13 +50,6 @@ const childKinds = new Map(
 /** Kinds that live under the resource's path. */
 export const childKindsOf = (resource: AnyResource): readonly AnyResource[] =>
   childKinds.get(resource.kind) ?? []
-
-/** The rows of such a kind under one parent. */
-export function* childrenOf(child: AnyResource, parent: Row, state: ViewState): Generator<Row> {
-  for (const row of rowsOf(state, parent.account_id, child.kind)) {
-    if (row[child.parent!.field] === parent.id) yield row
-  }
-}
 
 export class Presenter {
   readonly links: Links
@@ -81,7 +74,7 @@ export class Presenter {
   #children(resource: AnyResource, row: Row, state: ViewState): Record<string, unknown> {
     return Object.fromEntries(
       childKindsOf(resource).map((child) => {
-        const rows = [...childrenOf(child, row, state)]
+        const rows = [...rowsOf(state, row.id, child.kind)]
         return [child.listName, rows.map((each) => this.show(child, each, state))]
       }),
     )

@@ -34,9 +34,8 @@ export const httpsEdgeRoute = defineResource({
     ip_restriction: ipRestrictionModule,
   },
   check(route, _previous, lookups) {
-    for (const other of lookups.all('https_edge_route')) {
-      const rival = other['edge_id'] === route.edge_id && other['match_type'] === route.match_type
-      if (!rival || other.id === route.id) continue
+    for (const other of lookups.children('https_edge_route', String(route.edge_id))) {
+      if (other.id === route.id || other['match_type'] !== route.match_type) continue
       if (sameMatch(other['match_type'], other['match']) !== sameMatch(route.match_type, route.match))
         continue
       throw conflict(

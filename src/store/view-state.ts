@@ -2,6 +2,7 @@
 import { getOrMake } from '../core/maps.js'
 import type { BucketEntry } from '../core/nats-bucket.js'
 import type { Row } from '../resource/define.js'
+import { resources } from '../resource/registry.js'
 import {
   type AccountState,
   generationOf,
@@ -28,6 +29,7 @@ export class ViewState {
   readonly accounts = new Map<string, AccountState>()
   /** Last revision of each key, deletions included: what a compare-and-set has to name. */
   readonly revisions = new Map<string, number>()
+  /** Of each kind that an account has, and of each that lives under one resource. */
   readonly #ids = new Map<string, SortedIds>()
   readonly #rules = new Map<string, PolicyRules>()
   readonly #chunkOfRule = new Map<string, { policyId: string; chunk: number }>()
@@ -71,14 +73,21 @@ export class ViewState {
 
   #put(kind: string, row: Row): void {
     getOrMake(this.rows, kind, () => new Map<string, Row>()).set(row.id, row)
-    getOrMake(this.#ids, `${row.account_id} ${kind}`, () => new SortedIds()).add(row.id)
+    for (const owner of ownersOf(kind, row)) {
+      getOrMake(this.#ids, `${owner} ${kind}`, () => new SortedIds()).add(row.id)
+    }
   }
 
   #remove(kind: string, id: string): void {
     const row = this.rows.get(kind)?.get(id)
     if (row === undefined) return
     this.rows.get(kind)!.delete(id)
-    this.#ids.get(`${row.account_id} ${kind}`)?.delete(id)
+    for (const owner of ownersOf(kind, row)) {
+      const key = `${owner} ${kind}`
+      const ids = this.#ids.get(key)
+      ids?.delete(id)
+      if (ids?.size === 0) this.#ids.delete(key)
+    }
   }
 
   #applyChunk(policyId: string, generation: number, chunk: number, value: RulesChunk | undefined): void {
@@ -122,8 +131,9 @@ export class ViewState {
     }
   }
 
-  ids(accountId: string, kind: string): SortedIds {
-    return this.#ids.get(`${accountId} ${kind}`) ?? new SortedIds()
+  /** `ownerId`: an account, or a resource that the kind lives under. */
+  ids(ownerId: string, kind: string): SortedIds {
+    return this.#ids.get(`${ownerId} ${kind}`) ?? new SortedIds()
   }
 
   /** The rules of a policy that count, and a stamp that changes with them. */
@@ -181,6 +191,13 @@ export class ViewState {
     if ((meta?.epoch ?? 0) > (other.meta?.epoch ?? 0)) return false
     return [...other.accounts].some(([accountId, { version }]) => this.versionOf(accountId) < version)
   }
+}
+
+const parentFields = new Map(resources.map(({ kind, parent }) => [kind, parent?.field]))
+
+function ownersOf(kind: string, row: Row): readonly string[] {
+  const field = parentFields.get(kind)
+  return field === undefined ? [row.account_id] : [row.account_id, String(row[field])]
 }
 
 function* rulesOf(chunks: Iterable<RulesChunk>): Generator<Row> {
