@@ -2,7 +2,6 @@
  * The streams, and how the storage is shared among them. Every stream has a bound and refuses what is beyond it:
  * unprocessed work is never thrown away to make room.
  */
-
 import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'

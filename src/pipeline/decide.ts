@@ -2,8 +2,7 @@
  * Answers to ingress nodes: may this connection come in, may this agent bind this name? Bytes in, bytes out; the same
  * evaluator as the pipeline's, and no events.
  */
-import type { ErrorCode, Problem } from '../core/errors.js'
-import { shown } from '../core/errors.js'
+import { type ErrorCode, type Problem, shown } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
 import { nowhere } from '../evaluate/edges.js'

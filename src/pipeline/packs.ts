@@ -23,19 +23,19 @@ export interface InputMessage {
   readonly since: string
   /** Packs that hold events of it and are not stored yet. */
   packsOpen: number
-  /** Called when the last of them is stored and no more will come. */
-  stored(): void
   /** All its events are in packs. */
   isRouted: boolean
+  /** Called when all its events are in packs and each of these is stored. */
+  stored(): void
 }
 
 interface OpenPack {
   readonly writer: PackWriter
   segments: Segment[]
   messages: InputMessage[]
-  /** When the first event went in. */
-  since: number
-  lastStored: number
+  /** Milliseconds, monotonic: when the first event went in, and when the pack before it was stored. */
+  begunMs: number
+  storedMs: number
 }
 
 /** What of a pack belongs to the message that is being processed. */
@@ -125,9 +125,9 @@ export class Packs {
   #pack(destinationId: string): OpenPack {
     let pack = this.#open.get(destinationId)
     if (pack === undefined) {
-      pack = { writer: new PackWriter(), segments: [], messages: [], since: monotonicMs(), lastStored: 0 }
+      pack = { writer: new PackWriter(), segments: [], messages: [], begunMs: monotonicMs(), storedMs: 0 }
       this.#open.set(destinationId, pack)
-    } else if (pack.writer.events === 0) pack.since = monotonicMs()
+    } else if (pack.writer.events === 0) pack.begunMs = monotonicMs()
     return pack
   }
 
@@ -137,11 +137,11 @@ export class Packs {
     const at = monotonicMs()
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
-        if (at - pack.lastStored > forgetAfterMs) this.#open.delete(id)
+        if (at - pack.storedMs > forgetAfterMs) this.#open.delete(id)
         continue
       }
-      const isOld = at - pack.since >= packAgeMaxMs
-      if (isOld || (isIdle && at - pack.lastStored >= packIdleSpacingMs)) this.#store(id, pack)
+      const isOld = at - pack.begunMs >= packAgeMaxMs
+      if (isOld || (isIdle && at - pack.storedMs >= packIdleSpacingMs)) this.#store(id, pack)
     }
   }
 
@@ -162,7 +162,7 @@ export class Packs {
     const bytes = pack.writer.take()
     pack.segments = []
     pack.messages = []
-    pack.lastStored = monotonicMs()
+    pack.storedMs = monotonicMs()
     const storing = this.#storeUntilDone(destinationId, bytes, events, formatSegments(segments), this.#since)
       .then((isStored) => {
         if (!isStored) return

@@ -1,5 +1,4 @@
 /** From a record and what was decided about it to the events it causes. */
-
 import type { Verdict } from '../evaluate/evaluate.js'
 import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'

@@ -31,8 +31,6 @@ export const quarantineTimes = { readyWithinMs: 30_000, recordWithinMs: 5_000 }
 const idleMs = 10_000
 const space = 0x20
 
-type Fate = 'survived' | string
-
 export class Quarantine {
   readonly #options: QuarantineOptions
   #child: Promise<QuarantineChild> | undefined
@@ -48,9 +46,9 @@ export class Quarantine {
     const culprits: BadRecord[] = []
     for (const { number, bytes } of parseMessage(message)) {
       const child = await this.#open()
-      const fate = await child.try(bytes)
-      if (fate === 'survived') continue
-      culprits.push({ line: number, bytes, reason: fate })
+      const reason = await child.try(bytes)
+      if (reason === undefined) continue
+      culprits.push({ line: number, bytes, reason })
       this.close()
     }
     this.#idle = after(idleMs, () => this.close())
@@ -103,7 +101,8 @@ class QuarantineChild {
     })
   }
 
-  async try(record: Uint8Array): Promise<Fate> {
+  /** One sentence on how the child ended; undefined where it survived the record. */
+  async try(record: Uint8Array): Promise<string | undefined> {
     this.#trials += 1
     const id = this.#trials
     const survived = this.#answer(
@@ -113,7 +112,7 @@ class QuarantineChild {
     if (this.#process.connected) this.#process.send({ id, record } satisfies Trial, () => {})
     try {
       await survived
-      return 'survived'
+      return undefined
     } catch (error) {
       return `The process that evaluated the record did not survive it: ${(error as Error).message}.`
     }

@@ -1,6 +1,6 @@
 /** Event subscriptions, compiled: per account and kind, what to write and where it goes. */
-
 import { serializersKeptMax } from '../core/limits.js'
+import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import type { ConfigurationSource, EventSourceRow, EventSubscriptionRow } from '../evaluate/configuration.js'
 import { Parts, Slices } from '../evaluate/slices.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
@@ -76,14 +76,10 @@ class Serializers {
 
   of<R>(kind: TrafficEventKind<R>, fields: readonly string[] | null | undefined): ObjectSerializer<R> {
     const selection = [...new Set(fields ?? kind.fields.keys())].toSorted()
-    const known = this.#bySelection.get(kind) ?? new Map()
-    this.#bySelection.set(kind, known)
-    const key = selection.join()
+    const known = getOrMakeWeak(this.#bySelection, kind, () => new Map<string, unknown>())
     if (known.size >= serializersKeptMax) known.clear()
-    const serialize =
-      (known.get(key) as ObjectSerializer<R> | undefined) ?? compileSerializer(kind, selection)
-    known.set(key, serialize)
-    return serialize
+    // Those of a kind are all about what the kind's events tell of.
+    return getOrMake(known, selection.join(), () => compileSerializer(kind, selection)) as ObjectSerializer<R>
   }
 }
 
@@ -102,9 +98,7 @@ export async function buildSubscriptionSet(
     const compiled =
       parts.reuse(row.id, row.version) ??
       parts.add(row.id, row.version, compileSubscription(row, serializers))
-    const group = grouped.get(row.account_id)
-    if (group === undefined) grouped.set(row.account_id, [compiled])
-    else group.push(compiled)
+    getOrMake(grouped, row.account_id, () => []).push(compiled)
   }
   const byAccount = new Map([...grouped].map(([accountId, group]) => [accountId, merged(group)]))
   return new SubscriptionSet(parts.complete(), serializers, byAccount)
@@ -153,13 +147,10 @@ function compileLogSource(
   return {
     ...commonOf(row, log.name),
     serialize: serializers.of(log, source.fields),
-    purposeOf(action) {
-      const known = purposes.get(action)
-      if (known !== undefined) return known
-      const purpose = purposePart(row.account_id, log.name, row.id, action.policyKey, action.actionIndex)
-      purposes.set(action, purpose)
-      return purpose
-    },
+    purposeOf: (action) =>
+      getOrMakeWeak(purposes, action, () =>
+        purposePart(row.account_id, log.name, row.id, action.policyKey, action.actionIndex),
+      ),
   }
 }
 
