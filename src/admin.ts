@@ -5,7 +5,8 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createAccount, grantRight } from './api/accounts.js'
+import { decideHostname, describeReport, listReports } from './api/abuse-reports.js'
+import { cli, createAccount, grantRight } from './api/accounts.js'
 import type { StoreParts } from './app.js'
 import { randomToken } from './core/clock.js'
 import { badRequest, messageOf } from './core/errors.js'
@@ -35,6 +36,11 @@ const commands: Commands = {
   async 'account grant'({ store }, { account = '', right = '' }) {
     const row = await grantRight(store, account, right)
     return `account: ${row.id}\nrights: ${(row['rights'] as string[]).join(', ')}\n`
+  },
+  'abuse list': async (parts, { all = '' }) => listReports(parts, all !== ''),
+  async 'abuse decide'(parts, { report = '', hostname = '', status = '' }) {
+    const decision = { report_id: report, hostname, status: status.toUpperCase() }
+    return describeReport(await decideHostname(parts, cli, decision))
   },
   sql: ({ clickhouse }, command) => querySql(clickhouse, command),
   async 'store adopt'({ store }) {

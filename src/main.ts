@@ -211,6 +211,22 @@ account
     administer({ command: 'account grant', account: options.account, right }),
   )
 
+const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
+abuse
+  .command('list')
+  .description('reports with hostnames that nobody decided about yet, the oldest first')
+  .option('--all', 'those that were processed, too')
+  .action(({ all }: { all?: true }) => administer({ command: 'abuse list', ...(all ? { all: 'yes' } : {}) }))
+abuse
+  .command('decide')
+  .description('record what was decided about a hostname; the last decision counts')
+  .argument('<report>', 'abrp_…')
+  .argument('<hostname>', 'one that the report lists')
+  .argument('<status>', 'BANNED, UNBANNED or IGNORE')
+  .action((report: string, hostname: string, status: string) =>
+    administer({ command: 'abuse decide', report, hostname, status }),
+  )
+
 program
   .command('sql')
   .description('a query on the store: a view per kind, and <kinds>_history beside it')

@@ -22,6 +22,8 @@ export const hostportsPerEdgeMax = 100
 export const sourcesPerSubscriptionMax = 50
 export const destinationsPerSubscriptionMax = 20
 export const urlsPerReportMax = 100
+/** What everybody who handles URLs should support: https://www.rfc-editor.org/rfc/rfc9110#section-4.1-5 */
+export const urlBytesMax = 8000
 export const principalsPerCertificateMax = 100
 export const aclRulesMax = 100
 export const labelsMax = 100

@@ -59,6 +59,10 @@ export const defaulted = <S extends TSchema>(
 export const derived = <S extends TSchema>(schema: S, options: Options = {}): Field<S> =>
   field<S, null>(schema, { ...options, required: false, fallback: null, setBy: 'weir' })
 
+/** Set by Weir at creation, and there ever after. */
+export const assigned = <S extends TSchema>(schema: S): Field<S, never> =>
+  field<S, never>(schema, { required: true, fallback: undefined as never, setBy: 'weir' })
+
 /** Set by Weir and never shown. */
 export const hidden = <S extends TSchema>(schema: S): Field<S> => ({
   ...field<S, null>(schema, { required: false, fallback: null, setBy: 'weir' }),

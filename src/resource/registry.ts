@@ -1,4 +1,5 @@
 /** Every resource kind there is, a line each. The order is the one of the API reference. */
+import { abuseReport } from './abuse-report.js'
 import { account } from './account.js'
 import { apiKey } from './api-key.js'
 import { tunnelGroupBackend } from './backend.js'
@@ -23,6 +24,7 @@ export const resources: readonly AnyResource[] = [
   anyResource(eventDestination),
   anyResource(eventSubscription),
   anyResource(tunnelCredential),
+  anyResource(abuseReport),
   anyResource(apiKey),
 ]
 

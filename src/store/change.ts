@@ -36,7 +36,7 @@ export interface ChunkChange {
 
 /** Who makes a change. */
 export interface Principal {
-  readonly source: 'API' | 'CLI'
+  readonly source: 'API' | 'CLI' | 'NATS'
   /** The API key, where one was used. */
   readonly credentialId: string | null
 }

@@ -1,0 +1,129 @@
+/** What the response team does with abuse reports, of every account: from the command line, or over NATS. */
+import { isoSeconds } from '../core/clock.js'
+import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
+import { newId } from '../core/ids.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { compileCheck, oneOf, type Static, Type } from '../core/schema.js'
+import { abuseReport, hostnameDecisions } from '../resource/abuse-report.js'
+import type { RowOf } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
+import type { Principal } from '../store/change.js'
+import type { Store } from '../store/open-store.js'
+import { checkNames, checkPathId, unknownResource } from './input.js'
+import { parseJsonBody } from './json-body.js'
+import type { Presenter } from './present.js'
+import type { Writes } from './writes.js'
+
+/** Requests on it decide about a hostname: `{report_id, hostname, status}`. */
+export const decideSubject = 'weir.abuse.decide'
+
+export interface ReportParts {
+  readonly store: Store
+  readonly writes: Writes
+  readonly presenter: Presenter
+}
+
+type ReportRow = RowOf<typeof abuseReport.fields>
+
+const resource = resourceOf(abuseReport.kind)
+
+const decisionFields = {
+  report_id: Type.String(),
+  hostname: Type.String(),
+  status: oneOf(hostnameDecisions),
+}
+const decisionSchema = Type.Object(decisionFields)
+const complaint = compileCheck(decisionSchema)
+
+type Decision = Static<typeof decisionSchema>
+
+/** A decision of unknown form, checked. */
+function decisionOf(given: unknown): Decision {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw badRequest('The request must be an object with report_id, hostname and status.')
+  }
+  checkNames({ ...given }, Object.keys(decisionFields), 'decision')
+  for (const name of Object.keys(decisionFields))
+    if (!Object.hasOwn(given, name)) throw badRequest(`"${name}" is required for a decision.`)
+  const wrong = complaint(given, '')
+  if (wrong !== undefined) throw badRequest(wrong)
+  return given as Decision
+}
+
+/** Records what was decided about a hostname of a report; the last decision counts. Resolves with the report. */
+export async function decideHostname(
+  { store, writes }: ReportParts,
+  principal: Principal,
+  given: unknown,
+): Promise<ReportRow> {
+  const { report_id: id, hostname, status } = decisionOf(given)
+  checkPathId(resource, id)
+  const report = store.view.state.rows.get(resource.kind)?.get(id)
+  if (report === undefined) throw unknownResource(resource, id)
+  const caller = { accountId: report.account_id, principal, address: undefined }
+  const plan = writes.update(caller, resource, id, (present) => ({
+    hostnames: decided(present as ReportRow, hostname, status),
+  }))
+  return (await store.commit(caller.accountId, principal, plan)).row as ReportRow
+}
+
+function decided(report: ReportRow, hostname: string, status: Decision['status']): ReportRow['hostnames'] {
+  const name = asInUrls(hostname)
+  if (!report.hostnames.some((each) => each.hostname === name)) {
+    const names = report.hostnames.map((each) => each.hostname).join(', ')
+    throw notFound(
+      `"hostname" is ${shown(hostname)}, which ${report.id} does not report: it reports ${names}.`,
+    )
+  }
+  return report.hostnames.map((each) => (each.hostname === name ? { ...each, status } : each))
+}
+
+/** In the spelling that hostnames of URLs have. */
+function asInUrls(hostname: string): string {
+  const text = `http://${hostname}`
+  if (!URL.canParse(text)) return hostname
+  const url = new URL(text)
+  return url.href === `http://${url.hostname}/` ? url.hostname : hostname
+}
+
+const overNats: Principal = { source: 'NATS', credentialId: null }
+
+/** The reply to a request on `weir.abuse.decide`: the report as the API shows it, or `{error_code, msg}`. */
+export async function answerDecision(
+  parts: ReportParts,
+  request: Uint8Array,
+  occurrences: Occurrences,
+): Promise<string> {
+  try {
+    const row = await decideHostname(parts, overNats, parseJsonBody(Buffer.from(request)))
+    return parts.presenter.showJson(resource, row, parts.store.view.state)
+  } catch (error) {
+    return JSON.stringify(refusal(error, occurrences))
+  }
+}
+
+function refusal(error: unknown, occurrences: Occurrences): { error_code: string; msg: string } {
+  const known = error instanceof WeirError ? error : undefined
+  const fields = { operation_id: newId('op_'), path: decideSubject, err: known?.cause ?? error }
+  if (known?.status === 503) occurrences.requestUnavailable(fields)
+  if (known !== undefined) return { error_code: known.code, msg: known.message }
+  occurrences.requestFailed(fields)
+  return { error_code: 'ERR_INTERNAL', msg: 'Something went wrong here; the log tells what.' }
+}
+
+/** Reports that wait for decisions, or all there are, the oldest first: a line each, and one for each hostname. */
+export function listReports({ store }: Pick<ReportParts, 'store'>, all: boolean): string {
+  const reports = [...(store.view.state.rows.get(resource.kind)?.values() ?? [])] as ReportRow[]
+  return reports
+    .filter(({ status }) => all || status !== 'PROCESSED')
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    .map(describeReport)
+    .join('')
+}
+
+export const describeReport = (report: ReportRow): string =>
+  [
+    `${report.id}  ${report.status}  ${isoSeconds(report.created_at)}  ${report.account_id}`,
+    ...report.hostnames.map(({ hostname, status }) => `  ${status.padEnd(8)}  ${hostname}`),
+    '',
+  ].join('\n')

@@ -1,0 +1,56 @@
+import { urlBytesMax, urlsPerReportMax } from '../core/limits.js'
+import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
+import { defineResource } from './define.js'
+import { assigned, described, required } from './fields.js'
+
+/** What can be decided about a hostname; until then it is pending. */
+export const hostnameDecisions = ['BANNED', 'UNBANNED', 'IGNORE'] as const
+
+const pending = 'PENDING'
+const hostnameStatuses = [pending, ...hostnameDecisions] as const
+const reportStatuses = [pending, 'PARTIALLY_PROCESSED', 'PROCESSED'] as const
+
+const reportedHostname = Type.Object(
+  {
+    hostname: Type.String({ description: 'Parsed out of one of the URLs.' }),
+    status: oneOf(hostnameStatuses),
+  },
+  { additionalProperties: false },
+)
+
+const isWebUrl = (text: string): boolean =>
+  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)
+
+const url = ruled(boundedBytes(urlBytesMax, 'A URL with suspected abusive content.'), (text) =>
+  isWebUrl(text) ? undefined : 'a URL that begins with "http://" or "https://" is needed',
+)
+
+export const abuseReport = defineResource({
+  kind: 'abuse_report',
+  idPrefix: 'abrp_',
+  path: '/abuse_reports',
+  listName: 'abuse_reports',
+  title: 'abuse report',
+  operations: ['create', 'get'],
+  right: 'abuse_reports',
+  fields: {
+    metadata: described.metadata,
+    urls: required(Type.Array(url, { minItems: 1, maxItems: urlsPerReportMax }), { atCreation: true }),
+    status: assigned(oneOf(reportStatuses)),
+    hostnames: assigned(Type.Array(reportedHostname)),
+  },
+  derive(draft, previous) {
+    const hostnames = previous === undefined ? hostnamesOf(draft.urls) : draft.hostnames
+    const undecided = hostnames.filter(({ status }) => status === pending).length
+    const status =
+      undecided === 0 ? 'PROCESSED' : undecided < hostnames.length ? 'PARTIALLY_PROCESSED' : pending
+    return { ...draft, hostnames, status }
+  },
+})
+
+/** Each once, in the order of the URLs; a URL's host is lower-cased, and punycode where it is international. */
+const hostnamesOf = (urls: readonly string[]) =>
+  [...new Set(urls.map((text) => new URL(text).hostname))].map((hostname) => ({
+    hostname,
+    status: pending as typeof pending,
+  }))

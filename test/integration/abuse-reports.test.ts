@@ -1,0 +1,50 @@
+/** The response team at work: decisions over NATS and from the command line, while the service runs. */
+import { once } from 'node:events'
+import t from 'tap'
+import { run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+t.test('abuse reports are decided', async (t) => {
+  const dir = tempDir(t)
+  const weir = await startWeir(dir)
+  t.teardown(() => weir.stop())
+  const command = async (...args: string[]): Promise<{ code: number; text: string }> => {
+    const { child, output } = run('src/main.js', args, { WEIR_DATA_DIR: dir })
+    const [code] = await once(child, 'close')
+    return { code, text: output() }
+  }
+  const { api, accountId } = weir
+  t.equal((await api.call('POST', '/abuse_reports', { urls: ['http://a.example'] })).status, 403)
+  t.match(await command('account', 'grant', '--account', accountId, 'abuse_reports'), { code: 0 })
+  const report = await api.post('/abuse_reports', { urls: ['http://a.example', 'http://b.example'] })
+  const path = `/abuse_reports/${report.id}`
+
+  const nats = await weir.nats()
+  const ask = async (request: object) => {
+    const bytes = Buffer.from(JSON.stringify(request))
+    return JSON.parse(Buffer.from(await nats.request('weir.abuse.decide', bytes, 20_000)).toString())
+  }
+  const banned = await ask({ report_id: report.id, hostname: 'a.example', status: 'BANNED' })
+  t.match(banned, { id: report.id, status: 'PARTIALLY_PROCESSED' })
+  t.strictSame(banned, await api.get(path))
+  t.match(await ask({ report_id: report.id, hostname: 'c.example', status: 'BANNED' }), {
+    error_code: 'ERR_NOT_FOUND',
+    msg: /c\.example/,
+  })
+
+  t.match(await command('abuse', 'list'), { code: 0, text: `${report.id}  PARTIALLY_PROCESSED` })
+  const decided = await command('abuse', 'decide', report.id, 'b.example', 'ignore')
+  t.match(decided, { code: 0, text: `${report.id}  PROCESSED` })
+  t.equal((await api.get(path)).status, 'PROCESSED')
+  t.strictSame(await command('abuse', 'list'), { code: 0, text: '' })
+  t.match(await command('abuse', 'list', '--all'), { code: 0, text: report.id })
+  const wrong = await command('abuse', 'decide', report.id, 'b.example', 'PENDING')
+  t.match(wrong, { code: 1, text: /^weir: "status" is "PENDING".*"BANNED", "UNBANNED", "IGNORE"/ })
+  const query = `select changed_by from abuse_reports_history where id = '${report.id}' order by version`
+  const [, maker, ...deciders] = (await command('sql', query, '--format', 'tsv')).text.split('\n')
+  t.match(maker, /^ak_/)
+  t.strictSame(deciders, ['nats', 'cli'])
+})
