@@ -30,7 +30,10 @@ export interface JanitorOptions {
   readonly occurrences: Occurrences
   /** Is there such a destination? Undefined where that is not known for sure. */
   readonly isDestination: (id: string) => boolean | undefined
+  readonly sweepAfter?: { readonly leftoverMs: number; readonly goneMs: number }
 }
+
+const sweepAfterDefault = { leftoverMs: leftoverPackAfterMs, goneMs: destinationGoneAfterMs }
 
 const recordsEveryMs = 1_000
 const packsEveryMs = 60_000
@@ -90,21 +93,21 @@ export class Janitor {
 
   /** Packs below the floor: given some time, since the server removes them a moment after it moves the floor. */
   async #sweepLeftovers(id: string): Promise<void> {
-    const { nats, occurrences } = this.#options
+    const { nats, occurrences, sweepAfter = sweepAfterDefault } = this.#options
     const consumer = await nats.consumerInfo(deliveriesStream, id)
     const info = await nats.streamInfo(deliveriesStream)
     if (consumer === undefined || info === undefined || consumer.delivered > info.state.last_seq) return
     const oldest = await nats.nextMessage(deliveriesStream, deliverySubject(id))
     if (oldest === undefined || oldest.sequence > consumer.ackFloor) return
-    if (oldest.storedAtMs > now() - leftoverPackAfterMs) return
+    if (oldest.storedAtMs > now() - sweepAfter.leftoverMs) return
     await nats.purgeSubject(deliveriesStream, deliverySubject(id), consumer.ackFloor + 1)
     occurrences.packsSwept({ destination_id: id, below: consumer.ackFloor + 1 })
   }
 
   async #sweepGone(id: string): Promise<void> {
-    const { occurrences } = this.#options
+    const { occurrences, sweepAfter = sweepAfterDefault } = this.#options
     const sinceMs = getOrMake(this.#goneSinceMs, id, now)
-    if (sinceMs > now() - destinationGoneAfterMs) return
+    if (sinceMs > now() - sweepAfter.goneMs) return
     this.#goneSinceMs.delete(id)
     if (await dropBacklog(this.#options, id)) occurrences.packsSwept({ destination_id: id })
   }

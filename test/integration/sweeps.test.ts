@@ -1,0 +1,110 @@
+/** What the janitor takes out of the deliveries, and what it leaves there. */
+import t from 'tap'
+import { createLogger } from '../../src/core/log.js'
+import { createRegistry } from '../../src/core/metrics.js'
+import { openNats } from '../../src/core/nats.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { deliveriesStream, deliverySubject } from '../../src/deliver/destination-run.js'
+import { LedgerWriter, ledgerStream, ledgerSubject } from '../../src/deliver/ledger.js'
+import { Janitor } from '../../src/ingest/janitor.js'
+import { ensureStreams } from '../../src/ingest/streams.js'
+import { messagesOf, OwnNats } from '../harness/own-nats.js'
+import { tempDir } from '../harness/temp-dir.js'
+
+t.setTimeout(120_000)
+
+const atOnce = { leftoverMs: -1, goneMs: -1 }
+const mebibyte = 1024 * 1024
+
+async function openSweeps(t: Tap) {
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+  t.teardown(() => nats.close())
+  await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
+  const occurrences = createOccurrences({
+    logger: createLogger('test', 'silent'),
+    registry: createRegistry(),
+  })
+  const ledger = new LedgerWriter(nats, (error) => t.comment(String(error)))
+  t.teardown(() => ledger.close())
+  const known = new Map<string, boolean>()
+  const janitorOf = (sweepAfter?: typeof atOnce): Janitor => {
+    const isDestination = (id: string) => known.get(id)
+    const janitor = new Janitor({
+      nats,
+      ledger,
+      occurrences,
+      isDestination,
+      ...(sweepAfter === undefined ? {} : { sweepAfter }),
+    })
+    t.teardown(() => janitor.close())
+    return janitor
+  }
+  const store = async (id: string, packs: number): Promise<void> => {
+    for (let n = 0; n < packs; n += 1) await nats.publish(deliverySubject(id), `pack ${n}`)
+  }
+  const lying = async (id: string): Promise<number> =>
+    (await nats.subjectCounts(deliveriesStream, deliverySubject(id)))[deliverySubject(id)] ?? 0
+  const consumerOf = (id: string) =>
+    nats.openConsumer({
+      stream: deliveriesStream,
+      name: id,
+      filter: deliverySubject(id),
+      ackWaitMs: 5_000,
+      ackPendingMax: 10,
+    })
+  return { server, nats, known, janitorOf, store, lying, consumerOf }
+}
+
+interface Tap {
+  teardown(close: () => unknown): unknown
+  comment(text: string): unknown
+}
+
+t.test('packs of a destination that is gone are swept after a while, and entered as dropped', async (t) => {
+  const { nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
+  for (const id of ['ed_gone', 'ed_there', 'ed_unsure']) {
+    await store(id, 2)
+    await consumerOf(id)
+  }
+  known.set('ed_gone', false).set('ed_there', true)
+  const patient = janitorOf()
+  for (let sweeps = 0; sweeps < 2; sweeps += 1) await patient.sweepPacks()
+  t.equal(await lying('ed_gone'), 2, 'not before its time')
+  await janitorOf(atOnce).sweepPacks()
+  t.equal(await lying('ed_gone'), 0)
+  t.equal(await nats.consumerInfo(deliveriesStream, 'ed_gone'), undefined, 'its consumer is gone, too')
+  t.equal(await lying('ed_there'), 2, 'what waits to be delivered stays')
+  t.equal(await lying('ed_unsure'), 2, 'so does what is not known to be gone')
+  const entry = await nats.lastMessage(ledgerStream, ledgerSubject)
+  t.strictSame(JSON.parse(Buffer.from(entry!.data).toString()), { type: 'dropped', destination: 'ed_gone' })
+})
+
+t.test('packs below the floor of their consumer are swept, unless it is ahead of its stream', async (t) => {
+  const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
+  known.set('ed_a', true)
+  const { consumer } = await consumerOf('ed_a')
+  await store('ed_a', 2)
+  await server.stop()
+  const putBack = server.copy(messagesOf(deliveriesStream))
+  await server.start()
+  await store('ed_a', 2)
+  for await (const message of await consumer.fetch({ max_messages: 4, expires: 5_000 }))
+    await message.ackAck()
+  t.equal(await lying('ed_a'), 0)
+  await server.stop()
+  putBack()
+  await server.start()
+  t.equal(await lying('ed_a'), 2, 'the server brought back what was acknowledged')
+  await janitorOf(atOnce).sweepPacks()
+  t.equal(await lying('ed_a'), 2, 'a consumer that is ahead tells nothing')
+  await store('ed_a', 3)
+  await janitorOf().sweepPacks()
+  t.equal(await lying('ed_a'), 5, 'not before its time')
+  await janitorOf(atOnce).sweepPacks()
+  const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
+  t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
+  t.equal(await lying('ed_a'), 1, 'what is above the floor stays')
+})
