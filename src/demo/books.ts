@@ -96,12 +96,15 @@ function destinationChecks(
       says: `${target}: produced = delivered + dead-lettered + dropped + backlog`,
       values: {
         produced: sum('produced_total'),
-        ends,
-        status: produced,
-        'its ends': delivered + dead_lettered,
+        'their ends': ends,
+        'produced, by its status': produced,
+        'their ends, by its status': delivered + dead_lettered,
       },
     },
-    { says: `${target}: filtered`, values: { metrics: sum('filtered_total'), status: filtered } },
+    {
+      says: `${target}: filtered out`,
+      values: { counted: sum('filtered_total'), 'by its status': filtered },
+    },
     // Repeated record ids give the same events again, which a consumer drops.
     idsRepeat
       ? {
