@@ -1,0 +1,59 @@
+/** `weir sql` on the embedded store: beside the service, after its end, and after it was killed. */
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir, until } from '../harness/weir.js'
+
+t.setTimeout(600_000)
+
+const secret = 'kept-from-everybody'
+
+t.test('a query on the embedded store, while the service runs and while it does not', async (t) => {
+  const dir = tempDir(t)
+  const sql = async (...args: string[]): Promise<{ code: number; text: string }> => {
+    const { child, output } = run('src/main.js', ['sql', ...args], { WEIR_DATA_DIR: dir })
+    const [code] = await once(child, 'close')
+    return { code, text: output() }
+  }
+  const query = 'select id, description from ip_policies order by id'
+  const weir = await startWeir(dir)
+  t.teardown(() => weir.process.kill())
+  const policy = await weir.api.post('/ip_policies', { description: 'it\'s "asked" for' })
+  await weir.api.patch(`/ip_policies/${policy.id}`, { description: 'asked for' })
+  await weir.api.post('/event_destinations', {
+    target: {
+      kinesis: {
+        stream_arn: 'arn:aws:kinesis:eu-central-1:123456789012:stream/events',
+        auth: { creds: { aws_access_key_id: 'AKIAAAAAAAAAAAAAAAAA', aws_secret_access_key: secret } },
+      },
+    },
+  })
+
+  const history = `select description, version from ip_policies_history where id = '${policy.id}' order by version`
+  const checkAnswers = async (t: Test): Promise<void> => {
+    const tsv = `id\tdescription\n${policy.id}\tasked for`
+    t.strictSame(await sql(query, '--format', 'tsv'), { code: 0, text: tsv })
+    const { code, text } = await sql('select nothing from ip_policies')
+    t.not(code, 0)
+    t.match(text, /nothing/)
+    t.notMatch(text, /^ +at /m, 'a sentence, and no stack')
+  }
+  await t.test('beside the service', checkAnswers)
+  t.match((await sql(history, '--format', 'csv')).text, /^"it's ""asked"" for",\d+\n"asked for",\d+$/m)
+  t.match(await sql(query), { code: 0, text: policy.id }, 'as a table for people')
+  t.match((await sql(query, '--format', 'xml')).text, /There is no format "xml": pretty, tsv, csv, json/)
+  t.match((await sql('drop table ip_policy_versions')).text, /readonly/i)
+  const destinations = await sql('select * from event_destinations')
+  t.match(destinations.text, /arn:aws:kinesis/)
+  t.notMatch(destinations.text, /sealed|digest|kept-from/, 'no secret is shown')
+  t.equal((await weir.api.get('/ip_policies')).ip_policies.length, 1, 'the service goes on')
+  t.strictSame(await weir.stop(), { code: 0, signal: null })
+  await t.test('after its end', checkAnswers)
+
+  const again = await startWeir(dir, {}, weir.api.token)
+  t.teardown(() => again.process.kill())
+  await again.process.kill()
+  await until('its processes are gone', async () => (await sql('select 1')).code === 0, 60_000)
+  await t.test('after it was killed', checkAnswers)
+})

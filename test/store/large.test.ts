@@ -1,0 +1,120 @@
+/** Resources and changes at the bounds of what can be stored, and edges with very many routes. */
+import t from 'tap'
+import { eachOf } from '../../src/core/concurrency.js'
+import { resourceBytesMax } from '../../src/core/limits.js'
+import { silentLogger } from '../../src/core/log.js'
+import { createRegistry } from '../../src/core/metrics.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { emptyChange } from '../../src/store/change.js'
+import { openClickhouse } from '../../src/store/clickhouse.js'
+import { decodeHead, Heads } from '../../src/store/heads.js'
+import { openWorld } from './filled.js'
+
+t.setTimeout(600_000)
+
+const routes = 1_000
+
+t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) => {
+  const world = await openWorld(t)
+  let api = await world.startApi()
+  const edge = await api.client.post('/edges/https', { hostports: ['a.example.com:443'] })
+  const other = await api.client.post('/edges/https', { hostports: ['b.example.com:443'] })
+  const route = (match: string) => ({ match_type: 'path_prefix', match, metadata: 'm'.repeat(1_000) })
+  const own = await api.client.post(`/edges/https/${other.id}/routes`, route('/1'))
+  const matches = Array.from({ length: routes }, (_, at) => `/${at}`)
+  await eachOf(matches, 32, (match) => api.client.post(`/edges/https/${edge.id}/routes`, route(match)))
+  const taken = await api.client.call('POST', `/edges/https/${edge.id}/routes`, route('/7'))
+  t.equal(taken.status, 400, 'a path belongs to one route of the edge')
+
+  await api.process.kill()
+  api = await world.startApi()
+  const changed = await api.client.patch(`/edges/https/${edge.id}`, { description: 'changed' })
+  t.strictSame(await api.client.get(`/edges/https/${edge.id}`), changed)
+  const shown = changed.routes.map(({ match }: { match: string }) => match)
+  t.strictSame(shown.sort(), matches.sort(), 'it shows them all')
+  const { https_edges } = await api.client.get('/edges/https')
+  t.strictSame(
+    https_edges.map((each: { routes: { id: string }[] }) => each.routes.length),
+    [1, routes],
+    'each its own',
+  )
+
+  await api.client.delete(`/edges/https/${edge.id}`)
+  const last = changed.routes[0].id
+  t.equal((await api.client.call('GET', `/edges/https/${edge.id}/routes/${last}`)).status, 404)
+  const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
+  t.teardown(() => clickhouse.close())
+  const left = await clickhouse.rows('SELECT id FROM https_edge_routes')
+  t.strictSame(left, [{ id: own.id }], 'they went with it, and only they')
+  const again = await api.client.post('/edges/https', { hostports: ['a.example.com:443'] })
+  t.strictSame(again.routes, [], 'what it held is free')
+})
+
+t.test('a resource at the bound of what is stored, and beyond it', async (t) => {
+  const world = await openWorld(t)
+  const { client } = await world.startApi()
+  const log = (bytes: number) => ({ type: 'log', config: { Metadata: { x: 'm'.repeat(bytes - 8) } } })
+  const full = { actions: [log(4096), log(4096), log(4096), log(4096)] }
+  const edge = (hostport: string, chars: number) => ({
+    hostports: [hostport],
+    policies: { inbound: [...Array.from({ length: 15 }, () => full), { actions: [log(chars)] }] },
+  })
+  const part = await client.call('POST', '/edges/tcp', edge('a.example.com:1', 4097))
+  t.equal(part.status, 400)
+  t.match(part.body.msg, /has 4097 bytes as JSON: at most 4096 are allowed/, 'a part of it is too large')
+  const beyond = {
+    hostports: ['a.example.com:1'],
+    policies: { inbound: Array.from({ length: 17 }, () => full) },
+  }
+  const { status, body } = await client.call('POST', '/edges/tcp', beyond)
+  t.equal(status, 400)
+  const [, bytes = ''] = /has (\d+) bytes as JSON: at most (\d+) are allowed/.exec(body.msg) ?? []
+  t.match(body.msg, `at most ${resourceBytesMax} are allowed`, 'the limit is named')
+  t.ok(Number(bytes) > resourceBytesMax, 'and so is what it has')
+  t.strictSame((await client.get('/edges/tcp')).tcp_edges, [], 'nothing is stored')
+
+  const stored = await client.post('/edges/tcp', edge('a.example.com:1', 4096))
+  t.strictSame(await client.get(`/edges/tcp/${stored.id}`), stored, 'what is within it is')
+  const patched = await client.call('PATCH', `/edges/tcp/${stored.id}`, { policies: beyond.policies })
+  t.equal(patched.status, 400)
+  t.strictSame(await client.get(`/edges/tcp/${stored.id}`), stored, 'a change beyond it leaves it as it was')
+})
+
+t.test('a change that does not fit the head record', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.nats()
+  const bucket = await nats.openBucket('heads', 1024 * 1024)
+  const heads = new Heads({
+    bucket,
+    bytesMax: () => 2_000,
+    occurrences: createOccurrences({ logger: silentLogger(), registry: createRegistry() }),
+    carryOut: async () => {},
+    maySweep: () => true,
+    known: async () => ({ highest: 0, seen: 0 }),
+  })
+  const row = { account_id: 'ac_1', version: 1, created_at: 0, description: 'd'.repeat(200) }
+  const removing = (count: number) => ({
+    ...emptyChange,
+    id: 'chg_1',
+    at: 0,
+    counts: {},
+    stored: 1,
+    removals: Array.from({ length: count }, (_, at) => {
+      const id = `ipp_${at}`
+      return { kind: 'ip_policy', id, row: { ...row, id } }
+    }),
+  })
+  const known = await heads.finished('ac_1')
+  await heads.commit('ac_1', known, 1, removing(10))
+  const kept = decodeHead((await bucket.get('ac_1'))!.value!)
+  t.strictSame(
+    kept.change?.removals.map((removal) => removal.row),
+    Array(10).fill(null),
+    'rows that are removed are left to ClickHouse to tell',
+  )
+  const finished = await heads.finished('ac_1')
+  await t.rejects(heads.commit('ac_1', finished, 2, removing(100)), {
+    code: 'ERR_INVALID_REQUEST',
+    message: /is too large: \d+ bytes, at most 2000 are allowed at once/,
+  })
+})
