@@ -32,6 +32,11 @@ const migrations: readonly Migration[] = [
       `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`,
     ],
   },
+  {
+    id: 2,
+    // Views of a misspelt plural: what is derived is replaced under its name, but never taken away under an old one.
+    statements: () => ['DROP VIEW IF EXISTS api_keies', 'DROP VIEW IF EXISTS api_keies_history'],
+  },
 ]
 
 export async function migrate(

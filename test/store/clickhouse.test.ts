@@ -67,6 +67,20 @@ t.test('current rows and their history, without secrets', async (t) => {
   )
 })
 
+t.test('views of an older name go', async (t) => {
+  await clickhouse.command('TRUNCATE TABLE schema_migrations')
+  for (const view of ['api_keies', 'api_keies_history', 'of_an_analyst']) {
+    await clickhouse.command(`CREATE VIEW ${view} AS SELECT 1 AS id`)
+  }
+  await migrate(clickhouse, resources, 'fingerprint')
+  const views = await clickhouse.rows<{ name: string }>(
+    "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'",
+  )
+  const names = new Set(views.map(({ name }) => name))
+  for (const gone of ['api_keies', 'api_keies_history']) t.notOk(names.has(gone), gone)
+  for (const kept of ['api_keys', 'api_keys_history', 'of_an_analyst']) t.ok(names.has(kept), kept)
+})
+
 t.test('formats', async (t) => {
   const formats: [TextFormat, RegExp][] = [
     ['TSVWithNames', /^n\n1\n$/],
