@@ -59,6 +59,7 @@ import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
 import { openGeo } from './record/geo.js'
 import { resources } from './resource/registry.js'
+import { tcpAddressSpace } from './resource/tcp-address.js'
 import { auditStream } from './store/audit-relay.js'
 import { type Clickhouse, openClickhouse } from './store/clickhouse.js'
 import { destinationsIn } from './store/destinations.js'
@@ -101,10 +102,11 @@ export async function openStoreParts(
     removedRules: (rows) => renderRemovedRules(rows, presenter, () => store.view.state),
   })
   release.own(store)
+  const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
   const sourceProblem = (source: unknown) => checkSource(source as never, auditKinds)
   return {
     store,
-    writes: new Writes({ presenter, sealer, store, sourceProblem }),
+    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblem }),
     presenter,
     nats,
     sealer,

@@ -4,16 +4,26 @@ import { unavailable } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import type { DeriveTools, PrepareTools } from '../resource/define.js'
+import { drawTcpAddress, type TcpAddressSpace } from '../resource/tcp-address.js'
 import type { Store } from '../store/open-store.js'
 
+export interface DeriveParts {
+  readonly sealer: Sealer
+  readonly tcpAddresses: TcpAddressSpace
+}
+
 /** `once` is given what is answered once. */
-export const deriveTools = (sealer: Sealer, once: Record<string, unknown>): DeriveTools => ({
+export const deriveTools = (
+  { sealer, tcpAddresses }: DeriveParts,
+  once: Record<string, unknown>,
+): DeriveTools => ({
   seal: (secret, belongsTo) => sealer.seal(secret, belongsTo),
   digest: (secret, belongsTo) => sealer.digest(secret, belongsTo),
   newToken: () => {
     const token = `weir_${randomToken(32)}`
     return { token, hash: hashToken(token) }
   },
+  drawTcpAddress: (region) => drawTcpAddress(tcpAddresses, region),
   answerOnce: (fields) => {
     Object.assign(once, fields)
   },

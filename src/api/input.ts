@@ -153,7 +153,7 @@ export function* referencesIn(
     const path = `${prefix}${name}`
     if (field.fields !== undefined) yield* referencesIn(field.fields, value as Values, `${path}.`)
     const { reference } = field
-    if (reference === undefined || reference.foreign) continue
+    if (reference === undefined || reference.foreignPath !== undefined) continue
     const { kind, many } = reference
     if (!many) yield { path, kind, id: String(value) }
     else for (const [at, id] of (value as string[]).entries()) yield { path: `${path}[${at}]`, kind, id }

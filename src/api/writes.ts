@@ -2,26 +2,25 @@
  * What a create, update or delete changes: plans for the store, made against the state they will be applied to.
  * A plan may run several times, so what is random or slow (ids, tokens, keys) is made before it.
  */
-import { conflict, notFound, WeirError } from '../core/errors.js'
+import { conflict, notFound } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import type { Sealer } from '../core/seal.js'
 import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
 import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
 import type { Store } from '../store/open-store.js'
-import { type Claim, countRules, type Draft, type Plan, releaseOf } from '../store/plan.js'
+import { countRules, type Draft, type Plan, releaseOf } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
-import { deriveTools, prepareTools } from './derive-tools.js'
+import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
 import { checkPathId, referencesIn, unknownResource } from './input.js'
 import { lockoutCheck } from './lockout.js'
 import { childKindsOf, type Presenter, rowsOf } from './present.js'
+import { claimsOf, claimTexts, redraws } from './row-claims.js'
 
-export interface WriteTools {
+export interface WriteTools extends DeriveParts {
   readonly presenter: Presenter
-  readonly sealer: Sealer
   readonly store: Pick<Store, 'settled' | 'sealedValue'>
   readonly sourceProblem: Lookups['sourceProblem']
 }
@@ -53,10 +52,13 @@ export class Writes {
     requestedAt: number,
   ): Promise<Plan<Written>> {
     const once: Record<string, unknown> = {}
-    const tools = deriveTools(this.#tools.sealer, once)
+    const tools = deriveTools(this.#tools, once)
     const draft = newRow(caller, resource, values, requestedAt)
     const prepared = await this.#prepare(caller, resource, values, draft, tools)
-    const derived = derivedOf(resource, prepared, undefined, tools)
+    let derived = derivedOf(resource, prepared, undefined, tools)
+    const drawn = redraws(resource, () => {
+      derived = derivedOf(resource, prepared, undefined, tools)
+    })
     return (state, version, at) => {
       this.#checkReferences(resource, values, state, caller)
       const row: Row = { ...derived, version }
@@ -65,7 +67,7 @@ export class Writes {
         puts,
         removals: [],
         audits,
-        claims: claimsOf(resource, row, []),
+        claims: claimsOf(resource, row, [], drawn),
         result: { resource, row, once },
       }
     }
@@ -78,7 +80,7 @@ export class Writes {
       const present = this.#present(resource, id, state, caller)
       const values = change(present)
       this.#checkReferences(resource, values, state, caller)
-      const tools = deriveTools(this.#tools.sealer, {})
+      const tools = deriveTools(this.#tools, {})
       const row: Row = { ...derivedOf(resource, { ...present, ...values }, present, tools), version }
       if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
       const { puts, audits } = this.#change(caller, resource, 'updated', row, present, state, at)
@@ -98,6 +100,7 @@ export class Writes {
         throw conflict('An API key may not delete itself: use another key.')
       }
       if (resource.keptWhileNamed) refuseWhileNamed(resource, row, state)
+      resource.checkDeletion?.(row as never, this.#lookups(state, caller))
       const removals: Removal[] = [...familyOf(resource, row, state), { kind: resource.kind, row }]
       lockoutCheck(caller, state, { removals })
       const emptied = resource.kind === policyKind && countRules(state, id) > 0 ? [id] : []
@@ -143,11 +146,7 @@ export class Writes {
     state: ViewState,
     at: number,
   ): { puts: Put[]; audits: AuditEvent[] } {
-    resource.check?.(
-      row as never,
-      previous as never,
-      lookupsOf(state, caller.accountId, this.#tools.sourceProblem),
-    )
+    resource.check?.(row as never, previous as never, this.#lookups(state, caller))
     const puts = [{ kind: resource.kind, row, isNew: previous === undefined }]
     lockoutCheck(caller, state, { puts })
     return { puts, audits: this.#audits(caller, resource, verb, row, state, row.version, at) }
@@ -176,6 +175,11 @@ export class Writes {
         shown: presenter.show(resource, row, state),
       }),
     ]
+  }
+
+  #lookups(state: ViewState, { accountId }: Caller): Lookups {
+    const { sourceProblem, tcpAddresses } = this.#tools
+    return { ...lookupsOf(state, accountId), sourceProblem, tcpDomain: tcpAddresses.domain }
   }
 
   #checkReferences(resource: AnyResource, values: Values, state: ViewState, caller: Caller): void {
@@ -218,11 +222,7 @@ function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values
 const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
   resource.derive?.(draft as never, previous as never, tools) ?? draft
 
-const lookupsOf = (
-  state: ViewState,
-  accountId: string,
-  sourceProblem: Lookups['sourceProblem'],
-): Lookups => ({
+const lookupsOf = (state: ViewState, accountId: string): Omit<Lookups, 'sourceProblem' | 'tcpDomain'> => ({
   get: (kind, id) => {
     const row = state.rows.get(kind)?.get(id)
     return row?.account_id === accountId ? row : undefined
@@ -231,7 +231,6 @@ const lookupsOf = (
   children: (kind, parentId) => rowsOf(state, parentId, kind),
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),
-  sourceProblem,
 })
 
 const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], audits: [], result })
@@ -242,19 +241,6 @@ function same(resource: AnyResource, present: Row, next: Row): boolean {
   const ignored = Object.fromEntries(['version', ...sealed].map((name) => [name, null]))
   return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
 }
-
-const claimTexts = (resource: AnyResource, row: Row): readonly string[] =>
-  resource.claims?.(row as never) ?? []
-
-/** What the row claims beyond what it held before. */
-const claimsOf = (resource: AnyResource, row: Row, before: readonly string[]): Claim[] =>
-  claimTexts(resource, row)
-    .filter((claim) => !before.includes(claim))
-    .map((claim) => ({
-      claim,
-      id: row.id,
-      taken: () => new WeirError('ERR_CONFLICT', resource.takenMessage?.(claim) ?? `${claim} is taken.`),
-    }))
 
 /** Resources that live under the row's path go with it. */
 const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>

@@ -26,6 +26,8 @@ export const urlsPerReportMax = 100
 export const urlBytesMax = 8000
 export const principalsPerCertificateMax = 100
 export const aclRulesMax = 100
+/** Draws of something unique: so many in a row are taken only where nearly all there is is taken. */
+export const drawsMax = 100
 export const labelsMax = 100
 export const labelBytesMax = 255
 export const pageEntriesMax = 100

@@ -46,8 +46,8 @@ export interface Reference {
   readonly kind: string
   readonly idPrefix: string
   readonly many: boolean
-  /** An id without a resource of ours behind it: its form alone is checked. */
-  readonly foreign?: boolean
+  /** Of an id without a resource of ours behind it: its form alone is checked, and this is where it is said to be. */
+  readonly foreignPath?: string
 }
 
 /** Where things are: `uri` of a path or of a resource by its kind. */
@@ -83,6 +83,8 @@ export interface Lookups {
   children(kind: string, parentId: string): Iterable<Row>
   rules(ipPolicyId: string): Iterable<Row>
   countRules(ipPolicyId: string): number
+  /** The domain that reserved addresses are under. */
+  readonly tcpDomain: string
   /** What is wrong with a source of an event subscription, which is known right of this room. */
   sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
 }
@@ -109,8 +111,12 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   /** Text that only one resource of the deployment may hold, such as a hostport; `takenMessage` explains. */
   claims?(row: RowOf<F>): readonly string[]
   readonly takenMessage?: (claim: string) => string
+  /** `derive` draws what a new resource claims, and draws again where somebody else has it. */
+  readonly claimsAreDrawn?: boolean
   /** Relations to other resources: throws a `WeirError` that names the culprit. */
   check?(row: RowOf<F>, previous: RowOf<F> | undefined, lookups: Lookups): void
+  /** Throws a `WeirError` where others rely on the resource in a way that no reference tells. */
+  checkDeletion?(row: RowOf<F>, lookups: Lookups): void
   /**
    * What is slow to make or takes another resource's secret: once, when the resource is created, after what it names
    * was found to be there.
@@ -136,6 +142,8 @@ export interface DeriveTools {
   /** Tells whether a secret is the one that was sealed before, and nothing else of it. */
   digest(secret: string, belongsTo: string): string
   newToken(): { readonly token: string; readonly hash: string }
+  /** `host:port` in a region, at random. */
+  drawTcpAddress(region: string): string
   /** Answered once, in the response that creates the resource. */
   answerOnce(fields: Record<string, unknown>): void
 }

@@ -94,7 +94,11 @@ const idSchema = (idPrefix: string) =>
   )
 
 const render = (value: unknown, reference: Reference, links: Links): unknown => {
-  const one = (id: string) => ({ id, uri: links.of(reference.kind, id) })
+  const { kind, foreignPath } = reference
+  const one = (id: string) => ({
+    id,
+    uri: foreignPath === undefined ? links.of(kind, id) : links.uri(`${foreignPath}/${id}`),
+  })
   if (Array.isArray(value)) return value.map(one)
   return value === null ? null : one(String(value))
 }
@@ -102,7 +106,7 @@ const render = (value: unknown, reference: Reference, links: Links): unknown => 
 export interface ReferenceOptions extends Options {
   readonly shownAs: string
   readonly required?: boolean
-  readonly foreign?: boolean
+  readonly foreignPath?: string
 }
 
 function referenceField<S extends TSchema>(
@@ -146,7 +150,7 @@ export const references = (
     options,
   )
 
-const foreign = (options: ReferenceOptions) => (options.foreign ? { foreign: true } : {})
+const foreign = ({ foreignPath }: ReferenceOptions) => (foreignPath === undefined ? {} : { foreignPath })
 
 /** A rule for lists in which nothing may stand twice. */
 export const repeatedEntry = (values: readonly string[]): string | undefined => {

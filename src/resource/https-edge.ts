@@ -4,6 +4,7 @@ import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
 import { described, reference, required } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
+import { checkReserved } from './tcp-address.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'
@@ -54,4 +55,5 @@ export const httpsEdge = defineResource({
   fields: { ...described, hostports },
   claims: hostportClaims,
   takenMessage: hostportTaken,
+  check: checkReserved,
 })

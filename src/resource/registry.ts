@@ -9,6 +9,7 @@ import { eventSubscription } from './event-subscription.js'
 import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
 import { ipPolicy, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
+import { reservedAddr } from './reserved-addr.js'
 import { tcpEdge } from './tcp-edge.js'
 import { tunnelCredential } from './tunnel-credential.js'
 
@@ -23,6 +24,7 @@ export const resources: readonly AnyResource[] = [
   anyResource(ipRestriction),
   anyResource(eventDestination),
   anyResource(eventSubscription),
+  anyResource(reservedAddr),
   anyResource(tunnelCredential),
   anyResource(abuseReport),
   anyResource(apiKey),

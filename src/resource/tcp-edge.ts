@@ -2,6 +2,7 @@ import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
 import { described } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
+import { checkReserved } from './tcp-address.js'
 import { checkTrafficPolicies, trafficPoliciesModule } from './traffic-policies.js'
 
 export const tcpEdge = defineResource({
@@ -19,7 +20,8 @@ export const tcpEdge = defineResource({
   },
   claims: hostportClaims,
   takenMessage: hostportTaken,
-  check(edge) {
+  check(edge, previous, lookups) {
+    checkReserved(edge, previous, lookups)
     if (edge.policies !== null) checkTrafficPolicies(edge.policies)
   },
 })

@@ -23,6 +23,8 @@ export interface Claim {
   readonly id: string
   /** Thrown where somebody else holds it. */
   readonly taken: () => Error
+  /** Where somebody else holds it: has the plan something else to claim when it is made again? */
+  readonly drawAgain?: () => boolean
 }
 
 /** A plan sees the state before it and the version its change will have; it may run several times. */

@@ -100,7 +100,7 @@ export class ResourceStore {
       const draft = plan(state, version, at)
       if (draft.puts.length + draft.removals.length === 0) return draft.result
       const change = await this.#changeOf(accountId, version, at, principal, draft, state)
-      await this.#acquire(accountId, version, draft)
+      if (!(await this.#acquire(accountId, version, draft))) continue
       const committed = await this.heads.commit(accountId, known, version, change)
       if (committed === undefined) continue
       await this.#finish(accountId, known, committed, change)
@@ -160,7 +160,8 @@ export class ResourceStore {
     }
   }
 
-  async #acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<void> {
+  /** True when every claim is held; false when the plan is to be made again, with something else to claim. */
+  async #acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
     const taken: Claim[] = []
     for (const claim of draft.claims ?? []) {
       if (await this.#claims.acquire(claim.claim, { account_id: accountId, id: claim.id, version })) {
@@ -171,8 +172,10 @@ export class ResourceStore {
         if (!holds(this.#parts.view.state, text, id))
           await this.#claims.release(text, { account_id: accountId, id, version })
       }
+      if (claim.drawAgain?.()) return false
       throw claim.taken()
     }
+    return true
   }
 
   /** What follows the own commit, unless somebody else was faster. */

@@ -33,6 +33,7 @@ t.test('audit events', async (t) => {
     ['event_destination', '/event_destinations', { target }],
     ['event_subscription', '/event_subscriptions', { sources: [{ type: 'log.v0' }] }],
     ['api_key', '/api_keys', {}],
+    ['tcp_address', '/reserved_addrs', { region: 'eu' }],
     ['tunnel_credential', '/credentials', { acl: ['bind:a.example'] }],
   ]
   for (const [object, path, body] of objects) {

@@ -187,6 +187,18 @@ const backend: Row[] = [
   ['tunnels', { tunnels: [] }, /"tunnels" is no field/],
 ]
 
+const reservedAddr: Row[] = [
+  ['another region', { region: 'mars' }, /"region" is "mars".*"au", "eu", "ap", "us", "jp", "in", "sa"/],
+  ['a region in capitals', { region: 'EU' }, /"region" is "EU", but must be one of/],
+  ['a number as a region', { region: 1 }, /"region" is 1/],
+  ['an address', { addr: '1.tcp.us.weir.localhost:10000' }, /"addr" is no field/],
+  ['another prefix', { endpoint_configuration_id: `ipp_${id26}` }, /"endpoint_configuration_id" .*"ec_"/],
+  ['a prefix alone', { endpoint_configuration_id: 'ec_' }, /"endpoint_configuration_id" .*"ec_"/],
+  ['a path', { endpoint_configuration_id: 'ec_../../x' }, /"endpoint_configuration_id" .*"ec_"/],
+  ['a number', { endpoint_configuration_id: 5 }, /"endpoint_configuration_id" is 5/],
+  ['a Ref', { endpoint_configuration: { id: `ec_${id26}` } }, /did you mean "endpoint_configuration_id"/],
+]
+
 const tunnelCredential: Row[] = [
   ['a rule as text', { acl: '*' }, /"acl" is "\*", but must be a list/],
   ['empty text for a list', { acl: '' }, /"acl" is "", but must be a list/],
@@ -363,6 +375,14 @@ async function unchangeable(me: Client): Promise<[string, Row[]][]> {
     ],
     [await made('/api_keys', {}), [['the token', { token: 'x' }, /"token" is no field/]]],
     [await made('/credentials', {}), tunnelCredential],
+    [
+      await made('/reserved_addrs', {}),
+      [
+        ['the region', { region: 'us' }, /"region" is "us", but can't be changed/],
+        ['no region', { region: null }, /"region" .*can't be changed/],
+        ...reservedAddr.filter(([, body]) => !Object.hasOwn(body as object, 'region')),
+      ],
+    ],
   ]
 }
 
@@ -383,6 +403,7 @@ t.test('bad requests', async (t) => {
     ['/event_destinations', eventDestination],
     ['/event_subscriptions', [...common, ...eventSubscription]],
     ['/api_keys', [...common, ...inBytes]],
+    ['/reserved_addrs', [...common, ...inBytes, ...reservedAddr]],
     ['/credentials', [...common, ...inBytes, ...tunnelCredential]],
   ]
   const check = async (method: string, path: string, rows: readonly Row[]): Promise<void> => {

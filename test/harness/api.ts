@@ -178,7 +178,10 @@ export class TestApi {
 }
 
 export type TestApiOptions = Partial<
-  Pick<ApiOptions, 'destinations' | 'rateLimitPerMinute' | 'trustedProxies' | 'versionHeaders' | 'health'>
+  Pick<
+    ApiOptions,
+    'context' | 'destinations' | 'rateLimitPerMinute' | 'trustedProxies' | 'versionHeaders' | 'health'
+  >
 >
 
 /** A store for a test file, and any number of API instances on it. ClickHouse allows one store per process. */

@@ -1,0 +1,38 @@
+/** What a row claims over the whole deployment. */
+import { WeirError } from '../core/errors.js'
+import { drawsMax } from '../core/limits.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import type { Claim } from '../store/plan.js'
+
+export const claimTexts = (resource: AnyResource, row: Row): readonly string[] =>
+  resource.claims?.(row as never) ?? []
+
+/** What the row claims beyond what it held before. */
+export const claimsOf = (
+  resource: AnyResource,
+  row: Row,
+  before: readonly string[],
+  more: Pick<Claim, 'drawAgain'> = {},
+): Claim[] =>
+  claimTexts(resource, row)
+    .filter((claim) => !before.includes(claim))
+    .map((claim) => ({
+      claim,
+      id: row.id,
+      taken: () => new WeirError('ERR_CONFLICT', resource.takenMessage?.(claim) ?? `${claim} is taken.`),
+      ...more,
+    }))
+
+/** Where claims are drawn, one that somebody else has is drawn again, a bounded number of times. */
+export function redraws(resource: AnyResource, draw: () => void): Pick<Claim, 'drawAgain'> {
+  if (!resource.claimsAreDrawn) return {}
+  let left = drawsMax - 1
+  return {
+    drawAgain: () => {
+      if (left === 0) return false
+      left -= 1
+      draw()
+      return true
+    },
+  }
+}

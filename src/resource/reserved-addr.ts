@@ -1,0 +1,30 @@
+import { oneOf, Type } from '../core/schema.js'
+import { defineResource } from './define.js'
+import { assigned, defaulted, described, reference } from './fields.js'
+import { checkUnserved, regions } from './tcp-address.js'
+
+export const reservedAddr = defineResource({
+  kind: 'reserved_addr',
+  idPrefix: 'ra_',
+  path: '/reserved_addrs',
+  listName: 'reserved_addrs',
+  title: 'reserved address',
+  audit: 'tcp_address',
+  fields: {
+    ...described,
+    addr: assigned(Type.String({ description: 'host:port' })),
+    region: defaulted(oneOf(regions, 'Geographic datacenter.'), 'us', { atCreation: true }),
+    endpoint_configuration_id: reference('endpoint_configuration', 'ec_', {
+      shownAs: 'endpoint_configuration',
+      foreignPath: '/endpoint_configurations',
+      unset: 'null',
+    }),
+  },
+  claims: ({ addr }) => [`tcp_address.${addr}`],
+  claimsAreDrawn: true,
+  takenMessage: () => 'No free address was drawn: try again, or reserve one in another region.',
+  derive(draft, previous, tools) {
+    return previous === undefined ? { ...draft, addr: tools.drawTcpAddress(draft.region) } : draft
+  },
+  checkDeletion: ({ addr }, lookups) => checkUnserved(addr, lookups),
+})
