@@ -1,48 +1,66 @@
 /** An API that dies in the middle of a write, at every point of it, and at random. */
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { ruleEventsPerMessage } from '../../src/core/limits.js'
+import { openClickhouse } from '../../src/store/clickhouse.js'
+import { bucketNames } from '../../src/store/keys.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
-import { StoreWorld } from '../harness/store-world.js'
-import { until } from '../harness/weir.js'
+import type { StoreWorld } from '../harness/store-world.js'
+import { type ApiClient, until } from '../harness/weir.js'
+import { openWorld } from './filled.js'
 
 // Processes are started again and again.
-t.setTimeout(1_500_000)
+t.setTimeout(2_700_000)
 
 /** `--full` kills as often as it takes to be sure. */
 const randomKills = process.argv.includes('--full') ? 100 : 10
 
-t.test('killed before and after each write of a change', { timeout: 300_000 }, async (t) => {
-  const world = new StoreWorld()
-  await world.open()
-  t.teardown(() => world.close())
+interface Victim {
+  readonly client: ApiClient
+  /** Where it is killed. */
+  readonly point: string
+}
+
+/** An API that is killed before or after each write of what it is asked; the last one of each lives. */
+async function* killedAtEachWrite(
+  t: Test,
+  world: StoreWorld,
+  sides: readonly ('before' | 'after')[],
+): AsyncGenerator<Victim> {
   const proxy = await startNatsProxy(world.natsUrl)
   t.teardown(() => proxy.close())
-  const survivor = await world.startApi('survivor')
-  const policy = await survivor.client.post('/ip_policies', { description: 'before' })
-  const changed: string[] = []
-  let points = 0
-  for (const after of [false, true]) {
-    for (let write = 1; ; write += 1) {
-      const victim = await world.startApi('victim', { NATS_URL: proxy.url })
-      const description = `${after ? 'after' : 'before'} write ${write}`
-      let isKilled = false
+  for (const side of sides) {
+    let isKilled = true
+    for (let write = 1; isKilled; write += 1) {
+      isKilled = false
+      const { client, process } = await world.startApi('victim', { NATS_URL: proxy.url })
       proxy.cut({
         write,
-        after,
+        after: side === 'after',
         meet: () => {
           isKilled = true
-          victim.process.child.kill('SIGKILL')
+          process.child.kill('SIGKILL')
         },
       })
-      const path = `/ip_policies/${policy.id}`
-      const answer = await victim.client.call('PATCH', path, { description }).catch(() => undefined)
-      await survivor.client.patch(path, { metadata: description })
-      const { description: now } = await survivor.client.get(path)
-      if (answer?.status === 200) t.equal(now, description, `${description}: answered, so it is there`)
-      if (now === description) changed.push(description)
-      points += 1
-      await victim.process.kill()
-      if (!isKilled) break
+      yield { client, point: `${side} write ${write}` }
+      await process.kill()
     }
+  }
+}
+
+t.test('killed before and after each write of a change', { timeout: 300_000 }, async (t) => {
+  const world = await openWorld(t)
+  const survivor = await world.startApi('survivor')
+  const policy = await survivor.client.post('/ip_policies', { description: 'before' })
+  const path = `/ip_policies/${policy.id}`
+  const changed: string[] = []
+  let points = 0
+  for await (const { client, point } of killedAtEachWrite(t, world, ['before', 'after'])) {
+    const answer = await client.call('PATCH', path, { description: point }).catch(() => undefined)
+    await survivor.client.patch(path, { metadata: point })
+    const { description: now } = await survivor.client.get(path)
+    if (answer?.status === 200) t.equal(now, point, `${point}: answered, so it is there`)
+    if (now === point) changed.push(point)
+    points += 1
   }
   t.ok(points >= 8, `met ${points} points`)
   const events = (await world.audited()).filter(({ object }) => object.id === policy.id)
@@ -50,10 +68,48 @@ t.test('killed before and after each write of a change', { timeout: 300_000 }, a
   t.equal(events.length, 1 + changed.length + points, 'an event for each change')
 })
 
+t.test(
+  'killed at each write of the deletion of a policy with many rules',
+  { timeout: 1_200_000 },
+  async (t) => {
+    const world = await openWorld(t)
+    const survivor = await world.startApi('survivor')
+    const gone: string[] = []
+    let points = 0
+    for await (const { client, point } of killedAtEachWrite(t, world, ['before'])) {
+      const policy = await survivor.client.post('/ip_policies', { description: point })
+      gone.push(policy.id)
+      const rules = Array.from({ length: ruleEventsPerMessage + 5 }, (_, at) =>
+        survivor.client.post('/ip_policy_rules', {
+          ip_policy_id: policy.id,
+          cidr: `10.0.${at}.0/24`,
+          action: 'deny',
+        }),
+      )
+      gone.push(...(await Promise.all(rules)).map(({ id }) => id))
+      const path = `/ip_policies/${policy.id}`
+      const answer = await client.call('DELETE', path).catch(() => undefined)
+      await survivor.client.post('/ip_policies', { description: 'written after it' })
+      const { status } = await survivor.client.call('DELETE', path)
+      if (answer?.status === 204) t.equal(status, 404, `${point}: answered, so it is gone`)
+      points += 1
+    }
+    t.ok(points >= 8, `met ${points} points`)
+    const deleted = (await world.audited())
+      .filter(({ type }) => type === 'ip_policy_deleted.v0' || type === 'ip_policy_rule_deleted.v0')
+      .map(({ object }) => object.id)
+    t.strictSame(deleted.sort(), gone.sort(), 'exactly one event for each policy and rule')
+    t.strictSame((await survivor.client.get('/ip_policy_rules')).ip_policy_rules, [], 'none is left')
+    const config = await (await world.nats()).findBucket(bucketNames.config)
+    t.strictSame(await config?.keys('rules.>'), [], 'nor in the bucket')
+    const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
+    t.teardown(() => clickhouse.close())
+    t.strictSame(await clickhouse.rows('SELECT id FROM ip_policy_rules'), [], 'nor in ClickHouse')
+  },
+)
+
 t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => {
-  const world = new StoreWorld()
-  await world.open()
-  t.teardown(() => world.close())
+  const world = await openWorld(t)
   const acknowledged: { id: string; description: string }[] = []
   let restarted = await world.startApi()
   for (let kill = 1; kill <= randomKills; kill += 1) {
