@@ -44,6 +44,7 @@ import { deliveriesStream } from './deliver/destination-run.js'
 import { PackWriter } from './deliver/pack.js'
 import { destinationOperations, statusSubject } from './destination-operations.js'
 import type { Verdict } from './evaluate/evaluate.js'
+import type { Warning } from './evaluate/ip-restriction.js'
 import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
 import { Janitor } from './ingest/janitor.js'
@@ -218,7 +219,10 @@ export async function openDecide(at: Surroundings): Promise<Role> {
   const reports = release.own(new FailureReports(occurrences, 'decision'))
   const note = (verdict: Verdict): void => reports.add(notedOf(verdict))
   release.own(nats.answer('weir.decide', 'decide', (request) => decide(policySet(), geo, request, note)))
-  release.own(nats.answer('weir.decide.agent', 'decide', (request) => decideAgent(policySet(), request)))
+  const warned = (warning: Warning): void => reports.add(notedOf({ failures: [], warnings: [warning] }))
+  release.own(
+    nats.answer('weir.decide.agent', 'decide', (request) => decideAgent(policySet(), request, warned)),
+  )
   return {
     addresses: {},
     metrics: async () => [await metricsSnapshot(registry)],

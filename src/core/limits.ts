@@ -19,6 +19,8 @@ export const policyNameBytesMax = 255
 export const rulesPerIpPolicyMax = 100_000
 export const ipPoliciesPerModuleMax = 50
 export const hostportsPerEdgeMax = 100
+/** A host name has at most 253 characters; what else stands with it in a rule is short. */
+export const hostportCharsMax = 300
 export const sourcesPerSubscriptionMax = 50
 export const destinationsPerSubscriptionMax = 20
 export const urlsPerReportMax = 100

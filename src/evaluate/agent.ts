@@ -2,7 +2,7 @@
 import { hashToken } from '../core/ids.js'
 import { anything, parseBindRule, parseBindTarget } from '../resource/bind-acl.js'
 import type { TunnelCredentialRow } from './configuration.js'
-import { checkRestriction, type Restrictions } from './ip-restriction.js'
+import { checkRestriction, type Restrictions, type Warning } from './ip-restriction.js'
 
 export interface AgentRequest {
   readonly token: string
@@ -13,7 +13,7 @@ export interface AgentRequest {
 
 export interface AgentDecision {
   readonly decision: 'allow' | 'block'
-  /** One sentence. */
+  /** For a person to read. */
   readonly reason: string
   readonly credential_id: string | null
 }
@@ -22,14 +22,21 @@ export interface Agents extends Restrictions {
   credential(tokenHash: string): TunnelCredentialRow | undefined
 }
 
-export function checkAgent(agents: Agents, { token, client_ip, bind }: AgentRequest): AgentDecision {
+/** `warned` hears of a restriction that would block and is not enforced. */
+export function checkAgent(
+  agents: Agents,
+  { token, client_ip, bind }: AgentRequest,
+  warned: (warning: Warning) => void = () => {},
+): AgentDecision {
   const credential = agents.credential(hashToken(token))
   if (credential === undefined) return blocked('The token is not known.', null)
   const { id, account_id, acl } = credential
-  const { decision } = checkRestriction(agents, account_id, 'agent', client_ip)
+  const { decision, warning } = checkRestriction(agents, account_id, 'agent', client_ip)
+  if (warning !== undefined) warned(warning)
   if (decision === 'block') return blocked(`The agent restriction of ${account_id} blocks ${client_ip}.`, id)
   if (!permits(acl ?? [], bind)) return blocked(`The acl of ${id} does not allow to bind ${bind}.`, id)
-  return { decision: 'allow', reason: `The acl of ${id} allows to bind ${bind}.`, credential_id: id }
+  const reason = [`The acl of ${id} allows to bind ${bind}.`, ...(warning === undefined ? [] : [warning.msg])]
+  return { decision: 'allow', reason: reason.join(' '), credential_id: id }
 }
 
 const blocked = (reason: string, credentialId: string | null): AgentDecision => ({

@@ -4,10 +4,12 @@
  */
 import { type ErrorCode, type Problem, shown } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
+import { hostportCharsMax } from '../core/limits.js'
 import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
 import { nowhere } from '../evaluate/edges.js'
 import { evaluate, type Verdict } from '../evaluate/evaluate.js'
 import { ExplanationTrace } from '../evaluate/explain.js'
+import type { Warning } from '../evaluate/ip-restriction.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { StepBudget } from '../expr/budget.js'
 import { parseDecisionRequest, parseJson } from '../record/connection-record.js'
@@ -53,13 +55,17 @@ export function decide(
   })
 }
 
-/** The reply to a request on `weir.decide.agent`. */
-export function decideAgent(policySet: PolicySet, request: Uint8Array): Uint8Array {
+/** The reply to a request on `weir.decide.agent`. `warned` hears of a restriction that would block if it were enforced. */
+export function decideAgent(
+  policySet: PolicySet,
+  request: Uint8Array,
+  warned: (warning: Warning) => void = () => {},
+): Uint8Array {
   const parsed = parseJson(request)
   if (!parsed.ok) return refusal('ERR_INVALID_JSON', parsed.problem)
   const complaint = complaintAboutAgent(parsed.value)
   if (complaint !== undefined) return refusal('ERR_INVALID_REQUEST', { msg: complaint })
-  return reply(checkAgent(policySet, parsed.value as AgentRequest))
+  return reply(checkAgent(policySet, parsed.value as AgentRequest, warned))
 }
 
 /** The token is never repeated in an answer. */
@@ -70,7 +76,7 @@ function complaintAboutAgent(request: unknown): string | undefined {
   const { token, client_ip, bind } = request as Readonly<Record<string, unknown>>
   if (typeof token !== 'string' || token === '') return '"token" must be a string that is not empty.'
   if (!isAddress(client_ip)) return `"client_ip" is ${shown(client_ip)}; it must be an IPv4 or IPv6 address.`
-  if (typeof bind !== 'string' || bind === '')
-    return `"bind" is ${shown(bind)}; it must be a host or an address.`
+  if (typeof bind !== 'string' || bind === '' || bind.length > hostportCharsMax)
+    return `"bind" is ${shown(bind)}; it must be a host or an address of at most ${hostportCharsMax} characters.`
   return undefined
 }

@@ -13,7 +13,7 @@ const subjectsToldMax = 1_000
 type Noted = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
 
 /** What of one decision is worth noting. */
-export const notedOf = ({ failures, warnings }: Verdict): Noted => ({
+export const notedOf = ({ failures, warnings }: Pick<Verdict, 'failures' | 'warnings'>): Noted => ({
   policyFailures: failures.map(({ policy }) => ({ edge_id: policy.edgeId, policy: policy.label, count: 1 })),
   filterFailures: [],
   warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),

@@ -1,7 +1,7 @@
 /** Where an edge is reached: `host:port`, unique over all edges of the deployment. */
 import { ok, problem, type Result } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
-import { hostportsPerEdgeMax } from '../core/limits.js'
+import { hostportCharsMax, hostportsPerEdgeMax } from '../core/limits.js'
 import { ruled, Type } from '../core/schema.js'
 import type { Field } from './define.js'
 import { repeatedEntry, writable } from './fields.js'
@@ -53,7 +53,7 @@ function canonical(text: string): string {
   return parsed.ok ? parsed.value : text
 }
 
-const hostport = ruled(Type.String({ maxLength: 300, description: 'host:port' }), (text) => {
+const hostport = ruled(Type.String({ maxLength: hostportCharsMax, description: 'host:port' }), (text) => {
   const parsed = parseHostport(text)
   return parsed.ok ? undefined : parsed.problem.msg
 })

@@ -1,0 +1,128 @@
+/** Agents: credentials made over HTTP, asked about over NATS. */
+import t from 'tap'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir, until } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+const address = '203.0.113.9'
+
+t.test('what agents may bind', async (t) => {
+  const weir = await startWeir(tempDir(t))
+  t.teardown(() => weir.stop())
+  const { api, accountId } = weir
+  const nats = await weir.nats()
+  const askRaw = async (request: string) =>
+    JSON.parse(Buffer.from(await nats.request('weir.decide.agent', request, 20_000)).toString())
+  const ask = (token: string, bind: string, client_ip = address) =>
+    askRaw(JSON.stringify({ token, client_ip, bind }))
+  const credential = (acl?: readonly string[]): Promise<{ id: string; token: string }> =>
+    api.post('/credentials', acl === undefined ? {} : { acl })
+
+  t.test('by the rules of their credential', async (t) => {
+    const rules: [acl: string[] | undefined, allowed: string[], blocked: string[]][] = [
+      [undefined, ['a.example', '*.a.example', '[::1]:22', 'no name at all'], []],
+      [['*'], ['a.example', 'no name at all'], []],
+      [
+        ['bind:A.example'],
+        ['a.example', 'a.EXAMPLE', 'a.example:443'],
+        ['b.a.example', 'xa.example', '*.a.example', 'example', 'no name at all', '*'],
+      ],
+      [
+        ['bind:*.a.example'],
+        ['b.a.example', 'c.b.A.example', '*.a.example', '*.b.a.example', 'b.a.example:443'],
+        ['a.example', 'xa.example', '.a.example', 'b.a.example.org', '*.example', '*'],
+      ],
+      [
+        ['bind:1.tcp.us.weir.localhost:20001'],
+        ['1.tcp.us.weir.localhost:20001', '1.TCP.us.weir.localhost:20001'],
+        ['1.tcp.us.weir.localhost', '1.tcp.us.weir.localhost:20002', '2.tcp.us.weir.localhost:20001'],
+      ],
+      [['bind:2001:db8::1', 'bind:203.0.113.7:22'], ['[2001:DB8:0::1]:5', '203.0.113.7:22'], ['203.0.113.7']],
+    ]
+    for (const [acl, allowed, blocked] of rules) {
+      const { id, token } = await credential(acl)
+      await until('the credential is known', async () => (await ask(token, 'x.y')).credential_id === id)
+      for (const bind of allowed)
+        t.match(await ask(token, bind), { decision: 'allow', credential_id: id }, `${acl} allows ${bind}`)
+      for (const bind of blocked) {
+        const answer = await ask(token, bind)
+        t.match(answer, { decision: 'block', credential_id: id }, `${acl} blocks ${bind}`)
+        t.strictSame(Object.keys(answer), ['decision', 'reason', 'credential_id'])
+        t.match(answer.reason, `The acl of ${id} does not allow to bind ${bind}.`)
+      }
+    }
+  })
+
+  t.test('rules that change, and a credential that is deleted', async (t) => {
+    const { id, token } = await credential(['bind:a.example'])
+    const decided = (bind: string, decision: string) =>
+      until(`${decision} ${bind}`, async () => (await ask(token, bind)).decision === decision)
+    await decided('a.example', 'allow')
+    await api.patch(`/credentials/${id}`, { acl: ['bind:b.example'] })
+    await decided('b.example', 'allow')
+    t.equal((await ask(token, 'a.example')).decision, 'block')
+    await api.patch(`/credentials/${id}`, { acl: null })
+    await decided('a.example', 'allow')
+    await api.delete(`/credentials/${id}`)
+    await decided('a.example', 'block')
+    const unknown = { decision: 'block', reason: 'The token is not known.', credential_id: null }
+    t.strictSame(await ask(token, 'a.example'), unknown)
+    t.strictSame(await ask('weir_nobody', 'a.example'), unknown)
+    t.strictSame(await ask(api.token, 'a.example'), unknown, 'an API key is no credential of an agent')
+    t.equal(
+      (await api.call('GET', '/credentials', undefined, { authorization: `Bearer ${token}` })).status,
+      401,
+    )
+  })
+
+  t.test('where the agent restriction lets them in', async (t) => {
+    const { id, token } = await credential()
+    const policy = await api.post('/ip_policies', {})
+    await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
+    const body = { type: 'agent', ip_policy_ids: [policy.id], enforced: true }
+    const restriction = await api.post('/ip_restrictions', body)
+    const elsewhere = '198.51.100.1'
+    await until('it is enforced', async () => (await ask(token, 'a', elsewhere)).decision === 'block')
+    t.strictSame(await ask(token, 'a', elsewhere), {
+      decision: 'block',
+      reason: `The agent restriction of ${accountId} blocks ${elsewhere}.`,
+      credential_id: id,
+    })
+    t.equal((await ask(token, 'a')).decision, 'allow')
+    t.equal((await ask(token, 'a', `::ffff:${address}`)).decision, 'allow')
+    await api.patch(`/ip_restrictions/${restriction.id}`, { enforced: false })
+    await until('it only warns', async () => (await ask(token, 'a', elsewhere)).decision === 'allow')
+    const warned = await ask(token, 'a', elsewhere)
+    t.match(
+      warned.reason,
+      `The agent restriction ${restriction.id} would block ${elsewhere}; it is not enforced.`,
+    )
+    const metrics: string = (await api.call('GET', '/metrics')).body
+    t.match(metrics, /^weir_restriction_warnings_total\{[^}]*asked_by="decision"[^}]*\} [1-9]/m)
+    t.match(weir.process.output(), restriction.id, 'and the log has it')
+  })
+
+  t.test('questions that have no answer', async (t) => {
+    const { token } = await credential()
+    const good = { token, client_ip: address, bind: 'a.example' }
+    const cases: [string, unknown, RegExp][] = [
+      ['a list', [good], /must be an object/],
+      ['null', null, /must be an object/],
+      ['no token', { ...good, token: undefined }, /"token" must be a string/],
+      ['a number as a token', { ...good, token: 5 }, /"token" must be a string/],
+      ['no address', { ...good, client_ip: undefined }, /"client_ip"/],
+      ['a name as an address', { ...good, client_ip: 'a.example' }, /"client_ip" is "a.example"/],
+      ['nothing to bind', { ...good, bind: '' }, /"bind" is ""/],
+      ['a list to bind', { ...good, bind: ['a.example'] }, /"bind" is \["a.example"\]/],
+      ['too much to bind', { ...good, bind: 'a'.repeat(301) }, /at most 300 characters/],
+    ]
+    for (const [name, request, msg] of cases) {
+      const answer = await askRaw(JSON.stringify(request))
+      t.match(answer, { error_code: 'ERR_INVALID_REQUEST', msg }, name)
+      t.notMatch(JSON.stringify(answer), token, 'the token is not repeated')
+    }
+    t.match(await askRaw('{'), { error_code: 'ERR_INVALID_JSON' })
+    t.notMatch(weir.process.output(), token)
+  })
+})
