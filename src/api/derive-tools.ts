@@ -24,6 +24,7 @@ export const deriveTools = (
     return { token, hash: hashToken(token) }
   },
   drawTcpAddress: (region) => drawTcpAddress(tcpAddresses, region),
+  tcpDomain: tcpAddresses.domain,
   answerOnce: (fields) => {
     Object.assign(once, fields)
   },

@@ -30,6 +30,15 @@ export const principalsPerCertificateMax = 100
 export const aclRulesMax = 100
 /** Draws of something unique: so many in a row are taken only where nearly all there is is taken. */
 export const drawsMax = 100
+/** A chain of certificates as PEM text: ten of them, some with a hundred names. */
+export const certificatePemBytesMax = 64 * 1024
+/** Longer chains are built by no public authority, and TLS clients stop following them. */
+export const certificatesPerChainMax = 10
+/** An RSA key of 8,192 bits takes 6.4 KiB. */
+export const privateKeyPemBytesMax = 16 * 1024
+/** Shorter keys are refused by TLS libraries (OpenSSL's security level 2); longer ones make each handshake slow. */
+export const rsaCertificateKeyBitsMin = 2048
+export const rsaCertificateKeyBitsMax = 8192
 export const labelsMax = 100
 export const labelBytesMax = 255
 export const pageEntriesMax = 100

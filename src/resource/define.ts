@@ -144,6 +144,8 @@ export interface DeriveTools {
   newToken(): { readonly token: string; readonly hash: string }
   /** `host:port` in a region, at random. */
   drawTcpAddress(region: string): string
+  /** The domain of addresses and names that Weir assigns. */
+  readonly tcpDomain: string
   /** Answered once, in the response that creates the resource. */
   answerOnce(fields: Record<string, unknown>): void
 }

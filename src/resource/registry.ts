@@ -3,7 +3,9 @@ import { abuseReport } from './abuse-report.js'
 import { account } from './account.js'
 import { apiKey } from './api-key.js'
 import { tunnelGroupBackend } from './backend.js'
+import { certificateAuthority } from './certificate-authority.js'
 import { type AnyResource, anyResource } from './define.js'
+import { domain } from './domain.js'
 import { eventDestination } from './event-destination.js'
 import { eventSubscription } from './event-subscription.js'
 import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
@@ -11,6 +13,7 @@ import { ipPolicy, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
 import { reservedAddr } from './reserved-addr.js'
 import { tcpEdge } from './tcp-edge.js'
+import { tlsCertificate } from './tls-certificate.js'
 import { tunnelCredential } from './tunnel-credential.js'
 
 export const resources: readonly AnyResource[] = [
@@ -22,6 +25,9 @@ export const resources: readonly AnyResource[] = [
   anyResource(ipPolicy),
   anyResource(ipPolicyRule),
   anyResource(ipRestriction),
+  anyResource(domain),
+  anyResource(tlsCertificate),
+  anyResource(certificateAuthority),
   anyResource(eventDestination),
   anyResource(eventSubscription),
   anyResource(reservedAddr),

@@ -1,6 +1,7 @@
 /** Audit events: one for each change of an object that has them, and what it says. */
 import t from 'tap'
 import { base, type Client, openTestStore, type TestApi } from '../harness/api.js'
+import { certificateBody, fixturePem } from '../harness/certificates.js'
 
 const secret = 'never-told-to-anybody'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret }
@@ -34,6 +35,9 @@ t.test('audit events', async (t) => {
     ['event_subscription', '/event_subscriptions', { sources: [{ type: 'log.v0' }] }],
     ['api_key', '/api_keys', {}],
     ['tcp_address', '/reserved_addrs', { region: 'eu' }],
+    ['domain', '/reserved_domains', { domain: 'a.example', certificate_management_policy: {} }],
+    ['tls_certificate', '/tls_certificates', certificateBody('chain', 'ecdsa.key')],
+    ['certificate_authority', '/certificate_authorities', { ca_pem: fixturePem('authority') }],
     ['tunnel_credential', '/credentials', { acl: ['bind:a.example'] }],
   ]
   for (const [object, path, body] of objects) {

@@ -404,6 +404,9 @@ t.test('bad requests', async (t) => {
     ['/event_subscriptions', [...common, ...eventSubscription]],
     ['/api_keys', [...common, ...inBytes]],
     ['/reserved_addrs', [...common, ...inBytes, ...reservedAddr]],
+    ['/reserved_domains', [...common, ...inBytes]],
+    ['/tls_certificates', [...common, ...inBytes]],
+    ['/certificate_authorities', [...common, ...inBytes]],
     ['/credentials', [...common, ...inBytes, ...tunnelCredential]],
   ]
   const check = async (method: string, path: string, rows: readonly Row[]): Promise<void> => {

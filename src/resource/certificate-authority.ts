@@ -1,0 +1,34 @@
+/** Authorities that client certificates are checked against. */
+import { problem } from '../core/errors.js'
+import { certificateFactFields, certificatePem, usable } from './certificate-fields.js'
+import { defineResource } from './define.js'
+import { described, required } from './fields.js'
+import { readCertificates } from './pem.js'
+import { certificateFacts } from './x509.js'
+
+/** What is told of an authority is told of one certificate: a bundle would hide the others. */
+const certificatesPerAuthority = 1
+
+export const certificateAuthority = defineResource({
+  kind: 'certificate_authority',
+  idPrefix: 'ca_',
+  path: '/certificate_authorities',
+  listName: 'certificate_authorities',
+  title: 'certificate authority',
+  audit: 'certificate_authority',
+  fields: {
+    ...described,
+    ca_pem: required(certificatePem, { atCreation: true }),
+    ...certificateFactFields,
+  },
+  derive(draft, previous) {
+    if (previous !== undefined) return draft
+    const { pem, certificates } = usable('ca_pem', readCertificates(draft.ca_pem, certificatesPerAuthority))
+    const [certificate] = certificates
+    if (!certificate.ca) usable('ca_pem', problem(notAnAuthority))
+    return { ...draft, ca_pem: pem, ...usable('ca_pem', certificateFacts(certificate)) }
+  },
+})
+
+const notAnAuthority =
+  'holds no certificate of an authority: its basic constraints (RFC 5280, 4.2.1.9) must say "CA:TRUE"'

@@ -1,0 +1,43 @@
+/** Fields that are read from a certificate, and the errors where one can't be used. */
+import { badRequest, type Problem, type Result, type WeirError } from '../core/errors.js'
+import { certificatePemBytesMax } from '../core/limits.js'
+import { boundedBytes, type Static, type TSchema, Type } from '../core/schema.js'
+import type { Field } from './define.js'
+import { defaulted, derived } from './fields.js'
+
+export const certificatePem = boundedBytes(certificatePemBytesMax, 'Certificates in PEM form.')
+
+/** Kept as text, not as a time: certificates without an end are valid until the year 9999, which no column holds. */
+export const certificateTime = Type.String({ format: 'date-time' })
+
+const readAlways = <S extends TSchema>(schema: S, fallback: Static<S>): Field<S, never> => ({
+  ...defaulted(schema, fallback),
+  setBy: 'weir',
+})
+
+const usages = (description: string) => readAlways(Type.Array(Type.String(), { description }), [])
+
+/** What is told of any certificate. */
+export const certificateFactFields = {
+  subject_common_name: derived(Type.String()),
+  not_before: derived(certificateTime),
+  not_after: derived(certificateTime),
+  key_usages: usages('What the key may be used for, such as "digital_signature".'),
+  extended_key_usages: usages('Purposes of the certificate, such as "server_auth".'),
+}
+
+export const alternativeNamesField = readAlways(
+  Type.Object(
+    { dns_names: Type.Array(Type.String()), ips: Type.Array(Type.String()) },
+    { additionalProperties: false },
+  ),
+  { dns_names: [], ips: [] },
+)
+
+/** The value, or an error that names the field and never its text. */
+export function usable<T>(field: string, found: Result<T>): T {
+  if (!found.ok) throw unusable(field, found.problem)
+  return found.value
+}
+
+const unusable = (field: string, { msg }: Problem): WeirError => badRequest(`"${field}" ${msg}.`)

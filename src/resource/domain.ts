@@ -1,0 +1,82 @@
+/**
+ * Domain names of an account, each with a certificate of the account's own or the wish for a managed one.
+ *
+ * Nothing here obtains certificates or sets DNS records: what tells of managed certificates is null, and the target
+ * of a CNAME record is a name for those who run the deployment to resolve.
+ */
+import { badRequest } from '../core/errors.js'
+import { oneOf, ruled, Type } from '../core/schema.js'
+import { certificateTime } from './certificate-fields.js'
+import { defineResource, type Field } from './define.js'
+import { canonicalDomainName, parseDomainName } from './domain-name.js'
+import { derived, described, reference, required, writable } from './fields.js'
+
+const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
+  const parsed = parseDomainName(text)
+  return parsed.ok ? undefined : parsed.problem.msg
+})
+
+const regions = ['au', 'eu', 'ap', 'us', 'us-cal-1', 'jp', 'in', 'sa'] as const
+
+const authority = oneOf(['letsencrypt'])
+const keyType = oneOf(['rsa', 'ecdsa'])
+const policy = Type.Object(
+  { authority: Type.Optional(authority), private_key_type: Type.Optional(keyType) },
+  { additionalProperties: false },
+)
+
+const policyField: Field<typeof policy> = {
+  ...writable(policy, { unset: 'null' }),
+  complete: ({ authority = 'letsencrypt', private_key_type = 'rsa' }) => ({ authority, private_key_type }),
+}
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
+const timeOrNull = Type.Union([certificateTime, Type.Null()])
+const job = Type.Object(
+  { error_code: textOrNull, msg: Type.String(), started_at: certificateTime, retries_at: timeOrNull },
+  { additionalProperties: false },
+)
+const status = Type.Object(
+  { renews_at: timeOrNull, provisioning_job: Type.Union([job, Type.Null()]) },
+  { additionalProperties: false },
+)
+
+/** Where a DNS record of the domain has to point; names under the deployment's own domain need none. */
+const cnameTarget = (row: { readonly id: string; readonly domain: string }, tcpDomain: string) =>
+  row.domain === tcpDomain || row.domain.endsWith(`.${tcpDomain}`)
+    ? null
+    : `${row.id.slice(idPrefix.length).toLowerCase()}.cname.${tcpDomain}`
+
+const idPrefix = 'rd_'
+const claimPrefix = 'domain.'
+
+export const domain = defineResource({
+  kind: 'domain',
+  idPrefix,
+  path: '/reserved_domains',
+  listName: 'reserved_domains',
+  title: 'domain',
+  audit: 'domain',
+  fields: {
+    ...described,
+    domain: { ...required(domainName, { atCreation: true }), complete: canonicalDomainName },
+    region: writable(oneOf(regions, 'Deprecated, and without effect.'), { atCreation: true, unset: 'null' }),
+    cname_target: derived(Type.String(), { unset: 'null' }),
+    certificate_id: reference('tls_certificate', 'cert_', { shownAs: 'certificate', unset: 'null' }),
+    certificate_management_policy: policyField,
+    certificate_management_status: derived(status, { unset: 'null' }),
+    acme_challenge_cname_target: derived(Type.String(), { unset: 'null' }),
+  },
+  claims: ({ domain }) => [`${claimPrefix}${domain}`],
+  takenMessage: (claim) =>
+    `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain is reserved once in a deployment.`,
+  derive(draft, previous, { tcpDomain }) {
+    return previous === undefined ? { ...draft, cname_target: cnameTarget(draft, tcpDomain) } : draft
+  },
+  check({ certificate_id, certificate_management_policy }) {
+    if (certificate_id === null || certificate_management_policy === null) return
+    throw badRequest(
+      '"certificate_id" and "certificate_management_policy" are both set: a certificate is managed or the account\'s own, so one of the two must be null.',
+    )
+  },
+})

@@ -1,0 +1,96 @@
+/** Certificates that TLS is ended with, and their private keys, which are kept sealed and never shown. */
+import type { X509Certificate } from 'node:crypto'
+import { ok, problem, type Result } from '../core/errors.js'
+import { certificatesPerChainMax, privateKeyPemBytesMax } from '../core/limits.js'
+import { boundedBytes, oneOf, Type } from '../core/schema.js'
+import {
+  alternativeNamesField,
+  certificateFactFields,
+  certificatePem,
+  certificateTime,
+  usable,
+} from './certificate-fields.js'
+import { defineResource, type Field } from './define.js'
+import { derived, described, required } from './fields.js'
+import { readCertificates, readPrivateKey } from './pem.js'
+import { keyTypeOf, leafFacts, privateKeyTypes } from './x509.js'
+
+const privateKeyPem = boundedBytes(
+  privateKeyPemBytesMax,
+  'The private key of the first certificate, without a passphrase. Kept sealed, and never shown.',
+)
+
+const part = () => derived(Type.String())
+
+export const tlsCertificate = defineResource({
+  kind: 'tls_certificate',
+  idPrefix: 'cert_',
+  path: '/tls_certificates',
+  listName: 'tls_certificates',
+  title: 'TLS certificate',
+  audit: 'tls_certificate',
+  keptWhileNamed: true,
+  fields: {
+    ...described,
+    certificate_pem: required(certificatePem, { atCreation: true }),
+    private_key_pem: {
+      ...required(privateKeyPem, { atCreation: true }),
+      shown: 'hidden',
+      sealed: true,
+    } satisfies Field<typeof privateKeyPem, never> as Field<typeof privateKeyPem, never>,
+    ...certificateFactFields,
+    subject_alternative_names: alternativeNamesField,
+    /** Of certificates that Weir obtained: there are none. */
+    issued_at: derived(certificateTime, { unset: 'null' }),
+    private_key_type: derived(oneOf(privateKeyTypes)),
+    issuer_common_name: part(),
+    serial_number: part(),
+    subject_organization: part(),
+    subject_organizational_unit: part(),
+    subject_locality: part(),
+    subject_province: part(),
+    subject_country: part(),
+  },
+  derive(draft, previous, tools) {
+    if (previous !== undefined) return draft
+    const { pem, certificates } = usable(
+      'certificate_pem',
+      readCertificates(draft.certificate_pem, certificatesPerChainMax),
+    )
+    const [leaf] = certificates
+    usable('certificate_pem', inOrder(certificates))
+    const private_key_type = usable('certificate_pem', keyTypeOf(leaf))
+    return {
+      ...draft,
+      certificate_pem: pem,
+      private_key_pem: tools.seal(privateKeyOf(leaf, draft.private_key_pem), privateKeyBelongsTo(draft)),
+      private_key_type,
+      ...usable('certificate_pem', leafFacts(leaf)),
+    }
+  },
+})
+
+/** What a certificate's sealed private key is bound to. */
+export const privateKeyBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>
+  `${row.account_id}/${row.id}/private_key_pem`
+
+/** Each certificate is issued by the next (RFC 8446, 4.4.2). */
+function inOrder(certificates: readonly X509Certificate[]): Result<true> {
+  for (const [at, certificate] of certificates.entries()) {
+    const issuer = certificates[at + 1]
+    if (issuer === undefined || certificate.checkIssued(issuer)) continue
+    return problem(
+      `is no chain: certificate ${at + 1} was not issued by certificate ${at + 2}; the server's own comes first, and after each the one that issued it`,
+    )
+  }
+  return ok(true)
+}
+
+/** The key in one form, PKCS #8, whichever it was given in. */
+function privateKeyOf(leaf: X509Certificate, text: string): string {
+  const key = usable('private_key_pem', readPrivateKey(text))
+  if (!leaf.checkPrivateKey(key)) usable('private_key_pem', problem(foreignKey))
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+const foreignKey = 'does not belong to the first certificate in "certificate_pem"'

@@ -1,0 +1,157 @@
+/** Domains: reserved once, with a certificate of the account's own or a managed one. */
+import t from 'tap'
+import { base, openTestStore } from '../harness/api.js'
+import { certificateBody } from '../harness/certificates.js'
+
+type Row = readonly [name: string, body: object, says: RegExp]
+
+const refused: Row[] = [
+  ['nothing', {}, /"domain" is required/],
+  ['empty text', { domain: '' }, /"domain" .*a domain name such as/],
+  ['a number', { domain: 5 }, /"domain" is 5, but must be a string/],
+  ['a port', { domain: 'a.example:443' }, /"domain" is "a.example:443": a domain name such as/],
+  ['an address', { domain: '192.0.2.1' }, /"domain" is "192.0.2.1": an address is no domain name/],
+  ['an endless name', { domain: `${'a.'.repeat(150)}example` }, /"domain" is too long/],
+  ['a region that is none', { domain: 'a.example', region: 'mars' }, /"region" is "mars".*"au", "eu"/],
+  [
+    'another authority',
+    { domain: 'a.example', certificate_management_policy: { authority: 'other' } },
+    /"certificate_management_policy.authority" is "other".*"letsencrypt"/,
+  ],
+  [
+    'another type of key',
+    { domain: 'a.example', certificate_management_policy: { private_key_type: 'ed25519' } },
+    /"certificate_management_policy.private_key_type" is "ed25519".*"rsa", "ecdsa"/,
+  ],
+  [
+    'a field no policy has',
+    { domain: 'a.example', certificate_management_policy: { key: 'rsa' } },
+    /"certificate_management_policy" has no field "key"/,
+  ],
+  [
+    'a certificate of another kind',
+    { domain: 'a.example', certificate_id: 'ca_1' },
+    /"certificate_id" .*"cert_"/,
+  ],
+  ['a field of Weir', { domain: 'a.example', cname_target: 'b.example' }, /"cname_target" is no field/],
+]
+
+t.test('domains', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+  const other = await api.account('other')
+  const { id: certificate } = await me.post('/tls_certificates', certificateBody('rsa'))
+  const ref = { id: certificate, uri: `${base}/tls_certificates/${certificate}` }
+  const unset = {
+    region: null,
+    certificate: null,
+    certificate_management_policy: null,
+    certificate_management_status: null,
+    acme_challenge_cname_target: null,
+  }
+
+  t.test('a domain alone', async (t) => {
+    const { id, uri, created_at, cname_target, ...told } = await me.post('/reserved_domains', {
+      domain: 'Plain.Example',
+    })
+    t.match(id, /^rd_/)
+    t.equal(uri, `${base}/reserved_domains/${id}`)
+    t.strictSame(told, { domain: 'plain.example', ...unset })
+    t.strictSame(await me.get(`/reserved_domains/${id}`), { id, uri, created_at, cname_target, ...told })
+    t.strictSame((await me.get('/reserved_domains')).reserved_domains[0].id, id)
+  })
+
+  t.test('where DNS has to point', async (t) => {
+    const { id, cname_target } = await me.post('/reserved_domains', { domain: '*.target.example' })
+    t.equal(cname_target, `${id.slice('rd_'.length).toLowerCase()}.cname.weir.localhost`)
+    const patched = await me.patch(`/reserved_domains/${id}`, { description: 'x' })
+    t.equal(patched.cname_target, cname_target, 'it stays')
+    const own = await me.post('/reserved_domains', { domain: 'app.weir.localhost' })
+    t.equal(own.cname_target, null, 'a name under the domain of the deployment needs no record')
+  })
+
+  t.test('every field', async (t) => {
+    const { id, uri, created_at, cname_target, ...told } = await me.post('/reserved_domains', {
+      domain: '*.bücher.example',
+      region: 'us-cal-1',
+      certificate_id: certificate,
+      description: 'x',
+      metadata: 'y',
+    })
+    t.strictSame(told, {
+      ...unset,
+      domain: '*.xn--bcher-kva.example',
+      region: 'us-cal-1',
+      certificate: ref,
+      description: 'x',
+      metadata: 'y',
+    })
+  })
+
+  t.test('a policy of managed certificates and what it leaves out', async (t) => {
+    const policies = [
+      [{}, { authority: 'letsencrypt', private_key_type: 'rsa' }],
+      [{ private_key_type: 'ecdsa' }, { authority: 'letsencrypt', private_key_type: 'ecdsa' }],
+    ]
+    for (const [at, [certificate_management_policy, want]] of policies.entries()) {
+      const body = { domain: `managed-${at}.example`, certificate_management_policy }
+      const made = await me.post('/reserved_domains', body)
+      t.strictSame(made.certificate_management_policy, want)
+      t.equal(made.certificate_management_status, null)
+    }
+  })
+
+  t.test('a certificate is managed, or the account has its own', async (t) => {
+    const { id } = await me.post('/reserved_domains', {
+      domain: 'either.example',
+      certificate_id: certificate,
+    })
+    const path = `/reserved_domains/${id}`
+    const says = await me.refused(400, 'PATCH', path, { certificate_management_policy: {} })
+    t.match(says, /"certificate_id" and "certificate_management_policy" are both set/)
+    const managed = await me.patch(path, { certificate_id: null, certificate_management_policy: {} })
+    t.match(managed, { certificate: null, certificate_management_policy: { private_key_type: 'rsa' } })
+    const own = await me.patch(path, { certificate_id: certificate, certificate_management_policy: null })
+    t.match(own, { certificate: ref, certificate_management_policy: null })
+    t.match(await me.refused(400, 'PATCH', path, { domain: 'b.example' }), /"domain" .* can't be changed/)
+    t.match(await me.refused(400, 'PATCH', path, { region: 'eu' }), /"region" .* can't be changed/)
+    const both = { domain: 'both.example', certificate_id: certificate, certificate_management_policy: {} }
+    t.match(await me.refused(400, 'POST', '/reserved_domains', both), /are both set/)
+  })
+
+  t.test('a domain is reserved once, whoever asks and however it is written', async (t) => {
+    const { id } = await me.post('/reserved_domains', { domain: 'taken.example' })
+    for (const client of [me, other]) {
+      const says = await client.refused(400, 'POST', '/reserved_domains', { domain: 'TAKEN.example' })
+      t.match(says, /"domain" is "taken.example", which is reserved already/)
+    }
+    await me.delete(`/reserved_domains/${id}`)
+    await other.post('/reserved_domains', { domain: 'taken.example' })
+  })
+
+  t.test('a certificate that a domain names stays', async (t) => {
+    const { id: own } = await me.post('/tls_certificates', certificateBody('ecdsa'))
+    const domain = await me.post('/reserved_domains', { domain: 'named.example', certificate_id: own })
+    const says = await me.refused(400, 'DELETE', `/tls_certificates/${own}`)
+    t.match(says, new RegExp(`can't be deleted: the domain ${domain.id} names it in "certificate_id"`))
+    await me.patch(`/reserved_domains/${domain.id}`, { certificate_id: null })
+    await me.delete(`/tls_certificates/${own}`)
+  })
+
+  t.test('what another account has is unknown', async (t) => {
+    const body = { domain: 'stranger.example', certificate_id: certificate }
+    const says = await other.refused(404, 'POST', '/reserved_domains', body)
+    t.match(says, /"certificate_id" names "cert_.*", which does not exist/)
+    const { id } = await me.post('/reserved_domains', { domain: 'mine.example' })
+    for (const method of ['GET', 'PATCH', 'DELETE'])
+      t.match(await other.refused(404, method, `/reserved_domains/${id}`), /There is no domain/)
+  })
+
+  t.test('what is refused', async (t) => {
+    const before = (await me.get('/reserved_domains')).reserved_domains.length
+    for (const [name, body, says] of refused)
+      t.match(await me.refused(400, 'POST', '/reserved_domains', body), says, name)
+    t.equal((await me.get('/reserved_domains')).reserved_domains.length, before, 'and nothing was made')
+  })
+})

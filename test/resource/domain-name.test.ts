@@ -1,0 +1,45 @@
+import t from 'tap'
+import { parseDomainName } from '../../src/resource/domain-name.js'
+
+const names = [
+  { text: 'app.example.com', want: 'app.example.com' },
+  { text: 'APP.Example.COM', want: 'app.example.com' },
+  { text: '*.example.com', want: '*.example.com' },
+  { text: '*.Bücher.example', want: '*.xn--bcher-kva.example' },
+  { text: 'bücher.example', want: 'xn--bcher-kva.example' },
+  { text: 'xn--bcher-kva.example', want: 'xn--bcher-kva.example' },
+  { text: '_acme.example.com', want: '_acme.example.com' },
+]
+
+t.test('one spelling for all that mean the same', (t) => {
+  for (const { text, want } of names) t.strictSame(parseDomainName(text), { ok: true, value: want }, text)
+  t.end()
+})
+
+const refused = [
+  { name: 'nothing', text: '' },
+  { name: 'a single label', text: 'localhost' },
+  { name: 'a wildcard alone', text: '*' },
+  { name: 'a wildcard of a single label', text: '*.com' },
+  { name: 'a wildcard within', text: 'a.*.example.com' },
+  { name: 'a wildcard in a label', text: 'a*.example.com' },
+  { name: 'two wildcards', text: '*.*.example.com' },
+  { name: 'a dot at the end', text: 'example.com.' },
+  { name: 'two dots', text: 'a..example.com' },
+  { name: 'a hyphen first', text: '-a.example.com' },
+  { name: 'a port', text: 'example.com:443' },
+  { name: 'a scheme', text: 'https://example.com' },
+  { name: 'a path', text: 'example.com/a' },
+  { name: 'a space', text: 'a .example.com' },
+  { name: 'a long label', text: `${'a'.repeat(64)}.example.com` },
+  { name: 'a long name', text: `${'a.'.repeat(125)}example` },
+  { name: 'an IPv4 address', text: '192.0.2.1' },
+  { name: 'an IPv4 address in wide digits', text: '１９２.0.2.1' },
+  { name: 'an IPv6 address', text: '[2001:db8::1]' },
+  { name: 'what IDNA refuses', text: '⁇.example' },
+]
+
+t.test('what is no name of a domain', (t) => {
+  for (const { name, text } of refused) t.equal(parseDomainName(text).ok, false, name)
+  t.end()
+})
