@@ -27,6 +27,20 @@ export const urlsPerReportMax = 100
 /** What everybody who handles URLs should support: https://www.rfc-editor.org/rfc/rfc9110#section-4.1-5 */
 export const urlBytesMax = 8000
 export const principalsPerCertificateMax = 100
+/** A host name has 253 (RFC 1035, section 2.3.4), a user name mostly 32. */
+export const principalBytesMax = 255
+/** Critical options of an SSH certificate, and as many extensions: with the longest values, no more than a login takes. */
+export const sshOptionsMax = 20
+export const sshOptionNameCharsMax = 255
+export const sshOptionBytesMax = 4096
+/** The longest line that sshd(8) promises to read. */
+export const sshPublicKeyCharsMax = 8192
+/** Shorter ones can be factored (NIST SP 800-131A); longer ones are refused by OpenSSH (SSHBUF_MAX_BIGNUM). */
+export const sshRsaBitsMin = 2048
+export const sshRsaBitsMax = 16_384
+/** Key pairs made at the same time: RSA's keep a core busy for seconds, and those who write files share the threads. */
+export const keyPairsAtOnceMax = 2
+export const keyPairsWaitingMax = 32
 export const aclRulesMax = 100
 /** Draws of something unique: so many in a row are taken only where nearly all there is is taken. */
 export const drawsMax = 100
@@ -42,6 +56,7 @@ export const rsaCertificateKeyBitsMax = 8192
 export const labelsMax = 100
 export const labelBytesMax = 255
 export const pageEntriesMax = 100
+export const idempotencyKeyCharsMax = 255
 /** Deeper JSON is refused before any parser recurses into it. */
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16
@@ -60,6 +75,8 @@ export const projectedValueBytesMax = 512 * 1024
 export const rulesPerChunkMax = 32
 /** Ids of changes that a head remembers: a writer that lost its answer looks for its own among them. */
 export const recentChangesMax = 32
+/** What a request under an idempotency key was answered is told again for this long: 24 h. */
+export const answerAgeMaxMs = 24 * 60 * 60_000
 /** Changes left behind by others that are finished side by side. */
 export const headsAtOnceMax = 8
 /** Keys of a bucket written side by side. */

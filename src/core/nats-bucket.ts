@@ -1,6 +1,13 @@
 /** Key-value buckets: the last value of each key, compare-and-set by revision, and watching. */
-import { type JetStreamClient, type JetStreamManager, StorageType, type StreamInfo } from '@nats-io/jetstream'
+import {
+  DiscardPolicy,
+  type JetStreamClient,
+  type JetStreamManager,
+  StorageType,
+  type StreamInfo,
+} from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
+import { nanos } from '@nats-io/nats-core'
 import { callTimeoutMs, isWrongRevision, type Patience, retried } from './nats-retry.js'
 import { newStreamIdentity, streamIdentity } from './nats-streams.js'
 
@@ -40,7 +47,12 @@ export interface Closable {
 export interface BucketLimits {
   readonly bytesMax: number
   readonly replicas: number
+  /** Entries are forgotten at this age, and the oldest ones before it where there is no room; without it, never. */
+  readonly ageMaxMs?: number | undefined
 }
+
+/** How a bucket is opened: how long its calls are repeated, and for how long it keeps what is put into it. */
+export type BucketOptions = Patience & Pick<BucketLimits, 'ageMaxMs'>
 
 /**
  * Reads go to the leader: a replica's answer can be of yesterday, and a compare-and-set whose answer was lost is
@@ -64,17 +76,23 @@ export async function ensureBucket(
   jetstream: JetStreamClient,
   manager: JetStreamManager,
   name: string,
-  { bytesMax, replicas }: BucketLimits,
+  { bytesMax, replicas, ageMaxMs = 0 }: BucketLimits,
 ): Promise<KV> {
-  const options = { ...bucketOptions, replicas, max_bytes: bytesMax }
+  const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
   const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
   // Where another process is first, under an identity of its own, the second try finds what it made.
   const kv = await make().catch(make)
   const { config } = await manager.streams.info(streamOf(name))
-  if (config.num_replicas !== replicas || config.max_bytes < bytesMax) {
-    const limits = { num_replicas: replicas, max_bytes: Math.max(config.max_bytes, bytesMax) }
-    await manager.streams.update(streamOf(name), limits)
+  const limits = {
+    num_replicas: replicas,
+    max_bytes: Math.max(config.max_bytes, bytesMax),
+    max_age: nanos(ageMaxMs),
+    discard: ageMaxMs === 0 ? DiscardPolicy.New : DiscardPolicy.Old,
   }
+  const isOtherwise = Object.entries(limits).some(
+    ([limit, value]) => config[limit as keyof typeof limits] !== value,
+  )
+  if (isOtherwise) await manager.streams.update(streamOf(name), limits)
   return kv
 }
 

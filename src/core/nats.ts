@@ -13,7 +13,7 @@ import {
 import type { Msg } from '@nats-io/nats-core'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from './clock.js'
-import { Bucket, ensureBucket, findBucket, streamOf } from './nats-bucket.js'
+import { Bucket, type BucketOptions, ensureBucket, findBucket, streamOf } from './nats-bucket.js'
 import {
   type ConsumerOptions,
   type ConsumerPosition,
@@ -30,7 +30,7 @@ import {
   type PublishOptions,
 } from './nats-messages.js'
 import { connectionOptions, type NatsOptions } from './nats-options.js'
-import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './nats-retry.js'
+import { callTimeoutMs, isStreamMissing, isWrongRevision, retried } from './nats-retry.js'
 import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './nats-streams.js'
 
 /** Closing waits this long for what is buffered; where NATS is away it is never sent. */
@@ -165,15 +165,17 @@ export class Nats {
   ensureStream(options: StreamOptions): Promise<StreamInfo> {
     const config = streamConfig(options, this.#replicas)
     return retried(async () => {
-      if ((await this.streamInfo(options.name)) === undefined) {
+      let present = await this.streamInfo(options.name)
+      if (present === undefined) {
         try {
           return await this.#manager.streams.add({ ...config, description: newStreamIdentity() })
         } catch (error) {
           // Another process was first: under an identity of its own, so that this looks like another stream.
-          if ((await this.streamInfo(options.name)) === undefined) throw error
+          present = await this.streamInfo(options.name)
+          if (present === undefined) throw error
         }
       }
-      return this.#manager.streams.update(options.name, changeableConfig(config))
+      return this.#manager.streams.update(options.name, changeableConfig(config, present))
     })
   }
 
@@ -256,8 +258,12 @@ export class Nats {
   }
 
   /** A bucket that keeps the last value of each key, made where it is missing. */
-  async openBucket(name: string, bytesMax: number, patience: Patience = {}): Promise<Bucket> {
-    const limits = { bytesMax, replicas: this.#replicas }
+  async openBucket(
+    name: string,
+    bytesMax: number,
+    { ageMaxMs, ...patience }: BucketOptions = {},
+  ): Promise<Bucket> {
+    const limits = { bytesMax, replicas: this.#replicas, ageMaxMs }
     const kv = await retried(() => ensureBucket(this.#jetstream, this.#manager, name, limits))
     return new Bucket(kv, name, this, patience)
   }

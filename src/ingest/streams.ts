@@ -33,7 +33,7 @@ export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Eight such and three full ones share what the server has: eight times the bound.
+      // Nine such and three full ones share what the server has: eight times the bound.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )

@@ -1,6 +1,8 @@
 /** The buckets of the store, as an API process opens them. */
+
+import { answerAgeMaxMs } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket, BucketOptions } from '../core/nats-bucket.js'
 import { bucketNames } from './keys.js'
 
 export interface StoreBuckets {
@@ -8,6 +10,7 @@ export interface StoreBuckets {
   readonly secrets: Bucket
   readonly heads: Bucket
   readonly claims: Bucket
+  readonly idempotency: Bucket
 }
 
 /** Someone waits for a write: where NATS is away for longer, it is refused. */
@@ -15,11 +18,13 @@ const patienceMs = 5_000
 
 /** Makes those that are missing. */
 export async function openBuckets(nats: Nats, bytesMax: number): Promise<StoreBuckets> {
-  const open = (name: string) => nats.openBucket(name, bytesMax, { patienceMs })
+  const open = (name: string, options: BucketOptions = {}) =>
+    nats.openBucket(name, bytesMax, { patienceMs, ...options })
   return {
     config: await open(bucketNames.config),
     secrets: await open(bucketNames.secrets),
     heads: await open(bucketNames.heads),
     claims: await open(bucketNames.claims),
+    idempotency: await open(bucketNames.idempotency, { ageMaxMs: answerAgeMaxMs }),
   }
 }

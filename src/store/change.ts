@@ -3,6 +3,7 @@
  * Whoever reads it can carry it out, any number of times, with the same result.
  */
 import type { Row } from '../resource/define.js'
+import type { KeptAnswer } from './answers.js'
 
 export interface Put {
   readonly kind: string
@@ -68,6 +69,8 @@ export interface Change {
   readonly audits: readonly AuditEvent[]
   /** Claims that are no longer held once the change is done. */
   readonly releases: readonly string[]
+  /** What a request under an idempotency key is answered, told again when it comes again. */
+  readonly answer?: KeptAnswer
   /** Instead of all that: the bucket is brought up to what ClickHouse holds of the account. */
   readonly isRepair?: true
 }

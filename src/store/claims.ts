@@ -50,6 +50,14 @@ export class Claims {
     }
   }
 
+  /** Somebody else who acquired the claim, whether or not the change that was to follow was committed. */
+  async rival(claim: string, holder: ClaimHolder): Promise<ClaimHolder | undefined> {
+    const current = await this.#bucket.get(claimKey(claim))
+    if (current?.value === undefined) return undefined
+    const other = decodeClaim(current.value)
+    return isSame(other, holder) ? undefined : other
+  }
+
   /**
    * Gives the claim up, where the resource still is its holder. One that it took again with a later change stays:
    * whoever carries an old change out late must not take it away.

@@ -100,6 +100,11 @@ export class Heads {
     return this.#lookUp(accountId, version, change)
   }
 
+  /** Refuses a change that `commit` would refuse for its size. */
+  checkSize({ recent }: FinishedHead, version: number, change: Change): void {
+    encodeHead({ version, change, recent }, this.#parts.bytesMax())
+  }
+
   /** A commit that lost may have been our own, its first answer lost on the way. */
   async #lookUp(accountId: string, version: number, change: Change): Promise<Committed | undefined> {
     const entry = await this.#parts.bucket.get(accountId)

@@ -10,6 +10,7 @@
  *
  * `weir_secrets`: `<kind>.<id>`, the row's sealed values. `weir_heads`: `<account>`, the write-ahead record.
  * `weir_claims`: what is unique over the deployment, base64url, and who holds it.
+ * `weir_idempotency`: `<hash of account and key>`, what a request under this key was answered.
  */
 import type { Row } from '../resource/define.js'
 
@@ -18,6 +19,7 @@ export const bucketNames = {
   secrets: 'weir_secrets',
   heads: 'weir_heads',
   claims: 'weir_claims',
+  idempotency: 'weir_idempotency',
 } as const
 
 export const metaKey = 'meta'

@@ -12,6 +12,7 @@ import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyResource } from '../resource/define.js'
+import type { Answer, RequestKey } from './answers.js'
 import { AuditRelay, type RenderRemovedRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import type { Principal } from './change.js'
@@ -122,13 +123,32 @@ export class Store {
     if (this.#reconciler.refusal === undefined) await this.view.usable
   }
 
-  async commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+  commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    return this.#written(this.#resources.commit(accountId, principal, plan))
+  }
+
+  /** Like `commit`, but once for each key: a request that comes again is answered what it was before. */
+  commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer> {
+    return this.#written(this.#resources.commitOnce(accountId, principal, plan, key))
+  }
+
+  async #written<T>(write: Promise<T>): Promise<T> {
     try {
-      return await this.#resources.commit(accountId, principal, plan)
+      return await write
     } catch (error) {
       await this.#checkClickhouse()
       throw error
     }
+  }
+
+  /** What the request was answered before, where its change is carried out. */
+  answered(key: RequestKey): Promise<Answer | undefined> {
+    return this.#resources.answered(key)
+  }
+
+  /** What `commit` would resolve or reject with at present; nothing is changed. */
+  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    return this.#resources.rehearse(accountId, principal, plan)
   }
 
   /** The state that every change of the account committed so far, by whichever process, is in. */

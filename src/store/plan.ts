@@ -30,6 +30,9 @@ export interface Claim {
 /** A plan sees the state before it and the version its change will have; it may run several times. */
 export type Plan<T> = (state: ViewState, version: number, at: number) => Draft<T>
 
+/** Does the draft change nothing? */
+export const isEmpty = <T>({ puts, removals }: Draft<T>): boolean => puts.length + removals.length === 0
+
 /** Refuses what would not fit the bucket, before it is committed. */
 export function checkSize({ kind, row }: Put): void {
   const bytes = Buffer.byteLength(JSON.stringify(row))

@@ -3,19 +3,21 @@
  *
  * A write reads its account's head, plans its change against a view that has seen everything before, and commits the
  * change to the head. What follows is the same for all who find a change there: its rows go into ClickHouse, synced ▸
- * into the configuration bucket, while its audit events are published ▸ claims are given up ▸ the head is marked done.
+ * into the configuration bucket, while its audit events are published ▸ claims are given up ▸ its answer is kept,
+ * where its request may come again ▸ the head is marked done.
  */
 import { now } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { type Answer, Answers, type KeptAnswer, keptAnswer, type RequestKey } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
 import { type Change, emptyChange, type Principal } from './change.js'
 import type { ChangeRows } from './change-rows.js'
-import { type ClaimHolder, Claims } from './claims.js'
+import { DraftClaims } from './draft-claims.js'
 import { type Committed, type FinishedHead, Heads, versionGap } from './heads.js'
-import { type Claim, checkSize, countsAfter, type Draft, holds, type Plan, splitRelease } from './plan.js'
+import { checkSize, countsAfter, type Draft, isEmpty, type Plan, splitRelease } from './plan.js'
 import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
 import { placeRules } from './rule-chunks.js'
@@ -28,6 +30,7 @@ export interface ResourceStoreParts {
   readonly heads: Bucket
   readonly claims: Bucket
   readonly secrets: Bucket
+  readonly idempotency: Bucket
   readonly view: View
   readonly projection: Projection
   readonly repair: Repair
@@ -43,16 +46,23 @@ export interface ResourceStoreParts {
   readonly contradiction: () => string | undefined
 }
 
+/** A commit whose request may come again. */
+interface Repeatable<T> {
+  /** What the request was answered before. */
+  before(): Promise<T | undefined>
+  kept(result: T): KeptAnswer
+}
+
 export class ResourceStore {
   readonly #parts: ResourceStoreParts
-  readonly #claims: Claims
+  readonly #claims: DraftClaims
+  readonly #answers: Answers
   readonly heads: Heads
   /** One write of an account at a time in this process: the others would only lose the race for the head. */
   readonly #queues = new Map<string, Promise<unknown>>()
 
   constructor(parts: ResourceStoreParts) {
     this.#parts = parts
-    this.#claims = new Claims(parts.claims, { isHeld: (claim, holder) => this.#isHeld(claim, holder) })
     this.heads = new Heads({
       bucket: parts.heads,
       bytesMax: parts.headBytesMax,
@@ -61,6 +71,8 @@ export class ResourceStore {
       maySweep: () => parts.contradiction() === undefined,
       known: (accountId) => this.#known(accountId),
     })
+    this.#claims = new DraftClaims({ bucket: parts.claims, view: parts.view, heads: this.heads })
+    this.#answers = new Answers(parts.idempotency)
   }
 
   open(): Promise<void> {
@@ -70,6 +82,30 @@ export class ResourceStore {
   /** Commits what `plan` makes of the account's present state and carries it out; resolves when it is durable. */
   commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     return this.#inTurn(accountId, () => this.#commit(accountId, principal, plan))
+  }
+
+  /** Like `commit`, but once for each key: a request that comes again is answered what it was before. */
+  async commitOnce(
+    accountId: string,
+    principal: Principal,
+    plan: Plan<Answer>,
+    key: RequestKey,
+  ): Promise<Answer> {
+    const repeatable = {
+      before: () => this.#answers.find(key),
+      kept: (answer: Answer) => keptAnswer(key, answer),
+    }
+    return this.#inTurn(accountId, () => this.#commit(accountId, principal, plan, repeatable))
+  }
+
+  /** What the request was answered before; undefined where it was not, or its change is not carried out yet. */
+  answered(key: RequestKey): Promise<Answer | undefined> {
+    return this.#answers.find(key)
+  }
+
+  /** What `commit` would resolve or reject with at present; nothing is changed. */
+  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    return this.#inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
   }
 
   /** A sealed value of a resource as it is stored now, not as a view has it; undefined where it has none. */
@@ -91,21 +127,46 @@ export class ResourceStore {
     return turn
   }
 
-  async #commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+  async #commit<T>(
+    accountId: string,
+    principal: Principal,
+    plan: Plan<T>,
+    repeatable?: Repeatable<T>,
+  ): Promise<T> {
     const { view } = this.#parts
     for (;;) {
       const { known, state } = await this.#settled(accountId)
+      const before = await repeatable?.before()
+      if (before !== undefined) return before
       const version = known.version + 1
       const at = now()
       const draft = plan(state, version, at)
-      if (draft.puts.length + draft.removals.length === 0) return draft.result
-      const change = await this.#changeOf(accountId, version, at, principal, draft, state)
-      if (!(await this.#acquire(accountId, version, draft))) continue
+      if (isEmpty(draft) && repeatable === undefined) return draft.result
+      const planned = await this.#changeOf(accountId, version, at, principal, draft, state)
+      const change =
+        repeatable === undefined ? planned : { ...planned, answer: repeatable.kept(draft.result) }
+      if (!(await this.#claims.acquire(accountId, version, draft))) continue
       const committed = await this.heads.commit(accountId, known, version, change)
       if (committed === undefined) continue
       await this.#finish(accountId, known, committed, change)
       await view.reached(accountId, version)
       return draft.result
+    }
+  }
+
+  async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    for (;;) {
+      const { known, state } = await this.#settled(accountId)
+      const version = known.version + 1
+      const at = now()
+      const draft = plan(state, version, at)
+      if (isEmpty(draft)) return draft.result
+      this.heads.checkSize(
+        known,
+        version,
+        await this.#changeOf(accountId, version, at, principal, draft, state),
+      )
+      if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
     }
   }
 
@@ -154,28 +215,10 @@ export class ResourceStore {
       chunks: placeRules(state, puts, draft.removals),
       emptiedPolicies: draft.emptiedPolicies ?? [],
       counts: countsAfter(state, accountId, draft),
-      stored: version,
+      stored: isEmpty(draft) ? (state.accounts.get(accountId)?.stored ?? 0) : version,
       audits: draft.audits,
       releases: draft.releases ?? [],
     }
-  }
-
-  /** True when every claim is held; false when the plan is to be made again, with something else to claim. */
-  async #acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
-    const taken: Claim[] = []
-    for (const claim of draft.claims ?? []) {
-      if (await this.#claims.acquire(claim.claim, { account_id: accountId, id: claim.id, version })) {
-        taken.push(claim)
-        continue
-      }
-      for (const { claim: text, id } of taken) {
-        if (!holds(this.#parts.view.state, text, id))
-          await this.#claims.release(text, { account_id: accountId, id, version })
-      }
-      if (claim.drawAgain?.()) return false
-      throw claim.taken()
-    }
-    return true
   }
 
   /** What follows the own commit, unless somebody else was faster. */
@@ -201,8 +244,9 @@ export class ResourceStore {
     ])
     for (const release of change.releases) {
       const [id, claim] = splitRelease(release)
-      await this.#claims.release(claim, { account_id: accountId, id, version })
+      await this.#claims.release(accountId, version, id, claim)
     }
+    if (change.answer !== undefined) await this.#answers.keep(change.answer)
   }
 
   async #known(accountId: string): Promise<{ highest: number; seen: number }> {
@@ -234,27 +278,6 @@ export class ResourceStore {
         await this.#parts.repair.apply(accountId, version, stored)
         await this.heads.done(accountId, version, [...known.recent, change.id], revision)
       }
-    }
-  }
-
-  /** Is the claim its holder's? Makes sure that a change which is not committed yet can't be any more. */
-  async #isHeld(claim: string, holder: ClaimHolder): Promise<boolean> {
-    const { view } = this.#parts
-    const accountId = holder.account_id
-    for (;;) {
-      const known = await this.heads.finished(accountId)
-      await view.reached(accountId, known.seen)
-      if (holds(view.state, claim, holder.id)) return true
-      if (known.version >= holder.version) return false
-      const { stored = 0 } = view.state.accounts.get(accountId) ?? {}
-      const change = {
-        ...emptyChange,
-        id: newId('chg_'),
-        at: now(),
-        counts: view.state.countsOf(accountId),
-        stored,
-      }
-      await this.heads.commit(accountId, known, holder.version, change)
     }
   }
 

@@ -1,0 +1,91 @@
+/** The claims of a draft: taken before it is committed, or only looked at. */
+import { now } from '../core/clock.js'
+import { newId } from '../core/ids.js'
+import type { Bucket } from '../core/nats-bucket.js'
+import { emptyChange } from './change.js'
+import { type ClaimHolder, Claims } from './claims.js'
+import type { Heads } from './heads.js'
+import { type Claim, type Draft, holds } from './plan.js'
+import type { View } from './view.js'
+
+export interface DraftClaimsParts {
+  readonly bucket: Bucket
+  readonly view: View
+  readonly heads: Heads
+}
+
+export class DraftClaims {
+  readonly #parts: DraftClaimsParts
+  readonly #claims: Claims
+
+  constructor(parts: DraftClaimsParts) {
+    this.#parts = parts
+    this.#claims = new Claims(parts.bucket, {
+      isHeld: (claim, holder) => this.#isHeld(claim, holder),
+    })
+  }
+
+  /** True when every claim is held; false when the plan is to be made again, with something else to claim. */
+  async acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
+    const taken: Claim[] = []
+    for (const claim of draft.claims ?? []) {
+      if (await this.#claims.acquire(claim.claim, { account_id: accountId, id: claim.id, version })) {
+        taken.push(claim)
+        continue
+      }
+      for (const { claim: text, id } of taken) {
+        if (!holds(this.#parts.view.state, text, id)) await this.release(accountId, version, id, text)
+      }
+      return drawnAgain(claim)
+    }
+    return true
+  }
+
+  /** Like `acquire`, but nothing is taken. */
+  async rehearse<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
+    for (const claim of draft.claims ?? []) {
+      const rival = await this.#claims.rival(claim.claim, { account_id: accountId, id: claim.id, version })
+      if (rival !== undefined && (await this.#look(claim.claim, rival)).isHeld) return drawnAgain(claim)
+    }
+    return true
+  }
+
+  /** Gives up what a resource held until the change of this version. */
+  release(accountId: string, version: number, id: string, claim: string): Promise<void> {
+    return this.#claims.release(claim, { account_id: accountId, id, version })
+  }
+
+  /** Is the claim its holder's? Makes sure that a change which is not committed yet can't be any more. */
+  async #isHeld(claim: string, holder: ClaimHolder): Promise<boolean> {
+    const { heads, view } = this.#parts
+    const accountId = holder.account_id
+    for (;;) {
+      const { isHeld, known } = await this.#look(claim, holder)
+      if (isHeld) return true
+      if (known.version >= holder.version) return false
+      const { stored = 0 } = view.state.accounts.get(accountId) ?? {}
+      const change = {
+        ...emptyChange,
+        id: newId('chg_'),
+        at: now(),
+        counts: view.state.countsOf(accountId),
+        stored,
+      }
+      await heads.commit(accountId, known, holder.version, change)
+    }
+  }
+
+  /** Is the claim its holder's, as far as changes are committed? */
+  async #look(claim: string, { account_id: accountId, id }: ClaimHolder) {
+    const { heads, view } = this.#parts
+    const known = await heads.finished(accountId)
+    await view.reached(accountId, known.seen)
+    return { isHeld: holds(view.state, claim, id), known }
+  }
+}
+
+/** What is drawn by chance is drawn again; else the error that somebody else has it. */
+function drawnAgain(claim: Claim): false {
+  if (claim.drawAgain?.()) return false
+  throw claim.taken()
+}
