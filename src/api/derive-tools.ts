@@ -1,5 +1,6 @@
 /** What declarations of resources derive values with: secrets sealed and unsealed, tokens made. */
 import { randomToken } from '../core/clock.js'
+import type { Turns } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
@@ -35,8 +36,10 @@ export const prepareTools = (
   tools: DeriveTools,
   sealer: Sealer,
   store: Pick<Store, 'sealedValue'>,
+  turns: Turns,
 ): PrepareTools => ({
   ...tools,
+  inTurn: (work) => turns.take(work),
   unsealed: async ({ kind, id, field, belongsTo }) => {
     const sealed = await store.sealedValue(kind, id, field)
     if (sealed === undefined) throw unavailable(`The secret of ${id} is not there, or gone with it.`)

@@ -2,8 +2,10 @@
  * What a create, update or delete changes: plans for the store, made against the state they will be applied to.
  * A plan may run several times, so what is random or slow (ids, tokens, keys) is made before it.
  */
+import { Turns } from '../core/concurrency.js'
 import { conflict, notFound } from '../core/errors.js'
 import { newId } from '../core/ids.js'
+import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
 import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
 import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
@@ -37,6 +39,7 @@ type Values = Readonly<Record<string, unknown>>
 
 export class Writes {
   readonly #tools: WriteTools
+  readonly #turns = new Turns(keyPairsAtOnceMax, keyPairsWaitingMax)
 
   constructor(tools: WriteTools) {
     this.#tools = tools
@@ -133,7 +136,7 @@ export class Writes {
     if (resource.prepare === undefined) return draft
     const { sealer, store } = this.#tools
     this.#checkReferences(resource, values, await store.settled(caller.accountId), caller)
-    return resource.prepare(draft as never, prepareTools(tools, sealer, store))
+    return resource.prepare(draft as never, prepareTools(tools, sealer, store, this.#turns))
   }
 
   /** Checks a row in its surroundings and says what storing it takes. */

@@ -1,3 +1,5 @@
+import { unavailable } from './errors.js'
+
 /** Works on many things at once, but not on all of them. */
 export async function eachOf<T>(
   items: Iterable<T>,
@@ -9,4 +11,37 @@ export async function eachOf<T>(
     for (let next = waiting.next(); !next.done; next = waiting.next()) await work(next.value)
   }
   await Promise.all(Array.from({ length: atOnceMax }, worker))
+}
+
+/** Lets few work at once; the others wait for their turn, and are told to come again where too many wait. */
+export class Turns {
+  readonly #atOnceMax: number
+  readonly #waitingMax: number
+  readonly #waiting: (() => void)[] = []
+  #working = 0
+
+  constructor(atOnceMax: number, waitingMax: number) {
+    this.#atOnceMax = atOnceMax
+    this.#waitingMax = waitingMax
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#working < this.#atOnceMax) this.#working += 1
+    else await this.#turn()
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#working -= 1
+      else next()
+    }
+  }
+
+  /** Whoever ends hands his place on. */
+  #turn(): Promise<void> {
+    if (this.#waiting.length >= this.#waitingMax) {
+      throw unavailable('Too many wait for work of this kind.')
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
 }

@@ -36,7 +36,7 @@ export const boundedChars = (charsMax: number, description = '') =>
   )
 
 export const oneOf = <const T extends readonly string[]>(values: T, description = '') =>
-  Type.Enum([...values] as unknown as [...T], description === '' ? {} : { description })
+  Type.Enum<[...T]>([...values] as unknown as [...T], description === '' ? {} : { description })
 
 /** What is wrong with `value`, which is called `name`; undefined where nothing is. */
 export type Check = (value: unknown, name: string) => string | undefined

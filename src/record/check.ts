@@ -5,6 +5,7 @@
 import { shown } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
+import { isTimestamp } from '../core/timestamp.js'
 
 type Complaint = string | undefined
 /** An object of which nothing is known but that its members can be read. */
@@ -13,10 +14,6 @@ type Check = (value: unknown, name: string) => Complaint
 
 const portMax = 65_535
 const int32Max = 2 ** 31 - 1
-
-/** RFC 3339, section 5.6; leap seconds may be written. */
-const timestampText =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 const wrong = (name: string, value: unknown, allowed: string): string =>
   value === undefined
@@ -56,17 +53,9 @@ const status: Check = (value, name) =>
     : wrong(name, value, 'an integer from 0 to 2^31-1')
 
 const timestamp: Check = (value, name) =>
-  isAbsent(value) || (typeof value === 'string' && timestampText.test(value) && isDayOfMonth(value))
+  isAbsent(value) || (typeof value === 'string' && isTimestamp(value))
     ? undefined
     : wrong(name, value, 'a time as RFC 3339 has it')
-
-/** Of text that has the form: days beyond the 28th are not in every month. */
-function isDayOfMonth(text: string): boolean {
-  const day = Number(text.slice(8, 10))
-  return (
-    day <= 28 || day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate()
-  )
-}
 
 /** An id that names nothing is no id: taking it for absent would lose what it was meant to say. */
 const id: Check = (value, name) =>

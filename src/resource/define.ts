@@ -153,6 +153,8 @@ export interface DeriveTools {
 export interface PrepareTools extends DeriveTools {
   /** A sealed value of a resource that the draft names; for the moment, and never to be kept. */
   unsealed(secret: SealedSecret): Promise<string>
+  /** For what keeps a thread busy: few at once in this process, over all accounts. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** Where a sealed value is kept, and what it was sealed for. */

@@ -12,6 +12,10 @@ import { httpsEdge, httpsEdgeRoute } from './https-edge.js'
 import { ipPolicy, ipPolicyRule } from './ip-policy.js'
 import { ipRestriction } from './ip-restriction.js'
 import { reservedAddr } from './reserved-addr.js'
+import { sshCertificateAuthority } from './ssh-certificate-authority.js'
+import { sshCredential } from './ssh-credential.js'
+import { sshHostCertificate } from './ssh-host-certificate.js'
+import { sshUserCertificate } from './ssh-user-certificate.js'
 import { tcpEdge } from './tcp-edge.js'
 import { tlsCertificate } from './tls-certificate.js'
 import { tunnelCredential } from './tunnel-credential.js'
@@ -28,6 +32,10 @@ export const resources: readonly AnyResource[] = [
   anyResource(domain),
   anyResource(tlsCertificate),
   anyResource(certificateAuthority),
+  anyResource(sshCertificateAuthority),
+  anyResource(sshHostCertificate),
+  anyResource(sshUserCertificate),
+  anyResource(sshCredential),
   anyResource(eventDestination),
   anyResource(eventSubscription),
   anyResource(reservedAddr),

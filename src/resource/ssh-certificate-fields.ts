@@ -1,0 +1,117 @@
+/** What host and user certificates have in common: their fields, and how one is issued. */
+import { createPrivateKey, randomBytes } from 'node:crypto'
+import { isoSeconds } from '../core/clock.js'
+import { badRequest } from '../core/errors.js'
+import { principalBytesMax, principalsPerCertificateMax } from '../core/limits.js'
+import { boundedBytes, ruled, Type } from '../core/schema.js'
+import { parseTimestamp } from '../core/timestamp.js'
+import type { Field, PrepareTools, RowOf } from './define.js'
+import { assigned, defaulted, described, reference, writable } from './fields.js'
+import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-certificate.js'
+import { authorityKey, sshCertificateAuthority } from './ssh-certificate-authority.js'
+import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
+import { checkedSshPublicKey } from './ssh-public-key.js'
+
+/** A comma would split it in `ssh-keygen -n` and in the options of authorized_keys; a hyphen in front makes it an option. */
+const principal = ruled(boundedBytes(principalBytesMax), (text) => {
+  if (text === '') return 'a name or an address is needed'
+  if (text.startsWith('-')) return 'it must not begin with a hyphen'
+  return /[,\s\p{C}]/u.test(text) ? 'it must have no commas, white space or control characters' : undefined
+})
+
+const yearsEnd = 253_402_300_799
+
+const timestamp = ruled(
+  Type.String({ maxLength: 64, description: 'RFC 3339; a fraction of a second is left out.' }),
+  (text) => {
+    const seconds = parseTimestamp(text)
+    return seconds !== undefined && seconds >= 0 && seconds <= yearsEnd
+      ? undefined
+      : 'a time as RFC 3339 has it is needed, in the years 1970 to 9999'
+  },
+)
+
+/** Of text that was checked: in UTC, whole seconds. */
+const canonicalTime = (text: string): string => isoSeconds(secondsOf(text) * 1000)
+
+function secondsOf(text: string): number {
+  const seconds = parseTimestamp(text)
+  if (seconds === undefined) throw new Error(`A time that was checked is none: ${text}.`)
+  return seconds
+}
+
+const time: Field<typeof timestamp> = {
+  ...writable(timestamp, { atCreation: true }),
+  complete: canonicalTime,
+  shown: { schema: Type.String({ format: 'date-time' }), render: (text) => text },
+}
+
+const authority = reference(sshCertificateAuthority.kind, sshCertificateAuthority.idPrefix, {
+  shownAs: 'ssh_certificate_authority_id',
+  required: true,
+  atCreation: true,
+})
+
+const authorityId: typeof authority = {
+  ...authority,
+  shown: { schema: Type.String(), render: (id) => id },
+}
+
+export const sshCertificateFields = {
+  ...described,
+  public_key: sshPublicKeyField,
+  key_type: sshKeyTypeField,
+  ssh_certificate_authority_id: authorityId,
+  principals: defaulted(Type.Array(principal, { maxItems: principalsPerCertificateMax }), [], {
+    atCreation: true,
+  }),
+  valid_after: time,
+  valid_until: time,
+  certificate: assigned(Type.String({ description: 'The content of a -cert.pub file.' })),
+}
+
+type Draft = RowOf<typeof sshCertificateFields>
+type Issued = Pick<Draft, 'key_type' | 'valid_after' | 'valid_until' | 'certificate'>
+
+/** What distinguishes the kinds. */
+export interface Issue extends Pick<SshCertificate, 'type' | 'criticalOptions' | 'extensions'> {
+  /** How long it is valid where nothing is said. */
+  readonly seconds: number
+}
+
+/** Signs the certificate that a draft describes, with the key of the authority that it names. */
+export async function issued(
+  draft: Draft,
+  { seconds, ...issue }: Issue,
+  tools: PrepareTools,
+): Promise<Issued> {
+  const { validAfter, validBefore } = validityOf(draft, seconds)
+  const key = checkedSshPublicKey(draft.public_key)
+  const { account_id, ssh_certificate_authority_id: authorityId } = draft
+  const authority = createPrivateKey(await tools.unsealed(authorityKey({ account_id, id: authorityId })))
+  const { id: keyId, principals } = draft
+  const certificate = await signSshCertificate(
+    { ...issue, key, keyId, principals, validAfter, validBefore },
+    authority,
+    randomBytes(sshNonceBytes),
+  )
+  return {
+    key_type: key.type,
+    valid_after: isoSeconds(validAfter * 1000),
+    valid_until: isoSeconds(validBefore * 1000),
+    certificate,
+  }
+}
+
+/** A certificate begins to be valid now, and that lasts from its beginning, or from now where it began before. */
+function validityOf(
+  { created_at, valid_after, valid_until }: Draft,
+  seconds: number,
+): Pick<SshCertificate, 'validAfter' | 'validBefore'> {
+  const present = created_at / 1000
+  const validAfter = valid_after === null ? present : secondsOf(valid_after)
+  const validBefore = valid_until === null ? Math.max(present, validAfter) + seconds : secondsOf(valid_until)
+  if (validBefore > validAfter) return { validAfter, validBefore }
+  const [from, to] = [validAfter, validBefore].map((at) => isoSeconds(at * 1000))
+  throw badRequest(`"valid_until" is "${to}", but must be later than "valid_after", which is "${from}".`)
+}

@@ -1,0 +1,102 @@
+/**
+ * Critical options and extensions of user certificates:
+ * https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.certkeys
+ *
+ * A server refuses a certificate with a critical option that it doesn't know, and overlooks extensions it doesn't know.
+ */
+import { parseCidr } from '../core/cidr.js'
+import { shown } from '../core/errors.js'
+import { sshOptionBytesMax, sshOptionNameCharsMax, sshOptionsMax } from '../core/limits.js'
+import { boundedBytes, ruled, Type } from '../core/schema.js'
+import { defaulted } from './fields.js'
+
+/** What is wrong with an option's value; undefined where nothing is. */
+type Broken = (value: string) => string | undefined
+
+const isFlag: Broken = (value) => (value === '' ? undefined : 'takes no value: "" is allowed')
+
+const isCommand: Broken = (value) => (value === '' ? 'needs a command' : undefined)
+
+/** Read by addr_match_cidr_list() of OpenSSH: no spaces, and no bits set behind a prefix. */
+const isAddressList: Broken = (value) => {
+  for (const range of value.split(',')) {
+    const parsed = parseCidr(range, { hostBits: 'refuse', bareAddress: 'allow' })
+    if (!parsed.ok)
+      return `needs addresses and ranges with commas in between: ${parsed.problem.msg.slice(0, -1)}`
+  }
+  return undefined
+}
+
+const criticalOptions: ReadonlyMap<string, Broken> = new Map([
+  ['force-command', isCommand],
+  ['source-address', isAddressList],
+  ['verify-required', isFlag],
+])
+
+const flags = [
+  'no-touch-required',
+  'permit-X11-forwarding',
+  'permit-agent-forwarding',
+  'permit-port-forwarding',
+  'permit-pty',
+  'permit-user-rc',
+]
+
+const extensions: ReadonlyMap<string, Broken> = new Map(flags.map((name) => [name, isFlag]))
+
+const nameForm = /^[!-~]+$/
+/** Whoever makes options of his own adds his domain to their names. */
+const isForeign = (name: string): boolean => /^[^@]+@[^@]+$/.test(name)
+
+function brokenName(name: string): string | undefined {
+  return nameForm.test(name) && name.length <= sshOptionNameCharsMax
+    ? undefined
+    : `the name ${shown(name)} must have 1 to ${sshOptionNameCharsMax} printable characters of ASCII, without spaces`
+}
+
+function brokenCriticalOption(name: string): string | undefined {
+  return criticalOptions.has(name) || isForeign(name)
+    ? undefined
+    : `servers refuse a certificate with the option ${shown(name)}: ${[...criticalOptions.keys()].join(', ')} and names such as "name@domain" are allowed`
+}
+
+function brokenValue(name: string, value: string, known: ReadonlyMap<string, Broken>): string | undefined {
+  if (value.includes('\0')) return `the value of ${shown(name)} holds a zero byte`
+  const broken = known.get(name)?.(value)
+  return broken === undefined ? undefined : `${shown(name)} ${broken}`
+}
+
+const optionMap = (description: string, broken: (name: string, value: string) => string | undefined) =>
+  ruled(
+    Type.Record(Type.String(), boundedBytes(sshOptionBytesMax), {
+      maxProperties: sshOptionsMax,
+      description,
+    }),
+    (given) => {
+      for (const [name, value] of Object.entries(given)) {
+        const found = broken(name, value)
+        if (found !== undefined) return found
+      }
+      return undefined
+    },
+  )
+
+export const sshOptionFields = {
+  critical_options: defaulted(
+    optionMap(
+      'What a server has to heed, such as "force-command" and "source-address".',
+      (name, value) =>
+        brokenName(name) ?? brokenCriticalOption(name) ?? brokenValue(name, value, criticalOptions),
+    ),
+    {},
+    { atCreation: true, column: 'json' },
+  ),
+  extensions: defaulted(
+    optionMap(
+      'What the certificate permits; "permit-pty" and "permit-user-rc" where nothing is said.',
+      (name, value) => brokenName(name) ?? brokenValue(name, value, extensions),
+    ),
+    { 'permit-pty': '', 'permit-user-rc': '' },
+    { atCreation: true, column: 'json' },
+  ),
+}

@@ -1,0 +1,15 @@
+import { bindAcl } from './bind-acl.js'
+import { defineResource } from './define.js'
+import { described } from './fields.js'
+import { sshPublicKeyField } from './ssh-key-fields.js'
+
+/** A key that agents which connect over SSH prove themselves with, and what they may bind then. */
+export const sshCredential = defineResource({
+  kind: 'ssh_credential',
+  idPrefix: 'sshcr_',
+  path: '/ssh_credentials',
+  listName: 'ssh_credentials',
+  title: 'SSH credential',
+  audit: 'ssh_public_key',
+  fields: { ...described, public_key: sshPublicKeyField, acl: bindAcl },
+})

@@ -1,0 +1,31 @@
+/** An SSH public key as fields of a resource. */
+import { sshPublicKeyCharsMax } from '../core/limits.js'
+import { oneOf, ruled, Type } from '../core/schema.js'
+import type { Field } from './define.js'
+import { assigned, required } from './fields.js'
+import {
+  checkedSshPublicKey,
+  parseSshPublicKey,
+  sshAlgorithms,
+  sshKeyTypes,
+  sshPublicKeyText,
+} from './ssh-public-key.js'
+
+const publicKey = ruled(
+  Type.String({
+    maxLength: sshPublicKeyCharsMax,
+    description: `The line of a .pub file, its comment included: ${sshAlgorithms.join(', ')}.`,
+  }),
+  (text) => {
+    const parsed = parseSshPublicKey(text)
+    return parsed.ok ? undefined : parsed.problem.msg
+  },
+)
+
+/** The key that a client brings; white space around it and between its parts is left out. */
+export const sshPublicKeyField: Field<typeof publicKey, never> = {
+  ...required(publicKey, { atCreation: true }),
+  complete: (text) => sshPublicKeyText(checkedSshPublicKey(text)),
+}
+
+export const sshKeyTypeField = assigned(oneOf(sshKeyTypes, 'Of the public key.'))

@@ -1,0 +1,23 @@
+import { defineResource } from './define.js'
+import { issued, sshCertificateFields } from './ssh-certificate-fields.js'
+import { sshOptionFields } from './ssh-certificate-options.js'
+
+/** A day. */
+const seconds = 24 * 60 * 60
+
+export const sshUserCertificate = defineResource({
+  kind: 'ssh_user_certificate',
+  idPrefix: 'sucrt_',
+  path: '/ssh_user_certificates',
+  listName: 'ssh_user_certificates',
+  title: 'SSH user certificate',
+  audit: 'ssh_user_certificate',
+  fields: { ...sshCertificateFields, ...sshOptionFields },
+  async prepare(draft, tools) {
+    const { critical_options: criticalOptions, extensions } = draft
+    return {
+      ...draft,
+      ...(await issued(draft, { type: 'user', seconds, criticalOptions, extensions }, tools)),
+    }
+  },
+})

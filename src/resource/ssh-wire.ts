@@ -1,0 +1,40 @@
+/** Data types of the SSH protocol: RFC 4251, section 5. */
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+export function uint64(value: number): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(value))
+  return bytes
+}
+
+/** Bytes, or text in UTF-8, with their length in front. */
+export function string(value: Uint8Array | string): Buffer {
+  const bytes = Buffer.from(value)
+  return Buffer.concat([uint32(bytes.length), bytes])
+}
+
+/** A number that is not negative, as big-endian bytes: none too many, and the first bit free for the sign. */
+export function mpint(magnitude: Uint8Array): Buffer {
+  const first = magnitude.findIndex((byte) => byte !== 0)
+  if (first === -1) return string('')
+  const bytes = magnitude.subarray(first)
+  return string(bytes[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes)
+}
+
+/** The strings that the bytes are made of; undefined where they are made of anything else. */
+export function readStrings(bytes: Buffer): Buffer[] | undefined {
+  const strings: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    if (at + 4 > bytes.length) return undefined
+    const end = at + 4 + bytes.readUInt32BE(at)
+    if (end > bytes.length) return undefined
+    strings.push(bytes.subarray(at + 4, end))
+    at = end
+  }
+  return strings
+}
