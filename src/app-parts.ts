@@ -123,8 +123,8 @@ export async function openView({ occurrences }: Surroundings, nats: Nats): Promi
 
 export async function openBooks({ occurrences, settings }: Surroundings, nats: Nats): Promise<BooksKeeper> {
   await whenStream(nats, ledgerStream, new AbortController().signal)
-  const bucket = await nats.openBucket(booksBucket, reservedBytes(settings.nats.storageMaxBytes))
-  const keeper = new BooksKeeper(nats, bucket, occurrences)
+  const makeBucket = () => nats.openBucket(booksBucket, reservedBytes(settings.nats.storageMaxBytes))
+  const keeper = new BooksKeeper(nats, await makeBucket(), makeBucket, occurrences)
   await keeper.open()
   return keeper
 }

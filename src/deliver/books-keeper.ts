@@ -39,9 +39,9 @@ export class BooksKeeper {
   #reopening: Promise<void> | undefined
   #isClosed = false
 
-  constructor(nats: Nats, bucket: Bucket, occurrences: Occurrences) {
+  constructor(nats: Nats, bucket: Bucket, makeBucket: () => Promise<unknown>, occurrences: Occurrences) {
     this.#nats = nats
-    this.#snapshots = new Snapshots(bucket)
+    this.#snapshots = new Snapshots(bucket, makeBucket)
     this.#occurrences = occurrences
   }
 

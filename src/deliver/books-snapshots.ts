@@ -26,9 +26,12 @@ interface SnapshotHead {
 
 export class Snapshots {
   readonly #bucket: Bucket
+  readonly #makeBucket: () => Promise<unknown>
 
-  constructor(bucket: Bucket) {
+  /** `makeBucket` makes it where it is missing: it may be deleted at any time. */
+  constructor(bucket: Bucket, makeBucket: () => Promise<unknown>) {
     this.#bucket = bucket
+    this.#makeBucket = makeBucket
   }
 
   /** The last snapshot of this ledger, if there is one that can be read. */
@@ -47,6 +50,7 @@ export class Snapshots {
   /** Answers up to which sequence of the ledger the bucket's snapshot reaches now. */
   async save(snapshot: BooksSnapshot, since: string): Promise<number> {
     const { sequence } = snapshot
+    await this.#makeBucket()
     const known = await this.#head()
     if (known?.value.since === since && known.value.sequence >= sequence) return known.value.sequence
     const bytes = gzipSync(JSON.stringify(snapshot))
