@@ -39,11 +39,19 @@ export const streamConfig = (options: StreamOptions, replicas: number): Configur
 })
 
 /** What of an existing stream is brought up to the settings. */
-export function changeableConfig(config: Configured): Partial<StreamConfig> {
-  const { subjects, max_bytes, max_age, num_replicas, duplicate_window, max_msg_size } = config
+export function changeableConfig(config: Configured, present: StreamInfo): Partial<StreamConfig> {
+  const { subjects, max_age, num_replicas, duplicate_window, max_msg_size } = config
+  const max_bytes = roomOf(config.max_bytes, present)
   const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }
   return max_msg_size === undefined ? changeable : { ...changeable, max_msg_size }
 }
+
+/**
+ * The room a stream is given. Of one that shrinks below what it holds, nats-server removes the oldest messages, whatever
+ * the stream's discard policy: it keeps its room until it holds no more than half of the new one.
+ */
+const roomOf = (wantedBytes: number, { config, state }: StreamInfo): number =>
+  state.bytes > wantedBytes / 2 ? Math.max(wantedBytes, config.max_bytes) : wantedBytes
 
 /**
  * What tells a stream from one of the same name made later. The server's own time of creation does not: after a

@@ -1,0 +1,41 @@
+/** Streams whose settings change over what they hold. */
+import t from 'tap'
+import { openNats } from '../../src/core/nats.js'
+import type { StreamOptions } from '../../src/core/nats-streams.js'
+import { OwnNats } from '../harness/own-nats.js'
+import { tempDir } from '../harness/temp-dir.js'
+
+t.setTimeout(120_000)
+
+const mebibyte = 1024 * 1024
+const stream: StreamOptions = {
+  name: 'work',
+  subjects: ['work.>'],
+  retention: 'limits',
+  bytesMax: 16 * mebibyte,
+  ageMaxMs: 60 * 60_000,
+  duplicateWindowMs: 60_000,
+  discard: 'new',
+}
+
+t.test('a stream that is given less room than it holds loses nothing', async (t) => {
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+  t.teardown(() => nats.close())
+  await nats.ensureStream(stream)
+  for (let at = 0; at < 40; at += 1) {
+    await nats.publish('work.one', new Uint8Array(100_000), { msgId: String(at) })
+  }
+  await nats.ensureStream({ ...stream, bytesMax: mebibyte })
+  const full = (await nats.streamInfo(stream.name))!
+  t.equal(full.state.messages, 40)
+  t.equal(full.config.max_bytes, stream.bytesMax, 'it keeps its room')
+
+  await nats.purgeSubject(stream.name, 'work.one', 37)
+  await nats.ensureStream({ ...stream, bytesMax: mebibyte })
+  const emptied = (await nats.streamInfo(stream.name))!
+  t.equal(emptied.state.messages, 4)
+  t.equal(emptied.config.max_bytes, mebibyte, 'it shrinks once there is room in the smaller one')
+})
