@@ -4,8 +4,8 @@ import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { compileCheck, oneOf, type Static, Type } from '../core/schema.js'
-import { abuseReport, hostnameDecisions } from '../resource/abuse-report.js'
-import type { RowOf } from '../resource/define.js'
+import { abuseReport, hostnameDecisions, type ReportedHostname } from '../resource/abuse-report.js'
+import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Principal } from '../store/change.js'
 import type { Store } from '../store/open-store.js'
@@ -23,9 +23,9 @@ export interface ReportParts {
   readonly presenter: Presenter
 }
 
-type ReportRow = RowOf<typeof abuseReport.fields>
-
 const resource = resourceOf(abuseReport.kind)
+
+const hostnamesOf = (report: Row) => report['hostnames'] as readonly ReportedHostname[]
 
 const decisionFields = {
   report_id: Type.String(),
@@ -55,27 +55,27 @@ export async function decideHostname(
   { store, writes }: ReportParts,
   principal: Principal,
   given: unknown,
-): Promise<ReportRow> {
+): Promise<Row> {
   const { report_id: id, hostname, status } = decisionOf(given)
   checkPathId(resource, id)
   const report = store.view.state.rows.get(resource.kind)?.get(id)
   if (report === undefined) throw unknownResource(resource, id)
   const caller = { accountId: report.account_id, principal, address: undefined }
   const plan = writes.update(caller, resource, id, (present) => ({
-    hostnames: decided(present as ReportRow, hostname, status),
+    hostnames: decided(present, hostname, status),
   }))
-  return (await store.commit(caller.accountId, principal, plan)).row as ReportRow
+  return (await store.commit(caller.accountId, principal, plan)).row
 }
 
-function decided(report: ReportRow, hostname: string, status: Decision['status']): ReportRow['hostnames'] {
+function decided(report: Row, hostname: string, status: Decision['status']): ReportedHostname[] {
   const name = asInUrls(hostname)
-  if (!report.hostnames.some((each) => each.hostname === name)) {
-    const names = report.hostnames.map((each) => each.hostname).join(', ')
-    throw notFound(
-      `"hostname" is ${shown(hostname)}, which ${report.id} does not report: it reports ${names}.`,
-    )
-  }
-  return report.hostnames.map((each) => (each.hostname === name ? { ...each, status } : each))
+  const hostnames = hostnamesOf(report)
+  if (hostnames.some((each) => each.hostname === name))
+    return hostnames.map((each) => (each.hostname === name ? { ...each, status } : each))
+  const names = hostnames.map((each) => each.hostname)
+  throw notFound(
+    `"hostname" is ${shown(hostname)}, which ${report.id} does not report: it reports ${shown(names, 300)}.`,
+  )
 }
 
 /** In the spelling that hostnames of URLs have. */
@@ -113,17 +113,16 @@ function refusal(error: unknown, occurrences: Occurrences): { error_code: string
 
 /** Reports that wait for decisions, or all there are, the oldest first: a line each, and one for each hostname. */
 export function listReports({ store }: Pick<ReportParts, 'store'>, all: boolean): string {
-  const reports = [...(store.view.state.rows.get(resource.kind)?.values() ?? [])] as ReportRow[]
-  return reports
-    .filter(({ status }) => all || status !== 'PROCESSED')
+  return [...(store.view.state.rows.get(resource.kind)?.values() ?? [])]
+    .filter((report) => all || report['status'] !== 'PROCESSED')
     .toSorted((one, other) => (one.id < other.id ? -1 : 1))
     .map(describeReport)
     .join('')
 }
 
-export const describeReport = (report: ReportRow): string =>
+export const describeReport = (report: Row): string =>
   [
-    `${report.id}  ${report.status}  ${isoSeconds(report.created_at)}  ${report.account_id}`,
-    ...report.hostnames.map(({ hostname, status }) => `  ${status.padEnd(8)}  ${hostname}`),
+    `${report.id}  ${report['status']}  ${isoSeconds(report.created_at)}  ${report.account_id}`,
+    ...hostnamesOf(report).map(({ hostname, status }) => `  ${status.padEnd(8)}  ${hostname}`),
     '',
   ].join('\n')

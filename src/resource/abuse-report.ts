@@ -1,5 +1,5 @@
 import { urlBytesMax, urlsPerReportMax } from '../core/limits.js'
-import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
+import { boundedBytes, oneOf, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { assigned, described, required } from './fields.js'
 
@@ -17,6 +17,8 @@ const reportedHostname = Type.Object(
   },
   { additionalProperties: false },
 )
+
+export type ReportedHostname = Static<typeof reportedHostname>
 
 const isWebUrl = (text: string): boolean =>
   URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)
@@ -41,16 +43,16 @@ export const abuseReport = defineResource({
   },
   derive(draft, previous) {
     const hostnames = previous === undefined ? hostnamesOf(draft.urls) : draft.hostnames
-    const undecided = hostnames.filter(({ status }) => status === pending).length
-    const status =
-      undecided === 0 ? 'PROCESSED' : undecided < hostnames.length ? 'PARTIALLY_PROCESSED' : pending
-    return { ...draft, hostnames, status }
+    return { ...draft, hostnames, status: statusOf(hostnames) }
   },
 })
 
 /** Each once, in the order of the URLs; a URL's host is lower-cased, and punycode where it is international. */
-const hostnamesOf = (urls: readonly string[]) =>
-  [...new Set(urls.map((text) => new URL(text).hostname))].map((hostname) => ({
-    hostname,
-    status: pending as typeof pending,
-  }))
+const hostnamesOf = (urls: readonly string[]): ReportedHostname[] =>
+  [...new Set(urls.map((text) => new URL(text).hostname))].map((hostname) => ({ hostname, status: pending }))
+
+function statusOf(hostnames: readonly ReportedHostname[]): (typeof reportStatuses)[number] {
+  const undecided = hostnames.filter(({ status }) => status === pending).length
+  if (undecided === 0) return 'PROCESSED'
+  return undecided < hostnames.length ? 'PARTIALLY_PROCESSED' : pending
+}
