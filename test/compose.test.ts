@@ -115,6 +115,7 @@ const permissions: readonly { who: string; may: Act; subject: string; want: bool
   { who: 'ingress', may: 'publish', subject: 'weir.decide', want: true },
   { who: 'ingress', may: 'subscribe', subject: '_INBOX.ingress.x', want: true },
   { who: 'ingress', may: 'publish', subject: 'weir.decide.agent', want: false },
+  { who: 'ingress', may: 'publish', subject: 'weir.abuse.decide', want: false },
   { who: 'ingress', may: 'publish', subject: 'weir.audit.domain.created', want: false },
   { who: 'ingress', may: 'publish', subject: 'weir.deliveries.x', want: false },
   { who: 'ingress', may: 'publish', subject: '$JS.API.STREAM.INFO.WEIR_RECORDS', want: false },
@@ -148,6 +149,17 @@ const permissions: readonly { who: string; may: Act; subject: string; want: bool
   { who: 'deliver', may: 'publish', subject: '$KV.weir_secrets.x', want: false },
   { who: 'deliver', may: 'publish', subject: '$JS.API.CONSUMER.CREATE.KV_weir_heads.x', want: false },
   { who: 'deliver', may: 'subscribe', subject: 'weir.decide', want: false },
+  ...['pipeline', 'deliver', 'tunnels'].map(
+    (who) => ({ who, may: 'publish', subject: 'weir.abuse.decide', want: false }) as const,
+  ),
+  { who: 'tunnels', may: 'publish', subject: 'weir.decide.agent', want: true },
+  { who: 'tunnels', may: 'publish', subject: 'weir.decide', want: false },
+  { who: 'tunnels', may: 'subscribe', subject: 'weir.decide.agent', want: false },
+  { who: 'operator', may: 'publish', subject: 'weir.abuse.decide', want: true },
+  { who: 'operator', may: 'publish', subject: 'weir.decide.agent', want: false },
+  { who: 'operator', may: 'publish', subject: 'weir.records.eu.node-1', want: false },
+  { who: 'operator', may: 'subscribe', subject: 'weir.abuse.decide', want: false },
+  { who: 'operator', may: 'subscribe', subject: '_INBOX.api.x', want: false },
 ]
 
 t.test('who may do what, asked of a server', async (t) => {
@@ -157,15 +169,22 @@ t.test('who may do what, asked of a server', async (t) => {
     const allowed = await violations(who, may, subject)
     t.equal(allowed, want, `${who} ${want ? 'may' : 'may not'} ${may} ${subject}`)
   }
-  await t.test('an ingress node gets an answer to its question', async (t) => {
-    const connectAs = (user: string) =>
-      connect({ port: server.port, user, pass: 'secret', inboxPrefix: `_INBOX.${user}` })
-    const [ingress, pipeline] = await Promise.all([connectAs('ingress'), connectAs('pipeline')])
-    pipeline.subscribe('weir.decide', { callback: (_, message) => void message.respond('allow') })
-    await pipeline.flush()
-    t.equal((await ingress.request('weir.decide', '{}')).string(), 'allow')
-    await Promise.all([ingress.close(), pipeline.close()])
-  })
+  const questions = [
+    { asked: 'weir.decide', by: 'ingress', of: 'pipeline' },
+    { asked: 'weir.decide.agent', by: 'tunnels', of: 'pipeline' },
+    { asked: 'weir.abuse.decide', by: 'operator', of: 'api' },
+  ]
+  for (const { asked, by, of } of questions) {
+    await t.test(`${by} gets an answer to a question on ${asked}`, async (t) => {
+      const connectAs = (user: string) =>
+        connect({ port: server.port, user, pass: 'secret', inboxPrefix: `_INBOX.${user}` })
+      const [asking, answering] = await Promise.all([connectAs(by), connectAs(of)])
+      answering.subscribe(asked, { callback: (_, message) => void message.respond('allow') })
+      await answering.flush()
+      t.equal((await asking.request(asked, '{}')).string(), 'allow')
+      await Promise.all([asking.close(), answering.close()])
+    })
+  }
   await server.close()
 })
 
