@@ -1,12 +1,13 @@
 /** What an event destination has beyond its resource: a test event, and how its delivery stands. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WeirError } from '../core/errors.js'
+import { pluralOf } from '../core/plural.js'
 import { Type } from '../core/schema.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { checkNames } from './input.js'
-import { describe, pluralOf, routePath } from './openapi.js'
+import { describe, routePath } from './openapi.js'
 
 const destination = anyResource(eventDestination)
 

@@ -1,11 +1,12 @@
 /** The routes of an edge's or route's modules: each is read, replaced and removed as a whole. */
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../core/errors.js'
+import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
 import type { AnyResource, Field } from '../resource/define.js'
 import { type ApiContext, bodyOf, commit, json, pathParams, queryOf, rowAt } from './context.js'
 import { article, moduleValue } from './input.js'
-import { type Described, describe, pluralOf, routePath } from './openapi.js'
+import { type Described, describe, routePath } from './openapi.js'
 
 export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   for (const [name, field] of Object.entries(resource.fields)) {

@@ -1,6 +1,7 @@
 /** The OpenAPI document: its head, the schemas operations share, and how an operation is described. */
 import type { FastifyInstance } from 'fastify'
 import { pageEntriesMax } from '../core/limits.js'
+import { pluralOf } from '../core/plural.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
@@ -103,9 +104,6 @@ const paramsSchema = (path: string): TSchema =>
   Type.Object(Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name!, Type.String()])))
 
 export const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
-
-export const pluralOf = (title: string): string =>
-  /[^aeiou]y$/.test(title) ? `${title.slice(0, -1)}ies` : `${title}s`
 
 export const listSchema = (name: string, item: TSchema): TSchema =>
   Type.Object(

@@ -1,6 +1,7 @@
 /** The sources of an event subscription, one by one. Each change is an update of the subscription. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { conflict, notFound, shown } from '../core/errors.js'
+import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
 import { anyResource, type Row } from '../resource/define.js'
 import {
@@ -12,7 +13,7 @@ import {
   sourceSchema,
 } from '../resource/event-subscription.js'
 import { type ApiContext, bodyOf, commit, json, pathParams, queryOf, rowAt } from './context.js'
-import { type Described, describe, listSchema, pluralOf } from './openapi.js'
+import { type Described, describe, listSchema } from './openapi.js'
 import { changedSource, parseSource } from './source-input.js'
 
 const subscription = anyResource(eventSubscription)

@@ -5,6 +5,7 @@
  *   in account, id and version, so that a change that is written twice after a crash stands there once.
  * - `<kinds>`: a view of the current rows. `<kinds>_history`: a view of every change. Neither shows secrets.
  */
+import { pluralOf } from '../core/plural.js'
 import type { AnyResource, Column, Field, Fields, Row } from '../resource/define.js'
 
 /** A row as it is written: what it says, and how and when it came to be. */
@@ -42,12 +43,9 @@ const headColumns: readonly TableColumn[] = [
   { name: 'changed_by', type: 'String', hidden: false },
 ]
 
-const plural = (kind: string): string =>
-  /[^aeiou]y$/.test(kind) ? `${kind.slice(0, -1)}ies` : /(s|x|ch)$/.test(kind) ? `${kind}es` : `${kind}s`
-
 export const tableOf = (kind: string): string => `${kind}_versions`
-export const viewOf = (kind: string): string => plural(kind)
-export const historyViewOf = (kind: string): string => `${plural(kind)}_history`
+export const viewOf = (kind: string): string => pluralOf(kind)
+export const historyViewOf = (kind: string): string => `${pluralOf(kind)}_history`
 
 /** Columns of fields; a module has one per field of its own, prefixed with its name. */
 function* fieldColumns(fields: Fields, prefix = ''): Generator<TableColumn> {

@@ -1,6 +1,7 @@
 /** The document of the API: whole, and right in itself. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
+import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 
@@ -24,12 +25,18 @@ t.test('the OpenAPI document', async (t) => {
 
   t.test('every operation is described', async (t) => {
     const described = new Set(operations.map(({ path, method }) => `${method} ${path}`))
-    for (const { path, operations: some } of resources) {
-      if (some?.length === 0) continue
-      for (const name of ['post', ...(some?.includes('list') === false ? [] : ['get'])])
-        t.ok(described.has(`${name} ${path}`), `${name} ${path}`)
-      for (const name of ['get', 'patch', 'delete'])
-        t.ok(described.has(`${name} ${path}/{id}`), `${name} ${path}/{id}`)
+    const routes = [
+      ['create', 'post', ''],
+      ['list', 'get', ''],
+      ['get', 'get', '/{id}'],
+      ['update', 'patch', '/{id}'],
+      ['delete', 'delete', '/{id}'],
+    ] as const
+    for (const { path, operations: some = allOperations } of resources) {
+      for (const [operation, method, end] of routes) {
+        const route = `${method} ${path}${end}`
+        t.equal(described.has(route), some.includes(operation), route)
+      }
     }
     for (const path of ['/edges/tcp/{id}', '/edges/https/{edge_id}/routes/{id}'])
       for (const method of ['get', 'put', 'delete'])
