@@ -3,6 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { badRequest, shown, unavailable } from '../core/errors.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
+import type { Answer, RequestKey } from '../store/answers.js'
+import type { Principal } from '../store/change.js'
 import type { Plan } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
@@ -20,7 +22,10 @@ declare module 'fastify' {
 /** The store as the API uses it. */
 export interface ApiStore {
   readonly view: { readonly state: ViewState; readonly isUsable: boolean }
-  commit<T>(accountId: string, principal: Caller['principal'], plan: Plan<T>): Promise<T>
+  commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
+  commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer>
+  answered(key: RequestKey): Promise<Answer | undefined>
+  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
 }
 
 export interface ApiContext {
@@ -38,9 +43,6 @@ export function readable({ store }: ApiContext): ViewState {
   if (!store.view.isUsable) throw unavailable('The configuration is not complete yet.')
   return store.view.state
 }
-
-export const commit = <T>(context: ApiContext, request: FastifyRequest, plan: Plan<T>): Promise<T> =>
-  context.store.commit(request.caller.accountId, request.caller.principal, plan)
 
 /** The body as an object; ids of the path may stand in it and have to agree. */
 export const bodyOf = (request: FastifyRequest): Record<string, unknown> =>

@@ -7,7 +7,8 @@ import { anyResource, type Row } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { checkNames } from './input.js'
-import { describe, routePath } from './openapi.js'
+import { describe, idempotencyHeaders, routePath } from './openapi.js'
+import { acting } from './writing.js'
 
 const destination = anyResource(eventDestination)
 
@@ -61,6 +62,7 @@ export function registerDestinationOperations(
     tag,
     path: single,
     success: [200, accepted],
+    headers: idempotencyHeaders,
   })
   const telling = describe({
     operationId: 'get_event_destination_status',
@@ -70,14 +72,14 @@ export function registerDestinationOperations(
     success: [200, statusSchema],
   })
 
-  app.post(`${single}/send_test_event`, testing, async (request, reply) => {
-    queryOf(request)
+  const sendTestEvent = acting(context, async (request) => {
     const row = rowFor(request)
     checkNames(bodyOf(request), [], 'test event')
-    const answer = await operations.sendTestEvent(row)
-    if ('refusal' in answer) throw new WeirError('ERR_DESTINATION_REFUSED', asSentence(answer.refusal))
-    return reply.type(json).send(JSON.stringify({ event_id: answer.eventId }))
+    const sent = await operations.sendTestEvent(row)
+    if ('refusal' in sent) throw new WeirError('ERR_DESTINATION_REFUSED', asSentence(sent.refusal))
+    return { status: 200, body: { event_id: sent.eventId } }
   })
+  app.post(`${single}/send_test_event`, testing, sendTestEvent)
 
   app.get(`${single}/status`, telling, async (request, reply) => {
     queryOf(request)

@@ -4,9 +4,10 @@ import { notFound } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
 import type { AnyResource, Field } from '../resource/define.js'
-import { type ApiContext, bodyOf, commit, json, pathParams, queryOf, rowAt } from './context.js'
+import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { article, moduleValue } from './input.js'
-import { type Described, describe, routePath } from './openapi.js'
+import { type Described, describe, ofWrite, routePath } from './openapi.js'
+import { answered, writing } from './writing.js'
 
 export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   for (const [name, field] of Object.entries(resource.fields)) {
@@ -24,7 +25,7 @@ function registerModule(
   const path = `${routePath(resource.path)}/:id/${name}`
   const { shown } = field
   if (shown === 'hidden') throw new Error('A module is always shown.')
-  const show = (value: unknown): string => JSON.stringify(shown.render(value, context.presenter.links))
+  const show = (value: unknown) => shown.render(value, context.presenter.links) as object
   const unset = (id: string) => notFound(`The ${resource.title} ${id} has no ${name} module.`)
   const as = (method: Method, success: Described['success'], body?: TSchema) =>
     describe({
@@ -33,6 +34,7 @@ function registerModule(
       tag: pluralOf(resource.title),
       path,
       success,
+      ...(method === 'get' ? {} : ofWrite),
       ...(body === undefined ? {} : { body }),
     })
   const whole = withoutNull(shown.schema)
@@ -41,28 +43,26 @@ function registerModule(
     queryOf(request)
     const row = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
     if (row[name] === null || row[name] === undefined) throw unset(row.id)
-    return reply.type(json).send(show(row[name]))
+    return reply.type(json).send(JSON.stringify(show(row[name])))
   })
 
-  app.put(path, as('put', [200, whole], field.schema), async (request, reply) => {
-    queryOf(request)
+  const put = writing(context, (request) => {
     const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
     const value = moduleValue(name, field as never, bodyOf(request))
     const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: value }))
-    const { row } = await commit(context, request, plan)
-    return reply.type(json).send(show(row[name]))
+    return answered(plan, ({ row }) => ({ status: 200, body: show(row[name]) }))
   })
+  app.put(path, as('put', [200, whole], field.schema), put)
 
-  app.delete(path, as('delete', [204]), async (request, reply) => {
-    queryOf(request)
+  const remove = writing(context, (request) => {
     const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
     const plan = context.writes.update(request.caller, resource, id, (present) => {
       if (present[name] === null || present[name] === undefined) throw unset(id)
       return { [name]: null }
     })
-    await commit(context, request, plan)
-    return reply.status(204).send()
+    return answered(plan, () => ({ status: 204 }))
   })
+  app.delete(path, as('delete', [204]), remove)
 }
 
 type Method = 'get' | 'put' | 'delete'

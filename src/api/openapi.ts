@@ -1,6 +1,6 @@
 /** The OpenAPI document: its head, the schemas operations share, and how an operation is described. */
 import type { FastifyInstance } from 'fastify'
-import { pageEntriesMax } from '../core/limits.js'
+import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
@@ -76,11 +76,12 @@ export interface Described {
   /** The one status of success, and what it brings; nothing for 204. */
   readonly success: readonly [status: 200 | 201 | 204, schema?: TSchema]
   readonly query?: TSchema
+  readonly headers?: TSchema
   readonly body?: TSchema
 }
 
 /** An operation as a route takes it. */
-export function describe({ operationId, summary, tag, path, success, query, body }: Described) {
+export function describe({ operationId, summary, tag, path, success, query, headers, body }: Described) {
   const [status, shown = Type.Null({ description: 'Done; there is no body.' })] = success
   return {
     schema: {
@@ -89,6 +90,7 @@ export function describe({ operationId, summary, tag, path, success, query, body
       tags: [tag],
       ...(path.includes(':') ? { params: paramsSchema(path) } : {}),
       ...(query === undefined ? {} : { querystring: query }),
+      ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
       response: {
         [status]: shown,
@@ -98,6 +100,33 @@ export function describe({ operationId, summary, tag, path, success, query, body
     },
   }
 }
+
+/** What a write takes beside its body. */
+export const ofWrite = {
+  query: Type.Object({
+    validate_only: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Answers what the write would be answered at present, one-time tokens null; changes nothing.',
+      }),
+    ),
+  }),
+}
+
+export const idempotencyHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: idempotencyKeyCharsMax,
+      pattern: '^[ -~]+$',
+      description:
+        'The same request under the same key is done once within 24 hours, and answered what it was at first, one-time tokens null.',
+    }),
+  ),
+})
+
+export const ofPost = { ...ofWrite, headers: idempotencyHeaders }
 
 /** A JSON schema of path parameters. */
 const paramsSchema = (path: string): TSchema =>
@@ -122,12 +151,12 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
     tag: plural,
     path: routePath(resource.path) + (isOfMany ? '' : '/:id'),
   }
-  const details: Record<Operation, Pick<Described, 'success' | 'query' | 'body'>> = {
-    create: { success: [201, ofOne], body: createSchema(resource) },
+  const details: Record<Operation, Pick<Described, 'success' | 'query' | 'headers' | 'body'>> = {
+    create: { success: [201, ofOne], body: createSchema(resource), ...ofPost },
     get: { success: [200, ofOne] },
-    list: { success: [200, listSchema(listName, ofOne)], query: listQuery },
-    update: { success: [200, ofOne], body: patchSchema(resource) },
-    delete: { success: [204] },
+    list: { success: [200, listSchema(listName, ofOne)], query: listQuery(resource) },
+    update: { success: [200, ofOne], body: patchSchema(resource), ...ofWrite },
+    delete: { success: [204], ...ofWrite },
   }
   return describe({ ...base, ...details[operation] })
 }
@@ -140,10 +169,24 @@ const verbs: Record<Operation, string> = {
   delete: 'Delete',
 }
 
-const listQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
-  before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
-})
+const listQuery = ({ fields }: AnyResource): TSchema =>
+  Type.Object({
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
+    before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
+    filter: Type.Optional(
+      Type.String({
+        description:
+          'An expression that entries must be true for. Its names are those of an entry, with dots in between: `backend.enabled`.',
+      }),
+    ),
+    ...(fields['description'] === undefined
+      ? {}
+      : {
+          description: Type.Optional(
+            Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
+          ),
+        }),
+  })
 
 const orNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
 

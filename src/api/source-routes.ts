@@ -1,5 +1,5 @@
 /** The sources of an event subscription, one by one. Each change is an update of the subscription. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { conflict, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
@@ -12,9 +12,12 @@ import {
   sourceChangesSchema,
   sourceSchema,
 } from '../resource/event-subscription.js'
-import { type ApiContext, bodyOf, commit, json, pathParams, queryOf, rowAt } from './context.js'
-import { type Described, describe, listSchema } from './openapi.js'
+import type { Answer } from '../store/answers.js'
+import type { Plan } from '../store/plan.js'
+import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
+import { type Described, describe, listSchema, ofPost, ofWrite } from './openapi.js'
 import { changedSource, parseSource } from './source-input.js'
+import { answered, writing } from './writing.js'
 
 const subscription = anyResource(eventSubscription)
 const sourcesPath = '/event_subscriptions/:subscription_id/sources'
@@ -32,23 +35,22 @@ function sourceAt(row: Row, type: string): Source {
 }
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
-  const rowFor = (request: FastifyRequest): Row => {
-    queryOf(request)
-    return rowAt(context, request, subscription, pathParams(request)['subscription_id'] ?? '')
-  }
-  const answer = (reply: FastifyReply, row: Row, type: string): FastifyReply =>
-    reply.type(json).send(JSON.stringify(shownSourceOf(row.id, sourceAt(row, type), context.presenter.links)))
-  const write = async (
+  const rowFor = (request: FastifyRequest): Row =>
+    rowAt(context, request, subscription, pathParams(request)['subscription_id'] ?? '')
+  const show = (row: Row, type: string) => shownSourceOf(row.id, sourceAt(row, type), context.presenter.links)
+  const changed = (
     request: FastifyRequest,
     change: (present: Row) => readonly Source[],
-  ): Promise<Row> => {
+    answerOf: (row: Row) => Answer,
+  ): Plan<Answer> => {
     const plan = context.writes.update(request.caller, subscription, rowFor(request).id, (present) => ({
       sources: change(present),
     }))
-    return (await commit(context, request, plan)).row
+    return answered(plan, ({ row }) => answerOf(row))
   }
 
   app.get(sourcesPath, as('list', [200, listSchema('sources', shownSourceSchema)]), (request, reply) => {
+    queryOf(request)
     const row = rowFor(request)
     const { links } = context.presenter
     const uri = `${links.of('event_subscription', row.id)}/sources`
@@ -56,45 +58,45 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     return reply.type(json).send(JSON.stringify({ sources, uri, next_page_uri: null }))
   })
 
-  app.post(sourcesPath, as('create', [201, shownSourceSchema], sourceSchema), async (request, reply) => {
+  const create = writing(context, (request) => {
     rowFor(request)
     const source = parseSource(bodyOf(request))
-    const row = await write(request, (present) => {
+    const change = (present: Row): readonly Source[] => {
       if (sourcesOf(present).every(({ type }) => type !== source.type)) return [...sourcesOf(present), source]
       throw conflict(
         `"type" is ${shown(source.type)}, which the subscription has: a source stands in it once.`,
       )
-    })
-    return answer(reply.status(201), row, source.type)
+    }
+    return changed(request, change, (row) => ({ status: 201, body: show(row, source.type) }))
+  })
+  app.post(sourcesPath, as('create', [201, shownSourceSchema], sourceSchema), create)
+
+  app.get(sourcePath, as('get', [200, shownSourceSchema]), (request, reply) => {
+    queryOf(request)
+    return reply.type(json).send(JSON.stringify(show(rowFor(request), typeOf(request))))
   })
 
-  app.get(sourcePath, as('get', [200, shownSourceSchema]), (request, reply) =>
-    answer(reply, rowFor(request), typeOf(request)),
-  )
-
-  app.patch(
-    sourcePath,
-    as('update', [200, shownSourceSchema], sourceChangesSchema),
-    async (request, reply) => {
-      const type = typeOf(request)
-      sourceAt(rowFor(request), type)
-      const changes = bodyOf(request)
-      const row = await write(request, (present) => {
-        const next = changedSource(sourceAt(present, type), changes)
-        return sourcesOf(present).map((source) => (source.type === type ? next : source))
-      })
-      return answer(reply, row, type)
-    },
-  )
-
-  app.delete(sourcePath, as('delete', [204]), async (request, reply) => {
+  const update = writing(context, (request) => {
     const type = typeOf(request)
-    await write(request, (present) => {
+    sourceAt(rowFor(request), type)
+    const changes = bodyOf(request)
+    const change = (present: Row): readonly Source[] => {
+      const next = changedSource(sourceAt(present, type), changes)
+      return sourcesOf(present).map((source) => (source.type === type ? next : source))
+    }
+    return changed(request, change, (row) => ({ status: 200, body: show(row, type) }))
+  })
+  app.patch(sourcePath, as('update', [200, shownSourceSchema], sourceChangesSchema), update)
+
+  const remove = writing(context, (request) => {
+    const type = typeOf(request)
+    const change = (present: Row): readonly Source[] => {
       const gone = sourceAt(present, type)
       return sourcesOf(present).filter((source) => source !== gone)
-    })
-    return reply.status(204).send()
+    }
+    return changed(request, change, () => ({ status: 204 }))
   })
+  app.delete(sourcePath, as('delete', [204]), remove)
 }
 
 const summaries = {
@@ -105,6 +107,8 @@ const summaries = {
   delete: 'Remove a source of an event subscription',
 }
 
+const takenBy = { list: {}, get: {}, create: ofPost, update: ofWrite, delete: ofWrite }
+
 const as = (operation: keyof typeof summaries, success: Described['success'], body?: TSchema) =>
   describe({
     operationId: `${operation}_event_source`,
@@ -112,5 +116,6 @@ const as = (operation: keyof typeof summaries, success: Described['success'], bo
     tag: pluralOf(subscription.title),
     path: operation === 'list' || operation === 'create' ? sourcesPath : sourcePath,
     success,
+    ...takenBy[operation],
     ...(body === undefined ? {} : { body }),
   })

@@ -57,6 +57,11 @@ export const labelsMax = 100
 export const labelBytesMax = 255
 export const pageEntriesMax = 100
 export const idempotencyKeyCharsMax = 255
+/** Steps a list's filter may take for one entry: half a millisecond. */
+export const listFilterStepsMax = 10_000
+/** Lists that are searched side by side; each takes slices of the event loop that requests wait for. */
+export const listSearchesAtOnceMax = 2
+export const listSearchesWaitingMax = 64
 /** Deeper JSON is refused before any parser recurses into it. */
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16

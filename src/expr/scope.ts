@@ -1,7 +1,10 @@
 import { nearestNames } from '../core/nearest.js'
 
-/** What a name stands for. Only `any` has members: a string's or number's are nothing a policy should depend on. */
-export type NameType = 'string' | 'number' | 'any'
+/**
+ * What a name stands for. Only `any` has members: a string's or number's are nothing a policy should depend on, and
+ * those of an `object` are names of their own.
+ */
+export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'any'
 
 export interface ScopeName<C> {
   readonly type: NameType

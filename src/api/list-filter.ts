@@ -1,0 +1,83 @@
+/** Filters of lists: expressions over the resource as it is shown, its members by their dotted names. */
+import { WeirError } from '../core/errors.js'
+import { listFilterStepsMax } from '../core/limits.js'
+import { getOrMakeWeak } from '../core/maps.js'
+import type { TSchema } from '../core/schema.js'
+import { ExpressionFailure, StepBudget } from '../expr/budget.js'
+import { compileExpression } from '../expr/expression.js'
+import { defineScope, type NameType, type Scope, type ScopeName } from '../expr/scope.js'
+import type { AnyResource } from '../resource/define.js'
+import { resourceSchema } from './present.js'
+
+type Shown = Readonly<Record<string, unknown>>
+
+export type Filter = (shown: Shown) => boolean
+
+/** Throws a `WeirError` for a text that is no expression over the resource. */
+export function compileFilter(resource: AnyResource, text: string): Filter {
+  const compiled = compileExpression(text, scopeOf(resource))
+  if (!compiled.ok) {
+    throw new WeirError(
+      'ERR_INVALID_EXPRESSION',
+      `The query parameter "filter" is no expression: ${compiled.problem.msg}`,
+    )
+  }
+  const budget = new StepBudget(listFilterStepsMax)
+  return (shown) => {
+    budget.reset()
+    try {
+      return compiled.value.isTrue(shown, budget)
+    } catch (error) {
+      if (error instanceof ExpressionFailure) return false
+      throw error
+    }
+  }
+}
+
+const scopes = new WeakMap<AnyResource, Scope<Shown>>()
+
+const scopeOf = (resource: AnyResource): Scope<Shown> =>
+  getOrMakeWeak(scopes, resource, () =>
+    defineScope({ names: Object.fromEntries(membersOf(resourceSchema(resource), [])) }),
+  )
+
+/** What of a JSON schema is looked at. */
+interface SchemaShape {
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly additionalProperties?: unknown
+  readonly anyOf?: readonly TSchema[]
+}
+
+function* membersOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
+  for (const [member, memberSchema] of Object.entries((schema as SchemaShape).properties ?? {})) {
+    yield* namesOf(withoutNull(memberSchema), [...path, member])
+  }
+}
+
+/** A value's own name, and those of its members where it is an object with known ones. */
+function* namesOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
+  const type = typeOf(schema)
+  yield [path.join('.'), { type, read: reader(path) }]
+  if (type === 'object') yield* membersOf(schema, path)
+}
+
+const withoutNull = (schema: TSchema): TSchema => {
+  const { anyOf = [] } = schema as SchemaShape
+  const others = anyOf.filter((each) => (each as SchemaShape).type !== 'null')
+  return others.length === 1 ? others[0]! : schema
+}
+
+function typeOf(schema: TSchema): NameType {
+  const { type, enum: values, properties, additionalProperties } = schema as SchemaShape
+  if (type === 'string' || values?.every((value) => typeof value === 'string')) return 'string'
+  if (type === 'integer' || type === 'number') return 'number'
+  if (type === 'boolean') return 'boolean'
+  return properties !== undefined && additionalProperties === false ? 'object' : 'any'
+}
+
+const reader =
+  (path: readonly string[]): ScopeName<Shown>['read'] =>
+  (shown) =>
+    path.reduce<unknown>((value, member) => (value as Shown | null | undefined)?.[member], shown)

@@ -1,0 +1,145 @@
+/** Lists of resources: in pages, newest first, narrowed down by a filter or a description. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { yieldTurn } from '../core/clock.js'
+import { Turns } from '../core/concurrency.js'
+import { badRequest, shown } from '../core/errors.js'
+import { isId } from '../core/ids.js'
+import { listSearchesAtOnceMax, listSearchesWaitingMax, pageEntriesMax } from '../core/limits.js'
+import { Slices } from '../evaluate/slices.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import type { ViewState } from '../store/view-state.js'
+import { type ApiContext, json, queryOf, readable } from './context.js'
+import { compileFilter } from './list-filter.js'
+import type { Presenter } from './present.js'
+
+/** Does the row belong to the list? */
+type IsWanted = (row: Row, state: ViewState) => boolean
+
+export const isDescribed = ({ fields }: AnyResource): boolean => fields['description'] !== undefined
+
+const parametersOf = (resource: AnyResource) =>
+  isDescribed(resource)
+    ? (['limit', 'before_id', 'filter', 'description'] as const)
+    : (['limit', 'before_id', 'filter'] as const)
+
+/** Of the whole process. */
+const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
+
+/** The route that lists the resources of a kind. */
+export function listing(context: ApiContext, resource: AnyResource) {
+  const { presenter } = context
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const query: ListQuery = queryOf(request, parametersOf(resource))
+    const limit = limitOf(query.limit)
+    const search = new Search(presenter, {
+      resource,
+      limit,
+      accountId: request.caller.accountId,
+      beforeId: beforeIdOf(resource, query.before_id),
+      isWanted: wantedBy(presenter, resource, query),
+    })
+    const isPlain = query.filter === undefined && query.description === undefined
+    const run = () =>
+      searched(
+        search,
+        () => readable(context),
+        () => reply.raw.destroyed,
+      )
+    await (isPlain ? run() : searches.take(run))
+    const uri = presenter.links.uri(resource.path)
+    const next = search.hasMore
+      ? `${uri}?${nextQuery({ ...query, limit: String(limit), before_id: search.last })}`
+      : null
+    return reply
+      .type(json)
+      .send(
+        `{"${resource.listName}":[${search.page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`,
+      )
+  }
+}
+
+interface ListQuery {
+  readonly limit?: string | undefined
+  readonly before_id?: string | undefined
+  readonly filter?: string | undefined
+  readonly description?: string | undefined
+}
+
+const nextQuery = ({ limit, before_id, filter, description }: ListQuery): string =>
+  Object.entries({ limit, before_id, filter, description })
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+    .join('&')
+
+/** An empty description is that of entries which have none. */
+function wantedBy(presenter: Presenter, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
+  const matches = filter === undefined ? undefined : compileFilter(resource, filter)
+  return (row, state) =>
+    (description === undefined || (row['description'] ?? '') === description) &&
+    (matches === undefined || matches(presenter.show(resource, row, state)))
+}
+
+/** Searches in slices, so that others have their turn; ends before its end where nobody waits for it any more. */
+async function searched(search: Search, state: () => ViewState, isForgotten: () => boolean): Promise<void> {
+  const slices = new Slices(yieldTurn)
+  while (!search.advance(state(), () => slices.isDue()) && !isForgotten()) await slices.pause()
+}
+
+interface SearchFor {
+  readonly resource: AnyResource
+  readonly accountId: string
+  readonly limit: number
+  readonly beforeId: string | undefined
+  readonly isWanted: IsWanted
+}
+
+/** On its way through the entries. It remembers an id and no place, as others write meanwhile. */
+class Search {
+  readonly #presenter: Presenter
+  readonly #for: SearchFor
+  #position: string | undefined
+  /** Entries found, as JSON. */
+  readonly page: string[] = []
+  /** The id of the last one. */
+  last: string | undefined
+  /** Is there another one behind the page? */
+  hasMore = false
+
+  constructor(presenter: Presenter, what: SearchFor) {
+    this.#presenter = presenter
+    this.#for = what
+    this.#position = what.beforeId
+  }
+
+  /** Goes on until all is found, or the time is up; true when all is found. */
+  advance(state: ViewState, isDue: () => boolean): boolean {
+    const { resource, accountId, limit, isWanted } = this.#for
+    for (const id of state.ids(accountId, resource.kind).below(this.#position)) {
+      const row = state.rows.get(resource.kind)?.get(id)
+      if (row !== undefined && isWanted(row, state)) {
+        this.hasMore = this.page.length === limit
+        if (this.hasMore) return true
+        this.page.push(this.#presenter.showJson(resource, row, state))
+        this.last = id
+      }
+      this.#position = id
+      if (isDue()) return false
+    }
+    return true
+  }
+}
+
+function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined): string | undefined {
+  if (text === undefined || isId(idPrefix, text)) return text
+  throw badRequest(
+    `The query parameter "before_id" is ${shown(text)}: an id that begins with "${idPrefix}" is needed.`,
+  )
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return pageEntriesMax
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= pageEntriesMax) return limit
+  throw badRequest(
+    `The query parameter "limit" is ${shown(text)}: a whole number from 1 to ${pageEntriesMax} is allowed.`,
+  )
+}
