@@ -85,8 +85,8 @@ function unknownAlgorithm(text: string, algorithm: string): string {
   if (algorithm.endsWith(certificateSuffix))
     return 'is a certificate: the public key that it is for is needed'
   if (algorithmName.test(algorithm)) return `is of the type "${algorithm}": ${allowed}`
-  const words = text.trim().split(/\s+/)
-  if (words.length > 2 && words.some((word) => algorithms.has(word)))
+  const [, ...later] = text.trim().split(/[ \t]+/)
+  if (later.some((word) => algorithms.has(word)))
     return 'is preceded by options: the key alone is allowed, as in a .pub file'
   return `is no public key of SSH: one line as in a .pub file is needed, and ${allowed}`
 }

@@ -1,0 +1,267 @@
+/** SSH authorities, certificates and credentials through the API; ssh-keygen has the last word on what was signed. */
+import t from 'tap'
+import { base, openTestStore } from '../harness/api.js'
+import {
+  bitsOf,
+  fingerprintOf,
+  keyKinds,
+  makeKeyFiles,
+  toldCertificate,
+  withoutSshKeygen,
+} from '../harness/ssh.js'
+import { tempDir } from '../harness/temp-dir.js'
+
+const authorities = '/ssh_certificate_authorities'
+const hosts = '/ssh_host_certificates'
+const users = '/ssh_user_certificates'
+const credentials = '/ssh_credentials'
+
+/** Every kind of authority there is, and the algorithm that it signs with. */
+const authorityKinds = [
+  { body: {}, type: 'ed25519', bits: 256, signs: 'ssh-ed25519' },
+  { body: { private_key_type: 'rsa' }, type: 'rsa', bits: 2048, signs: 'rsa-sha2-512' },
+  { body: { private_key_type: 'rsa', key_size: 4096 }, type: 'rsa', bits: 4096, signs: 'rsa-sha2-512' },
+  { body: { private_key_type: 'ecdsa' }, type: 'ecdsa', bits: 256, signs: 'ecdsa-sha2-nistp256' },
+  {
+    body: { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' },
+    type: 'ecdsa',
+    bits: 384,
+    signs: 'ecdsa-sha2-nistp384',
+  },
+  {
+    body: { private_key_type: 'ecdsa', elliptic_curve: 'P-521' },
+    type: 'ecdsa',
+    bits: 521,
+    signs: 'ecdsa-sha2-nistp521',
+  },
+  {
+    body: { private_key_type: 'ecdsa', key_size: 384, elliptic_curve: 'p384' },
+    type: 'ecdsa',
+    bits: 384,
+    signs: 'ecdsa-sha2-nistp384',
+  },
+] as const
+
+const day = 24 * 60 * 60
+
+const secondsBetween = ({ valid_after, valid_until }: { valid_after: string; valid_until: string }): number =>
+  (Date.parse(valid_until) - Date.parse(valid_after)) / 1000
+
+t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
+  const dir = tempDir(t)
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+  const other = await api.account('other')
+  const keys = keyKinds.map((kind) => ({ ...kind, ...makeKeyFiles(dir, kind) }))
+  const { publicKey } = keys[0]!
+  const authority = await me.post(authorities)
+  const ssh_certificate_authority_id: string = authority.id
+
+  for (const { body, type, bits, signs } of authorityKinds) {
+    t.test(`an authority made of ${JSON.stringify(body)}`, async (t) => {
+      const { id, uri, created_at, public_key, ...rest } = await me.post(authorities, body)
+      t.strictSame(rest, { key_type: type }, 'nothing but the public key is told')
+      t.equal(bitsOf(public_key), bits)
+      for (const [path, kind] of [
+        [hosts, 'host'],
+        [users, 'user'],
+      ] as const) {
+        for (const key of keys) {
+          const made = await me.post(path, {
+            ssh_certificate_authority_id: id,
+            public_key: key.publicKey,
+            principals: ['a.example', '192.0.2.1', '*.example.com'],
+            valid_after: '2026-01-02T03:04:05.9+01:00',
+            valid_until: '2030-01-02T03:04:05Z',
+          })
+          t.match(made, {
+            public_key: key.publicKey,
+            key_type: key.type,
+            ssh_certificate_authority_id: id,
+            valid_after: '2026-01-02T02:04:05Z',
+            valid_until: '2030-01-02T03:04:05Z',
+          })
+          t.strictSame(
+            toldCertificate(made.certificate),
+            {
+              type: `${key.publicKey.split(' ')[0]}-cert-v01@openssh.com ${kind} certificate`,
+              fingerprint: fingerprintOf(key.publicKey),
+              authority: fingerprintOf(public_key),
+              signature: signs,
+              keyId: `"${made.id}"`,
+              serial: '0',
+              validAfter: made.valid_after,
+              validBefore: made.valid_until,
+              principals: made.principals,
+              criticalOptions: [],
+              extensions: kind === 'host' ? [] : ['permit-pty', 'permit-user-rc'],
+            },
+            `a ${kind} certificate for ${key.name}`,
+          )
+        }
+      }
+    })
+  }
+
+  t.test('where nothing is said', async (t) => {
+    const host = await me.post(hosts, {
+      ssh_certificate_authority_id,
+      public_key: publicKey,
+      principals: null,
+    })
+    t.strictSame(host.principals, [])
+    t.equal(host.valid_after, host.created_at)
+    t.equal(secondsBetween(host), 365 * day)
+    const user = await me.post(users, {
+      ssh_certificate_authority_id,
+      public_key: publicKey,
+      extensions: null,
+    })
+    t.equal(secondsBetween(user), day)
+    t.strictSame(user.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
+    t.strictSame(user.critical_options, {})
+    t.strictSame(toldCertificate(user.certificate).principals, [])
+    t.notOk('extensions' in host)
+  })
+
+  t.test('validity that begins later lasts as long; one that has begun ends no sooner', async (t) => {
+    const certificate = { ssh_certificate_authority_id, public_key: publicKey }
+    const later = await me.post(users, { ...certificate, valid_after: '2100-01-01T00:00:00Z' })
+    t.equal(later.valid_until, '2100-01-02T00:00:00Z')
+    const earlier = await me.post(hosts, { ...certificate, valid_after: '2000-01-01T00:00:00Z' })
+    t.equal(Date.parse(earlier.valid_until), Date.parse(earlier.created_at) + 365 * day * 1000)
+    const past = { valid_after: '2000-01-01T00:00:00Z', valid_until: '2000-01-01T00:00:01Z' }
+    t.match(await me.post(hosts, { ...certificate, ...past }), past, 'also one that is over')
+  })
+
+  t.test('options of users', async (t) => {
+    const critical_options = {
+      'verify-required': '',
+      'source-address': '192.0.2.0/24,2001:db8::/32,198.51.100.7',
+      'force-command': '/bin/echo "ü"',
+    }
+    const extensions = { 'permit-X11-forwarding': '', 'login@example.com': 'me', __proto: 'x', a: '' }
+    const body = { ssh_certificate_authority_id, public_key: publicKey, critical_options, extensions }
+    const made = await me.post(users, body)
+    t.strictSame(made.critical_options, critical_options, 'shown as given')
+    t.strictSame(made.extensions, extensions)
+    const told = toldCertificate(made.certificate)
+    t.strictSame(
+      told.criticalOptions.map((line) => line.split(' ')[0]),
+      ['force-command', 'source-address', 'verify-required'],
+      'signed in their order',
+    )
+    t.match(told.criticalOptions[1], '192.0.2.0/24,2001:db8::/32,198.51.100.7')
+    t.strictSame(
+      told.extensions.map((line) => line.split(' ')[0]),
+      ['__proto', 'a', 'login@example.com', 'permit-X11-forwarding'],
+    )
+    const none = await me.post(users, { ...body, critical_options: {}, extensions: {} })
+    t.strictSame(none.extensions, {}, 'none at all, where that is said')
+    t.strictSame(toldCertificate(none.certificate).extensions, [])
+  })
+
+  t.test("certificates are never signed twice alike, and don't change", async (t) => {
+    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    const first = await me.post(hosts, body)
+    t.not((await me.post(hosts, body)).certificate, first.certificate)
+    const { description, ...changed } = await me.patch(`${hosts}/${first.id}`, { description: 'x' })
+    t.strictSame(changed, first)
+    for (const field of ['public_key', 'principals', 'valid_after', 'valid_until', 'certificate']) {
+      const says = await me.refused(400, 'PATCH', `${hosts}/${first.id}`, { [field]: first[field] })
+      t.match(says, field)
+    }
+  })
+
+  t.test('an authority that is named can not be deleted', async (t) => {
+    const { id } = await me.post(authorities, { description: 'named' })
+    const changed = await me.patch(`${authorities}/${id}`, { metadata: 'changed' })
+    t.match(changed, { description: 'named', metadata: 'changed' })
+    const body = { ssh_certificate_authority_id: id, public_key: publicKey }
+    const host = await me.post(hosts, body)
+    const user = await me.post(users, body)
+    for (const { path, made } of [
+      { path: hosts, made: host },
+      { path: users, made: user },
+    ]) {
+      t.match(
+        await me.refused(400, 'DELETE', `${authorities}/${id}`),
+        /names it in "ssh_certificate_authority_id"/,
+      )
+      await me.delete(`${path}/${made.id}`)
+    }
+    await me.delete(`${authorities}/${id}`)
+    t.match(await me.refused(404, 'POST', hosts, body), `"ssh_certificate_authority_id" names "${id}"`)
+  })
+
+  t.test('of another account nothing is known', async (t) => {
+    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    for (const path of [hosts, users]) {
+      t.match(await other.refused(404, 'POST', path, body), '"ssh_certificate_authority_id" names')
+    }
+    const made = [
+      `${authorities}/${authority.id}`,
+      `${hosts}/${(await me.post(hosts, body)).id}`,
+      `${credentials}/${(await me.post(credentials, { public_key: publicKey })).id}`,
+    ]
+    for (const path of made) {
+      await other.refused(404, 'GET', path)
+      await other.refused(404, 'PATCH', path, {})
+      await other.refused(404, 'DELETE', path)
+    }
+  })
+
+  t.test('credentials', async (t) => {
+    const acl = ['bind:*.example.com', 'bind:a.example']
+    const made = await me.post(credentials, { public_key: `${publicKey}\n`, acl })
+    const { id, uri, created_at, ...rest } = made
+    t.strictSame(rest, { public_key: publicKey, acl })
+    t.equal(uri, `${base}${credentials}/${id}`)
+    t.strictSame((await me.patch(`${credentials}/${id}`, { acl: ['*'] })).acl, ['*'])
+    t.strictSame((await me.patch(`${credentials}/${id}`, { acl: null })).acl, [])
+    t.strictSame((await me.post(credentials, { public_key: publicKey })).acl, [])
+  })
+
+  t.test('many at once', async (t) => {
+    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    const made = await Promise.all(Array.from({ length: 12 }, () => me.post(hosts, body)))
+    t.equal(new Set(made.map(({ certificate }) => certificate)).size, 12)
+    const { ssh_host_certificates: listed } = await me.get(hosts)
+    for (const each of made)
+      t.strictSame(
+        listed.find(({ id }: { id: string }) => id === each.id),
+        each,
+      )
+  })
+
+  t.test('the private key of an authority is told nowhere', async (t) => {
+    const kept = await store.parts.store.sealedValue(
+      'ssh_certificate_authority',
+      authority.id,
+      'sealed_private_key',
+    )
+    const belongsTo = `${me.accountId}/${authority.id}/private_key`
+    const pem = store.parts.sealer.unseal(kept ?? '', belongsTo)
+    const [, secret = ''] = /-----BEGIN PRIVATE KEY-----\n(\S+)\n/.exec(pem) ?? []
+    t.ok(secret.length > 40)
+    t.throws(() => store.parts.sealer.unseal(kept ?? '', `${other.accountId}/${authority.id}/private_key`))
+    const rows = await store.parts.clickhouse.rows<object>('SELECT * FROM ssh_certificate_authority_versions')
+    t.match(JSON.stringify(rows), authority.id)
+    const shown = await store.parts.clickhouse.rows<object>('SELECT * FROM ssh_certificate_authorities')
+    t.notOk(shown.some((row) => Object.keys(row).some((name) => name.includes('private'))))
+    const told = [
+      JSON.stringify(rows),
+      JSON.stringify(shown),
+      JSON.stringify(await api.audits(me.accountId)),
+      JSON.stringify(await me.get(authorities)),
+      JSON.stringify([...store.parts.store.view.state.rows.get('ssh_certificate_authority')!.values()]),
+      api.log(),
+    ]
+    for (const text of told) {
+      t.notMatch(text, secret)
+      t.notMatch(text, 'PRIVATE KEY')
+    }
+    for (const text of told.slice(1)) t.notMatch(text, kept ?? '', 'nor is it told as it is sealed')
+  })
+})

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { Turns } from '../../src/core/concurrency.js'
+
+/** Work that ends when it is told to. */
+function work() {
+  let end = (): void => {}
+  const until = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return { until, end }
+}
+
+t.test('few work at once, the others in the order they came', async (t) => {
+  const turns = new Turns(2, 2)
+  const begun: number[] = []
+  const works = [0, 1, 2, 3].map(() => work())
+  const all = works.map(({ until }, at) =>
+    turns.take(async () => {
+      begun.push(at)
+      await until
+      return at
+    }),
+  )
+  t.strictSame(begun, [0, 1], 'two at once')
+  await t.rejects(
+    turns.take(async () => begun.push(4)),
+    { code: 'ERR_UNAVAILABLE' },
+    'no more than two wait',
+  )
+  works[1]!.end()
+  t.equal(await all[1], 1)
+  t.strictSame(begun, [0, 1, 2])
+  for (const { end } of works) end()
+  t.strictSame(await Promise.all(all), [0, 1, 2, 3])
+  t.equal(await turns.take(async () => 5), 5, 'there is room again')
+})
+
+t.test('a failure hands the place on', async (t) => {
+  const turns = new Turns(1, 1)
+  const failing = turns.take(async () => {
+    throw new Error('No.')
+  })
+  const next = turns.take(async () => 'next')
+  await t.rejects(failing, { message: 'No.' })
+  t.equal(await next, 'next')
+})
