@@ -47,4 +47,9 @@ t.test('abuse reports are decided', async (t) => {
   const [, maker, ...deciders] = (await command('sql', query, '--format', 'tsv')).text.split('\n')
   t.match(maker, /^ak_/)
   t.strictSame(deciders, ['nats', 'cli'])
+
+  await weir.stop()
+  const changed = await command('abuse', 'decide', report.id, 'a.example', 'UNBANNED')
+  t.match(changed, { code: 0, text: `${report.id}  PROCESSED` }, 'also while no service runs')
+  t.match(await command('abuse', 'list', '--all'), { code: 0, text: 'UNBANNED  a.example' })
 })
