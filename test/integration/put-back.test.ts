@@ -1,0 +1,125 @@
+/** A NATS store, or a stream of it, that is put back to an earlier copy under running and restarting processes. */
+import t from 'tap'
+import type { Nats } from '../../src/core/nats.js'
+import { deliveriesStream } from '../../src/deliver/destination-run.js'
+import { messagesOf, OwnNats } from '../harness/own-nats.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { killRole, processesBelow } from '../harness/tree.js'
+import { until } from '../harness/weir.js'
+import {
+  checkBooks,
+  expectedEvents,
+  openWorld,
+  publish,
+  settle,
+  stream,
+  target,
+  untilArrived,
+  type World,
+} from './world.js'
+
+t.setTimeout(480_000)
+
+async function openWorldOnNats(t: {
+  teardown(close: () => unknown): unknown
+}): Promise<{ world: World; server: OwnNats }> {
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  return { server, world: await openWorld(t, { NATS_URL: server.url }) }
+}
+
+/** As soon as the server answers. */
+async function lastSequence(nats: Nats, stream: string): Promise<number> {
+  let last = 0
+  await until('the stream is there', async () => {
+    const info = await nats.streamInfo(stream).catch(() => undefined)
+    last = info?.state.last_seq ?? 0
+    return info !== undefined
+  })
+  return last
+}
+
+t.test(
+  'packs put back to an earlier copy: consumers that are ahead of them begin where they end',
+  async (t) => {
+    const { world, server } = await openWorldOnNats(t)
+    const nats = await world.weir.nats()
+    const restarted = async (meanwhile: () => void): Promise<void> => {
+      await server.stop()
+      meanwhile()
+      await server.start()
+    }
+    await publish(nats, 'run', 0, 100)
+    await untilArrived(world, expectedEvents(100))
+    let putBack = (): void => {}
+    await restarted(() => {
+      putBack = server.copy(messagesOf(deliveriesStream))
+    })
+    await publish(nats, 'run', 100, 1_000, 10)
+    await untilArrived(world, expectedEvents(1_000))
+    const before = await lastSequence(nats, deliveriesStream)
+    await restarted(putBack)
+    t.ok((await lastSequence(nats, deliveriesStream)) < before, 'sequences begin again at lower ones')
+    await publish(nats, 'run', 1_000, 1_100)
+    await untilArrived(world, expectedEvents(1_100))
+    await checkBooks(t, world, 1_100)
+  },
+)
+
+t.test(
+  "the whole store put back to yesterday's: nothing crashes, and what is new is delivered",
+  async (t) => {
+    const { world, server } = await openWorldOnNats(t)
+    const nats = await world.weir.nats()
+    await publish(nats, 'run', 0, 100)
+    await untilArrived(world, expectedEvents(100))
+    await server.stop()
+    const putBack = server.copy()
+    await server.start()
+
+    const late = { service: 'kinesis', name: 'late' } as const
+    const made = target(await stream(world.emulator, late.name), world.emulator)
+    const { id } = await world.api.post('/event_destinations', made)
+    const sources = [{ type: 'tcp_connection_closed.v0' }]
+    await world.api.post('/event_subscriptions', { sources, destination_ids: [id] })
+    await settle()
+    await publish(nats, 'run', 100, 300)
+    await untilArrived(world, expectedEvents(300))
+
+    const roles = () => processesBelow(world.weir.process.pid)
+    const before = roles()
+    await server.stop()
+    putBack()
+    await server.start()
+    await until('it is ready', async () => (await world.api.call('GET', '/readyz')).status === 200)
+    await publish(nats, 'run', 300, 400)
+    await untilArrived(world, expectedEvents(400))
+    t.strictSame(roles(), before, 'every process is the same')
+
+    const heardSince = async (from: number): Promise<number> => {
+      let heard = 0
+      for await (const { data } of world.emulator.client.received(late))
+        if (JSON.parse(data).object.conn.bytes_in >= from) heard += 1
+      return heard
+    }
+    // Until the API has put it right, the configuration is yesterday's.
+    let next = 400
+    await until(
+      "today's configuration is in use again",
+      async () => {
+        await publish(nats, 'run', next, next + 1)
+        next += 1
+        return (await heardSince(400)) > 0
+      },
+      60_000,
+    )
+    for (const role of ['pipeline', 'deliver']) t.equal(killRole(world.weir.process.pid, role), 1)
+    await publish(nats, 'run', next, next + 100)
+    await untilArrived(world, expectedEvents(next + 100))
+    await until('a destination of today hears of all, too', async () => (await heardSince(next)) === 100)
+    t.equal((await world.api.get(`/event_destinations/${id}`)).id, id)
+    const { id: another } = await world.api.post('/ip_policies', {})
+    t.equal((await world.api.get(`/ip_policies/${another}`)).id, another, 'changes are possible')
+  },
+)
