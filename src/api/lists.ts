@@ -10,17 +10,11 @@ import type { AnyResource, Row } from '../resource/define.js'
 import type { ViewState } from '../store/view-state.js'
 import { type ApiContext, json, queryOf, readable } from './context.js'
 import { compileFilter } from './list-filter.js'
+import { listQuery } from './openapi.js'
 import type { Presenter } from './present.js'
 
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
-
-export const isDescribed = ({ fields }: AnyResource): boolean => fields['description'] !== undefined
-
-const parametersOf = (resource: AnyResource) =>
-  isDescribed(resource)
-    ? (['limit', 'before_id', 'filter', 'description'] as const)
-    : (['limit', 'before_id', 'filter'] as const)
 
 /** Of the whole process. */
 const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
@@ -28,8 +22,9 @@ const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 /** The route that lists the resources of a kind. */
 export function listing(context: ApiContext, resource: AnyResource) {
   const { presenter } = context
+  const parameters = Object.keys(listQuery(resource).properties)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const query: ListQuery = queryOf(request, parametersOf(resource))
+    const query: ListQuery = queryOf(request, parameters)
     const limit = limitOf(query.limit)
     const search = new Search(presenter, {
       resource,

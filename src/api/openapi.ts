@@ -169,7 +169,8 @@ const verbs: Record<Operation, string> = {
   delete: 'Delete',
 }
 
-const listQuery = ({ fields }: AnyResource): TSchema =>
+/** What a list takes. */
+export const listQuery = ({ fields }: AnyResource) =>
   Type.Object({
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
     before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),

@@ -1,51 +1,17 @@
 /** An API that dies in the middle of a write, at every point of it, and at random. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ruleEventsPerMessage } from '../../src/core/limits.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { bucketNames } from '../../src/store/keys.js'
-import { startNatsProxy } from '../harness/nats-proxy.js'
-import type { StoreWorld } from '../harness/store-world.js'
-import { type ApiClient, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
+import { killedAtEachWrite } from './victim.js'
 
 // Processes are started again and again.
 t.setTimeout(2_700_000)
 
 /** `--full` kills as often as it takes to be sure. */
 const randomKills = process.argv.includes('--full') ? 100 : 10
-
-interface Victim {
-  readonly client: ApiClient
-  /** Where it is killed. */
-  readonly point: string
-}
-
-/** An API that is killed before or after each write of what it is asked; the last one of each lives. */
-async function* killedAtEachWrite(
-  t: Test,
-  world: StoreWorld,
-  sides: readonly ('before' | 'after')[],
-): AsyncGenerator<Victim> {
-  const proxy = await startNatsProxy(world.natsUrl)
-  t.teardown(() => proxy.close())
-  for (const side of sides) {
-    let isKilled = true
-    for (let write = 1; isKilled; write += 1) {
-      isKilled = false
-      const { client, process } = await world.startApi('victim', { NATS_URL: proxy.url })
-      proxy.cut({
-        write,
-        after: side === 'after',
-        meet: () => {
-          isKilled = true
-          process.child.kill('SIGKILL')
-        },
-      })
-      yield { client, point: `${side} write ${write}` }
-      await process.kill()
-    }
-  }
-}
 
 t.test('killed before and after each write of a change', { timeout: 300_000 }, async (t) => {
   const world = await openWorld(t)

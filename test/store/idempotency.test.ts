@@ -1,0 +1,95 @@
+/** Requests under an idempotency key: racing in two processes, killed at every write, and how long they are remembered. */
+import t from 'tap'
+import { streamOf } from '../../src/core/nats-bucket.js'
+import { bucketNames } from '../../src/store/keys.js'
+import type { ApiClient } from '../harness/weir.js'
+import { openWorld } from './filled.js'
+import { killedAtEachWrite } from './victim.js'
+
+t.setTimeout(1_200_000)
+
+const post = (client: ApiClient, key: string, body: object, path = '/ip_policies') =>
+  client.call('POST', path, body, { 'idempotency-key': key })
+
+const described = async (client: ApiClient, description: string): Promise<string[]> => {
+  const { ip_policies } = await client.get(`/ip_policies?description=${encodeURIComponent(description)}`)
+  return ip_policies.map(({ id }: { id: string }) => id)
+}
+
+t.test(
+  'two processes race with the same keys: each key makes one resource, and all are told which',
+  async (t) => {
+    const world = await openWorld(t)
+    const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+    for (let round = 1; round <= 5; round += 1) {
+      const description = `round ${round}`
+      const racers = Array.from({ length: 10 }, (_, at) =>
+        post((at % 2 === 0 ? one : two).client, description, { description }),
+      )
+      const answers = await Promise.all(racers)
+      t.strictSame(
+        answers.map(({ status }) => status),
+        answers.map(() => 201),
+      )
+      // Both processes are reached by addresses of their own.
+      const ids = new Set(answers.map(({ body }) => body.id))
+      t.strictSame([...ids], await described(one.client, description))
+    }
+    const created = (await world.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
+    t.equal(created.length, 5, 'an event for each')
+
+    t.test('a restart forgets nothing', async (t) => {
+      const [id] = await described(one.client, 'round 1')
+      await Promise.all([one.process.kill(), two.process.kill()])
+      await world.killNats()
+      await world.startNats()
+      const { client } = await world.startApi('one')
+      const again = await post(client, 'round 1', { description: 'round 1' })
+      t.match(again, { status: 201, body: { id } })
+    })
+
+    t.test('the bucket forgets after 24 hours, and the oldest where it is full', async (t) => {
+      const nats = await world.nats()
+      const { config } = (await nats.streamInfo(streamOf(bucketNames.idempotency)))!
+      t.equal(config.max_age, 24 * 60 * 60 * 1e9, 'in nanoseconds')
+      t.equal(config.discard, 'old')
+      const { config: heads } = (await nats.streamInfo(streamOf(bucketNames.heads)))!
+      t.equal(heads.max_age, 0, 'the others never forget')
+      t.equal(heads.discard, 'new')
+    })
+
+    t.test('entries that leave a bucket leave no trace, so that their keys can be used again', async (t) => {
+      const bucket = await (await world.nats()).openBucket('short', 1024 * 1024, { ageMaxMs: 1_000 })
+      t.ok(await bucket.replace('key', 'first', 0))
+      t.equal(await bucket.replace('key', 'second', 0), undefined, 'created once')
+      while ((await bucket.get('key')) !== undefined) await new Promise((resolve) => setTimeout(resolve, 100))
+      t.ok(await bucket.replace('key', 'third', 0))
+    })
+
+    t.test('a bucket that is full takes what is new', async (t) => {
+      const bucket = await (await world.nats()).openBucket('small', 64 * 1024, { ageMaxMs: 60_000 })
+      for (let at = 0; at < 100; at += 1) t.ok(await bucket.replace(`key${at}`, 'x'.repeat(2_000), 0))
+      t.equal(await bucket.get('key0'), undefined, 'the oldest is gone')
+      t.ok(await bucket.get('key99'))
+    })
+  },
+)
+
+t.test('killed before and after each write of a request under a key', async (t) => {
+  const world = await openWorld(t)
+  const survivor = await world.startApi('survivor')
+  let points = 0
+  for await (const { client, point } of killedAtEachWrite(t, world, ['before', 'after'])) {
+    const body = { description: point }
+    const first = await post(client, point, body).catch(() => undefined)
+    const again = await post(survivor.client, point, body)
+    t.equal(again.status, 201, `${point}: ${JSON.stringify(again.body)}`)
+    if (first?.status === 201)
+      t.equal(again.body.id, first.body.id, `${point}: answered, so it is told again`)
+    t.strictSame(await described(survivor.client, point), [again.body.id], `${point}: made once`)
+    points += 1
+  }
+  t.ok(points >= 8, `met ${points} points`)
+  const created = (await world.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
+  t.equal(created.length, points, 'an event for each')
+})

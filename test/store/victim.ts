@@ -1,0 +1,38 @@
+/** An API that is killed at every point of a write. */
+import type { Test } from 'tap'
+import { startNatsProxy } from '../harness/nats-proxy.js'
+import type { StoreWorld } from '../harness/store-world.js'
+import type { ApiClient } from '../harness/weir.js'
+
+export interface Victim {
+  readonly client: ApiClient
+  /** Where it is killed. */
+  readonly point: string
+}
+
+/** An API that is killed before or after each write of what it is asked; the last one of each lives. */
+export async function* killedAtEachWrite(
+  t: Test,
+  world: StoreWorld,
+  sides: readonly ('before' | 'after')[],
+): AsyncGenerator<Victim> {
+  const proxy = await startNatsProxy(world.natsUrl)
+  t.teardown(() => proxy.close())
+  for (const side of sides) {
+    let isKilled = true
+    for (let write = 1; isKilled; write += 1) {
+      isKilled = false
+      const { client, process } = await world.startApi('victim', { NATS_URL: proxy.url })
+      proxy.cut({
+        write,
+        after: side === 'after',
+        meet: () => {
+          isKilled = true
+          process.child.kill('SIGKILL')
+        },
+      })
+      yield { client, point: `${side} write ${write}` }
+      await process.kill()
+    }
+  }
+}
