@@ -19,6 +19,12 @@ const principal = ruled(boundedBytes(principalBytesMax), (text) => {
   return /[,\s\p{C}]/u.test(text) ? 'it must have no commas, white space or control characters' : undefined
 })
 
+const principals = Type.Array(principal, {
+  maxItems: principalsPerCertificateMax,
+  description:
+    'Names and addresses of hosts, or names of users. Without any, a host certificate is good for every host; sshd takes no user certificate without.',
+})
+
 const yearsEnd = 253_402_300_799
 
 const timestamp = ruled(
@@ -62,9 +68,7 @@ export const sshCertificateFields = {
   public_key: sshPublicKeyField,
   key_type: sshKeyTypeField,
   ssh_certificate_authority_id: authorityId,
-  principals: defaulted(Type.Array(principal, { maxItems: principalsPerCertificateMax }), [], {
-    atCreation: true,
-  }),
+  principals: defaulted(principals, [], { atCreation: true }),
   valid_after: time,
   valid_until: time,
   certificate: assigned(Type.String({ description: 'The content of a -cert.pub file.' })),

@@ -9,6 +9,8 @@ const target = {
   kinesis: { stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x', auth: { creds } },
 }
 
+const public_key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH'
+
 t.test('audit events', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
@@ -27,6 +29,7 @@ t.test('audit events', async (t) => {
     })
   })
 
+  const { id: ssh_certificate_authority_id } = await me.post('/ssh_certificate_authorities')
   const objects: [object: string, path: string, body: object][] = [
     ['ip_policy', '/ip_policies', { description: 'x' }],
     ['ip_policy_rule', '/ip_policy_rules', { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' }],
@@ -34,6 +37,10 @@ t.test('audit events', async (t) => {
     ['event_destination', '/event_destinations', { target }],
     ['event_subscription', '/event_subscriptions', { sources: [{ type: 'log.v0' }] }],
     ['api_key', '/api_keys', {}],
+    ['ssh_certificate_authority', '/ssh_certificate_authorities', { private_key_type: 'ecdsa' }],
+    ['ssh_host_certificate', '/ssh_host_certificates', { ssh_certificate_authority_id, public_key }],
+    ['ssh_user_certificate', '/ssh_user_certificates', { ssh_certificate_authority_id, public_key }],
+    ['ssh_public_key', '/ssh_credentials', { public_key, acl: ['*'] }],
     ['tcp_address', '/reserved_addrs', { region: 'eu' }],
     ['domain', '/reserved_domains', { domain: 'a.example', certificate_management_policy: {} }],
     ['tls_certificate', '/tls_certificates', certificateBody('chain', 'ecdsa.key')],

@@ -326,6 +326,93 @@ const eventSubscription: Row[] = [
   ['destinations as Refs', { destinations: [] }, /"destinations" is no field .*destination_ids/],
 ]
 
+const sshAuthority: Row[] = [
+  ['another type', { private_key_type: 'dsa' }, /"private_key_type" is "dsa".*"rsa", "ecdsa", "ed25519"/],
+  ['RSA of 1024 bits', { private_key_type: 'rsa', key_size: 1024 }, /"key_size" is 1024.* 2048 or 4096/],
+  ['RSA on a curve', { private_key_type: 'rsa', elliptic_curve: 'P-256' }, /"elliptic_curve" is "P-256"/],
+  ['a size of Ed25519', { key_size: 256 }, /"key_size" is 256, but Ed25519 keys have one size/],
+  ['a curve of Ed25519', { elliptic_curve: 'nistp256' }, /"ecdsa" alone/],
+  ['ECDSA of 2048 bits', { private_key_type: 'ecdsa', key_size: 2048 }, /256, 384 or 521 bits/],
+  ['a curve that is none', { private_key_type: 'ecdsa', elliptic_curve: 'secp256k1' }, /nistp256, nistp384/],
+  [
+    'two curves',
+    { private_key_type: 'ecdsa', key_size: 384, elliptic_curve: 'nistp256' },
+    /"key_size" is 384, but the "elliptic_curve" is "nistp256"/,
+  ],
+  ['half a bit', { private_key_type: 'rsa', key_size: 2048.5 }, /"key_size" is 2048.5.*whole number/],
+  ['a private key', { private_key: 'never-told' }, /"private_key" is no field/],
+  ['a public key', { public_key: 'x' }, /"public_key" is no field/],
+]
+
+/** A key of nobody's: 32 bytes of 7. */
+const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH'
+
+const sshPublicKey = (body: object): Row[] => [
+  ['no key', { ...body, public_key: null }, /"public_key" is required/],
+  ['a key that is none', { ...body, public_key: 'x' }, /"public_key" is no public key of SSH/],
+  ['a key too long', { ...body, public_key: `${sshKey} ${'x'.repeat(8192)}` }, /"public_key" is too long/],
+  [
+    'a private key',
+    { ...body, public_key: '-----BEGIN OPENSSH PRIVATE KEY-----\nnever-told' },
+    /"public_key" is a private key/,
+  ],
+]
+
+const sshCertificate = (ssh_certificate_authority_id: string): Row[] => {
+  const body = { ssh_certificate_authority_id, public_key: sshKey }
+  return [
+    ...sshPublicKey(body),
+    ['no authority', { public_key: sshKey }, /"ssh_certificate_authority_id" is required/],
+    ['another kind', { ...body, ssh_certificate_authority_id: `ca_${id26}` }, /begins with "sshca_"/],
+    ['one principal for a list', { ...body, principals: 'a' }, /"principals" is "a", but must be a list/],
+    ['an empty principal', { ...body, principals: [''] }, /"principals\[0\]" is ""/],
+    ['a comma', { ...body, principals: ['a', 'b,c'] }, /"principals\[1\]" is "b,c": it must have no commas/],
+    ['a hyphen in front', { ...body, principals: ['-a'] }, /must not begin with a hyphen/],
+    ['white space', { ...body, principals: ['a b'] }, /no commas, white space/],
+    ['a line end', { ...body, principals: ['a\n'] }, /no commas, white space/],
+    ['a zero byte', { ...body, principals: ['a\0'] }, /control characters/],
+    ['an invisible character', { ...body, principals: ['a\u200b'] }, /control characters/],
+    ['256 bytes', { ...body, principals: ['x'.repeat(256)] }, /"principals\[0\]" .*at most 255/],
+    ['101 principals', { ...body, principals: many(101, (at) => `p${at}`) }, /101 entries: at most 100/],
+    ['no time', { ...body, valid_after: 'tomorrow' }, /"valid_after" is "tomorrow": a time as RFC 3339/],
+    ['no time zone', { ...body, valid_until: '2030-01-01T00:00:00' }, /"valid_until" .*RFC 3339/],
+    ['seconds', { ...body, valid_until: 1_900_000_000 }, /"valid_until" is 1900000000, but must be a string/],
+    ['before time', { ...body, valid_after: '1969-12-31T23:59:59Z' }, /in the years 1970 to 9999/],
+    ['the year 10000', { ...body, valid_until: '9999-12-31T23:59:59-00:01' }, /in the years 1970 to 9999/],
+    ['an end in the past', { ...body, valid_until: '2000-01-01T00:00:00Z' }, /"valid_until" is "2000-01-01/],
+    [
+      'no time at all',
+      { ...body, valid_after: '2030-01-01T00:00:00.9Z', valid_until: '2030-01-01T01:00:00+01:00' },
+      /"valid_until" is "2030-01-01T00:00:00Z", but must be later than "valid_after"/,
+    ],
+    ['a certificate', { ...body, certificate: 'x' }, /"certificate" is no field/],
+  ]
+}
+
+const sshUserCertificate = (ssh_certificate_authority_id: string): Row[] => {
+  const body = { ssh_certificate_authority_id, public_key: sshKey }
+  const critical = (critical_options: unknown) => ({ ...body, critical_options })
+  const extended = (extensions: unknown) => ({ ...body, extensions })
+  return [
+    ['a list of options', critical(['verify-required']), /"critical_options" is .*must be an object/],
+    ['an unknown option', critical({ force_command: 'x' }), /"force_command".*force-command, source-address/],
+    ['no command', critical({ 'force-command': '' }), /"force-command" needs a command/],
+    ['a zero byte', critical({ 'force-command': 'a\0b' }), /"force-command" holds a zero byte/],
+    ['no addresses', critical({ 'source-address': '' }), /"source-address" needs addresses/],
+    ['a host', critical({ 'source-address': 'a.example' }), /"a.example" is no IP address/],
+    ['host bits', critical({ 'source-address': '10.0.0.1/8' }), /write 10\.0\.0\.0\/8/],
+    ['a space', critical({ 'source-address': '10.0.0.1, 10.0.0.2' }), /" 10.0.0.2"/],
+    ['a flag with a value', critical({ 'verify-required': 'yes' }), /"verify-required" takes no value/],
+    ['a number', critical({ 'force-command': 5 }), /"critical_options.force-command" is 5/],
+    ['an endless command', critical({ 'force-command': 'x'.repeat(4097) }), /at most 4096/],
+    ['an extension with a value', extended({ 'permit-pty': 'true' }), /"permit-pty" takes no value/],
+    ['a nameless extension', extended({ '': '' }), /the name "" must have 1 to 255/],
+    ['a space in a name', extended({ 'permit pty': '' }), /the name "permit pty" must have/],
+    ['a name too long', extended({ ['x'.repeat(256)]: '' }), /must have 1 to 255/],
+    ['21 extensions', extended(Object.fromEntries(many(21, (at) => [`e${at}`, '']) as [])), /at most 20/],
+  ]
+}
+
 /** What can't be changed, and what can't be cleared. */
 async function unchangeable(me: Client): Promise<[string, Row[]][]> {
   const policy = await me.post('/ip_policies')
@@ -392,6 +479,7 @@ t.test('bad requests', async (t) => {
   const me = await api.account()
   const policy: string = (await me.post('/ip_policies')).id
   const { id: edge } = await me.post('/edges/https')
+  const { id: authority } = await me.post('/ssh_certificate_authorities')
   const created: [string, Row[]][] = [
     ['/ip_policies', [...common, ...inBytes]],
     ['/edges/tcp', [...common, ...inBytes, ...tcpEdge, ...trafficPolicies]],
@@ -400,6 +488,13 @@ t.test('bad requests', async (t) => {
     ['/backends/tunnel_group', [...common, ...inBytes, ...backend]],
     ['/ip_policy_rules', ipPolicyRule(policy)],
     ['/ip_restrictions', ipRestriction(policy)],
+    ['/ssh_certificate_authorities', [...common, ...inBytes, ...sshAuthority]],
+    [
+      '/ssh_host_certificates',
+      [...common, ...inBytes, ...sshCertificate(authority), ['extensions', { extensions: {} }, /no field/]],
+    ],
+    ['/ssh_user_certificates', [...sshCertificate(authority), ...sshUserCertificate(authority)]],
+    ['/ssh_credentials', [...common, ...inBytes, ...sshPublicKey({})]],
     ['/event_destinations', eventDestination],
     ['/event_subscriptions', [...common, ...eventSubscription]],
     ['/api_keys', [...common, ...inBytes]],

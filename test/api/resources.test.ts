@@ -6,6 +6,7 @@ const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const secret = 'wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret }
 const arn = 'arn:aws:kinesis:eu-west-1:123456789012:stream/events'
+const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH'
 
 interface Named {
   readonly policy: string
@@ -76,6 +77,12 @@ const kinds = (named: Named) => {
       list: 'ip_restrictions',
       body: { type: 'endpoints', ip_policy_ids: [named.policy] },
       shown: { enforced: false, type: 'endpoints', ip_policies: policies },
+    },
+    {
+      path: '/ssh_credentials',
+      list: 'ssh_credentials',
+      body: { public_key: `${sshKey}\n`, acl: ['*', 'bind:A.example'] },
+      shown: { public_key: sshKey, acl: ['*', 'bind:A.example'] },
     },
     {
       path: '/event_destinations',

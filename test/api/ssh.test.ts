@@ -125,6 +125,27 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.notOk('extensions' in host)
   })
 
+  t.test('certificates have exactly these fields, in a list too', async (t) => {
+    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    for (const [path, more] of [
+      [hosts, []],
+      [users, ['critical_options', 'extensions']],
+    ] as const) {
+      const { id } = await me.post(path, { ...body, description: 'x', metadata: 'y' })
+      const made = await me.patch(`${path}/${id}`, { description: null, metadata: '' })
+      t.strictSame(Object.keys(made), [
+        ...['id', 'uri', 'created_at', 'public_key', 'key_type', 'ssh_certificate_authority_id'],
+        ...['principals', 'valid_after', 'valid_until', 'certificate'],
+        ...more,
+      ])
+      t.equal(made.uri, `${base}${path}/${id}`)
+      t.strictSame((await me.get(path))[path.slice(1)][0], made)
+      t.strictSame(await me.get(`${path}/${id}`), made)
+      await me.delete(`${path}/${id}`)
+      await me.refused(404, 'GET', `${path}/${id}`)
+    }
+  })
+
   t.test('validity that begins later lasts as long; one that has begun ends no sooner', async (t) => {
     const certificate = { ssh_certificate_authority_id, public_key: publicKey }
     const later = await me.post(users, { ...certificate, valid_after: '2100-01-01T00:00:00Z' })

@@ -1,0 +1,135 @@
+/** Certificates of the API in use: a real sshd shows and trusts them, a real ssh that trusts the authority alone calls it. */
+import t from 'tap'
+import { openTestStore } from '../harness/api.js'
+import { keyKinds, makeKeyFiles } from '../harness/ssh.js'
+import { type Call, openSshd, ssh, withoutSshd } from '../harness/sshd.js'
+import { tempDir } from '../harness/temp-dir.js'
+
+const authorityKinds = [
+  {},
+  { private_key_type: 'rsa' },
+  { private_key_type: 'ecdsa', elliptic_curve: 'nistp256' },
+  { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' },
+  { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
+]
+
+const over = { valid_after: '2020-01-01T00:00:00Z', valid_until: '2021-01-01T00:00:00Z' }
+const host = 'host.example'
+
+t.test('sshd', { skip: withoutSshd }, async (t) => {
+  const dir = tempDir(t)
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+  const keys = keyKinds.map((kind) => ({ name: kind.name, ...makeKeyFiles(dir, kind) }))
+
+  /** A server with a certificate of this host, and the call of a user with another one: both as given. */
+  async function called(
+    kind: object,
+    hostKey = keys[0]!,
+    userKey = keys[0]!,
+    of: { host?: object; user?: object } = {},
+  ) {
+    const authority = await me.post('/ssh_certificate_authorities', kind)
+    const ssh_certificate_authority_id: string = authority.id
+    const hostCertificate = await me.post('/ssh_host_certificates', {
+      ssh_certificate_authority_id,
+      public_key: hostKey.publicKey,
+      principals: [host],
+      ...of.host,
+    })
+    const userCertificate = await me.post('/ssh_user_certificates', {
+      ssh_certificate_authority_id,
+      public_key: userKey.publicKey,
+      principals: ['root'],
+      ...of.user,
+    })
+    const server = await openSshd(dir, {
+      hostKey: hostKey.file,
+      hostCertificate: hostCertificate.certificate,
+      userAuthority: authority.public_key,
+    })
+    const call: Call = {
+      port: server.port,
+      host,
+      hostAuthority: authority.public_key,
+      userKey: userKey.file,
+      userCertificate: userCertificate.certificate,
+    }
+    return { server, call }
+  }
+
+  // Each kind of key is an authority's, a host's and a user's once.
+  for (const [at, kind] of authorityKinds.entries()) {
+    const hostKey = keys[(at + 1) % keys.length]!
+    const userKey = keys[(at + 2) % keys.length]!
+    t.test(`${JSON.stringify(kind)} signs for ${hostKey.name} and ${userKey.name}`, async (t) => {
+      const { server, call } = await called(kind, hostKey, userKey)
+      t.match(await ssh(dir, call), { code: 0, output: 'here\n' })
+      await server.close()
+    })
+  }
+
+  const accepted = [
+    { name: 'a host certificate for all hosts', of: { host: { principals: [] } } },
+    { name: 'a host among others', of: { host: { principals: ['192.0.2.1', host] } } },
+    { name: 'a user among others', of: { user: { principals: ['nobody', 'root'] } } },
+    {
+      name: 'the address of the user',
+      of: { user: { critical_options: { 'source-address': '192.0.2.1,127.0.0.0/8' } } },
+    },
+    {
+      name: 'a command that is forced',
+      of: { user: { critical_options: { 'force-command': 'echo forced' } } },
+      output: 'forced\n',
+    },
+  ]
+  for (const { name, of, output = 'here\n' } of accepted) {
+    t.test(`accepted: ${name}`, async (t) => {
+      const { server, call } = await called({}, keys[0], keys[0], of)
+      t.match(await ssh(dir, call), { code: 0, output })
+      await server.close()
+    })
+  }
+
+  const stranger = await me.post('/ssh_certificate_authorities')
+  const refused = [
+    {
+      name: 'another host name',
+      says: /not a listed principal[\s\S]*Host key verification failed/,
+      call: { host: 'other.example' },
+    },
+    {
+      name: 'a host certificate that is over',
+      says: /expired[\s\S]*Host key verification failed/,
+      of: { host: over },
+    },
+    {
+      name: 'another authority of hosts',
+      says: /Host key verification failed/,
+      call: { hostAuthority: stranger.public_key },
+    },
+    { name: 'another user', says: /Permission denied/, of: { user: { principals: ['nobody'] } } },
+    { name: 'a user certificate that is over', says: /Permission denied/, of: { user: over } },
+    {
+      name: 'another address',
+      says: /Permission denied/,
+      of: { user: { critical_options: { 'source-address': '192.0.2.0/24' } } },
+    },
+    {
+      name: 'a user certificate for nobody in particular',
+      says: /Permission denied/,
+      of: { user: { principals: [] } },
+    },
+  ]
+  for (const { name, says, of = {}, call: differing = {} } of refused) {
+    t.test(`refused: ${name}`, async (t) => {
+      const { server, call } = await called({}, keys[0], keys[0], of)
+      const { code, output, errors } = await ssh(dir, { ...call, ...differing })
+      t.equal(code, 255)
+      t.equal(output, '')
+      t.match(errors, says)
+      await server.close()
+    })
+  }
+})
