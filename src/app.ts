@@ -3,7 +3,7 @@
  * each part is given what it needs as an argument, and what was opened is closed in reverse.
  *
  *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events
- *     pipeline  records ▸ walk ▸ packs; audit events ▸ packs; runs `decide` beside itself
+ *     pipeline  records ▸ walk ▸ packs; audit events, its own and other services' ▸ packs; runs `decide` beside itself
  *     decide    weir.decide, weir.decide.agent
  *     deliver   packs ▸ AWS
  */
@@ -49,7 +49,8 @@ import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
 import { Janitor } from './ingest/janitor.js'
 import { StreamWatch } from './ingest/stream-watch.js'
-import { ensureStreams, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
+import { auditInStream, ensureStreams, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
+import { AuditInPipeline } from './pipeline/audit-in-run.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
@@ -190,7 +191,7 @@ export async function openPipeline(
   const view = release.own(await openView(at, nats))
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
-  for (const stream of [auditStream, recordsStream]) await whenStream(nats, stream, never)
+  for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream, never)
   const ledger = release.own(openLedger(at, nats))
   const books = await openBooksAlone(at, parent, release, nats)
   const isDestination = (id: string): boolean | undefined =>
@@ -198,6 +199,8 @@ export async function openPipeline(
   release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
   const audit = release.own(new AuditPipeline({ nats, view, ledger, occurrences }))
   audit.open()
+  const auditIn = release.own(new AuditInPipeline({ nats, view, ledger, occurrences }))
+  auditIn.open()
   const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork: processes.forkQuarantine }))
   const pipeline = release.own(new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine }))
   pipeline.open()

@@ -1,6 +1,7 @@
 /** A request body as JSON: bounded in depth, without repeated keys, and clear about what is wrong with it. */
 import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
 import { shown, WeirError } from '../core/errors.js'
+import { isNestedTooDeep } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
 
 const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
@@ -15,7 +16,7 @@ export function parseJsonBody(body: Buffer): unknown {
     throw invalid('The body is not valid UTF-8.')
   }
   if (text.trim() === '') return undefined
-  checkNesting(text)
+  if (isNestedTooDeep(text)) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -24,23 +25,6 @@ export function parseJsonBody(body: Buffer): unknown {
   }
   checkTexts(text)
   return value
-}
-
-/** Brackets that are open at once; looked at before any parser recurses into them. */
-function checkNesting(text: string): void {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at)
-    if (inString) {
-      if (char === 0x5c) at += 1
-      else if (char === 0x22) inString = false
-    } else if (char === 0x22) inString = true
-    else if (char === 0x7b || char === 0x5b) {
-      depth += 1
-      if (depth > jsonNestingMax) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
-    } else if (char === 0x7d || char === 0x5d) depth -= 1
-  }
 }
 
 function explainSyntax(text: string): string {

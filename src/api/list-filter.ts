@@ -7,7 +7,7 @@ import { ExpressionFailure, StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../expr/scope.js'
 import type { AnyResource } from '../resource/define.js'
-import { resourceSchema } from './present.js'
+import { resourceSchema } from '../resource/shown-schema.js'
 
 type Shown = Readonly<Record<string, unknown>>
 

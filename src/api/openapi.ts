@@ -6,8 +6,8 @@ import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { resources } from '../resource/registry.js'
+import { resourceSchema } from '../resource/shown-schema.js'
 import { article } from './input.js'
-import { resourceSchema } from './present.js'
 import { problemSchema } from './problem.js'
 
 export interface OpenapiOptions {

@@ -1,10 +1,10 @@
 /** Resources as clients see them. */
 import { isoSeconds } from '../core/clock.js'
 import { getOrMakeWeak } from '../core/maps.js'
-import { type TSchema, Type } from '../core/schema.js'
 import type { AnyResource, Links, Row } from '../resource/define.js'
-import { renderFields, shownSchemaOf } from '../resource/fields.js'
-import { resourceOf, resources } from '../resource/registry.js'
+import { renderFields } from '../resource/fields.js'
+import { resourceOf } from '../resource/registry.js'
+import { childKindsOf } from '../resource/shown-schema.js'
 import type { ViewState } from '../store/view-state.js'
 
 /** Absolute addresses under the base URL. */
@@ -43,14 +43,6 @@ export function* rowsOf(state: ViewState, ownerId: string, kind: string): Genera
   }
 }
 
-const childKinds = new Map(
-  resources.map(({ kind }) => [kind, resources.filter(({ parent }) => parent?.kind === kind)]),
-)
-
-/** Kinds that live under the resource's path. */
-export const childKindsOf = (resource: AnyResource): readonly AnyResource[] =>
-  childKinds.get(resource.kind) ?? []
-
 export class Presenter {
   readonly links: Links
   /** Rows never change, so what they look like doesn't either, but for kinds that show others within them. */
@@ -84,25 +76,4 @@ export class Presenter {
     const make = (): string => JSON.stringify(this.show(resource, row, state))
     return childKindsOf(resource).length > 0 ? make() : getOrMakeWeak(this.#json, row, make)
   }
-}
-
-/** The schema of a shown resource. */
-export const resourceSchema = (resource: AnyResource): TSchema => {
-  const fields = (shownSchemaOf(resource.fields) as unknown as { properties: Record<string, TSchema> })
-    .properties
-  const required = (shownSchemaOf(resource.fields) as unknown as { required?: string[] }).required ?? []
-  const optional = (name: string, schema: TSchema): TSchema =>
-    required.includes(name) ? schema : Type.Optional(schema)
-  return Type.Object(
-    {
-      id: Type.String({ description: `Begins with "${resource.idPrefix}".` }),
-      uri: Type.String(),
-      created_at: Type.String({ format: 'date-time' }),
-      ...Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, optional(name, schema)])),
-      ...Object.fromEntries(
-        childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
-      ),
-    },
-    { additionalProperties: false },
-  )
 }

@@ -96,6 +96,8 @@ export const changeCoalesceMs = 200
 
 export const recordBytesMax = 64 * 1024
 export const recordIdCharsMax = 128
+/** What another service calls an audit event of its own. */
+export const auditIdCharsMax = 128
 /** Addresses whose geography is remembered: some 200 bytes each. */
 export const geoMemoAddressesMax = 16_384
 /** A published message may fill the server's payload limit but for this, the room of headers. */
@@ -127,6 +129,8 @@ export const destinationGoneAfterMs = 60 * 60_000
 /** Messages of records asked for ahead of the walk, and their bytes going by the last ones. */
 export const prefetchMessagesMax = 256
 export const prefetchBytesTarget = 16 * 1024 * 1024
+/** News of an account takes no longer to a pipeline: who is unknown after that does not exist. */
+export const accountNewsMs = 5_000
 /** A message that was delivered this often without an end is tried record by record in a process of its own. */
 export const deliveriesBeforeQuarantine = 3
 

@@ -24,10 +24,11 @@ export const pipeline = {
     'weir_store_retries_total',
     'Packs or ledger entries that could not be stored.',
   ),
-  recordsRemoved: info(
-    'The stream of records nears its bound; its oldest processed records were removed.',
-    'weir_record_removals_total',
-    'Removals of processed records to make room for new ones.',
+  inputRemoved: info(
+    'A stream of input nears its bound; its oldest processed messages were removed.',
+    'weir_input_removals_total',
+    'Removals of processed messages to make room for new ones.',
+    ['stream'],
   ),
   packsSwept: warn(
     'Packs that nobody will deliver were removed: they were delivered before, or their destination is gone.',
@@ -38,6 +39,11 @@ export const pipeline = {
     'Streams can not be tidied up; it is tried again.',
     'weir_janitor_failures_total',
     'Rounds of the janitor that failed.',
+  ),
+  auditBad: warn(
+    'A bad audit event of another service was parked in the dead letters.',
+    'weir_bad_audits_parked_total',
+    'Bad audit events of other services parked in the dead letters, repeats included.',
   ),
   auditUnrouted: warn(
     'Audit events could not be handed on; it is tried again.',

@@ -63,6 +63,8 @@ function families(books: Books, targetOf: TargetOf): Family[] {
       { labels: { decision: 'block' }, value: records.block },
       { labels: { decision: 'deny' }, value: records.deny },
     ]),
+    counter('weir_audits_in_total', 'Audit events of other services that came in.', one(records.audits)),
+    counter('weir_audits_bad_total', 'Those that went to the dead letters.', one(records.audits_bad)),
     counter('weir_events_produced_total', 'Events produced for destinations.', produced.samples),
     counter('weir_events_filtered_total', 'Events that filters of subscriptions dropped.', filtered.samples),
     counter('weir_events_delivered_total', 'Events that destinations accepted.', ends.delivered.samples),

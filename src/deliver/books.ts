@@ -28,6 +28,8 @@ export interface RecordTotals {
   allow: number
   block: number
   deny: number
+  audits: number
+  audits_bad: number
 }
 
 /** Where counting begins; and the counts of what is no record, such as an audit event. */
@@ -39,6 +41,8 @@ export const noRecords: Readonly<RecordTotals> = {
   allow: 0,
   block: 0,
   deny: 0,
+  audits: 0,
+  audits_bad: 0,
 }
 
 export interface SourceTotals {
@@ -128,7 +132,7 @@ export class Books {
     for (const range of ranges) messages += run.settle(range, expected, this.#addExtra)
     if (messages === 0) return
     for (const name of Object.keys(this.records) as (keyof RecordTotals)[])
-      this.records[name] += messages * counts[name]
+      this.records[name] += messages * (counts[name] ?? 0)
     for (const [subscription, kind, destination, produced, filtered] of counts.sources) {
       const totals = this.#source({ subscription, kind, destination, produced: 0, filtered: 0 })
       totals.produced += messages * produced

@@ -14,7 +14,7 @@ export const ledgerStream = 'WEIR_BOOKS'
 export const ledgerSubject = 'weir.books'
 
 /** Which stream input came from. */
-export type InputStream = 'records' | 'audit'
+export type InputStream = 'records' | 'audit' | 'audit_in'
 
 /** Counts of input messages; messages with the same numbers share an entry. */
 export interface InputEntry {
@@ -35,6 +35,9 @@ export interface InputCounts {
   readonly allow: number
   readonly block: number
   readonly deny: number
+  /** Audit events of other services, and how many of them are bad; left out where a message holds none. */
+  readonly audits?: number
+  readonly audits_bad?: number
   readonly sources: readonly SourceTally[]
 }
 

@@ -44,13 +44,11 @@ export interface EventPrincipal {
   readonly credential: { readonly id: string; readonly uri: string } | null
 }
 
-export interface AuditOccasion {
-  readonly object: string
-  readonly verb: AuditVerb
+/** What an audit event tells. */
+export interface AuditContents {
+  /** `ip_policy_created.v0` */
+  readonly kind: string
   readonly accountId: string
-  readonly resourceId: string
-  /** The version of the change: the same change gives the same event id, however often it is told. */
-  readonly version: number
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly principal: EventPrincipal
@@ -58,17 +56,31 @@ export interface AuditOccasion {
   readonly shown: object
 }
 
+/** The envelope as JSON. */
+export const auditJson = (
+  eventId: string,
+  { kind, accountId, at, principal, shown }: AuditContents,
+): string =>
+  JSON.stringify({
+    event_id: eventId,
+    event_type: kind,
+    event_timestamp: isoMillis(at),
+    account_id: accountId,
+    principal,
+    object: shown,
+  })
+
+export interface AuditOccasion extends Omit<AuditContents, 'kind'> {
+  readonly object: string
+  readonly verb: AuditVerb
+  readonly resourceId: string
+  /** The version of the change: the same change gives the same event id, however often it is told. */
+  readonly version: number
+}
+
 export function auditEvent(occasion: AuditOccasion): { eventId: string; resourceId: string; json: string } {
   const { accountId, resourceId } = occasion
-  const eventType = auditKindOf(occasion.object, occasion.verb)
-  const eventId = `ev_${hash128('audit', accountId, resourceId, String(occasion.version), eventType)}`
-  const json = JSON.stringify({
-    event_id: eventId,
-    event_type: eventType,
-    event_timestamp: isoMillis(occasion.at),
-    account_id: accountId,
-    principal: occasion.principal,
-    object: occasion.shown,
-  })
-  return { eventId, resourceId, json }
+  const kind = auditKindOf(occasion.object, occasion.verb)
+  const eventId = `ev_${hash128('audit', accountId, resourceId, String(occasion.version), kind)}`
+  return { eventId, resourceId, json: auditJson(eventId, { ...occasion, kind }) }
 }

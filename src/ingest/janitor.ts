@@ -2,8 +2,8 @@
  * Makes room. The streams refuse what is beyond their bounds and remove nothing by themselves, so that no
  * unprocessed work is ever lost to make room; what is done with is removed here.
  *
- * - Records stay for as long as there is room, for those who want to read them again. When their stream nears its
- *   bound, the oldest *processed* ones go.
+ * - Records and audit events of other services stay for as long as there is room, for those who want to read them
+ *   again. When their stream nears its bound, the oldest *processed* ones go.
  * - Packs that were acknowledged come back to the stream when its server is killed: they lie below the
  *   acknowledgement floor of their consumer, which never delivers them again.
  * - Packs of a destination that is gone may still be stored while a pipeline has not heard of it.
@@ -22,7 +22,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
 import { deliveriesStream, deliverySubject } from '../deliver/destination-run.js'
 import type { LedgerWriter } from '../deliver/ledger.js'
-import { inputConsumer, recordsStream } from './streams.js'
+import { auditInStream, inputConsumer, recordsStream } from './streams.js'
 
 export interface JanitorOptions {
   readonly nats: Nats
@@ -35,7 +35,7 @@ export interface JanitorOptions {
 
 const sweepAfterDefault = { leftoverMs: leftoverPackAfterMs, goneMs: destinationGoneAfterMs }
 
-const recordsEveryMs = 1_000
+const inputEveryMs = 1_000
 const packsEveryMs = 60_000
 
 export class Janitor {
@@ -47,7 +47,7 @@ export class Janitor {
   constructor(options: JanitorOptions) {
     this.#options = options
     this.#timers = [
-      every(recordsEveryMs, () => this.#attempt(() => this.removeRecords())),
+      every(inputEveryMs, () => this.#attempt(() => this.removeInput())),
       every(packsEveryMs, () => this.#attempt(() => this.sweepPacks())),
     ]
   }
@@ -60,22 +60,26 @@ export class Janitor {
     }
   }
 
-  /** Where the stream of records nears its bound: removes processed ones until there is room again. */
-  async removeRecords(): Promise<void> {
+  /** Where a stream of input nears its bound: removes what was processed until there is room again. */
+  async removeInput(): Promise<void> {
+    for (const stream of [recordsStream, auditInStream]) await this.#removeProcessed(stream)
+  }
+
+  async #removeProcessed(stream: string): Promise<void> {
     const { nats, occurrences } = this.#options
-    const info = await nats.streamInfo(recordsStream)
+    const info = await nats.streamInfo(stream)
     if (info === undefined) return
     const { bytes, messages, first_seq, last_seq } = info.state
     const { max_bytes } = info.config
     if (bytes < max_bytes * recordsFullShare) return
-    const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
+    const consumer = await nats.consumerInfo(stream, inputConsumer)
     // A consumer that is ahead of its stream says nothing of what the stream holds.
     if (consumer === undefined || consumer.delivered > last_seq) return
     const excess = Math.ceil((messages * (bytes - max_bytes * recordsKeptShare)) / bytes)
     const below = Math.min(first_seq + excess, consumer.ackFloor + 1)
     if (below <= first_seq) return
-    await nats.purgeUpTo(recordsStream, below)
-    occurrences.recordsRemoved({ messages: below - first_seq, bytes, bytes_max: max_bytes })
+    await nats.purgeUpTo(stream, below)
+    occurrences.inputRemoved({ stream, messages: below - first_seq, bytes, bytes_max: max_bytes })
   }
 
   async sweepPacks(): Promise<void> {

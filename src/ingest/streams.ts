@@ -8,6 +8,7 @@ import type { Nats } from '../core/nats.js'
 import type { StreamOptions } from '../core/nats-streams.js'
 import { deliveriesStream } from '../deliver/destination-run.js'
 import { ledgerStream, ledgerSubject } from '../deliver/ledger.js'
+import { auditInSubjects } from '../event/audit-in.js'
 import { auditStream, auditSubject } from '../store/audit-relay.js'
 
 export const recordsStream = 'WEIR_RECORDS'
@@ -16,6 +17,7 @@ export const recordsSubjects = 'weir.records.>'
 export const inputConsumer = 'pipeline'
 export const deadLetterStream = 'WEIR_DEADLETTER'
 export const deadRecordsSubject = 'weir.deadletter.records'
+export const deadAuditsSubject = 'weir.deadletter.audit'
 export const auditInStream = 'WEIR_AUDIT_IN'
 
 export interface StreamBounds {
@@ -43,7 +45,14 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
   const reserved = reservedBytes(storageMaxBytes)
   return [
     { ...common, name: auditStream, subjects: [auditSubject('*')], retention: 'limits', bytesMax: reserved },
-    { ...common, name: auditInStream, subjects: ['weir.audit.>'], retention: 'limits', bytesMax: reserved },
+    {
+      ...common,
+      name: auditInStream,
+      subjects: [auditInSubjects],
+      retention: 'limits',
+      bytesMax: reserved,
+      messageBytesMax: payloadBytesMax - payloadHeadroomBytes,
+    },
     { ...common, name: ledgerStream, subjects: [ledgerSubject], retention: 'limits', bytesMax: reserved },
     {
       ...common,
@@ -71,7 +80,14 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
 }
 
 /** The streams that hold traffic: what is published to one that is full is refused. */
-export const trafficStreams = [recordsStream, deliveriesStream, deadLetterStream, auditStream, ledgerStream]
+export const trafficStreams = [
+  recordsStream,
+  deliveriesStream,
+  deadLetterStream,
+  auditStream,
+  auditInStream,
+  ledgerStream,
+]
 
 export async function ensureStreams(
   nats: Nats,

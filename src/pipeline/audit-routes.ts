@@ -1,11 +1,24 @@
 /** Which destinations hear of which audit kinds, per account; looked up anew when subscriptions change. */
 import { getOrMake } from '../core/maps.js'
+import type { SourceTally } from '../deliver/ledger.js'
 import type { EventSubscriptionRow } from '../evaluate/configuration.js'
 import type { View } from '../store/view.js'
+import type { Buffers } from './route.js'
 
-export interface AuditRoute {
+interface AuditRoute {
   readonly subscriptionId: string
   readonly destinationId: string
+}
+
+/** An audit event on its way. */
+export interface RoutedAudit {
+  readonly accountId: string
+  readonly kind: string
+  /** The resource's id: its events stay in order. */
+  readonly partitionKey: string
+  readonly timestampMs: number
+  /** The envelope. */
+  readonly json: string
 }
 
 export class AuditRoutes {
@@ -19,9 +32,19 @@ export class AuditRoutes {
     })
   }
 
-  find(accountId: string, kind: string): readonly AuditRoute[] {
+  #find(accountId: string, kind: string): readonly AuditRoute[] {
     this.#byKind ??= this.#build()
     return this.#byKind.get(keyOf(accountId, kind)) ?? []
+  }
+
+  /** Puts an event into the packs of those who hear of it, and adds to the tallies of their sources. */
+  handOn(event: RoutedAudit, buffers: Buffers, tallies: Map<string, SourceTally>): void {
+    const { accountId, kind, partitionKey, timestampMs, json } = event
+    for (const { subscriptionId, destinationId } of this.#find(accountId, kind)) {
+      buffers.packOf(destinationId).append(partitionKey, timestampMs, json)
+      const key = `${subscriptionId} ${kind} ${destinationId}`
+      tallies.set(key, [subscriptionId, kind, destinationId, (tallies.get(key)?.[3] ?? 0) + 1, 0])
+    }
   }
 
   #build(): Map<string, AuditRoute[]> {

@@ -74,11 +74,8 @@ export class AuditPipeline {
       for (const event of readPack(pack).events) {
         const json = event.data.toString('utf8', 0, event.data.length - 1)
         const { event_type: kind } = JSON.parse(json) as { event_type: string }
-        for (const { subscriptionId, destinationId } of this.#routes.find(accountId, kind)) {
-          buffers.packOf(destinationId).append(event.partitionKey, event.timestampMs, json)
-          const key = `${subscriptionId} ${kind} ${destinationId}`
-          tallies.set(key, [subscriptionId, kind, destinationId, (tallies.get(key)?.[3] ?? 0) + 1, 0])
-        }
+        const { partitionKey, timestampMs } = event
+        this.#routes.handOn({ accountId, kind, partitionKey, timestampMs, json }, buffers, tallies)
       }
     } finally {
       buffers.close()

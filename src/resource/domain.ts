@@ -16,6 +16,11 @@ const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
   return parsed.ok ? undefined : parsed.problem.msg
 })
 
+const domainField: Field<typeof domainName, never> = {
+  ...required(domainName, { atCreation: true }),
+  complete: canonicalDomainName,
+}
+
 const regions = ['au', 'eu', 'ap', 'us', 'us-cal-1', 'jp', 'in', 'sa'] as const
 
 const authority = oneOf(['letsencrypt'])
@@ -59,7 +64,7 @@ export const domain = defineResource({
   audit: 'domain',
   fields: {
     ...described,
-    domain: { ...required(domainName, { atCreation: true }), complete: canonicalDomainName },
+    domain: domainField,
     region: writable(oneOf(regions, 'Deprecated, and without effect.'), { atCreation: true, unset: 'null' }),
     cname_target: derived(Type.String(), { unset: 'null' }),
     certificate_id: reference('tls_certificate', 'cert_', { shownAs: 'certificate', unset: 'null' }),

@@ -20,6 +20,12 @@ const privateKeyPem = boundedBytes(
   'The private key of the first certificate, without a passphrase. Kept sealed, and never shown.',
 )
 
+const privateKeyField: Field<typeof privateKeyPem, never> = {
+  ...required(privateKeyPem, { atCreation: true }),
+  shown: 'hidden',
+  sealed: true,
+}
+
 const part = () => derived(Type.String())
 
 export const tlsCertificate = defineResource({
@@ -33,11 +39,7 @@ export const tlsCertificate = defineResource({
   fields: {
     ...described,
     certificate_pem: required(certificatePem, { atCreation: true }),
-    private_key_pem: {
-      ...required(privateKeyPem, { atCreation: true }),
-      shown: 'hidden',
-      sealed: true,
-    } satisfies Field<typeof privateKeyPem, never> as Field<typeof privateKeyPem, never>,
+    private_key_pem: privateKeyField,
     ...certificateFactFields,
     subject_alternative_names: alternativeNamesField,
     /** Of certificates that Weir obtained: there are none. */

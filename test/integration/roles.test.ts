@@ -104,7 +104,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
       if (bytes > 55 * 1024 * 1024) break
       waiting.push((await nats.publish('weir.records.eu.node-1', big)).sequence)
     }
-    await janitor.removeRecords()
+    await janitor.removeInput()
     const after = (await nats.streamInfo(recordsStream))!.state
     t.ok(after.first_seq > before.first_seq, 'some are gone')
     t.ok(after.first_seq <= waiting[0]!, 'none that waits to be processed')

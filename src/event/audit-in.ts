@@ -1,0 +1,162 @@
+/**
+ * Audit events of other services, which publish them as `weir.audit.<object>.<created|updated|deleted>`.
+ *
+ * An object is checked against what the API shows of its kind, so that those who hear of it need not care who changed
+ * it; then the event is rendered as the API's own are.
+ */
+import { isUtf8 } from 'node:buffer'
+import { isSecretName, ok, problem, type Result, shown } from '../core/errors.js'
+import { hash128, isId } from '../core/ids.js'
+import { isNestedTooDeep } from '../core/json-nesting.js'
+import { accountNameBytesMax, auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
+import { boundedBytes, type Check, compileCheck, oneOf, Type } from '../core/schema.js'
+import type { AnyResource } from '../resource/define.js'
+import { resources } from '../resource/registry.js'
+import { resourceSchema } from '../resource/shown-schema.js'
+import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
+
+const subjectHead = 'weir.audit.'
+export const auditInSubjects = `${subjectHead}>`
+
+/** A message as it lies in its stream. */
+export interface AuditInMessage {
+  readonly subject: string
+  readonly data: Uint8Array
+  /** Milliseconds since the epoch: the time of the event. */
+  readonly storedAtMs: number
+  /** Where the message lies, and that for good: the same message gives the same event id again. */
+  readonly position: string
+}
+
+export interface AuditInEvent {
+  readonly kind: string
+  readonly accountId: string
+  readonly resourceId: string
+  readonly eventId: string
+  /** The envelope. */
+  readonly json: string
+}
+
+/** What a message holds, once it was found to be right. */
+interface Told {
+  readonly account_id: string
+  readonly object: { readonly id: string }
+  readonly principal: EventPrincipal
+  readonly audit_id?: string
+}
+
+/** The event, or a sentence that names what is wrong and holds no secret. Whether the account exists is not looked at. */
+export function readAuditIn(message: AuditInMessage): Result<AuditInEvent> {
+  const topic = topicOf(message.subject)
+  if (!topic.ok) return topic
+  const told = toldIn(message.data, topic.value.resource)
+  if (!told.ok) return told
+  const { account_id: accountId, object, audit_id } = told.value
+  const kind = auditKindOf(topic.value.object, topic.value.verb)
+  const identity = audit_id === undefined ? ['position', message.position] : ['audit_id', audit_id]
+  const eventId = `ev_${hash128('audit_in', accountId, object.id, kind, ...identity)}`
+  const contents = { kind, accountId, at: message.storedAtMs, principal: told.value.principal, shown: object }
+  return ok({ kind, accountId, resourceId: object.id, eventId, json: auditJson(eventId, contents) })
+}
+
+// --- the subject ---
+
+interface Topic {
+  readonly object: string
+  readonly verb: AuditVerb
+  readonly resource: AnyResource
+}
+
+const byObject = new Map(
+  resources.flatMap((resource) =>
+    resource.audit === undefined ? [] : [[resource.audit, resource] as const],
+  ),
+)
+
+const isVerb = (text: string): text is AuditVerb => (auditVerbs as readonly string[]).includes(text)
+
+function topicOf(subject: string): Result<Topic> {
+  const [object = '', verb = '', ...more] = subject.slice(subjectHead.length).split('.')
+  const resource = byObject.get(object)
+  if (resource === undefined) {
+    return problem(`The subject names ${shown(object)}, which is no object of audit events.`)
+  }
+  if (!isVerb(verb) || more.length > 0) {
+    const end = [verb, ...more].join('.')
+    return problem(`The subject ends in ${shown(end)}, but must end in one of ${auditVerbs.join(', ')}.`)
+  }
+  return ok({ object, verb, resource })
+}
+
+// --- the payload ---
+
+const principal = Type.Object(
+  {
+    id: Type.String(),
+    subject: boundedBytes(accountNameBytesMax),
+    source: oneOf(['API', 'CLI']),
+    credential: Type.Union([
+      Type.Object({ id: Type.String(), uri: Type.String() }, { additionalProperties: false }),
+      Type.Null(),
+    ]),
+  },
+  { additionalProperties: false },
+)
+
+const schemaOf = (resource: AnyResource) =>
+  Type.Object(
+    {
+      account_id: Type.String(),
+      object: resourceSchema(resource),
+      principal,
+      audit_id: Type.Optional(Type.String({ minLength: 1, maxLength: auditIdCharsMax })),
+    },
+    { additionalProperties: false },
+  )
+
+const checks = new Map<string, Check>()
+
+/** Compiled when the first message of a kind comes. */
+const checkOf = (resource: AnyResource): Check =>
+  getOrMake(checks, resource.kind, () => compileCheck(schemaOf(resource)))
+
+function toldIn(data: Uint8Array, resource: AnyResource): Result<Told> {
+  const value = jsonIn(data)
+  if (!value.ok) return value
+  const wrong = checkOf(resource)(value.value, '')
+  if (wrong !== undefined) return problem(wrong)
+  const told = value.value as Told
+  if (!isId(resource.idPrefix, told.object.id)) {
+    return problem(
+      `"object.id" is ${shown(told.object.id)}: an id that begins with "${resource.idPrefix}" is needed.`,
+    )
+  }
+  if (told.principal.id !== told.account_id) {
+    return problem(`"principal.id" is ${shown(told.principal.id)}, but must be the "account_id".`)
+  }
+  const secret = secretIn(told.object, 'object')
+  return secret === undefined ? ok(told) : problem(`"${secret}" must be null: events tell no secrets.`)
+}
+
+function jsonIn(data: Uint8Array): Result<unknown> {
+  if (!isUtf8(data)) return problem('The message is not valid UTF-8.')
+  const text = Buffer.from(data).toString()
+  if (isNestedTooDeep(text)) return problem(`The message is nested more than ${jsonNestingMax} levels deep.`)
+  try {
+    return ok(JSON.parse(text))
+  } catch {
+    return problem('The message is not valid JSON.')
+  }
+}
+
+/** The path of a secret that is told. */
+function secretIn(value: unknown, path: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const below = `${path}.${name}`
+    const secret = isSecretName(name) && member !== null ? below : secretIn(member, below)
+    if (secret !== undefined) return secret
+  }
+  return undefined
+}

@@ -1,0 +1,189 @@
+/** Audit events of other services, from NATS to a destination, whatever is wrong with them and whoever is killed. */
+import t from 'tap'
+import type { Nats } from '../../src/core/nats.js'
+import { deadAuditsSubject, deadLetterStream } from '../../src/ingest/streams.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { killRole } from '../harness/tree.js'
+import { startEmulator, startWeir, until } from '../harness/weir.js'
+import { settle, stream, target, total } from './world.js'
+
+t.setTimeout(300_000)
+
+const kinesis = { service: 'kinesis', name: 'audits' } as const
+const events = 300
+const objects = 10
+
+t.test('audit events of other services', async (t) => {
+  const emulator = await startEmulator()
+  t.teardown(() => emulator.stop())
+  const weir = await startWeir(tempDir(t), { AWS_ENDPOINT_URL: emulator.url })
+  t.teardown(() => weir.stop())
+  const { api, accountId } = weir
+  const { id: destination } = await api.post(
+    '/event_destinations',
+    target(await stream(emulator, kinesis.name), emulator),
+  )
+  const sources = [{ type: 'ip_policy_updated.v0' }, { type: 'certificate_authority_created.v0' }]
+  await api.post('/event_subscriptions', { sources, destination_ids: [destination] })
+  await settle()
+  const nats: Nats = await weir.nats()
+
+  const principal = { id: accountId, subject: 'default', source: 'API', credential: null }
+  const policy = (n: number, description: string) => ({
+    account_id: accountId,
+    principal,
+    object: {
+      id: `ipp_${n}`,
+      uri: `https://elsewhere.example/ip_policies/ipp_${n}`,
+      created_at: '2026-11-20T10:00:00Z',
+      description,
+    },
+  })
+  const publish = (subject: string, body: unknown) =>
+    nats.publish(`weir.audit.${subject}`, typeof body === 'string' ? body : JSON.stringify(body))
+  const received = async () => {
+    const all: { eventId: string; data: string }[] = []
+    for await (const { eventId, data } of emulator.client.received(kinesis))
+      all.push({ eventId: eventId ?? '', data })
+    return all
+  }
+  const arrived = (count: number): Promise<void> =>
+    until(`${count} events`, async () => (await emulator.client.counts(kinesis)).unique >= count, 120_000)
+  let told = 0
+
+  await t.test('one arrives as the API’s own would', async (t) => {
+    await publish('ip_policy.updated', { ...policy(0, 'first'), audit_id: 'elsewhere-1' })
+    told += 1
+    await arrived(told)
+    const [first] = await received()
+    t.match(JSON.parse(first?.data ?? ''), {
+      event_id: first?.eventId,
+      event_type: 'ip_policy_updated.v0',
+      event_timestamp: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+      account_id: accountId,
+      principal,
+      object: policy(0, 'first').object,
+    })
+  })
+
+  await t.test('the same audit_id again is the same event', async (t) => {
+    await publish('ip_policy.updated', { ...policy(0, 'first'), audit_id: 'elsewhere-1' })
+    await until('it came twice', async () => (await received()).length >= 2, 60_000)
+    const ids = new Set((await received()).map(({ eventId }) => eventId))
+    t.equal(ids.size, 1)
+  })
+
+  await t.test('killed processes make no doubles, and the order of an object stays', async (t) => {
+    const kill = async (): Promise<void> => {
+      for (const role of ['pipeline', 'deliver', 'pipeline']) {
+        t.ok(killRole(weir.process.pid, role) > 0, `${role} is killed`)
+        await settle()
+      }
+    }
+    const killing = kill()
+    for (let n = 0; n < events; n += 1) await publish('ip_policy.updated', policy(n % objects, `change ${n}`))
+    await killing
+    told += events
+    await arrived(told)
+    t.equal((await emulator.client.counts(kinesis)).unique, told, 'nothing twice under another id')
+    const firsts = new Map((await received()).toReversed().map(({ eventId, data }) => [eventId, data]))
+    const bytes = new Set((await received()).map(({ data }) => data))
+    t.ok(bytes.size <= told + 1, 'repeats have the same bytes, but for the time of what was published twice')
+    const orders = new Map<string, number[]>()
+    for (const data of [...firsts.values()].toReversed()) {
+      const { id, description } = JSON.parse(data).object
+      const [, n] = /^change (\d+)$/.exec(description) ?? []
+      if (n !== undefined) orders.set(id, [...(orders.get(id) ?? []), Number(n)])
+    }
+    t.equal(orders.size, objects)
+    for (const [id, order] of orders)
+      t.strictSame(
+        order,
+        order.toSorted((a, b) => a - b),
+        id,
+      )
+  })
+
+  await t.test('a large one', async (t) => {
+    const { object, ...more } = policy(0, 'authority')
+    const large = {
+      ...object,
+      id: 'ca_1',
+      ca_pem: 'x'.repeat(65_536),
+      key_usages: [],
+      extended_key_usages: [],
+    }
+    await publish('certificate_authority.created', { ...more, object: large })
+    told += 1
+    await arrived(told)
+    t.strictSame(JSON.parse((await received()).at(-1)?.data ?? '').object, large)
+  })
+
+  const bad: [name: string, subject: string, body: unknown, says: RegExp][] = [
+    [
+      'an unknown account',
+      'ip_policy.updated',
+      other(policy(1, 'x')),
+      /"account_id" is "ac_nobody", which does/,
+    ],
+    ['an unknown object', 'edge.created', policy(1, 'x'), /"edge", which is no object/],
+    ['an unknown verb', 'ip_policy.made', policy(1, 'x'), /ends in "made"/],
+    ['what is no JSON', 'ip_policy.updated', 'hello', /not valid JSON/],
+    ['an unknown field', 'ip_policy.updated', withField(policy(1, 'x')), /"object" has no field "colour"/],
+    ['a big one', 'ip_policy.updated', policy(1, 'x'.repeat(900_000)), /"object.description" is too long/],
+  ]
+
+  await t.test('what can’t be right lies in the dead letters', async (t) => {
+    let sequence = 1
+    for (const [name, subject, body, says] of bad) {
+      await publish(subject, body)
+      const letter = await found(() => nats.nextMessage(deadLetterStream, deadAuditsSubject, sequence))
+      t.match(letter.headers.get('Weir-Reason'), says, name)
+      t.equal(letter.headers.get('Weir-Stream'), 'WEIR_AUDIT_IN')
+      t.equal(letter.headers.get('Weir-Subject'), `weir.audit.${subject}`)
+      t.match(letter.headers.get('Weir-Sequence'), /^\d+$/)
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      t.equal(Buffer.from(letter.data).toString(), text, 'its original bytes')
+      sequence = letter.sequence + 1
+    }
+    await t.rejects(publish('ip_policy.updated', policy(1, 'x'.repeat(1024 * 1024 - 1024))), 'too big a one')
+  })
+
+  await t.test('the books balance', async (t) => {
+    const metrics = async (): Promise<string> => (await api.call('GET', '/metrics')).body
+    const inBooks = async () => total(await metrics(), 'weir_audits_in_total') >= told + 1 + bad.length
+    await until('everything is in the books', inBooks, 90_000)
+    const status = () => api.get(`/event_destinations/${destination}/status`)
+    await until('nothing is on its way', async () => (await status()).backlog.events === 0, 60_000)
+    const text = await metrics()
+    t.equal(total(text, 'weir_audits_in_total'), told + 1 + bad.length, 'one was published twice')
+    t.equal(total(text, 'weir_audits_bad_total'), bad.length)
+    t.equal(total(text, 'weir_records_in_total'), 0)
+    t.equal(total(text, 'weir_events_produced_total'), told + 1)
+    t.match((await status()).counts, { produced: told + 1, delivered: told + 1, dead_lettered: 0 })
+  })
+})
+
+const other = (body: object) => ({
+  ...body,
+  account_id: 'ac_nobody',
+  principal: { id: 'ac_nobody', subject: 'x', source: 'CLI', credential: null },
+})
+
+const withField = <B extends { object: object }>(body: B) => ({
+  ...body,
+  object: { ...body.object, colour: 'red' },
+})
+
+async function found<T>(look: () => Promise<T | undefined>): Promise<T> {
+  let seen: T | undefined
+  await until(
+    'a dead letter',
+    async () => {
+      seen = await look()
+      return seen !== undefined
+    },
+    60_000,
+  )
+  return seen as T
+}
