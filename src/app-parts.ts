@@ -11,12 +11,12 @@ import { type Nats, openNats } from './core/nats.js'
 import type { Bucket } from './core/nats-bucket.js'
 import { createOccurrences, type Occurrences } from './core/occurrences.js'
 import type { ReleaseStack } from './core/release.js'
-import { requestTimeoutMsDefault } from './deliver/aws.js'
+import { checkRole, requestTimeoutMsDefault } from './deliver/aws.js'
 import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
 import { booksMetrics } from './deliver/books-metrics.js'
-import type { DestinationConfig } from './deliver/destination.js'
 import { openSender } from './deliver/kinds.js'
 import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
+import type { Reach } from './deliver/test-event.js'
 import { StreamWatch } from './ingest/stream-watch.js'
 import { reservedBytes, whenStream } from './ingest/streams.js'
 import { openOpsServer } from './ops-server.js'
@@ -156,11 +156,15 @@ export async function bucketOnceThere(nats: Nats, name: string): Promise<Bucket>
   }
 }
 
-export function senders({ aws }: Settings) {
+/** How AWS is reached under these settings. */
+export function reachOf({ aws }: Settings): Reach {
   const deps = {
     endpoints: aws,
     requestTimeoutMs: requestTimeoutMsDefault,
     workerSuffix: newId('').toLowerCase(),
   }
-  return (config: DestinationConfig) => openSender(config, deps)
+  return {
+    openSender: (config) => openSender(config, deps),
+    checkRole: (config, signal) => checkRole(config, deps, signal),
+  }
 }

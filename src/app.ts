@@ -27,8 +27,8 @@ import {
   openLedger,
   openView,
   portOf,
+  reachOf,
   type Surroundings,
-  senders,
   urlOf,
 } from './app-parts.js'
 import type { Failing, Parent, Role } from './child.js'
@@ -134,7 +134,6 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
   )
   await secrets.open()
   const books = release.own(await openBooks(at, nats))
-  const senderOf = senders(settings)
   const streams = release.own(
     new StreamWatch({ nats, makeStreams: () => ensureStreams(nats, settings.nats) }),
   )
@@ -150,7 +149,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({ nats, books, secrets, sealer, openSender: senderOf }),
+    destinations: destinationOperations({ nats, books, secrets, sealer, aws: reachOf(settings) }),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -260,7 +259,9 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
   await whenStream(nats, deliveriesStream, never)
   const ledger = release.own(openLedger(at, nats))
   const books = await openBooksAlone(at, parent, release, nats)
-  const deliverer = release.own(new Deliverer({ nats, ledger, occurrences, openSender: senders(settings) }))
+  const deliverer = release.own(
+    new Deliverer({ nats, ledger, occurrences, openSender: reachOf(settings).openSender }),
+  )
   const update = (): void => {
     const { configs, gone } = destinationsIn(view.state, secrets, sealer)
     void deliverer.update(configs, gone)

@@ -6,10 +6,10 @@ import type { Nats } from './core/nats.js'
 import type { KeptMessage } from './core/nats-messages.js'
 import type { Sealer } from './core/seal.js'
 import type { BooksKeeper } from './deliver/books-keeper.js'
-import type { DestinationConfig, Sender } from './deliver/destination.js'
+import type { DestinationConfig } from './deliver/destination.js'
 import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import { type LaneState, type LaneStatus, type LastOutcomes, laterOutcomes } from './deliver/health.js'
-import { sendTestEvent } from './deliver/test-event.js'
+import { type Reach, sendTestEvent } from './deliver/test-event.js'
 import type { Row } from './resource/define.js'
 import { destinationConfig } from './store/destinations.js'
 import type { SecretsView } from './store/secrets-view.js'
@@ -25,7 +25,7 @@ export interface DestinationOperationsDeps {
   readonly books: BooksKeeper
   readonly secrets: SecretsView
   readonly sealer: Sealer
-  readonly openSender: (config: DestinationConfig) => Sender
+  readonly aws: Reach
 }
 
 export const destinationOperations = (deps: DestinationOperationsDeps): DestinationOperations => ({
@@ -43,7 +43,7 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
       object: { event_destination: { id: row.id } },
     })
     const event = { partitionKey: eventId, timestampMs: at, json }
-    const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.openSender)
+    const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.aws)
     if (sent.ok) return { eventId }
     return {
       refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,

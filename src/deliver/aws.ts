@@ -186,23 +186,57 @@ function roleCredentials(
 ): () => Promise<AwsCredentials> {
   const assumeRole = new AssumeRoleCommand({
     RoleArn: roleArn,
-    RoleSessionName: `weir-${id}`.slice(0, sessionNameCharsMax),
+    RoleSessionName: sessionName(id),
     ExternalId: accountId,
   })
   return async () => {
-    const client = new STSClient(clientOptions(region, 'stsEndpointUrl', deps, deps.ambientCredentials))
-    try {
-      const { Credentials: issued } = await client.send(assumeRole)
-      return {
-        accessKeyId: issued!.AccessKeyId!,
-        secretAccessKey: issued!.SecretAccessKey!,
-        sessionToken: issued!.SessionToken!,
-        expiration: issued!.Expiration!,
-      }
-    } finally {
-      client.destroy()
+    const { Credentials: issued } = await askSts(region, deps, (client) => client.send(assumeRole))
+    return {
+      accessKeyId: issued!.AccessKeyId!,
+      secretAccessKey: issued!.SecretAccessKey!,
+      sessionToken: issued!.SessionToken!,
+      expiration: issued!.Expiration!,
     }
   }
+}
+
+const sessionName = (destinationId: string): string => `weir-${destinationId}`.slice(0, sessionNameCharsMax)
+
+async function askSts<T>(region: string, deps: AwsDeps, ask: (client: STSClient) => Promise<T>): Promise<T> {
+  const client = new STSClient(clientOptions(region, 'stsEndpointUrl', deps, deps.ambientCredentials))
+  try {
+    return await ask(client)
+  } finally {
+    client.destroy()
+  }
+}
+
+/**
+ * Asks for the role without the external id. Whoever gets it so would get it for every other account, too, by naming
+ * its ARN: the confused deputy, https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html. Fine are a pair
+ * of keys, and a role that AWS refuses then; where AWS says something else, that is the fault.
+ */
+export async function checkRole(
+  { id, accountId, arn, auth }: DestinationConfig,
+  deps: AwsDeps,
+  signal: AbortSignal,
+): Promise<Result<undefined, Fault>> {
+  if (!('role' in auth)) return ok(undefined)
+  const { role_arn } = auth.role
+  const assumeRole = new AssumeRoleCommand({ RoleArn: role_arn, RoleSessionName: sessionName(id) })
+  try {
+    await withDeadline(deps.requestTimeoutMs, signal, (abortSignal) =>
+      askSts(parseArn(arn)!.region, deps, (client) => client.send(assumeRole, { abortSignal })),
+    )
+  } catch (error) {
+    const fault = faultOf(error)
+    return fault.code === 'AccessDenied' ? ok(undefined) : fail(fault)
+  }
+  return fail({
+    class: 'configuration',
+    code: 'ExternalIdNotRequired',
+    msg: `The role ${role_arn} can be assumed without an external id; its trust policy must have the condition "sts:ExternalId": "${accountId}".`,
+  })
 }
 
 /** Aborts `work` at the deadline or when `signal` is aborted, and waits for it no longer than that. */

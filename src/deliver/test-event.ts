@@ -13,20 +13,32 @@ export interface TestEvent {
 
 const givenUp: Fault = { class: 'transient', code: 'Timeout', msg: 'The destination did not answer in time.' }
 
-/** Sends through a sender of its own, with credentials fetched anew; the fault is AWS's reason. Never rejects. */
+/** How destinations are reached. */
+export interface Reach {
+  readonly openSender: (config: DestinationConfig) => Sender
+  /** Is the destination's role the account's alone? Never rejects. */
+  readonly checkRole: (config: DestinationConfig, signal: AbortSignal) => Promise<Result<undefined, Fault>>
+}
+
+/**
+ * Sends through a sender of its own, with credentials fetched anew; the fault is AWS's reason, or what is wrong with
+ * the role, for which nothing is sent. Never rejects.
+ */
 export async function sendTestEvent(
   config: DestinationConfig,
   event: TestEvent,
   timeoutMs: number,
-  open: (config: DestinationConfig) => Sender,
+  { openSender, checkRole }: Reach,
 ): Promise<Result<undefined, Fault>> {
   const writer = new PackWriter()
   writer.append(event.partitionKey, event.timestampMs, event.json)
   const { events } = readPack(writer.take())
-  const sender = open(config)
+  const sender = openSender(config)
   const abort = new AbortController()
   const deadline = after(timeoutMs, () => abort.abort())
   try {
+    const role = await checkRole(config, abort.signal)
+    if (!role.ok) return fail(abort.signal.aborted ? givenUp : role.problem)
     const outcome = await sender.send(events, abort.signal)
     if (outcome.outcome === 'accepted') return ok(undefined)
     const fault =

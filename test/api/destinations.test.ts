@@ -1,6 +1,6 @@
 /** Event destinations: what is kept of their secrets, and whether they take a test event. */
 import t from 'tap'
-import { senders } from '../../src/app-parts.js'
+import { reachOf } from '../../src/app-parts.js'
 import { loadSettings } from '../../src/config.js'
 import { Books } from '../../src/deliver/books.js'
 import type { BooksKeeper } from '../../src/deliver/books-keeper.js'
@@ -20,7 +20,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
   await secrets.open()
   const books = { books: new Books() } as BooksKeeper
   return store.api({
-    destinations: destinationOperations({ nats, books, secrets, sealer, openSender: senders(settings) }),
+    destinations: destinationOperations({ nats, books, secrets, sealer, aws: reachOf(settings) }),
   })
 }
 
@@ -100,6 +100,22 @@ t.test('event destinations', async (t) => {
     t.match(session, { externalId: me.accountId, sessionName: `weir-${ours.id}` })
     const others = await me.post('/event_destinations', kinesis({ role: { role_arn: role('others') } }))
     t.match((await tested(others.id)).body.msg, /AccessDenied/)
+  })
+
+  t.test('a role that can be assumed without the external id is refused by the test event', async (t) => {
+    const role_arn = 'arn:aws:iam::123456789012:role/anybodys'
+    await emulator.client.addRole({ roleArn: role_arn })
+    const { id } = await me.post('/event_destinations', kinesis({ role: { role_arn } }))
+    const events = () => emulator.client.counts({ service: 'kinesis', name: 'events' })
+    const before = await events()
+    const answer = await tested(id)
+    t.equal(answer.status, 400, answer.text)
+    t.equal(answer.body.error_code, 'ERR_DESTINATION_REFUSED')
+    t.match(answer.body.msg, role_arn, 'the role is named')
+    t.match(answer.body.msg, `"sts:ExternalId": "${me.accountId}"`, 'and what its trust policy lacks')
+    t.strictSame(await events(), before, 'nothing was sent')
+    await emulator.client.addRole({ roleArn: role_arn, externalId: me.accountId })
+    t.equal((await tested(id)).status, 200, 'once the condition is there')
   })
 
   t.test('the status has its shape', async (t) => {

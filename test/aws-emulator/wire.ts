@@ -9,7 +9,7 @@ export interface KeyPair {
 
 export interface RoleSpec {
   readonly roleArn: string
-  /** AssumeRole without exactly this external id is denied. */
+  /** AssumeRole without exactly this external id is denied; unset: the trust policy has no such condition. */
   readonly externalId?: string
   /** Sessions end after this time whatever duration was asked for: AWS's own minimum is 15 minutes. */
   readonly sessionMs?: number

@@ -1,10 +1,11 @@
 import t from 'tap'
-import type { DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
+import { checkRole } from '../../src/deliver/aws.js'
+import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
 import { openSender } from '../../src/deliver/kinds.js'
 import type { PackedEvent } from '../../src/deliver/pack.js'
-import { sendTestEvent } from '../../src/deliver/test-event.js'
+import { type Reach, sendTestEvent } from '../../src/deliver/test-event.js'
 import type { FaultEffect } from '../aws-emulator/wire.js'
-import { type AwsWorld, accountId, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
+import { type AwsWorld, accountId, keyAuth, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
 import { eventJson, eventsOf, someEvents } from './events.js'
 
 const dayMs = 86_400_000
@@ -227,19 +228,44 @@ t.test('an abort ends a request at once', async (t) => {
 
 t.test('a test event is sent, or says why not', async (t) => {
   const world = await openAwsWorld(t)
-  const open = (config: DestinationConfig) => openSender(config, { ...world.deps, requestTimeoutMs: 60_000 })
+  const deps = { ...world.deps, requestTimeoutMs: 60_000 }
+  const reach: Reach = {
+    openSender: (config) => openSender(config, deps),
+    checkRole: (config, signal) => checkRole(config, deps, signal),
+  }
   const event = {
     partitionKey: 'ev_test',
     timestampMs: Date.now(),
     json: '{"event_id":"ev_test","event_type":"test.v0"}',
   }
-  t.match(await sendTestEvent(world.config('firehose', roleAuth), event, 10_000, open), { ok: true })
+  t.match(await sendTestEvent(world.config('firehose', roleAuth), event, 10_000, reach), { ok: true })
   t.same(world.ledger('firehose').ids(false), { ev_test: 1 })
   const fault = world.emulator.world.faults.add({ effect: { type: 'access_denied' } })
-  const denied = await sendTestEvent(world.config('firehose'), event, 10_000, open)
+  const denied = await sendTestEvent(world.config('firehose'), event, 10_000, reach)
   t.match(denied, { ok: false, problem: { code: 'AccessDeniedException', msg: /not authorized/ } })
   world.emulator.world.faults.clear(fault)
   world.emulator.world.faults.add({ effect: { type: 'hang' } })
-  const late = await sendTestEvent(world.config('firehose'), event, 50, open)
+  const late = await sendTestEvent(world.config('firehose'), event, 50, reach)
   t.match(late, { ok: false, problem: { code: 'Timeout' } })
+  const lateRole = await sendTestEvent(world.config('firehose', roleAuth), event, 50, reach)
+  t.match(lateRole, { ok: false, problem: { code: 'Timeout' } }, 'also where STS hangs')
+})
+
+t.test('a role is checked: who names no external id must be refused', async (t) => {
+  const guarded = await openAwsWorld(t)
+  const check = (world: AwsWorld, auth: DestinationAuth) =>
+    checkRole(world.config('kinesis', auth), world.deps, new AbortController().signal)
+  t.match(await check(guarded, roleAuth), { ok: true })
+  t.match(await check(guarded, keyAuth), { ok: true }, 'a pair of keys has no role')
+  t.equal(guarded.emulator.world.sessions.size, 0)
+  guarded.emulator.world.faults.add({ effect: { type: 'hang' }, service: 'sts' })
+  t.match(await check(guarded, roleAuth), { ok: false, problem: { code: 'Timeout' } }, 'nothing is known')
+  const open = await openAwsWorld(t)
+  open.emulator.world.addRole({ roleArn })
+  const problem = {
+    class: 'configuration',
+    code: 'ExternalIdNotRequired',
+    msg: /"sts:ExternalId": "ac_test"/,
+  }
+  t.match(await check(open, roleAuth), { ok: false, problem })
 })
