@@ -160,6 +160,12 @@ const permissions: readonly { who: string; may: Act; subject: string; want: bool
   { who: 'operator', may: 'publish', subject: 'weir.records.eu.node-1', want: false },
   { who: 'operator', may: 'subscribe', subject: 'weir.abuse.decide', want: false },
   { who: 'operator', may: 'subscribe', subject: '_INBOX.api.x', want: false },
+  { who: 'operator', may: 'publish', subject: 'weir.audit.domain.created', want: false },
+  { who: 'services', may: 'publish', subject: 'weir.audit.domain.created', want: true },
+  { who: 'services', may: 'publish', subject: 'weir.records.eu.node-1', want: false },
+  { who: 'services', may: 'publish', subject: 'weir.events.audit.ac_1', want: false },
+  { who: 'services', may: 'subscribe', subject: 'weir.audit.>', want: false },
+  { who: 'services', may: 'subscribe', subject: '_INBOX.api.x', want: false },
 ]
 
 t.test('who may do what, asked of a server', async (t) => {
