@@ -1,0 +1,317 @@
+/** Lists narrowed down: by an expression over what is shown, and by a description. */
+import t from 'tap'
+import { grantRight } from '../../src/api/accounts.js'
+import { allOperations } from '../../src/resource/define.js'
+import { resources } from '../../src/resource/registry.js'
+import { seededRandom } from '../expr/generator.js'
+import { base, type Client, openTestStore } from '../harness/api.js'
+
+t.setTimeout(300_000)
+
+const query = (parameters: Readonly<Record<string, string | number>>): string =>
+  `?${new URLSearchParams(Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]))}`
+
+const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id)
+
+/** Ids of all matches, page by page, as `next_page_uri` leads. */
+async function walk(
+  me: Client,
+  path: string,
+  list: string,
+  onPage?: () => Promise<unknown>,
+): Promise<string[]> {
+  const ids: string[] = []
+  for (let next: string | null = path; next !== null; ) {
+    const page = await me.get(next)
+    ids.push(...idsOf(page[list]))
+    next = page.next_page_uri
+    await onPage?.()
+  }
+  return ids
+}
+
+t.test('filters', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+
+  t.test('by what is shown of each kind', async (t) => {
+    const me = await api.account()
+    const policy = await me.post('/ip_policies', { description: 'office' })
+    const other = await me.post('/ip_policies', { metadata: '{"team":"b"}' })
+    const rule = (cidr: string, action: string, ip_policy_id: string) =>
+      me.post('/ip_policy_rules', { cidr, action, ip_policy_id })
+    const allow = await rule('203.0.113.0/24', 'allow', policy.id)
+    const deny = await rule('198.51.100.7/32', 'deny', other.id)
+    const backend = await me.post('/backends/tunnel_group', { labels: { env: 'prod', 'a b': '1' } })
+    const plain = await me.post('/backends/tunnel_group', { labels: { env: 'test' } })
+    const bare = await me.post('/edges/tcp')
+    const full = await me.post('/edges/tcp', {
+      hostports: ['a.example.com:22', 'b.example.com:22'],
+      backend: { backend_id: backend.id },
+      ip_restriction: { enabled: false, ip_policy_ids: [policy.id, other.id] },
+      policies: { inbound: [{ name: 'no', actions: [{ type: 'deny' }] }] },
+    })
+    const restriction = await me.post('/ip_restrictions', { type: 'agent', ip_policy_ids: [policy.id] })
+    const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
+    const auth = { role: { role_arn: 'arn:aws:iam::123456789012:role/weir' } }
+    const destination = await me.post('/event_destinations', { target: { kinesis: { stream_arn, auth } } })
+    const edges = ['/edges/tcp', 'tcp_edges'] as const
+    const rules = ['/ip_policy_rules', 'ip_policy_rules'] as const
+    const policies = ['/ip_policies', 'ip_policies'] as const
+    const backends = ['/backends/tunnel_group', 'backends'] as const
+    const destinations = ['/event_destinations', 'event_destinations'] as const
+    const table: readonly [readonly [path: string, list: string], filter: string, wanted: string[]][] = [
+      [policies, 'description == "office"', [policy.id]],
+      [policies, 'description == null', [other.id]],
+      [policies, 'metadata|contains("team")', [other.id]],
+      [policies, `id == '${other.id}'`, [other.id]],
+      [policies, 'created_at >= "2020-01-01" && uri|startsWith("http")', [other.id, policy.id]],
+      [policies, 'false', []],
+      [rules, 'action == "deny"', [deny.id]],
+      [rules, `ip_policy.id == "${policy.id}"`, [allow.id]],
+      [rules, 'inCidrRange("203.0.113.9", "203.0.113.0/24") && cidr|endsWith("/24")', [allow.id]],
+      [
+        rules,
+        'ip_policy.uri|matches("ip_policies/ipp_") && action in ["allow", "deny"]',
+        [deny.id, allow.id],
+      ],
+      [backends, 'labels.env == "prod"', [backend.id]],
+      [backends, 'labels["a b"] == 1', [backend.id]],
+      [backends, 'labels.none == null', [plain.id, backend.id]],
+      [backends, 'tunnels|size == 0', [plain.id, backend.id]],
+      [edges, 'backend == null', [bare.id]],
+      [edges, 'backend.enabled', [full.id]],
+      [edges, `backend.backend.id == "${backend.id}"`, [full.id]],
+      [edges, '!ip_restriction.enabled', [full.id, bare.id]],
+      [edges, 'ip_restriction.enabled == false', [full.id]],
+      [edges, `ip_restriction.ip_policies[.id == "${other.id}"]|size == 1`, [full.id]],
+      [edges, '"b.example.com:22" in hostports', [full.id]],
+      [edges, 'hostports|size > 1', [full.id]],
+      [edges, 'policies.inbound[0].actions[0].type == "deny"', [full.id]],
+      [['/ip_restrictions', 'ip_restrictions'], '!enforced && type == "agent"', [restriction.id]],
+      [destinations, 'target.kinesis.stream_arn|contains(":stream/x")', [destination.id]],
+      [destinations, 'target.firehose != null', []],
+      [
+        ['/api_keys', 'keys'],
+        'token == null && description|lower|contains("first")',
+        idsOf((await me.get('/api_keys')).keys),
+      ],
+    ]
+    for (const [[path, list], filter, wanted] of table)
+      t.strictSame(await walk(me, `${path}${query({ filter })}`, list), wanted, filter)
+    const foreign = await api.account()
+    t.strictSame((await foreign.get(`/ip_policies${query({ filter: 'true' })}`)).ip_policies, [])
+  })
+
+  t.test('every member that a kind shows is a name', async (t) => {
+    const me = await api.account()
+    await grantRight(store.parts.store, me.accountId, 'abuse_reports')
+    const { schemas } = (api.app.swagger() as { components: { schemas: Record<string, Shape> } }).components
+    for (const { kind, path, listName, operations = allOperations } of resources) {
+      if (!operations.includes('list') || path.includes('{')) continue
+      const name = Object.keys(schemas).find((each) => each.toLowerCase() === kind.replaceAll('_', ''))!
+      const members = Object.keys(schemas[name]!.properties)
+      t.ok(members.includes('created_at'), kind)
+      for (const member of members) {
+        const page = await me.get(`${path}${query({ filter: `${member} == null || true` })}`)
+        t.equal(page[listName].length, (await me.get(path))[listName].length, `${kind}: ${member}`)
+      }
+    }
+  })
+
+  t.test('pages of matches', async (t) => {
+    const me = await api.account()
+    const made: { id: string; metadata?: string }[] = []
+    for (let at = 0; at < 12; at += 1) {
+      const description = at % 2 === 0 ? 'even & "fünf"' : 'odd'
+      made.unshift(await me.post('/ip_policies', { description, metadata: String(at) }))
+    }
+    const wanted = idsOf(made.filter((_, at) => at % 2 === 1 && at < 10))
+    const parameters = { limit: 2, filter: 'metadata|int >= 2', description: 'even & "fünf"' }
+    t.strictSame(await walk(me, `/ip_policies${query(parameters)}`, 'ip_policies'), wanted)
+    const first = await me.get(`/ip_policies${query(parameters)}`)
+    t.equal(first.uri, `${base}/ip_policies`, 'the list itself has no query')
+    t.strictSame(Object.fromEntries(new URL(first.next_page_uri).searchParams), {
+      limit: '2',
+      before_id: wanted[1],
+      filter: parameters.filter,
+      description: parameters.description,
+    })
+    const exact = await me.get(`/ip_policies${query({ ...parameters, limit: 5 })}`)
+    t.equal(exact.ip_policies.length, 5)
+    t.equal(exact.next_page_uri, null, 'others behind the page match nothing')
+    const behind = await me.get(`/ip_policies${query({ ...parameters, before_id: wanted[3]! })}`)
+    t.strictSame(idsOf(behind.ip_policies), wanted.slice(4))
+  })
+
+  t.test('by description', async (t) => {
+    const me = await api.account()
+    const one = await me.post('/ip_policies', { description: 'a+b %26=é' })
+    const none = await me.post('/ip_policies')
+    await me.post('/ip_policies', { description: 'a+b %26=é2' })
+    const found = async (description: string): Promise<string[]> =>
+      idsOf((await me.get(`/ip_policies${query({ description })}`)).ip_policies)
+    t.strictSame(await found('a+b %26=é'), [one.id], 'exactly')
+    t.strictSame(await found('a+b'), [])
+    t.strictSame(await found(''), [none.id], 'those without one')
+  })
+
+  t.test('a filter that fails for an entry does not match it', async (t) => {
+    const me = await api.account()
+    await me.post('/ip_policies', { description: 'ten' })
+    const { id } = await me.post('/ip_policies', { description: '10' })
+    await me.post('/ip_policies', { description: 'ten again', metadata: 'x'.repeat(2000) })
+    const found = async (filter: string) =>
+      idsOf((await me.get(`/ip_policies${query({ filter })}`)).ip_policies)
+    t.strictSame(await found('int(description) == 10'), [id])
+    t.strictSame(await found('!(int(description) == 11)'), [id], 'a failure is no value to be negated')
+    t.equal((await found('metadata|matches("x+") || description != ""')).length, 2, 'too long a text for it')
+  })
+
+  t.test('what is no filter', async (t) => {
+    const me = await api.account()
+    const table: readonly [parameters: Record<string, string>, says: RegExp][] = [
+      [
+        { filter: 'descripton == "x"' },
+        /"filter" is no expression: descripton is not a known name at character 1; did you mean description\?/,
+      ],
+      [{ filter: 'ip_policy.id == "x"' }, /ip_policy.id is not a known name/],
+      [{ filter: 'description.length > 1' }, /description.length is not a known name/],
+      [{ filter: 'token_hash == "x"' }, /token_hash is not a known name/],
+      [{ filter: 'rules_generation == 1' }, /rules_generation is not a known name/],
+      [{ filter: 'account_id == "x"' }, /account_id is not a known name/],
+      [{ filter: 'id.constructor' }, /constructor/],
+      [{ filter: '' }, /"filter" is no expression/],
+      [{ filter: '(id == "x"' }, /"filter" is no expression/],
+      [{ filter: 'shout(id)' }, /shout is not a known function/],
+      [{ filter: 'id == "x" && true || false' }, /"filter" is no expression/],
+      [{ filter: `id in [${'1,'.repeat(5000)}1]` }, /"filter" is no expression/],
+      [
+        { descripton: 'x' },
+        /"descripton" is unknown: supported are "limit", "before_id", "filter", "description"/,
+      ],
+    ]
+    for (const [parameters, says] of table) {
+      const [[name, text]] = Object.entries(parameters) as [[string, string]]
+      t.match(
+        await me.refused(400, 'GET', `/ip_policies${query(parameters)}`),
+        says,
+        `${name}=${text.slice(0, 60)}`,
+      )
+    }
+    const near = await me.refused(400, 'GET', `/edges/tcp${query({ filter: 'backend.enabld' })}`)
+    t.match(near, /backend.enabld is not a known name .*backend.enabled/)
+    const write = await me.refused(400, 'GET', `/ip_policy_rules${query({ filter: 'ip_policy_id == "x"' })}`)
+    t.match(write, /ip_policy_id is not a known name .*ip_policy.id/, 'the name it has in requests')
+    t.match(
+      await me.refused(400, 'GET', '/ip_policies?filter=true&filter=false'),
+      /"filter" is given 2 times/,
+    )
+    t.match(await me.refused(400, 'GET', '/ip_policies/ipp_x?filter=true'), /"filter" is unknown/)
+    await me.refused(400, 'POST', '/ip_policies?filter=true', {})
+  })
+
+  t.test('any filter, by pages of any size, finds what looking at each entry finds', async (t) => {
+    const seed = Date.now() >>> 0
+    const random = seededRandom(seed)
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
+    const me = await api.account()
+    const shown: Entry[] = []
+    const bodies = Array.from({ length: 40 }, () => ({
+      description: pick(['', 'a', 'b', 'ab', '7']),
+      metadata: pick(['', 'x', '12', '30']),
+      labels: pick<Record<string, string>>([{}, { env: 'a' }, { env: 'b', n: '5' }]),
+    }))
+    for (const body of bodies) shown.unshift(await me.post('/backends/tunnel_group', body))
+    const parts: readonly [filter: string, holds: (entry: Entry) => boolean][] = [
+      ['description == "a"', ({ description }) => description === 'a'],
+      ['description != null', ({ description }) => description !== undefined],
+      ['description|startsWith("a")', ({ description }) => description?.startsWith('a') ?? false],
+      ['metadata > 12', ({ metadata }) => Number(metadata) > 12],
+      ['metadata in ["x", "30"]', ({ metadata }) => metadata === 'x' || metadata === '30'],
+      ['labels.env == "b"', ({ labels }) => labels['env'] === 'b'],
+      ['labels.n', ({ labels }) => labels['n'] !== undefined],
+      [`id < "${pick(shown).id}"`, () => true],
+    ]
+    const pivot = /"(bkdtg_\w+)"/.exec(parts.at(-1)![0])![1]!
+    const holdsAt = (at: number, entry: Entry): boolean =>
+      at === parts.length - 1 ? entry.id < pivot : parts[at]![1](entry)
+    for (let turn = 0; turn < 60; turn += 1) {
+      const [one, other] = [Math.floor(random() * parts.length), Math.floor(random() * parts.length)]
+      const isBoth = random() < 0.5
+      const negates = random() < 0.5
+      const filter = `(${parts[one]![0]}) ${isBoth ? '&&' : '||'} ${negates ? '!' : ''}(${parts[other]![0]})`
+      const description = random() < 0.3 ? pick(['', 'a', 'ab']) : undefined
+      const wanted = shown.filter((entry) => {
+        const [left, right] = [holdsAt(one, entry), holdsAt(other, entry) !== negates]
+        const matches = isBoth ? left && right : left || right
+        return matches && (description === undefined || (entry.description ?? '') === description)
+      })
+      const limit = 1 + Math.floor(random() * 12)
+      const parameters = { limit, filter, ...(description === undefined ? {} : { description }) }
+      const found = await walk(me, `/backends/tunnel_group${query(parameters)}`, 'backends')
+      t.strictSame(found, idsOf(wanted), `seed ${seed}: ${JSON.stringify(parameters)}`)
+    }
+  })
+
+  t.test('nothing twice and nothing skipped while others write', async (t) => {
+    const me = await api.account()
+    const stays: string[] = []
+    const goes: string[] = []
+    for (let count = 0; count < 15; count += 1) {
+      stays.unshift((await me.post('/ip_policies', { description: 'wanted' })).id)
+      await me.post('/ip_policies')
+      goes.push((await me.post('/ip_policies', { description: 'wanted' })).id)
+    }
+    const path = `/ip_policies${query({ limit: 3, filter: 'description == "wanted"' })}`
+    const seen = await walk(me, path, 'ip_policies', () =>
+      Promise.all([
+        me.post('/ip_policies', { description: 'wanted' }),
+        me.delete(`/ip_policies/${goes.pop()}`),
+      ]),
+    )
+    t.equal(new Set(seen).size, seen.length, 'nothing twice')
+    t.strictSame(
+      seen.filter((id) => stays.includes(id)),
+      stays,
+      'what was there all along, in order',
+    )
+  })
+
+  t.test('a long search lets others have their turn, whose changes make it skip nothing', async (t) => {
+    const me = await api.account()
+    const metadata = 'x'.repeat(1000)
+    const made: { id: string }[] = await Promise.all(
+      Array.from({ length: 300 }, () => me.post('/ip_policies', { metadata })),
+    )
+    const ids = idsOf(made).toSorted().toReversed()
+    const costly = Array.from({ length: 2 }, (_, at) => `!(metadata|matches("(x|y)*${at}$"))`).join(' && ')
+    const order: string[] = []
+    const note = (what: string) => () => order.push(what)
+    const search = walk(me, `/ip_policies${query({ filter: costly })}`, 'ip_policies')
+    const others = [
+      me.get(`/ip_policies/${ids[0]}`).then(note('read')),
+      me.delete(`/ip_policies/${ids[150]}`).then(note('deleted')),
+    ]
+    const found = await search.finally(note('searched'))
+    await Promise.all(others)
+    t.equal(order[0], 'read', 'a read is not held up')
+    const stays = ids.filter((_, at) => at !== 150)
+    t.strictSame(
+      found.filter((id) => id !== ids[150]),
+      stays,
+      'all that stay are found',
+    )
+  })
+})
+
+interface Shape {
+  readonly properties: object
+}
+
+interface Entry {
+  readonly id: string
+  readonly description?: string
+  readonly metadata?: string
+  readonly labels: Readonly<Record<string, string>>
+}
