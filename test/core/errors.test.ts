@@ -58,6 +58,12 @@ const texts = [
   { name: 'an absent value', value: undefined, want: 'undefined' },
   { name: 'a large integer', value: 2n ** 64n, want: '18446744073709551616' },
   { name: 'what JSON leaves out', value: () => 1, want: '() => 1' },
+  {
+    name: 'a private key in any field',
+    value: { note: '-----BEGIN EC PRIVATE KEY-----\nMHcC' },
+    want: '{"note":"…"}',
+  },
+  { name: 'a private key alone', value: '-----BEGIN PRIVATE KEY-----\nMIIE', want: '"…"' },
   { name: 'something long is cut', value: 'x'.repeat(100), want: `"${'x'.repeat(79)}…` },
 ]
 

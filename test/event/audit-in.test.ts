@@ -3,6 +3,7 @@ import t from 'tap'
 import { auditObjects } from '../../src/event/audit.js'
 import { readAuditIn } from '../../src/event/audit-in.js'
 import { resources } from '../../src/resource/registry.js'
+import { resourceSchema } from '../../src/resource/shown-schema.js'
 
 const account = 'ac_01M7Y46P1SGDTCFAVEJ96D4PD7'
 const id = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
@@ -161,6 +162,45 @@ const refused: { name: string; body: unknown; subject?: string; says: RegExp }[]
     says: /^"object.token" must be null: events tell no secrets\.$/,
   },
 ]
+
+const values = [
+  null,
+  true,
+  5,
+  1e300,
+  '',
+  'x',
+  '\u0000',
+  [],
+  [null],
+  [[5]],
+  ['x', 'x'],
+  {},
+  { id: 5 },
+  { a: { b: 1 } },
+]
+
+t.test('no value of any field of any object is too much for the check', (t) => {
+  for (const resource of resources) {
+    if (resource.audit === undefined) continue
+    const { properties } = resourceSchema(resource) as unknown as { properties: object }
+    const whole = { ...object, id: `${resource.idPrefix}1` }
+    for (const field of Object.keys(properties)) {
+      for (const value of values) {
+        const result = read(
+          { ...valid, object: { ...whole, [field]: value } },
+          { subject: `weir.audit.${resource.audit}.updated` },
+        )
+        t.equal(
+          typeof (result.ok ? result.value.json : result.problem.msg),
+          'string',
+          `${resource.audit}.${field}`,
+        )
+      }
+    }
+  }
+  t.end()
+})
 
 t.test('what is refused', (t) => {
   for (const { name, body, subject, says } of refused) {
