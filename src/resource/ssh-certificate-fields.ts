@@ -25,13 +25,14 @@ const principals = Type.Array(principal, {
     'Names and addresses of hosts, or names of users. Without any, a host certificate is good for every host; sshd takes no user certificate without.',
 })
 
-const yearsEnd = 253_402_300_799
+/** The last second of the year 9999, behind which RFC 3339 has no times. */
+const lastSecond = 253_402_300_799
 
 const timestamp = ruled(
   Type.String({ maxLength: 64, description: 'RFC 3339; a fraction of a second is left out.' }),
   (text) => {
     const seconds = parseTimestamp(text)
-    return seconds !== undefined && seconds >= 0 && seconds <= yearsEnd
+    return seconds !== undefined && seconds >= 0 && seconds <= lastSecond
       ? undefined
       : 'a time as RFC 3339 has it is needed, in the years 1970 to 9999'
   },
@@ -114,7 +115,8 @@ function validityOf(
 ): Pick<SshCertificate, 'validAfter' | 'validBefore'> {
   const present = created_at / 1000
   const validAfter = valid_after === null ? present : secondsOf(valid_after)
-  const validBefore = valid_until === null ? Math.max(present, validAfter) + seconds : secondsOf(valid_until)
+  const usualEnd = Math.min(Math.max(present, validAfter) + seconds, lastSecond)
+  const validBefore = valid_until === null ? usualEnd : secondsOf(valid_until)
   if (validBefore > validAfter) return { validAfter, validBefore }
   const [from, to] = [validAfter, validBefore].map((at) => isoSeconds(at * 1000))
   throw badRequest(`"valid_until" is "${to}", but must be later than "valid_after", which is "${from}".`)

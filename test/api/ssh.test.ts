@@ -152,6 +152,8 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.equal(later.valid_until, '2100-01-02T00:00:00Z')
     const earlier = await me.post(hosts, { ...certificate, valid_after: '2000-01-01T00:00:00Z' })
     t.equal(Date.parse(earlier.valid_until), Date.parse(earlier.created_at) + 365 * day * 1000)
+    const last = await me.post(hosts, { ...certificate, valid_after: '9999-12-31T00:00:00Z' })
+    t.equal(last.valid_until, '9999-12-31T23:59:59Z', 'there are no later times')
     const past = { valid_after: '2000-01-01T00:00:00Z', valid_until: '2000-01-01T00:00:01Z' }
     t.match(await me.post(hosts, { ...certificate, ...past }), past, 'also one that is over')
   })
