@@ -1,0 +1,201 @@
+/** Writes with `validate_only`: answered like the write, and nothing is changed. */
+import t, { type Test } from 'tap'
+import { bucketNames } from '../../src/store/keys.js'
+import { type Answer, type Client, openTestStore } from '../harness/api.js'
+
+const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
+const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
+const kinesis = { target: { kinesis: { stream_arn, auth: { creds } } } }
+const unknownPolicy = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
+
+type Request = readonly [method: string, path: string, body?: unknown]
+
+const send = (me: Client, [method, path, body]: Request, query = ''): Promise<Answer> =>
+  me.send(method, `${path}${query}`, body === undefined ? {} : { body })
+
+const rehearse = (me: Client, request: Request): Promise<Answer> => send(me, request, '?validate_only=true')
+
+/** An answer without what is drawn anew for each request. */
+const told = ({ status, text, body }: Answer): string => {
+  const { token: _, addr: __, ...rest } = body ?? {}
+  return `${status} ${body === undefined ? text : JSON.stringify(rest)}`
+    .replaceAll(/_[0-9A-HJKMNP-TV-Z]{26}/g, '_<id>')
+    .replaceAll(/"created_at":"[^"]+"/g, '"created_at":"<now>"')
+}
+
+t.test('validate_only', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const { nats } = store.parts
+
+  const buckets = [...Object.values(bucketNames)]
+  const revisions = async (): Promise<number[]> => {
+    const opened = await Promise.all(buckets.map(async (name) => (await nats.findBucket(name))!))
+    return Promise.all(opened.map(async (bucket) => (await bucket.position()).lastRevision))
+  }
+  /** Rehearses while nothing else is written; nothing may be written. */
+  const unchanging = async (t: Test, me: Client, request: Request): Promise<Answer> => {
+    const before = await revisions()
+    const audits = (await api.audits(me.accountId)).length
+    const answer = await rehearse(me, request)
+    t.strictSame(await revisions(), before, `${request.slice(0, 2).join(' ')} writes to no bucket`)
+    t.equal((await api.audits(me.accountId)).length, audits, 'and emits nothing')
+    return answer
+  }
+  /** An account with something to change. */
+  const world = async () => {
+    const me = await api.account()
+    const { id: policy } = await me.post('/ip_policies', { description: 'office' })
+    const { id: rule } = await me.post('/ip_policy_rules', {
+      ip_policy_id: policy,
+      cidr: '10.0.0.0/8',
+      action: 'allow',
+    })
+    const { id: backend } = await me.post('/backends/tunnel_group')
+    const { id: edge } = await me.post('/edges/tcp', { backend: { backend_id: backend } })
+    const { id: https } = await me.post('/edges/https')
+    const { id: route } = await me.post(`/edges/https/${https}/routes`, {
+      match_type: 'exact_path',
+      match: '/',
+    })
+    const { id: destination } = await me.post('/event_destinations', kinesis)
+    const subscribed = { sources: [{ type: 'log.v0' }], destination_ids: [destination] }
+    const { id: subscription } = await me.post('/event_subscriptions', subscribed)
+    return { me, policy, rule, backend, edge, https, route, destination, subscription }
+  }
+
+  t.test('every sort of write: the answer of the write that follows', async (t) => {
+    const { me, policy, rule, edge, https, route, backend, destination, subscription } = await world()
+    const sources = `/event_subscriptions/${subscription}/sources`
+    const requests: Request[] = [
+      ['POST', '/ip_policies', { description: 'new' }],
+      ['POST', '/ip_policy_rules', { ip_policy_id: policy, cidr: '192.0.2.0/24', action: 'deny' }],
+      ['POST', '/ip_restrictions', { type: 'agent', ip_policy_ids: [policy] }],
+      ['POST', '/edges/tcp', { hostports: ['rehearsed.example.com:22'] }],
+      ['POST', `/edges/https/${https}/routes`, { match_type: 'path_prefix', match: '/a' }],
+      ['POST', '/event_destinations', kinesis],
+      ['POST', '/api_keys', { description: 'key' }],
+      ['POST', '/credentials', {}],
+      ['POST', '/reserved_addrs', { region: 'eu' }],
+      ['POST', '/ssh_certificate_authorities', {}],
+      ['POST', sources, { type: 'ip_policy_created.v0' }],
+      ['PATCH', `/ip_policies/${policy}`, { description: '' }],
+      ['PATCH', `/ip_policies/${policy}`, {}],
+      ['PATCH', `/ip_policy_rules/${rule}`, { cidr: '10.1.0.0/16' }],
+      ['PATCH', `/edges/tcp/${edge}`, { hostports: ['patched.example.com:22'] }],
+      ['PATCH', `/edges/https/${https}`, { description: 'with its routes' }],
+      ['PATCH', `/edges/https/${https}/routes/${route}`, { match: '/b' }],
+      ['PATCH', `/event_destinations/${destination}`, { format: 'JSON' }],
+      ['PATCH', `${sources}/log.v0`, { fields: ['metadata'] }],
+      ['PUT', `/edges/tcp/${edge}/backend`, { backend_id: backend, enabled: false }],
+      ['PUT', `/edges/tcp/${edge}/ip_restriction`, { ip_policy_ids: [policy] }],
+      ['PUT', `/edges/tcp/${edge}/policies`, { inbound: [{ actions: [{ type: 'deny' }] }] }],
+      ['DELETE', `/edges/tcp/${edge}/backend`],
+      ['DELETE', `${sources}/log.v0`],
+      ['DELETE', `/edges/https/${https}/routes/${route}`],
+      ['DELETE', `/edges/https/${https}`],
+      ['DELETE', `/ip_policies/${policy}`],
+    ]
+    for (const request of requests) {
+      const [method, path] = request
+      const rehearsed = await unchanging(t, me, request)
+      t.ok(rehearsed.status < 300, `${method} ${path}: ${rehearsed.text}`)
+      if (rehearsed.body?.token !== undefined) t.equal(rehearsed.body.token, null, 'no token is told')
+      const done = await send(me, request)
+      const [told1, told2] = [rehearsed, done]
+        .map(told)
+        .map((text) => text.replaceAll(/"public_key":"[^"]+"/g, ''))
+      t.equal(told1, told2, `${method} ${path}`)
+      t.equal(rehearsed.headers['location'] === undefined, done.headers['location'] === undefined)
+      const id = rehearsed.body?.id
+      if (method === 'POST' && id !== undefined) await me.refused(404, 'GET', `${path}/${id}`)
+    }
+  })
+
+  t.test('every sort of refusal: the sentence of the write', async (t) => {
+    const { me, policy, rule, edge, backend, destination, subscription } = await world()
+    const other = await api.account()
+    await other.post('/edges/tcp', { hostports: ['taken.example.com:22'] })
+    await me.post('/ip_restrictions', { type: 'endpoints', ip_policy_ids: [policy] })
+    const ownKey = (await me.get('/api_keys')).keys[0].id
+    const expressions = Array.from({ length: 10 }, () => `conn.client_ip == '${'x'.repeat(6000)}'`)
+    const loud = { expressions, actions: [{ type: 'deny' }] }
+    const requests: Request[] = [
+      ['POST', '/ip_policies', { description: 5 }],
+      ['POST', '/ip_policies', { descripton: 'x' }],
+      ['POST', '/ip_policy_rules', { ip_policy_id: unknownPolicy, cidr: '10.0.0.0/8', action: 'allow' }],
+      ['POST', '/ip_policy_rules', { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'deny' }],
+      ['POST', '/ip_restrictions', { type: 'endpoints', ip_policy_ids: [policy] }],
+      ['POST', '/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [policy] }],
+      ['POST', '/edges/tcp', { hostports: ['taken.example.com:22'] }],
+      ['POST', '/edges/tcp', { policies: { inbound: [loud, loud] } }],
+      ['POST', `/event_subscriptions/${subscription}/sources`, { type: 'log.v0' }],
+      ['POST', '/ssh_host_certificates', {}],
+      ['PATCH', `/edges/tcp/${edge}`, { hostports: ['mine.example.com:22', 'taken.example.com:22'] }],
+      ['PATCH', `/ip_policies/${unknownPolicy}`, {}],
+      ['PUT', `/edges/tcp/${edge}/ip_restriction`, { ip_policy_ids: [unknownPolicy] }],
+      ['DELETE', `/edges/tcp/${edge}/policies`],
+      ['DELETE', `/backends/tunnel_group/${backend}`],
+      ['DELETE', `/event_destinations/${destination}`],
+      ['DELETE', `/api_keys/${ownKey}`],
+      ['DELETE', `/ip_policies/${unknownPolicy}`],
+      ['DELETE', `/ip_policy_rules/${rule.replace('ipr_', 'ipp_')}`],
+    ]
+    for (const request of requests) {
+      const rehearsed = await unchanging(t, me, request)
+      const done = await send(me, request)
+      t.ok(done.status >= 400, `${request.slice(0, 2).join(' ')}: ${done.text}`)
+      t.strictSame([rehearsed.status, rehearsed.body.msg], [done.status, done.body.msg])
+    }
+  })
+
+  t.test('what is rehearsed is not held', async (t) => {
+    const [one, two] = [await api.account(), await api.account()]
+    const request: Request = ['POST', '/edges/tcp', { hostports: ['free.example.com:22'] }]
+    t.equal((await rehearse(one, request)).status, 201)
+    t.equal((await rehearse(two, request)).status, 201)
+    const { id } = (await send(two, request)).body
+    t.match((await rehearse(one, request)).body.msg, /free.example.com:22/, 'taken now')
+    t.equal((await rehearse(two, ['DELETE', `/edges/tcp/${id}`])).status, 204)
+    t.equal((await rehearse(one, request)).status, 400, 'and still')
+    await two.delete(`/edges/tcp/${id}`)
+    t.equal((await rehearse(one, request)).status, 201)
+  })
+
+  t.test('a key is neither used nor looked at', async (t) => {
+    const me = await api.account()
+    const headers = { 'idempotency-key': 'k' }
+    const post = (query: string, description: string) =>
+      me.send('POST', `/ip_policies${query}`, { body: { description }, headers })
+    t.equal((await post('?validate_only=true', 'one')).status, 201)
+    t.equal((await post('', 'two')).status, 201)
+    t.equal((await post('?validate_only=true', 'three')).body.description, 'three')
+    t.equal((await me.get('/ip_policies')).ip_policies.length, 1)
+    const bad = { headers: { 'idempotency-key': '' } }
+    t.equal(
+      (await me.send('POST', '/ip_policies?validate_only=true', bad)).status,
+      400,
+      'but it has to be one',
+    )
+  })
+
+  t.test('its values, and where it is none', async (t) => {
+    const { me, destination } = await world()
+    const before = (await me.get('/ip_policies')).ip_policies.length
+    await me.post('/ip_policies?validate_only=false')
+    t.equal((await me.get('/ip_policies')).ip_policies.length, before + 1, 'false: it is written')
+    for (const value of ['', 'TRUE', '1', 'yes', 'true,true'])
+      t.match(
+        await me.refused(400, 'POST', `/ip_policies?validate_only=${value}`, {}),
+        /The query parameter "validate_only" is ".*": true or false is allowed/,
+      )
+    t.match(
+      await me.refused(400, 'POST', '/ip_policies?validate_only=true&validate_only=true', {}),
+      /"validate_only" is given 2 times/,
+    )
+    t.match(await me.refused(400, 'GET', '/ip_policies?validate_only=true'), /"validate_only" is unknown/)
+    const testEvent = `/event_destinations/${destination}/send_test_event?validate_only=true`
+    t.match(await me.refused(400, 'POST', testEvent), /"validate_only" is unknown/)
+    t.match(await me.refused(400, 'POST', '/ip_policies?validate=true', {}), /supported are "validate_only"/)
+  })
+})
