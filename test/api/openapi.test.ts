@@ -69,6 +69,26 @@ t.test('the OpenAPI document', async (t) => {
     }
   })
 
+  t.test('each says what it takes beside its path and body', async (t) => {
+    const takes = (operation: Operation, place: string): string[] =>
+      (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
+    for (const { path, method, operation } of operations) {
+      const name = `${method} ${path}`
+      const isTest = path.endsWith('/send_test_event')
+      t.strictSame(takes(operation, 'header'), method === 'post' ? ['Idempotency-Key'] : [], name)
+      const isRehearsed = method !== 'get' && !isTest
+      t.equal(takes(operation, 'query').includes('validate_only'), isRehearsed, name)
+    }
+    const edges = operations.find(({ path, method }) => `${method} ${path}` === 'get /edges/tcp')!
+    t.strictSame(takes(edges.operation, 'query'), ['limit', 'before_id', 'filter', 'description'])
+    const reports = operations.find(({ path, method }) => `${method} ${path}` === 'get /abuse_reports')!
+    t.strictSame(
+      takes(reports.operation, 'query'),
+      ['limit', 'before_id', 'filter'],
+      'they have no description',
+    )
+  })
+
   t.test('every reference leads somewhere, and every schema compiles', async (t) => {
     const schemas: Record<string, object> = document.components.schemas
     for (const [, name] of payload.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
