@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WeirError } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
-import { Type } from '../core/schema.js'
 import { anyResource, type Row } from '../resource/define.js'
+import { deliveryStatusSchema, testEventSchema } from '../resource/delivery-status.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { checkNames } from './input.js'
@@ -17,35 +17,6 @@ export interface DestinationOperations {
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
   status(row: Row): Promise<object>
 }
-
-const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
-
-const statusSchema = Type.Object(
-  {
-    state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
-    cause: Type.Union([Type.String(), Type.Null()]),
-    since: instant,
-    backlog: Type.Object({ events: Type.Integer(), oldest_at: instant }),
-    last_success_at: instant,
-    last_error: Type.Union([
-      Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }),
-      Type.Null(),
-    ]),
-    counts: Type.Object({
-      produced: Type.Integer(),
-      filtered: Type.Integer(),
-      delivered: Type.Integer(),
-      dead_lettered: Type.Integer(),
-      retried: Type.Integer(),
-    }),
-  },
-  { description: 'How delivery stands.' },
-)
-
-const accepted = Type.Object(
-  { event_id: Type.String() },
-  { description: 'The destination accepted the event.' },
-)
 
 export function registerDestinationOperations(
   app: FastifyInstance,
@@ -61,7 +32,7 @@ export function registerDestinationOperations(
     summary: 'Send a test event to an event destination',
     tag,
     path: single,
-    success: [200, accepted],
+    success: [200, testEventSchema],
     headers: idempotencyHeaders,
   })
   const telling = describe({
@@ -69,7 +40,7 @@ export function registerDestinationOperations(
     summary: 'Get how delivery to an event destination stands',
     tag,
     path: single,
-    success: [200, statusSchema],
+    success: [200, deliveryStatusSchema],
   })
 
   const sendTestEvent = acting(context, async (request) => {

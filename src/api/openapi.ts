@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { type TSchema, Type } from '../core/schema.js'
-import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
+import { type AnyResource, isServed, type Operation } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
@@ -62,8 +62,6 @@ export const namedReferences = {
   buildLocalReference: (json: { $id?: unknown }, _base: unknown, _fragment: string, at: number): string =>
     typeof json.$id === 'string' ? json.$id : `schema-${at}`,
 }
-
-const isServed = ({ operations = allOperations }: AnyResource): boolean => operations.length > 0
 
 // --- operations ---
 

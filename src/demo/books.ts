@@ -1,10 +1,10 @@
 /** The books of a run: what each counter must be, and whether it is. */
+import type { DeliveryStatus } from '../resource/delivery-status.js'
 import type { Received } from './aws-emulator.js'
 import type { Destination } from './build.js'
 import type { MetricsPage } from './metrics-page.js'
 import type { Scenario, TargetKind } from './scenario.js'
 import type { RecordType } from './survey.js'
-import type { DestinationStatus } from './watch.js'
 
 /** One equation; it holds where all its values are equal. */
 export interface Check {
@@ -27,7 +27,7 @@ export interface Result {
 
 export interface DestinationResult {
   readonly destination: Destination
-  readonly status: DestinationStatus
+  readonly status: DeliveryStatus
   readonly received: Received
   /** The first event of each kind that came, where events are kept. */
   readonly samples: readonly string[]

@@ -1,6 +1,7 @@
 /** Makes what a scenario plans, through the management API. */
+import { type Client, openClient } from '../client/client.js'
+import type { NewResource } from '../client/kinds.js'
 import { sleep } from '../core/clock.js'
-import { ApiClient } from './api-client.js'
 import type { AccountPlan, EdgePlan, Made, Question, Scenario, TargetKind } from './scenario.js'
 import type { Services } from './services.js'
 
@@ -8,7 +9,7 @@ export interface Destination {
   readonly id: string
   readonly kind: TargetKind
   readonly account: string
-  readonly api: ApiClient
+  readonly api: Client
 }
 
 export interface Built extends Made {
@@ -36,7 +37,7 @@ export async function build(scenario: Scenario, services: Services, keep: 'all' 
   for (const [index, plan] of scenario.accounts.entries()) {
     const { accountId, token } = index === 0 ? services : await services.createAccount(plan.name)
     accountIds.push(accountId)
-    const builder = new AccountBuilder(plan, new ApiClient(services.apiUrl, token), services, accountId)
+    const builder = new AccountBuilder(plan, openClient({ url: services.apiUrl, token }), services, accountId)
     destinations.push(...(await builder.makeDestinations(keep)))
     for (const [key, id] of await builder.makeEdges()) edgeIds.set(key, id)
   }
@@ -45,11 +46,11 @@ export async function build(scenario: Scenario, services: Services, keep: 'all' 
 
 class AccountBuilder {
   readonly #plan: AccountPlan
-  readonly #api: ApiClient
+  readonly #api: Client
   readonly #services: Services
   readonly #accountId: string
 
-  constructor(plan: AccountPlan, api: ApiClient, services: Services, accountId: string) {
+  constructor(plan: AccountPlan, api: Client, services: Services, accountId: string) {
     this.#plan = plan
     this.#api = api
     this.#services = services
@@ -60,18 +61,18 @@ class AccountBuilder {
     const destinations: Destination[] = []
     for (const kind of this.#plan.destinations) {
       const target = await this.#target(kind, await this.#services.aws.addTarget(kind, keep, shards))
-      const id = await this.#api.create('/event_destinations', { description: `the demo's ${kind}`, target })
+      const { id } = await this.#api.eventDestination.create({ description: `the demo's ${kind}`, target })
       destinations.push({ id, kind, account: this.#plan.name, api: this.#api })
     }
     for (const { description, to, sources } of this.#plan.subscriptions) {
       const destination_ids = destinations.filter(({ kind }) => kind === to).map(({ id }) => id)
-      await this.#api.create('/event_subscriptions', { description, sources, destination_ids })
+      await this.#api.eventSubscription.create({ description, sources, destination_ids })
     }
     return destinations
   }
 
   /** CloudWatch Logs is written to in a role, which takes the account's id as external id; the others with a key. */
-  async #target(kind: TargetKind, arn: string): Promise<object> {
+  async #target(kind: TargetKind, arn: string): Promise<NewResource<'eventDestination'>['target']> {
     const { aws, awsKey } = this.#services
     const creds = {
       aws_access_key_id: awsKey.accessKeyId,
@@ -91,13 +92,13 @@ class AccountBuilder {
   async makeEdges(): Promise<Map<string, string>> {
     const policyIds = new Map<string, string>()
     for (const [description, rules] of Object.entries(this.#plan.ipPolicies)) {
-      const id = await this.#api.create('/ip_policies', { description })
-      for (const rule of rules) await this.#api.create('/ip_policy_rules', { ...rule, ip_policy_id: id })
+      const { id } = await this.#api.ipPolicy.create({ description })
+      for (const rule of rules) await this.#api.ipPolicyRule.create({ ...rule, ip_policy_id: id })
       policyIds.set(description, id)
     }
     const { enforced, ipPolicy } = this.#plan.restriction
-    const ip_policy_ids = [policyIds.get(ipPolicy)]
-    await this.#api.create('/ip_restrictions', { type: 'endpoints', enforced, ip_policy_ids })
+    const ip_policy_ids = [policyIds.get(ipPolicy)!]
+    await this.#api.ipRestriction.create({ type: 'endpoints', enforced, ip_policy_ids })
     const edgeIds = new Map<string, string>()
     for (const edge of this.#plan.edges) edgeIds.set(edge.key, await this.#makeEdge(edge, policyIds))
     return edgeIds
@@ -108,14 +109,14 @@ class AccountBuilder {
     policyIds: ReadonlyMap<string, string>,
   ): Promise<string> {
     const restricted =
-      ipPolicy === undefined ? {} : { ip_restriction: { ip_policy_ids: [policyIds.get(ipPolicy)] } }
+      ipPolicy === undefined ? {} : { ip_restriction: { ip_policy_ids: [policyIds.get(ipPolicy)!] } }
     if (type === 'tcp_connection') {
       const policies = inbound.length + outbound.length > 0 ? { policies: { inbound, outbound } } : {}
-      return this.#api.create('/edges/tcp', { hostports, ...restricted, ...policies })
+      return (await this.#api.tcpEdge.create({ hostports, ...restricted, ...policies })).id
     }
-    const id = await this.#api.create('/edges/https', { hostports })
-    const everyPath = { match_type: 'path_prefix', match: '/', ...restricted }
-    await this.#api.create(`/edges/https/${id}/routes`, everyPath)
+    const { id } = await this.#api.httpsEdge.create({ hostports })
+    const everyPath = { match_type: 'path_prefix', match: '/', ...restricted } as const
+    await this.#api.httpsEdgeRoute.under(id).create(everyPath)
     return id
   }
 }

@@ -61,7 +61,10 @@ export interface EdgePlan {
 export interface TrafficPolicyPlan {
   readonly name: string
   readonly expressions: readonly string[]
-  readonly actions: readonly { readonly type: 'deny' | 'log'; readonly config?: object }[]
+  readonly actions: readonly {
+    readonly type: 'deny' | 'log'
+    readonly config?: Readonly<Record<string, unknown>>
+  }[]
 }
 
 export interface SubscriptionPlan {

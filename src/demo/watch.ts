@@ -1,27 +1,14 @@
 /** Waits until everything has arrived, and lets a shard fail on the way. */
 import { monotonicMs, sleep } from '../core/clock.js'
+import type { DeliveryStatus } from '../resource/delivery-status.js'
 import type { AwsEmulator } from './aws-emulator.js'
 import type { Destination } from './build.js'
 import { type MetricsPage, readMetrics } from './metrics-page.js'
 
-/** The members of `GET /event_destinations/{id}/status` that the demo reads. */
-export interface DestinationStatus {
-  readonly state: string
-  readonly last_error: { readonly code: string } | null
-  readonly backlog: { readonly events: number }
-  readonly counts: {
-    readonly produced: number
-    readonly filtered: number
-    readonly delivered: number
-    readonly dead_lettered: number
-    readonly retried: number
-  }
-}
-
 /** A destination while one of its shards failed. */
 export interface Outage {
   readonly shard: number
-  readonly seen: DestinationStatus
+  readonly seen: DeliveryStatus
   /** Events that had arrived by way of the other shards. */
   readonly arrived: number
   readonly seconds: number
@@ -33,8 +20,7 @@ const stuckMs = 60_000
 const outageMs = 1_500
 const failingShard = 1
 
-export const statusOf = async ({ api, id }: Destination): Promise<DestinationStatus> =>
-  (await api.get(`/event_destinations/${id}/status`)) as DestinationStatus
+export const statusOf = ({ api, id }: Destination): Promise<DeliveryStatus> => api.deliveryStatus(id)
 
 const hasArrived = (metrics: MetricsPage, records: number): boolean =>
   metrics.sum('weir_records_in_total') >= records && metrics.sum('weir_events_backlog') === 0

@@ -2,7 +2,6 @@
 import { badRequest, type Problem, type Result, type WeirError } from '../core/errors.js'
 import { certificatePemBytesMax } from '../core/limits.js'
 import { boundedBytes, type Static, type TSchema, Type } from '../core/schema.js'
-import type { Field } from './define.js'
 import { defaulted, derived } from './fields.js'
 
 export const certificatePem = boundedBytes(certificatePemBytesMax, 'Certificates in PEM form.')
@@ -10,9 +9,9 @@ export const certificatePem = boundedBytes(certificatePemBytesMax, 'Certificates
 /** Kept as text, not as a time: certificates without an end are valid until the year 9999, which no column holds. */
 export const certificateTime = Type.String({ format: 'date-time' })
 
-const readAlways = <S extends TSchema>(schema: S, fallback: Static<S>): Field<S, never> => ({
+const readAlways = <S extends TSchema>(schema: S, fallback: Static<S>) => ({
   ...defaulted(schema, fallback),
-  setBy: 'weir',
+  setBy: 'weir' as const,
 })
 
 const usages = (description: string) => readAlways(Type.Array(Type.String(), { description }), [])

@@ -36,11 +36,23 @@ export interface Field<S extends TSchema = TSchema, Unset extends null | never =
 }
 
 /** How a field appears in responses. */
-export interface Shown {
+export interface Shown<S extends TSchema = TSchema> {
   readonly name?: string
-  readonly schema: TSchema
+  readonly schema: S
   readonly render: (value: unknown, links: Links) => unknown
 }
+
+/**
+ * A field whose type tells more than what is stored: who sets it and how it is shown. The types of clients are made of
+ * it, so every declaration consists of such fields.
+ */
+export type KnownField<S extends TSchema, Unset extends null | never, K extends Known> = Omit<
+  Field<S, Unset>,
+  keyof Known
+> &
+  K
+
+export type Known = Pick<Field, 'setBy' | 'required' | 'unset' | 'shown'>
 
 export interface Reference {
   readonly kind: string
@@ -59,7 +71,7 @@ export interface Links {
 export type Fields = Readonly<Record<string, Field<TSchema, null | never>>>
 
 /** The type of a field in a row. */
-export type StoredOf<F> = F extends Field<infer S, infer Unset> ? Static<S> | Unset : never
+export type StoredOf<F> = F extends { readonly fallback: infer Value } ? Value : never
 
 export type RowOf<F extends Fields> = RowHead & { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
@@ -89,12 +101,19 @@ export interface Lookups {
   sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
 }
 
-export interface ResourceDefinition<F extends Fields = Fields> {
-  readonly kind: string
+export interface ResourceDefinition<
+  F extends Fields = Fields,
+  Kind extends string = string,
+  ListName extends string = string,
+  Op extends Operation = Operation,
+  ParentKind extends string = string,
+  ParentField extends string = string,
+> {
+  readonly kind: Kind
   readonly idPrefix: string
   /** `{edge_id}` in it names the field that holds the parent's id. */
   readonly path: string
-  readonly listName: string
+  readonly listName: ListName
   /** How a person calls it, in messages and in the API reference. */
   readonly title: string
   /** The object of its audit event kinds; none: changes emit no events. */
@@ -103,9 +122,9 @@ export interface ResourceDefinition<F extends Fields = Fields> {
   /** The account needs it to use the kind at all. */
   readonly right?: AccountRight
   /** Which operations the API has; all where nothing is said. */
-  readonly operations?: readonly Operation[]
+  readonly operations?: readonly Op[]
   /** The parent's kind, where resources live under another one's path; the parent shows them as `listName`. */
-  readonly parent?: { readonly kind: string; readonly field: string }
+  readonly parent?: { readonly kind: ParentKind; readonly field: ParentField }
   /** Refuses to delete what others name; without it, they keep the id and see nothing behind it. */
   readonly keptWhileNamed?: boolean
   /** Text that only one resource of the deployment may hold, such as a hostport; `takenMessage` explains. */
@@ -137,6 +156,10 @@ export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
 
 export const allOperations: readonly Operation[] = ['create', 'get', 'list', 'update', 'delete']
 
+/** Has the API anything to do with the kind? */
+export const isServed = ({ operations = allOperations }: Pick<AnyResource, 'operations'>): boolean =>
+  operations.length > 0
+
 export interface DeriveTools {
   seal(secret: string, belongsTo: string): string
   /** Tells whether a secret is the one that was sealed before, and nothing else of it. */
@@ -165,15 +188,23 @@ export interface SealedSecret {
   readonly belongsTo: string
 }
 
-/** Identity, so that a declaration's field types are kept. */
-export const defineResource = <F extends Fields>(definition: ResourceDefinition<F>): ResourceDefinition<F> =>
-  definition
+/** Identity, so that a declaration's types are kept. */
+export const defineResource = <
+  F extends Fields,
+  const Kind extends string,
+  const ListName extends string,
+  const Op extends Operation = Operation,
+  const ParentKind extends string = never,
+  const ParentField extends string = never,
+>(
+  definition: ResourceDefinition<F, Kind, ListName, Op, ParentKind, ParentField>,
+): ResourceDefinition<F, Kind, ListName, Op, ParentKind, ParentField> => definition
 
 /** A declaration whose field types don't matter to the reader: what the machinery works on. */
 export type AnyResource = ResourceDefinition
 
-export const anyResource = <F extends Fields>(definition: ResourceDefinition<F>): AnyResource =>
-  definition as unknown as AnyResource
+export const anyResource = (definition: Pick<AnyResource, 'kind' | 'fields'>): AnyResource =>
+  definition as AnyResource
 
 /** A reference as clients see it. */
 export const refSchema = Type.Object(

@@ -5,18 +5,19 @@
  * of a CNAME record is a name for those who run the deployment to resolve.
  */
 import { badRequest } from '../core/errors.js'
-import { oneOf, ruled, Type } from '../core/schema.js'
+import { oneOf, ruled, type Static, Type } from '../core/schema.js'
 import { certificateTime } from './certificate-fields.js'
-import { defineResource, type Field } from './define.js'
+import { defineResource } from './define.js'
 import { canonicalDomainName, parseDomainName } from './domain-name.js'
-import { derived, described, reference, required, writable } from './fields.js'
+import { derived, described, required, writable } from './fields.js'
+import { reference } from './reference-fields.js'
 
 const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
   const parsed = parseDomainName(text)
   return parsed.ok ? undefined : parsed.problem.msg
 })
 
-const domainField: Field<typeof domainName, never> = {
+const domainField = {
   ...required(domainName, { atCreation: true }),
   complete: canonicalDomainName,
 }
@@ -30,9 +31,14 @@ const policy = Type.Object(
   { additionalProperties: false },
 )
 
-const policyField: Field<typeof policy> = {
+type Policy = Static<typeof policy>
+
+const policyField = {
   ...writable(policy, { unset: 'null' }),
-  complete: ({ authority = 'letsencrypt', private_key_type = 'rsa' }) => ({ authority, private_key_type }),
+  complete: ({ authority = 'letsencrypt', private_key_type = 'rsa' }: Policy) => ({
+    authority,
+    private_key_type,
+  }),
 }
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])

@@ -1,4 +1,5 @@
-import { ipPolicyIds, moduleField, reference } from './fields.js'
+import { moduleField } from './fields.js'
+import { ipPolicyIds, reference } from './reference-fields.js'
 
 export const backendModule = moduleField({
   backend_id: reference('tunnel_group_backend', 'bkdtg_', { shownAs: 'backend', required: true }),

@@ -4,7 +4,7 @@ import { ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import { checkRoleArn } from '../deliver/arn.js'
 import type { DestinationKindName } from '../deliver/destination.js'
 import { destinationKinds } from '../deliver/kinds.js'
-import { type DeriveTools, defineResource, type Field, type RowOf } from './define.js'
+import { type DeriveTools, defineResource, type RowOf } from './define.js'
 import { described, hidden, required, sealed, writable } from './fields.js'
 
 /** The longest that AWS takes anywhere: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
@@ -111,7 +111,7 @@ function shownTarget(value: unknown): Record<string, unknown> {
   )
 }
 
-const targetField = (): Field<typeof target, never> => ({
+const targetField = () => ({
   ...required(target, { column: 'json' }),
   shown: { schema: target, render: shownTarget },
 })

@@ -2,8 +2,9 @@
 import { badRequest } from '../core/errors.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
 import { boundedChars, ruled, type Static, Type } from '../core/schema.js'
-import { defineResource, type Field, type Links } from './define.js'
-import { defaulted, references, repeatedEntry, writable } from './fields.js'
+import { defineResource, type Links } from './define.js'
+import { defaulted, repeatedEntry, writable } from './fields.js'
+import { references } from './reference-fields.js'
 
 const fieldNames = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
 
@@ -54,10 +55,10 @@ export const completeSource = ({ type, fields, filter }: Source): Source => ({
   ...(filter ? { filter } : {}),
 })
 
-const sourcesField = (): Field<typeof sourcesSchema, never> => ({
+const sourcesField = () => ({
   ...defaulted(sourcesSchema, [], { column: 'json' }),
-  complete: (sources) => (sources as Source[]).map(completeSource),
-  shown: { schema: Type.Array(shownSourceSchema), render: (value) => value },
+  complete: (sources: readonly Source[]) => sources.map(completeSource),
+  shown: { schema: Type.Array(shownSourceSchema), render: (value: unknown) => value },
 })
 
 export const eventSubscription = defineResource({

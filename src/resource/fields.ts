@@ -1,23 +1,18 @@
 /** The building blocks of declarations. */
-import { isId } from '../core/ids.js'
-import {
-  descriptionBytesMax,
-  ipPoliciesPerModuleMax,
-  labelBytesMax,
-  labelsMax,
-  metadataBytesMax,
-} from '../core/limits.js'
-import { boundedBytes, ruled, type Static, type TSchema, type TUnsafe, Type } from '../core/schema.js'
-import type { Column, Field, Fields, Links, Reference, StoredOf } from './define.js'
-import { refSchema } from './define.js'
+import { descriptionBytesMax, labelBytesMax, labelsMax, metadataBytesMax } from '../core/limits.js'
+import { boundedBytes, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import type { ShownFields } from './client-types.js'
+import type { Column, Fields, Known, KnownField, Links, Shown, StoredOf } from './define.js'
 
-interface Options {
+export interface Options {
   readonly atCreation?: boolean
   readonly unset?: 'omitted' | 'null'
   readonly column?: Column
 }
 
-const asIs = (schema: TSchema) => ({ schema, render: (value: unknown) => value })
+export const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
+
+const asIs = <S extends TSchema>(schema: S): Shown<S> => ({ schema, render: (value: unknown) => value })
 
 /** What a schema is kept as, where nothing else is said. */
 function columnOf(schema: TSchema): Column {
@@ -29,56 +24,90 @@ function columnOf(schema: TSchema): Column {
   return 'json'
 }
 
-const field = <S extends TSchema, U extends null | never>(
+/** The building block of the others. */
+export const field = <S extends TSchema, U extends null | never, const K extends Omit<Known, 'shown'>>(
   schema: S,
-  options: Options & { required: boolean; fallback: Static<S> | U; setBy?: Field['setBy'] },
-): Field<S, U> => ({
+  options: Options,
+  fallback: Static<S> | U,
+  known: K,
+): KnownField<S, U, K & { readonly shown: Shown<S> }> => ({
   schema,
   column: options.column ?? columnOf(schema),
-  setBy: options.setBy ?? (options.atCreation ? 'client-at-creation' : 'client'),
-  required: options.required,
-  fallback: options.fallback,
-  unset: options.unset ?? 'omitted',
+  fallback,
   shown: asIs(schema),
+  ...known,
+})
+
+/** What options say of a field that clients set. */
+type SetBy<O extends Options> = O extends { readonly atCreation: true } ? 'client-at-creation' : 'client'
+type Unset<O extends Options> = O extends { readonly unset: 'null' } ? 'null' : 'omitted'
+
+export interface ByClient<O extends Options, Required extends boolean> {
+  readonly setBy: SetBy<O>
+  readonly required: Required
+  readonly unset: Unset<O>
+}
+
+export const byClient = <O extends Options, R extends boolean>(options: O, required: R): ByClient<O, R> => ({
+  setBy: (options.atCreation ? 'client-at-creation' : 'client') as SetBy<O>,
+  required,
+  unset: (options.unset ?? 'omitted') as Unset<O>,
 })
 
 /** Optional; unset it is null in the row. */
-export const writable = <S extends TSchema>(schema: S, options: Options = {}): Field<S> =>
-  field<S, null>(schema, { ...options, required: false, fallback: null })
+export const writable = <S extends TSchema, const O extends Options = object>(
+  schema: S,
+  options: O = {} as O,
+) => field<S, null, ByClient<O, false>>(schema, options, null, byClient(options, false))
 
-export const required = <S extends TSchema>(schema: S, options: Options = {}): Field<S, never> =>
-  field<S, never>(schema, { ...options, required: true, fallback: undefined as never })
+export const required = <S extends TSchema, const O extends Options = object>(
+  schema: S,
+  options: O = {} as O,
+) => field<S, never, ByClient<O, true>>(schema, options, undefined as never, byClient(options, true))
 
-export const defaulted = <S extends TSchema>(
+export const defaulted = <S extends TSchema, const O extends Options = object>(
   schema: S,
   fallback: Static<S>,
-  options: Options = {},
-): Field<S, never> => field<S, never>(schema, { ...options, required: false, fallback })
+  options: O = {} as O,
+) => field<S, never, ByClient<O, false>>(schema, options, fallback, byClient(options, false))
+
+interface ByWeir<O extends Options, Required extends boolean> {
+  readonly setBy: 'weir'
+  readonly required: Required
+  readonly unset: Unset<O>
+}
+
+const byWeir = <O extends Options, R extends boolean>(options: O, required: R): ByWeir<O, R> => ({
+  ...byClient(options, required),
+  setBy: 'weir',
+})
 
 /** Set by Weir and shown. */
-export const derived = <S extends TSchema>(schema: S, options: Options = {}): Field<S> =>
-  field<S, null>(schema, { ...options, required: false, fallback: null, setBy: 'weir' })
+export const derived = <S extends TSchema, const O extends Options = object>(
+  schema: S,
+  options: O = {} as O,
+) => field<S, null, ByWeir<O, false>>(schema, options, null, byWeir(options, false))
 
 /** Set by Weir at creation, and there ever after. */
-export const assigned = <S extends TSchema>(schema: S): Field<S, never> =>
-  field<S, never>(schema, { required: true, fallback: undefined as never, setBy: 'weir' })
+export const assigned = <S extends TSchema>(schema: S) =>
+  field<S, never, ByWeir<object, true>>(schema, {}, undefined as never, byWeir({}, true))
 
-/** Set by Weir and never shown. */
-export const hidden = <S extends TSchema>(schema: S): Field<S> => ({
-  ...field<S, null>(schema, { required: false, fallback: null, setBy: 'weir' }),
+/** The field, never shown. */
+export const unseen = <F extends Known>(field: F): Omit<F, 'shown'> & { readonly shown: 'hidden' } => ({
+  ...field,
   shown: 'hidden',
 })
 
+/** Set by Weir and never shown. */
+export const hidden = <S extends TSchema>(schema: S) => unseen(derived(schema))
+
 /** A secret at rest: text of the sealer, never shown. */
-export const sealed = (): Field<ReturnType<typeof Type.String>> => ({
-  ...hidden(Type.String()),
-  sealed: true,
-})
+export const sealed = () => ({ ...hidden(Type.String()), sealed: true })
 
 /** A one-time secret: in the response that creates it, null ever after. */
-export const oneTimeToken = (): Field<TSchema> => ({
-  ...field<TSchema, null>(Type.String(), { required: false, fallback: null, setBy: 'weir', unset: 'null' }),
-  shown: { schema: Type.Union([Type.String(), Type.Null()]), render: () => null },
+export const oneTimeToken = () => ({
+  ...derived(Type.String(), { unset: 'null' }),
+  shown: { schema: orNull(Type.String()), render: () => null },
 })
 
 export const described = {
@@ -86,113 +115,31 @@ export const described = {
   metadata: writable(boundedBytes(metadataBytesMax, 'User-defined machine-readable data.')),
 }
 
-// --- references ---
-
-const idSchema = (idPrefix: string) =>
-  ruled(Type.String({ maxLength: 80 }), (id) =>
-    isId(idPrefix, id) ? undefined : `an id that begins with "${idPrefix}" is needed`,
-  )
-
-const render = (value: unknown, reference: Reference, links: Links): unknown => {
-  const { kind, foreignPath } = reference
-  const one = (id: string) => ({
-    id,
-    uri: foreignPath === undefined ? links.of(kind, id) : links.uri(`${foreignPath}/${id}`),
-  })
-  if (Array.isArray(value)) return value.map(one)
-  return value === null ? null : one(String(value))
-}
-
-export interface ReferenceOptions extends Options {
-  readonly shownAs: string
-  readonly required?: boolean
-  readonly foreignPath?: string
-}
-
-function referenceField<S extends TSchema>(
-  schema: S,
-  reference: Reference,
-  options: ReferenceOptions,
-): Field<S, never> {
-  const shownSchema = reference.many
-    ? Type.Array(refSchema)
-    : options.required
-      ? refSchema
-      : Type.Union([refSchema, Type.Null()])
-  return {
-    ...field<S, never>(schema, {
-      ...options,
-      required: options.required ?? false,
-      fallback: undefined as never,
-    }),
-    reference,
-    shown: {
-      name: options.shownAs,
-      schema: shownSchema,
-      render: (value: unknown, links: Links) => render(value, reference, links),
-    },
-  }
-}
-
-/** Names one resource by its id; shown as `{id, uri}`. */
-export const reference = (kind: string, idPrefix: string, options: ReferenceOptions) =>
-  referenceField(idSchema(idPrefix), { kind, idPrefix, many: false, ...foreign(options) }, options)
-
-/** Names several resources by their ids. */
-export const references = (
-  kind: string,
-  idPrefix: string,
-  options: ReferenceOptions & { min: number; max: number },
-) =>
-  referenceField(
-    ruled(Type.Array(idSchema(idPrefix), { minItems: options.min, maxItems: options.max }), repeatedEntry),
-    { kind, idPrefix, many: true, ...foreign(options) },
-    options,
-  )
-
-const foreign = ({ foreignPath }: ReferenceOptions) => (foreignPath === undefined ? {} : { foreignPath })
-
-/** A rule for lists in which nothing may stand twice. */
-export const repeatedEntry = (values: readonly string[]): string | undefined => {
-  const seen = new Set<string>()
-  for (const value of values) {
-    if (seen.has(value)) return `${JSON.stringify(value)} stands in it twice`
-    seen.add(value)
-  }
-  return undefined
-}
-
 // --- modules ---
+
+const enabled = defaulted(Type.Boolean({ description: 'Is the module applied to traffic?' }), true)
 
 /**
  * A module of an edge or route: an object that is set, replaced and removed as a whole. `enabled` is true where
  * nothing else is said.
  */
-export function moduleField<F extends Fields>(fields: F): Field<TUnsafe<ModuleOf<F>>> {
-  const all: Fields = {
-    enabled: defaulted(Type.Boolean({ description: 'Is the module applied to traffic?' }), true),
-    ...fields,
-  }
+export const moduleField = <F extends Fields>(own: F) => {
+  const fields = { enabled, ...own }
+  type Module = ModuleOf<typeof fields>
+  const schema = Type.Unsafe<Module>(bodySchema(fields))
   return {
-    schema: Type.Unsafe<ModuleOf<F>>(bodySchema(all)),
-    column: 'module',
-    setBy: 'client',
-    required: false,
-    fallback: null,
-    unset: 'null',
+    ...writable(schema, { unset: 'null', column: 'module' }),
     shown: {
-      schema: Type.Union([shownSchemaOf(all), Type.Null()]),
-      render: (row, links) =>
-        row === null ? null : renderFields(all, row as Record<string, unknown>, links),
+      schema: Type.Unsafe<ShownFields<typeof fields> | null>(orNull(shownSchemaOf(fields))),
+      render: (row: unknown, links: Links) =>
+        row === null ? null : renderFields(fields, row as Record<string, unknown>, links),
     },
-    fields: all,
-    complete: (given) => completed(all, given as Record<string, unknown>) as ModuleOf<F>,
+    fields,
+    complete: (given: Module) => completed(fields, given as Record<string, unknown>) as Module,
   }
 }
 
-type ModuleOf<F extends Fields> = { readonly enabled: boolean } & {
-  readonly [Name in keyof F]: StoredOf<F[Name]>
-}
+type ModuleOf<F extends Fields> = { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
 /** The object a client sends: required fields required, nothing unknown. */
 export const bodySchema = (fields: Fields): TSchema =>
@@ -211,10 +158,7 @@ export const shownSchemaOf = (fields: Fields): TSchema =>
       Object.entries(fields).flatMap(([name, f]) => {
         if (f.shown === 'hidden') return []
         const optional = f.unset === 'omitted' && f.fallback === null
-        const schema =
-          f.unset === 'null' && f.shown.schema === f.schema
-            ? Type.Union([f.schema, Type.Null()])
-            : f.shown.schema
+        const schema = f.unset === 'null' && f.shown.schema === f.schema ? orNull(f.schema) : f.shown.schema
         return [[f.shown.name ?? name, optional ? Type.Optional(schema) : schema]]
       }),
     ),
@@ -253,13 +197,15 @@ export function renderFields(
 
 // --- values several kinds share ---
 
-export const ipPolicyIds = (min: number) =>
-  references('ip_policy', 'ipp_', {
-    shownAs: 'ip_policies',
-    required: true,
-    min,
-    max: ipPoliciesPerModuleMax,
-  })
+/** A rule for lists in which nothing may stand twice. */
+export const repeatedEntry = (values: readonly string[]): string | undefined => {
+  const seen = new Set<string>()
+  for (const value of values) {
+    if (seen.has(value)) return `${JSON.stringify(value)} stands in it twice`
+    seen.add(value)
+  }
+  return undefined
+}
 
 export const labels = ruled(
   Type.Record(Type.String(), boundedBytes(labelBytesMax), {

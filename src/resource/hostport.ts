@@ -3,7 +3,6 @@ import { ok, problem, type Result } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
 import { hostportCharsMax, hostportsPerEdgeMax } from '../core/limits.js'
 import { ruled, Type } from '../core/schema.js'
-import type { Field } from './define.js'
 import { repeatedEntry, writable } from './fields.js'
 
 const portMax = 65_535
@@ -63,9 +62,9 @@ const list = ruled(Type.Array(hostport, { maxItems: hostportsPerEdgeMax }), (tex
 )
 
 /** The hostports of an edge; an empty list is none. */
-export const hostports: Field<typeof list> = {
+export const hostports = {
   ...writable(list, { unset: 'null' }),
-  complete: (texts) => (texts.length === 0 ? null : texts.map(canonical)),
+  complete: (texts: readonly string[]) => (texts.length === 0 ? null : texts.map(canonical)),
 }
 
 const claimPrefix = 'hostport.'

@@ -2,8 +2,9 @@ import { conflict, shown } from '../core/errors.js'
 import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
-import { described, reference, required } from './fields.js'
+import { described, required } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
+import { reference } from './reference-fields.js'
 import { checkReserved } from './tcp-address.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {

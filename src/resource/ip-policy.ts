@@ -2,8 +2,9 @@ import { formatCidr, parseCidr } from '../core/cidr.js'
 import { conflict } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { oneOf, ruled, Type } from '../core/schema.js'
-import { defineResource, type Field } from './define.js'
-import { described, reference, required } from './fields.js'
+import { defineResource } from './define.js'
+import { described, required } from './fields.js'
+import { reference } from './reference-fields.js'
 
 export const ipPolicy = defineResource({
   kind: 'ip_policy',
@@ -38,7 +39,7 @@ export const ipPolicyRule = defineResource({
   audit: 'ip_policy_rule',
   fields: {
     ...described,
-    cidr: { ...required(cidr), complete: canonical } satisfies Field<typeof cidr, never>,
+    cidr: { ...required(cidr), complete: canonical },
     ip_policy_id: reference('ip_policy', 'ipp_', { shownAs: 'ip_policy', required: true, atCreation: true }),
     action: required(oneOf(['allow', 'deny']), { atCreation: true }),
   },

@@ -1,7 +1,8 @@
 import { conflict } from '../core/errors.js'
 import { oneOf, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
-import { defaulted, described, ipPolicyIds, required } from './fields.js'
+import { defaulted, described, required } from './fields.js'
+import { ipPolicyIds } from './reference-fields.js'
 
 export const ipRestriction = defineResource({
   kind: 'ip_restriction',

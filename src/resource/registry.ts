@@ -20,29 +20,31 @@ import { tcpEdge } from './tcp-edge.js'
 import { tlsCertificate } from './tls-certificate.js'
 import { tunnelCredential } from './tunnel-credential.js'
 
-export const resources: readonly AnyResource[] = [
-  anyResource(account),
-  anyResource(tcpEdge),
-  anyResource(httpsEdge),
-  anyResource(httpsEdgeRoute),
-  anyResource(tunnelGroupBackend),
-  anyResource(ipPolicy),
-  anyResource(ipPolicyRule),
-  anyResource(ipRestriction),
-  anyResource(domain),
-  anyResource(tlsCertificate),
-  anyResource(certificateAuthority),
-  anyResource(sshCertificateAuthority),
-  anyResource(sshHostCertificate),
-  anyResource(sshUserCertificate),
-  anyResource(sshCredential),
-  anyResource(eventDestination),
-  anyResource(eventSubscription),
-  anyResource(reservedAddr),
-  anyResource(tunnelCredential),
-  anyResource(abuseReport),
-  anyResource(apiKey),
-]
+export const declarations = {
+  account,
+  tcpEdge,
+  httpsEdge,
+  httpsEdgeRoute,
+  tunnelGroupBackend,
+  ipPolicy,
+  ipPolicyRule,
+  ipRestriction,
+  domain,
+  tlsCertificate,
+  certificateAuthority,
+  sshCertificateAuthority,
+  sshHostCertificate,
+  sshUserCertificate,
+  sshCredential,
+  eventDestination,
+  eventSubscription,
+  reservedAddr,
+  tunnelCredential,
+  abuseReport,
+  apiKey,
+}
+
+export const resources: readonly AnyResource[] = Object.values(declarations).map(anyResource)
 
 const byKind = new Map(resources.map((resource) => [resource.kind, resource]))
 

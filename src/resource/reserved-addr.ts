@@ -1,6 +1,7 @@
 import { oneOf, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
-import { assigned, defaulted, described, reference } from './fields.js'
+import { assigned, defaulted, described } from './fields.js'
+import { reference } from './reference-fields.js'
 import { checkUnserved, regions } from './tcp-address.js'
 
 export const reservedAddr = defineResource({

@@ -1,7 +1,7 @@
 /** Authorities that sign SSH certificates. Their private keys are made here, kept sealed, and never shown. */
-import { oneOf, ruled, type TSchema, Type } from '../core/schema.js'
-import { defineResource, type Field, type SealedSecret } from './define.js'
-import { assigned, defaulted, described, sealed, writable } from './fields.js'
+import { oneOf, ruled, Type } from '../core/schema.js'
+import { defineResource, type SealedSecret } from './define.js'
+import { assigned, defaulted, described, sealed, unseen, writable } from './fields.js'
 import { chosenKey, makeKeyPair, parseCurve } from './ssh-authority-key.js'
 import { sshKeyTypeField } from './ssh-key-fields.js'
 import { sshCurveNames, sshKeyTypes } from './ssh-public-key.js'
@@ -18,13 +18,6 @@ const curve = ruled(
   (text) => (parseCurve(text) === undefined ? `${sshCurveNames.join(', ')} are allowed` : undefined),
 )
 
-/** Said when an authority is made, and never shown: what came of it is told by its public key. */
-const asked = <S extends TSchema, U extends null | never>(field: Field<S, U>): Field<S, U> => ({
-  ...field,
-  setBy: 'client-at-creation',
-  shown: 'hidden',
-})
-
 const kind = 'ssh_certificate_authority'
 const secret = 'sealed_private_key'
 
@@ -38,9 +31,10 @@ export const sshCertificateAuthority = defineResource({
   keptWhileNamed: true,
   fields: {
     ...described,
-    private_key_type: asked(defaulted(oneOf(sshKeyTypes), 'ed25519')),
-    key_size: asked(writable(keySize)),
-    elliptic_curve: asked(writable(curve)),
+    // Said when an authority is made, and never shown: what came of it is told by its public key.
+    private_key_type: unseen(defaulted(oneOf(sshKeyTypes), 'ed25519', { atCreation: true })),
+    key_size: unseen(writable(keySize, { atCreation: true })),
+    elliptic_curve: unseen(writable(curve, { atCreation: true })),
     public_key: assigned(Type.String({ description: 'As in a .pub file.' })),
     key_type: sshKeyTypeField,
     [secret]: sealed(),

@@ -5,8 +5,9 @@ import { badRequest } from '../core/errors.js'
 import { principalBytesMax, principalsPerCertificateMax } from '../core/limits.js'
 import { boundedBytes, ruled, Type } from '../core/schema.js'
 import { parseTimestamp } from '../core/timestamp.js'
-import type { Field, PrepareTools, RowOf } from './define.js'
-import { assigned, defaulted, described, reference, writable } from './fields.js'
+import type { PrepareTools, RowOf } from './define.js'
+import { assigned, defaulted, described, writable } from './fields.js'
+import { reference } from './reference-fields.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-certificate.js'
 import { authorityKey, sshCertificateAuthority } from './ssh-certificate-authority.js'
 import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
@@ -47,10 +48,10 @@ function secondsOf(text: string): number {
   return seconds
 }
 
-const time: Field<typeof timestamp> = {
+const time = {
   ...writable(timestamp, { atCreation: true }),
   complete: canonicalTime,
-  shown: { schema: Type.String({ format: 'date-time' }), render: (text) => text },
+  shown: { schema: Type.String({ format: 'date-time' }), render: (text: unknown) => text },
 }
 
 const authority = reference(sshCertificateAuthority.kind, sshCertificateAuthority.idPrefix, {
@@ -59,9 +60,9 @@ const authority = reference(sshCertificateAuthority.kind, sshCertificateAuthorit
   atCreation: true,
 })
 
-const authorityId: typeof authority = {
+const authorityId = {
   ...authority,
-  shown: { schema: Type.String(), render: (id) => id },
+  shown: { schema: Type.String(), render: (id: unknown) => id },
 }
 
 export const sshCertificateFields = {

@@ -1,7 +1,6 @@
 /** An SSH public key as fields of a resource. */
 import { sshPublicKeyCharsMax } from '../core/limits.js'
 import { oneOf, ruled, Type } from '../core/schema.js'
-import type { Field } from './define.js'
 import { assigned, required } from './fields.js'
 import {
   checkedSshPublicKey,
@@ -23,9 +22,9 @@ const publicKey = ruled(
 )
 
 /** The key that a client brings; white space around it and between its parts is left out. */
-export const sshPublicKeyField: Field<typeof publicKey, never> = {
+export const sshPublicKeyField = {
   ...required(publicKey, { atCreation: true }),
-  complete: (text) => sshPublicKeyText(checkedSshPublicKey(text)),
+  complete: (text: string) => sshPublicKeyText(checkedSshPublicKey(text)),
 }
 
 export const sshKeyTypeField = assigned(oneOf(sshKeyTypes, 'Of the public key.'))

@@ -10,8 +10,8 @@ import {
   certificateTime,
   usable,
 } from './certificate-fields.js'
-import { defineResource, type Field } from './define.js'
-import { derived, described, required } from './fields.js'
+import { defineResource } from './define.js'
+import { derived, described, required, unseen } from './fields.js'
 import { readCertificates, readPrivateKey } from './pem.js'
 import { keyTypeOf, leafFacts, privateKeyTypes } from './x509.js'
 
@@ -20,11 +20,7 @@ const privateKeyPem = boundedBytes(
   'The private key of the first certificate, without a passphrase. Kept sealed, and never shown.',
 )
 
-const privateKeyField: Field<typeof privateKeyPem, never> = {
-  ...required(privateKeyPem, { atCreation: true }),
-  shown: 'hidden',
-  sealed: true,
-}
+const privateKeyField = { ...unseen(required(privateKeyPem, { atCreation: true })), sealed: true }
 
 const part = () => derived(Type.String())
 

@@ -11,7 +11,6 @@ import {
 import { boundedBytes, oneOf, type Static, Type } from '../core/schema.js'
 import { checkExpression } from '../expr/expression.js'
 import { inboundScope, outboundScope } from '../record/policy-scope.js'
-import type { Field } from './define.js'
 import { defaulted, moduleField } from './fields.js'
 
 const action = Type.Object(
@@ -50,9 +49,9 @@ const completePolicy = ({ name, expressions, actions }: Policy): Policy => ({
 
 const isEmpty = (config: object | null | undefined): boolean => Object.keys(config ?? {}).length === 0
 
-const direction = (): Field<typeof policies, never> => ({
+const direction = () => ({
   ...defaulted(policies, [] as Policy[], { column: 'json' }),
-  complete: (list) => list.map(completePolicy),
+  complete: (list: readonly Policy[]) => list.map(completePolicy),
 })
 
 export const trafficPoliciesModule = moduleField({ inbound: direction(), outbound: direction() })

@@ -1,0 +1,46 @@
+/** What the API refused or could not do. */
+import type { ErrorCode } from '../core/errors.js'
+
+/** The body of an error. */
+interface Problem {
+  readonly error_code: ErrorCode
+  readonly msg: string
+  readonly details: Readonly<Record<string, string>>
+}
+
+export class ApiError extends Error {
+  /** Undefined where the answer is none of the API's own, such as a proxy's. */
+  readonly error_code: ErrorCode | undefined
+  readonly status_code: number
+  /** One sentence that names the field, the value and what is allowed. */
+  readonly msg: string
+  /** Finds the request in the log of the API. */
+  readonly operation_id: string | undefined
+
+  /** `what`: the request, for people; `text`: the body of the answer. */
+  constructor(what: string, status: number, text: string) {
+    const problem = problemIn(text)
+    const msg = problem?.msg ?? `The answer ${status} is none of the API's own.`
+    super(`${what}: ${msg}`)
+    this.name = 'ApiError'
+    this.error_code = problem?.error_code
+    this.status_code = status
+    this.msg = msg
+    this.operation_id = problem?.details['operation_id']
+  }
+}
+
+function problemIn(text: string): Problem | undefined {
+  const body = jsonIn(text)
+  return typeof body === 'object' && body !== null && 'error_code' in body && 'msg' in body
+    ? ({ details: {}, ...body } as unknown as Problem)
+    : undefined
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

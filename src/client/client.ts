@@ -1,0 +1,70 @@
+/**
+ * A client of the management API. What it can do and the types of it come from the declarations that the API itself is
+ * made of, so that a new kind is there without a line here:
+ *
+ *     const weir = openClient({ url: 'http://127.0.0.1:8080', token: 'weir_…' })
+ *     const policy = await weir.ipPolicy.create({ description: 'the office' })
+ *     const edge = await weir.tcpEdge.create({ hostports: ['ssh.example.com:22'] })
+ *     await weir.tcpEdge.ip_restriction.put(edge.id, { ip_policy_ids: [policy.id] })
+ *     for await (const { id } of weir.tcpEdge.list({ filter: 'ip_restriction.enabled' })) console.log(id)
+ *
+ * It needs no more than `fetch`. Whatever the API refuses is thrown as an `ApiError`.
+ */
+import type { Static } from '../core/schema.js'
+import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
+import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
+import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import { declarations } from '../resource/registry.js'
+import { Collection, type CreateOptions } from './collection.js'
+import { Http, type HttpOptions } from './http.js'
+import type { Kinds } from './kinds.js'
+
+export interface Client extends Kinds {
+  /** The sources of an event subscription, by their types. */
+  sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
+  /** Sends an event to a destination; refused where the destination does not accept it. */
+  sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
+  /** How delivery to a destination stands. */
+  deliveryStatus(destinationId: string): Promise<DeliveryStatus>
+}
+
+export type NewSource = Static<typeof sourceSchema>
+export type SourceChanges = Static<typeof sourceChangesSchema>
+export type Source = Static<typeof shownSourceSchema>
+export type TestOptions = Pick<CreateOptions, 'idempotencyKey'>
+
+export function openClient(options: HttpOptions): Client {
+  const http = new Http(options)
+  const kinds = Object.fromEntries(
+    Object.entries(declarations)
+      .filter(([, declaration]) => isServed(declaration))
+      .map(([name, declaration]) => [name, kindOf(http, anyResource(declaration))]),
+  )
+  const subscriptions = declarations.eventSubscription.path
+  const destinations = declarations.eventDestination.path
+  const at = (id: string, what: string): string => `${destinations}/${encodeURIComponent(id)}/${what}`
+  const beyond: Omit<Client, keyof Kinds> = {
+    sources: (id) => new Collection(http, `${subscriptions}/${encodeURIComponent(id)}/sources`, 'sources'),
+    sendTestEvent: async (id, { idempotencyKey } = {}) =>
+      (await http.send('POST', at(id, 'send_test_event'), { idempotencyKey })) as never,
+    deliveryStatus: async (id) => (await http.send('GET', at(id, 'status'))) as never,
+  }
+  return { ...(kinds as unknown as Kinds), ...beyond }
+}
+
+function kindOf(http: Http, { path, listName, fields, parent }: AnyResource): object {
+  if (parent === undefined) return operationsAt(http, path, listName, fields)
+  const under = (id: string): object =>
+    operationsAt(http, path.replace(`{${parent.field}}`, encodeURIComponent(id)), listName, fields)
+  return { under }
+}
+
+/** A collection, and its modules by the names of their fields. */
+function operationsAt(http: Http, path: string, listName: string, fields: Fields): object {
+  const collection = new Collection(http, path, listName)
+  const modules = Object.entries(fields).filter(([, field]) => field.fields !== undefined)
+  return Object.assign(
+    collection,
+    Object.fromEntries(modules.map(([name]) => [name, collection.module(name)])),
+  )
+}

@@ -1,0 +1,116 @@
+/** The operations of what lies at one path: resources of a kind, and their modules. */
+import type { Http, Request } from './http.js'
+
+export interface WriteOptions {
+  /** The answer alone: everything is checked, and nothing is changed. */
+  readonly validateOnly?: boolean
+}
+
+export interface CreateOptions extends WriteOptions {
+  /** With the same key the same request is answered the same for 24 hours, and done once; so it is sent again at need. */
+  readonly idempotencyKey?: string
+}
+
+export interface ListOptions {
+  /** An expression over the entries' fields, such as `enforced && type == 'api'`. */
+  readonly filter?: string
+  /** Entries with exactly this description. */
+  readonly description?: string
+  /** Entries older than this id. */
+  readonly beforeId?: string
+  /** Entries in a page: 1 to 100. */
+  readonly limit?: number
+}
+
+/** `Body` makes one, `Changes` update it, `Shown` is what the API tells of it. */
+export class Collection<Body, Changes, Shown> {
+  readonly #http: Http
+  readonly #path: string
+  readonly #listName: string
+
+  constructor(http: Http, path: string, listName: string) {
+    this.#http = http
+    this.#path = path
+    this.#listName = listName
+  }
+
+  create(body: Body, options: CreateOptions = {}): Promise<Shown> {
+    const { idempotencyKey } = options
+    return this.#shown('POST', this.#path, { body, query: written(options), idempotencyKey })
+  }
+
+  get(id: string): Promise<Shown> {
+    return this.#shown('GET', this.#at(id))
+  }
+
+  /** All entries, the newest first, a page after the other as they are needed. */
+  async *list(options: ListOptions = {}): AsyncGenerator<Shown, void, undefined> {
+    for await (const page of this.pages(options)) yield* page
+  }
+
+  async *pages({
+    beforeId,
+    ...options
+  }: ListOptions = {}): AsyncGenerator<readonly Shown[], void, undefined> {
+    for (let before_id = beforeId; ; ) {
+      const query = { ...options, before_id }
+      const page = (await this.#http.send('GET', this.#path, { query })) as Page<Shown>
+      yield page[this.#listName] as readonly Shown[]
+      if (page.next_page_uri === null) return
+      // The address may be one that others reach the API at: what counts is where the next page begins.
+      before_id = new URL(page.next_page_uri).searchParams.get('before_id') ?? undefined
+    }
+  }
+
+  update(id: string, body: Changes, options: WriteOptions = {}): Promise<Shown> {
+    return this.#shown('PATCH', this.#at(id), { body, query: written(options) })
+  }
+
+  async delete(id: string, options: WriteOptions = {}): Promise<void> {
+    await this.#http.send('DELETE', this.#at(id), { query: written(options) })
+  }
+
+  /** A module of an entry, by the name of its field. */
+  module<ModuleBody, ShownModule>(name: string): Module<ModuleBody, ShownModule> {
+    return new Module(this.#http, (id) => `${this.#at(id)}/${name}`)
+  }
+
+  #at(id: string): string {
+    return `${this.#path}/${encodeURIComponent(id)}`
+  }
+
+  async #shown(method: 'GET' | 'POST' | 'PATCH', path: string, request?: Request): Promise<Shown> {
+    return (await this.#http.send(method, path, request)) as Shown
+  }
+}
+
+type Page<Shown> = Record<string, readonly Shown[] | string | null> & {
+  readonly next_page_uri: string | null
+}
+
+/** A module of an edge or route, which is read, replaced and removed as a whole. */
+export class Module<Body, Shown> {
+  readonly #http: Http
+  readonly #pathOf: (id: string) => string
+
+  constructor(http: Http, pathOf: (id: string) => string) {
+    this.#http = http
+    this.#pathOf = pathOf
+  }
+
+  async get(id: string): Promise<Shown> {
+    return (await this.#http.send('GET', this.#pathOf(id))) as Shown
+  }
+
+  async put(id: string, body: Body, options: WriteOptions = {}): Promise<Shown> {
+    return (await this.#http.send('PUT', this.#pathOf(id), { body, query: written(options) })) as Shown
+  }
+
+  async delete(id: string, options: WriteOptions = {}): Promise<void> {
+    await this.#http.send('DELETE', this.#pathOf(id), { query: written(options) })
+  }
+}
+
+const written = ({ validateOnly }: WriteOptions): NonNullable<Request['query']> => ({
+  validate_only: validateOnly,
+})

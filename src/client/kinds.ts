@@ -1,0 +1,65 @@
+/** Requests and responses of every resource kind, as types: computed from the declarations, never written down. */
+import type { BodyOf, ChangesOf, ShownFields } from '../resource/client-types.js'
+import type { Fields } from '../resource/define.js'
+import type { declarations } from '../resource/registry.js'
+import type { Collection, Module } from './collection.js'
+
+type Declarations = typeof declarations
+
+/** What the client calls a kind. */
+export type Name = keyof Declarations
+
+type FieldsOf<N extends Name> = Declarations[N]['fields']
+
+/** Names of the kinds that live under this one's path. */
+type ChildrenOf<N extends Name> = {
+  [Child in Name]: ParentOf<Child>['kind'] extends never
+    ? never
+    : ParentOf<Child>['kind'] extends Declarations[N]['kind']
+      ? Child
+      : never
+}[Name]
+
+type ParentOf<N extends Name> = NonNullable<Declarations[N]['parent']>
+
+/** A resource as the API shows it. */
+export type Resource<N extends Name> = {
+  readonly id: string
+  readonly uri: string
+  /** RFC 3339, UTC, whole seconds. */
+  readonly created_at: string
+} & ShownFields<FieldsOf<N>> & {
+    readonly [Child in ChildrenOf<N> as Declarations[Child]['listName']]: readonly Resource<Child>[]
+  }
+
+/** What makes a resource. The parent of one that lives under another's path is said by the path. */
+export type NewResource<N extends Name> = Omit<BodyOf<FieldsOf<N>>, ParentOf<N>['field']>
+
+/** What updates a resource. */
+export type Changes<N extends Name> = ChangesOf<FieldsOf<N>>
+
+type OperationOf<N extends Name> = NonNullable<Declarations[N]['operations']>[number]
+
+type ModuleName<N extends Name> = {
+  [Field in keyof FieldsOf<N>]: FieldsOf<N>[Field] extends { readonly fields: Fields } ? Field : never
+}[keyof FieldsOf<N>]
+
+type ModulesOf<N extends Name> = {
+  readonly [Field in ModuleName<N>]: FieldsOf<N>[Field] extends { readonly fields: infer F extends Fields }
+    ? Module<BodyOf<F>, ShownFields<F>>
+    : never
+}
+
+/** The operations that a kind has, and its modules by their names. */
+export type Operations<N extends Name> = Pick<
+  Collection<NewResource<N>, Changes<N>, Resource<N>>,
+  OperationOf<N> | ('list' extends OperationOf<N> ? 'pages' : never)
+> &
+  ModulesOf<N>
+
+/** A kind: what it can do, or what it can do under a resource. */
+export type Kind<N extends Name> = [ParentOf<N>['kind']] extends [never]
+  ? Operations<N>
+  : { under(parentId: string): Operations<N> }
+
+export type Kinds = { readonly [N in Name as OperationOf<N> extends never ? never : N]: Kind<N> }

@@ -1,0 +1,89 @@
+/**
+ * What clients send and get, as types: computed from the fields of declarations, as the schemas of the API are at run
+ * time. `bodySchema` and `shownSchemaOf` are the other half of it.
+ */
+import type { Static, TSchema } from '../core/schema.js'
+import type { Fields } from './define.js'
+
+/** One object type instead of an intersection, which is what editors and error messages show. */
+type Flat<T> = { [Name in keyof T]: T[Name] }
+
+// --- what is shown ---
+
+type ShownName<F, Name> = F extends { readonly shown: { readonly name: infer Other extends string } }
+  ? Other
+  : Name
+
+type IsHidden<F> = F extends { readonly shown: 'hidden' } ? true : false
+
+/** Left out of a response where it is unset. */
+type MayBeOmitted<F> = F extends { readonly unset: 'omitted'; readonly fallback: infer V }
+  ? null extends V
+    ? true
+    : false
+  : false
+
+type ShownValue<F> = F extends { readonly shown: { readonly schema: infer S extends TSchema } }
+  ? Static<S> | (F extends { readonly unset: 'null'; readonly fallback: null } ? null : never)
+  : never
+
+/** Fields as responses have them. */
+export type ShownFields<F extends Fields> = Flat<
+  {
+    [Name in keyof F as IsHidden<F[Name]> extends true
+      ? never
+      : MayBeOmitted<F[Name]> extends true
+        ? never
+        : ShownName<F[Name], Name>]: ShownValue<F[Name]>
+  } & {
+    [Name in keyof F as IsHidden<F[Name]> extends true
+      ? never
+      : MayBeOmitted<F[Name]> extends true
+        ? ShownName<F[Name], Name>
+        : never]?: ShownValue<F[Name]>
+  }
+>
+
+// --- what is sent ---
+
+/** What is sent is only read. */
+type Sent<T> = T extends readonly (infer Entry)[]
+  ? readonly Sent<Entry>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Sent<T[Name]> }
+    : T
+
+type SentValue<F> = F extends { readonly fields: infer Module extends Fields }
+  ? BodyOf<Module>
+  : F extends { readonly schema: infer S extends TSchema }
+    ? Sent<Static<S>>
+    : never
+
+type IsOfClient<F> = F extends { readonly setBy: 'client' | 'client-at-creation' } ? true : false
+
+type IsRequired<F> = F extends { readonly required: true } ? true : false
+
+/** The object that makes a resource, or a module: what is required, and the rest where it is given. */
+export type BodyOf<F extends Fields> = Flat<
+  {
+    readonly [Name in keyof F as IsOfClient<F[Name]> extends true
+      ? IsRequired<F[Name]> extends true
+        ? Name
+        : never
+      : never]: SentValue<F[Name]>
+  } & {
+    readonly [Name in keyof F as IsOfClient<F[Name]> extends true
+      ? IsRequired<F[Name]> extends true
+        ? never
+        : Name
+      : never]?: SentValue<F[Name]> | null | undefined
+  }
+>
+
+/** What can be changed; null clears what need not be there, but for a module, which is removed on its own. */
+export type ChangesOf<F extends Fields> = {
+  readonly [Name in keyof F as F[Name] extends { readonly setBy: 'client' } ? Name : never]?:
+    | SentValue<F[Name]>
+    | (IsRequired<F[Name]> extends true ? never : F[Name] extends { readonly fields: Fields } ? never : null)
+    | undefined
+}

@@ -1,0 +1,93 @@
+/** Fields that name other resources by their ids, and show them as `{id, uri}`. */
+import { isId } from '../core/ids.js'
+import { ipPoliciesPerModuleMax } from '../core/limits.js'
+import { ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { type Links, type Reference, refSchema, type Shown } from './define.js'
+import { type ByClient, byClient, field, type Options, orNull, repeatedEntry } from './fields.js'
+
+const idSchema = (idPrefix: string) =>
+  ruled(Type.String({ maxLength: 80 }), (id) =>
+    isId(idPrefix, id) ? undefined : `an id that begins with "${idPrefix}" is needed`,
+  )
+
+const render = (value: unknown, reference: Reference, links: Links): unknown => {
+  const { kind, foreignPath } = reference
+  const one = (id: string) => ({
+    id,
+    uri: foreignPath === undefined ? links.of(kind, id) : links.uri(`${foreignPath}/${id}`),
+  })
+  if (Array.isArray(value)) return value.map(one)
+  return value === null ? null : one(String(value))
+}
+
+export interface ReferenceOptions extends Options {
+  readonly shownAs: string
+  readonly required?: boolean
+  readonly foreignPath?: string
+}
+
+/** How a reference is shown: under another name, with the address of what it names. */
+interface ShownReference<O extends ReferenceOptions, S extends TSchema> extends Shown<S> {
+  readonly name: O['shownAs']
+}
+
+type IsRequired<O extends ReferenceOptions> = O extends { readonly required: true } ? true : false
+
+const referenceField = <S extends TSchema, Seen extends TSchema, O extends ReferenceOptions>(
+  schema: S,
+  reference: Reference,
+  seen: Seen,
+  options: O,
+) => {
+  const shown: ShownReference<O, Seen> = {
+    name: options.shownAs,
+    schema: seen,
+    render: (value: unknown, links: Links) => render(value, reference, links),
+  }
+  const isRequired = (options.required ?? false) as IsRequired<O>
+  return {
+    ...field<S, never, ByClient<O, IsRequired<O>>>(
+      schema,
+      options,
+      undefined as never,
+      byClient(options, isRequired),
+    ),
+    reference,
+    shown,
+  }
+}
+
+type Ref<O extends ReferenceOptions> = Static<typeof refSchema> | (IsRequired<O> extends true ? never : null)
+
+/** Names one resource by its id; shown as `{id, uri}`. */
+export const reference = <const O extends ReferenceOptions>(kind: string, idPrefix: string, options: O) =>
+  referenceField(
+    idSchema(idPrefix),
+    { kind, idPrefix, many: false, ...foreign(options) },
+    Type.Unsafe<Ref<O>>(options.required ? refSchema : orNull(refSchema)),
+    options,
+  )
+
+/** Names several resources by their ids. */
+export const references = <const O extends ReferenceOptions & { min: number; max: number }>(
+  kind: string,
+  idPrefix: string,
+  options: O,
+) =>
+  referenceField(
+    ruled(Type.Array(idSchema(idPrefix), { minItems: options.min, maxItems: options.max }), repeatedEntry),
+    { kind, idPrefix, many: true, ...foreign(options) },
+    Type.Array(refSchema),
+    options,
+  )
+
+const foreign = ({ foreignPath }: ReferenceOptions) => (foreignPath === undefined ? {} : { foreignPath })
+
+/** IP policies that a module or a restriction names. */
+export const ipPolicyIds = (min: number) =>
+  references('ip_policy', 'ipp_', {
+    shownAs: 'ip_policies',
+    required: true,
+    min,
+    max: ipPoliciesPerModuleMax,
+  })
