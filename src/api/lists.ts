@@ -16,13 +16,14 @@ import type { Presenter } from './present.js'
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
 
+const parameters = Object.keys(listQuery.properties)
+
 /** Of the whole process. */
 const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 
 /** The route that lists the resources of a kind. */
 export function listing(context: ApiContext, resource: AnyResource) {
   const { presenter } = context
-  const parameters = Object.keys(listQuery(resource).properties)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const query: ListQuery = queryOf(request, parameters)
     const limit = limitOf(query.limit)

@@ -152,7 +152,7 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
   const details: Record<Operation, Pick<Described, 'success' | 'query' | 'headers' | 'body'>> = {
     create: { success: [201, ofOne], body: createSchema(resource), ...ofPost },
     get: { success: [200, ofOne] },
-    list: { success: [200, listSchema(listName, ofOne)], query: listQuery(resource) },
+    list: { success: [200, listSchema(listName, ofOne)], query: listQuery },
     update: { success: [200, ofOne], body: patchSchema(resource), ...ofWrite },
     delete: { success: [204], ...ofWrite },
   }
@@ -168,24 +168,19 @@ const verbs: Record<Operation, string> = {
 }
 
 /** What a list takes. */
-export const listQuery = ({ fields }: AnyResource) =>
-  Type.Object({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
-    before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
-    filter: Type.Optional(
-      Type.String({
-        description:
-          'An expression that entries must be true for. Its names are those of an entry, with dots in between: `backend.enabled`.',
-      }),
-    ),
-    ...(fields['description'] === undefined
-      ? {}
-      : {
-          description: Type.Optional(
-            Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
-          ),
-        }),
-  })
+export const listQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
+  before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
+  filter: Type.Optional(
+    Type.String({
+      description:
+        'An expression that entries must be true for. Its names are those of an entry, with dots in between: `backend.enabled`.',
+    }),
+  ),
+  description: Type.Optional(
+    Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
+  ),
+})
 
 const orNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
 
