@@ -49,7 +49,11 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   const { status, type, body } = await answer(options, request)
-  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) })
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'x-content-type-options': 'nosniff',
+  })
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 

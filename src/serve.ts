@@ -5,6 +5,7 @@ import { describeSettings, localNatsServer, type Settings } from './config.js'
 import { lockDataDir } from './core/lock.js'
 import { openNatsServer } from './core/nats-server.js'
 import { ReleaseStack } from './core/release.js'
+import { withoutCredentials } from './core/setting-value.js'
 import { openSupervisor, type RoleSpec } from './supervisor.js'
 
 const readyTimeoutMs = 60_000
@@ -37,7 +38,7 @@ export async function serve(
   // A restarted API comes back where clients know it.
   const samePort: RoleSpec['env'] = (last) =>
     last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
-  say(`nats: ${natsUrl}`)
+  say(`nats: ${settings.nats.servers === undefined ? natsUrl : withoutCredentials(natsUrl)}`)
   const supervisor = await openSupervisor({
     roles: [role('api', samePort), role('pipeline'), role('deliver')],
     occurrences,

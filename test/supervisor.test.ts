@@ -146,6 +146,7 @@ t.test('the server of a role without the API', async (t) => {
   const status = async (path: string, method = 'GET') => (await fetch(server.url + path, { method })).status
   t.equal(await status('/healthz'), 200)
   t.equal(await status('/readyz'), 200)
+  t.equal((await fetch(`${server.url}/metrics`)).headers.get('x-content-type-options'), 'nosniff')
   t.equal(await status('/metrics?x=1', 'HEAD'), 200)
   t.equal(await status('/other'), 404)
   t.equal(await status('/healthz', 'POST'), 405)

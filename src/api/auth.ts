@@ -13,12 +13,13 @@ import { checkRestriction } from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../store/view.js'
 import type { Caller } from './caller.js'
+import { callerAddress, loginSource } from './caller-address.js'
 import { viewRestrictions } from './lockout.js'
 
 const supportedVersion = '2'
 const minuteMs = 60_000
-/** Addresses whose failed logins are remembered; more push out the oldest. */
-const addressesMax = 10_000
+/** Sources whose failed logins are remembered; more push out the oldest. */
+const sourcesMax = 10_000
 
 export interface AuthOptions {
   readonly view: View
@@ -41,7 +42,7 @@ export class Auth {
   /** The caller of the request, or a `WeirError`. */
   async check(request: FastifyRequest): Promise<Caller> {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
-    const address = plainAddress(request.ip)
+    const address = callerAddress(request.ip)
     const key = this.#authenticate(request, address)
     const { view, occurrences } = this.#options
     const { decision, warning } = checkRestriction(
@@ -66,7 +67,8 @@ export class Auth {
   }
 
   #authenticate(request: FastifyRequest, address: string): Row {
-    const waitSeconds = this.#failures.waitSeconds(address)
+    const source = loginSource(address)
+    const waitSeconds = this.#failures.waitSeconds(source)
     if (waitSeconds > 0) {
       throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {
         retryAfterSeconds: waitSeconds,
@@ -77,7 +79,7 @@ export class Auth {
     if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
     const key = this.#keys.find(token)
     if (key !== undefined) return key
-    this.#failures.note(address)
+    this.#failures.note(source)
     this.#options.occurrences.loginFailed({ address })
     throw unauthenticated('The API key is not valid.')
   }
@@ -98,9 +100,6 @@ export class Auth {
 }
 
 const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)
-
-/** IPv4 addresses that a dual-stack socket shows as IPv6 are IPv4. */
-const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
 
 /** API keys by the hash of their token, rebuilt when a key changes. */
 class KeyIndex {
@@ -129,25 +128,25 @@ class KeyIndex {
   }
 }
 
-/** Failed logins per address, within a minute. */
+/** Failed logins per source, within a minute. */
 class FailedLogins {
-  readonly #byAddress = new Map<string, { since: number; count: number }>()
+  readonly #bySource = new Map<string, { since: number; count: number }>()
 
-  note(address: string): void {
+  note(source: string): void {
     const at = now()
-    const known = this.#byAddress.get(address)
+    const known = this.#bySource.get(source)
     if (known !== undefined && at - known.since < minuteMs) {
       known.count += 1
       return
     }
-    this.#byAddress.delete(address)
-    this.#byAddress.set(address, { since: at, count: 1 })
-    if (this.#byAddress.size > addressesMax) this.#byAddress.delete(this.#byAddress.keys().next().value!)
+    this.#bySource.delete(source)
+    this.#bySource.set(source, { since: at, count: 1 })
+    if (this.#bySource.size > sourcesMax) this.#bySource.delete(this.#bySource.keys().next().value!)
   }
 
-  /** Seconds until the address may try again; 0: it may now. */
-  waitSeconds(address: string): number {
-    const known = this.#byAddress.get(address)
+  /** Seconds until the source may try again; 0: it may now. */
+  waitSeconds(source: string): number {
+    const known = this.#bySource.get(source)
     if (known === undefined || known.count < failedLoginsPerMinuteMax) return 0
     return Math.max(0, Math.ceil((known.since + minuteMs - now()) / 1000))
   }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { nothingThere } from './guard.js'
-import { problemBody } from './problem.js'
+import { problemBody, problemHeaders } from './problem.js'
 
 /** Node's codes of a connection that brings no readable request. */
 const parserErrors: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
@@ -30,7 +30,7 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
   socket.end(
     [
       `HTTP/1.1 ${problem.status} ${phrase}`,
-      'Content-Type: application/json; charset=utf-8',
+      ...Object.entries(problemHeaders).map(([name, value]) => `${name}: ${value}`),
       `Content-Length: ${Buffer.byteLength(body)}`,
       `Operation-Id: ${operationId}`,
       'Connection: close',

@@ -23,7 +23,7 @@ export function parseJsonBody(body: Buffer): unknown {
   } catch {
     throw invalid(explainSyntax(text))
   }
-  checkTexts(text)
+  checkValues(text)
   return value
 }
 
@@ -43,10 +43,11 @@ function explainSyntax(text: string): string {
 }
 
 /**
- * JSON.parse keeps the last of repeated keys: a client that sends two values means neither. And it makes half
- * characters of escapes such as "\\ud800", which no UTF-8 can hold: what is stored would not be what was sent.
+ * JSON.parse keeps the last of repeated keys: a client that sends two values means neither. It makes half characters
+ * of escapes such as "\\ud800", which no UTF-8 can hold, and other numbers of those that no double holds: what is
+ * stored would not be what was sent.
  */
-function checkTexts(text: string): void {
+function checkValues(text: string): void {
   const open: Set<string>[] = []
   visit(text, {
     onObjectBegin: () => {
@@ -61,8 +62,9 @@ function checkTexts(text: string): void {
       if (keys?.has(key)) throw invalid(`The body has the key ${shown(key)} twice in one object.`)
       keys?.add(key)
     },
-    onLiteralValue: (value: unknown) => {
+    onLiteralValue: (value: unknown, offset: number, length: number) => {
       if (typeof value === 'string') checkCharacters(value)
+      if (typeof value === 'number') checkNumber(value, text.slice(offset, offset + length))
     },
   })
 }
@@ -72,3 +74,12 @@ function checkCharacters(text: string): void {
     throw invalid(`The body has the text ${shown(text)}, which holds half of a character (a lone surrogate).`)
   }
 }
+
+function checkNumber(value: number, written: string): void {
+  const isKept = Number.isFinite(value) && (!/^-?\d+$/.test(written) || BigInt(written) === BigInt(value))
+  if (isKept) return
+  const start = written.length > numberCharsShownMax ? `${written.slice(0, numberCharsShownMax)}…` : written
+  throw invalid(`The body has the number ${start}, which would not be kept exactly: send it as text.`)
+}
+
+const numberCharsShownMax = 40

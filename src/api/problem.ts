@@ -3,14 +3,14 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorCodes, statusOf, WeirError } from '../core/errors.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { Type } from '../core/schema.js'
+import { mapOf, Type } from '../core/schema.js'
 
 export const problemSchema = Type.Object(
   {
     error_code: Type.Enum([...errorCodes], { type: 'string' }),
     status_code: Type.Integer(),
     msg: Type.String({ description: 'One sentence that names the field, the value and what is allowed.' }),
-    details: Type.Record(Type.String(), Type.String()),
+    details: mapOf(Type.String()),
   },
   { description: 'An error.' },
 )
@@ -52,6 +52,13 @@ export const problemBody = (error: WeirError, operationId: string): string =>
     details: { operation_id: operationId, ...error.details },
   })
 
+/** Of every error, also where no route and no hook had its turn. */
+export const problemHeaders = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+} as const
+
 /** Answers an error; what is behind a 5xx stands in the log alone. */
 export const answerProblem =
   (occurrences: Occurrences) =>
@@ -68,5 +75,5 @@ export const answerProblem =
     }
     if (error.retryAfterSeconds !== undefined) reply.header('Retry-After', error.retryAfterSeconds)
     if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer')
-    reply.status(error.status).type('application/json; charset=utf-8').send(problemBody(error, request.id))
+    reply.status(error.status).headers(problemHeaders).send(problemBody(error, request.id))
   }

@@ -38,7 +38,12 @@ export interface ApiOptions extends OpenapiOptions {
   readonly health: HealthPages
 }
 
+/** From a request's first byte to its last: whoever sends more slowly keeps a connection for nothing. */
 const requestTimeoutMs = 30_000
+/** How often slow requests are looked for; Node's own half a minute would double the timeout. */
+const slowRequestsCheckMs = 5_000
+/** A connection that nobody asks anything on. */
+const idleConnectionMs = 60_000
 /** Ids in paths are told apart by their form, however long: more than this fits no request. */
 const pathParamCharsMax = 16 * 1024
 
@@ -72,6 +77,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
 const httpOptions = ({ trustedProxies }: ApiOptions): FastifyHttpOptions<Server> => ({
   bodyLimit: requestBodyBytesMax,
   requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: idleConnectionMs,
   trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   genReqId: () => newId('op_'),
   routerOptions: { maxParamLength: pathParamCharsMax },
@@ -79,7 +85,11 @@ const httpOptions = ({ trustedProxies }: ApiOptions): FastifyHttpOptions<Server>
   // What arrives while the API stops is still answered; the store is closed after it.
   return503OnClosing: false,
   // A missing host is refused by the guard, in the shape of every error.
-  http: { requireHostHeader: false },
+  http: {
+    requireHostHeader: false,
+    headersTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: slowRequestsCheckMs,
+  },
   clientErrorHandler: (error, socket) => answerUnreadable(error, socket as Socket),
   // The methods of a resource are those that are described: HEAD is none of them.
   exposeHeadRoutes: false,

@@ -26,7 +26,7 @@ export class DataDirInUse extends Error {
  * `DataDirInUse`.
  */
 export function lockDataDir(dir: string): DataDirLock {
-  mkdirSync(dir, { recursive: true })
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
   const lock = tryLock(join(dir, 'weir.lock'))
   if (!lock.held) throw new DataDirInUse(dir, lock.holderPid)
   return { close: lock.release }

@@ -38,6 +38,15 @@ export const boundedChars = (charsMax: number, description = '') =>
 export const oneOf = <const T extends readonly string[]>(values: T, description = '') =>
   Type.Enum<[...T]>([...values] as unknown as [...T], description === '' ? {} : { description })
 
+/**
+ * Values by keys of the client's own. Not `Type.Record`: that names the keys it means by the pattern `^.*$`, which a key
+ * with a line break does not match, so that its value would not be looked at.
+ */
+export const mapOf = <S extends TSchema>(
+  values: S,
+  options: { maxProperties?: number; description?: string } = {},
+) => Type.Unsafe<Record<string, Static<S>>>(Type.Object({}, { ...options, additionalProperties: values }))
+
 /** What is wrong with `value`, which is called `name`; undefined where nothing is. */
 export type Check = (value: unknown, name: string) => string | undefined
 
@@ -126,13 +135,17 @@ const articles: Record<string, string> = {
 
 const article = (type: string): string => articles[type] ?? type
 
+/** Keys of maps are the client's own: longer and stranger ones stand in a sentence as text does. */
+const plainName = /^[\w.-]{1,64}$/
+
 /** `/b/0/k` under the name `a` is `a.b[0].k`. */
 function locate(pointer: string, root: unknown, name: string): { path: string; value: unknown } {
   let path = name
   let value = root
   for (const escaped of pointer.split('/').slice(1)) {
     const key = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
-    path += Array.isArray(value) ? `[${key}]` : path === '' ? key : `.${key}`
+    const name = plainName.test(key) ? key : shown(key)
+    path += Array.isArray(value) ? `[${key}]` : path === '' ? name : `.${name}`
     value = (value as Record<string, unknown> | undefined)?.[key]
   }
   return { path: path === '' ? 'body' : path, value }

@@ -37,7 +37,7 @@ function readKept(path: string): string | undefined {
 
 /** Written whole aside and linked into place: of several that start at once, one key wins and all read it. */
 function make(dir: string, path: string): string {
-  mkdirSync(dir, { recursive: true })
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path}.${randomToken(6)}`
   const key = Buffer.from(randomToken(keyBytes), 'base64url').toString('base64')
   writeFileSync(aside, `${key}\n`, { mode: 0o600, flush: true })

@@ -1,6 +1,6 @@
 /** The building blocks of declarations. */
 import { descriptionBytesMax, labelBytesMax, labelsMax, metadataBytesMax } from '../core/limits.js'
-import { boundedBytes, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { boundedBytes, mapOf, ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import type { ShownFields } from './client-types.js'
 import type { Column, Fields, Known, KnownField, Links, Shown, StoredOf } from './define.js'
 
@@ -208,7 +208,7 @@ export const repeatedEntry = (values: readonly string[]): string | undefined => 
 }
 
 export const labels = ruled(
-  Type.Record(Type.String(), boundedBytes(labelBytesMax), {
+  mapOf(boundedBytes(labelBytesMax), {
     maxProperties: labelsMax,
     description: 'Names and values that tunnels are matched by.',
   }),

@@ -7,7 +7,7 @@
 import { parseCidr } from '../core/cidr.js'
 import { shown } from '../core/errors.js'
 import { sshOptionBytesMax, sshOptionNameCharsMax, sshOptionsMax } from '../core/limits.js'
-import { boundedBytes, ruled, Type } from '../core/schema.js'
+import { boundedBytes, mapOf, ruled } from '../core/schema.js'
 import { defaulted } from './fields.js'
 
 /** What is wrong with an option's value; undefined where nothing is. */
@@ -68,7 +68,7 @@ function brokenValue(name: string, value: string, known: ReadonlyMap<string, Bro
 
 const optionMap = (description: string, broken: (name: string, value: string) => string | undefined) =>
   ruled(
-    Type.Record(Type.String(), boundedBytes(sshOptionBytesMax), {
+    mapOf(boundedBytes(sshOptionBytesMax), {
       maxProperties: sshOptionsMax,
       description,
     }),

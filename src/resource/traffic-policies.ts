@@ -8,7 +8,7 @@ import {
   policiesPerDirectionMax,
   policyNameBytesMax,
 } from '../core/limits.js'
-import { boundedBytes, oneOf, type Static, Type } from '../core/schema.js'
+import { boundedBytes, mapOf, oneOf, type Static, Type } from '../core/schema.js'
 import { checkExpression } from '../expr/expression.js'
 import { inboundScope, outboundScope } from '../record/policy-scope.js'
 import { defaulted, moduleField } from './fields.js'
@@ -16,7 +16,7 @@ import { defaulted, moduleField } from './fields.js'
 const action = Type.Object(
   {
     type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
-    config: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
+    config: Type.Optional(Type.Union([mapOf(Type.Unknown()), Type.Null()])),
   },
   { additionalProperties: false },
 )

@@ -1,7 +1,7 @@
 /** Connections that bring no readable request, against a real port. */
 import { connect } from 'node:net'
-import t from 'tap'
-import { openTestStore } from '../harness/api.js'
+import t, { type Test } from 'tap'
+import { type Client, openTestStore, type TestApi } from '../harness/api.js'
 
 /** Everything the server answers until it closes the connection. */
 const exchange = (port: number, text: string): Promise<string> =>
@@ -16,13 +16,21 @@ const exchange = (port: number, text: string): Promise<string> =>
     socket.on('error', reject)
   })
 
-t.test('requests that are none', async (t) => {
+const portOf = (api: TestApi): number => {
+  const address = api.app.server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+t.test('connections', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
-  const address = api.app.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+  await t.test('requests that are none', (t) => unreadable(t, me, portOf(api)))
+  await t.test('clients that keep a connection and send next to nothing', (t) => slow(t, me, api))
+})
+
+async function unreadable(t: Test, me: Client, port: number): Promise<void> {
   const key = `Authorization: Bearer ${me.token}\r\nService-Version: 2\r\n`
   const cases = [
     { name: 'no HTTP', text: 'hello\r\n\r\n', status: 400, code: 'ERR_INVALID_REQUEST' },
@@ -56,8 +64,55 @@ t.test('requests that are none', async (t) => {
     const [head = '', body = ''] = answer.split('\r\n\r\n')
     t.match(head, new RegExp(`^HTTP/1.1 ${status} `), name)
     t.match(head, /operation-id: op_\w+/i, name)
+    t.match(head, /x-content-type-options: nosniff/i, name)
+    t.match(head, /cache-control: no-store/i, name)
     const problem = JSON.parse(body)
     t.match(problem, { status_code: status, msg: /\.$/, details: { operation_id: /^op_/ } }, name)
     if (code !== undefined) t.equal(problem.error_code, code, name)
   }
-})
+}
+
+/** What is sent piece by piece, until the server has enough of it. */
+const trickle = (port: number, begin: string, piece: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => socket.write(begin))
+    const more = setInterval(() => socket.write(piece), 50)
+    let answer = ''
+    socket.setEncoding('utf8')
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('end', () => socket.end())
+    // The last pieces may meet a connection that is closed already.
+    socket.on('error', (error: Error & { code?: string }) => {
+      if (!/^(ECONNRESET|EPIPE)$/.test(error.code ?? '')) reject(error)
+    })
+    socket.on('close', () => {
+      clearInterval(more)
+      resolve(answer)
+    })
+  })
+
+async function slow(t: Test, me: Client, api: TestApi): Promise<void> {
+  const { server } = api.app
+  t.equal(server.requestTimeout, 30_000)
+  t.equal(server.headersTimeout, 30_000)
+  t.equal(server.keepAliveTimeout, 60_000)
+  server.requestTimeout = 300
+  server.headersTimeout = 300
+  server.keepAliveTimeout = 300
+  const port = portOf(api)
+  const head = `Host: x\r\nAuthorization: Bearer ${me.token}\r\nService-Version: 2\r\n`
+  const ofBody = 'Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"description": "'
+  const [headers, body, idle] = await Promise.all([
+    trickle(port, `GET /ip_policies HTTP/1.1\r\n${head}`, 'X-More: x\r\n'),
+    trickle(port, `POST /ip_policies HTTP/1.1\r\n${head}${ofBody}`, 'x'),
+    exchange(port, `GET /ip_policies HTTP/1.1\r\n${head}\r\n`),
+  ])
+  for (const [name, answer] of Object.entries({ headers, body })) {
+    t.match(answer, /^HTTP\/1.1 408 /, `${name} that never end`)
+    t.match(answer, /"ERR_REQUEST_TIMEOUT"/, name)
+  }
+  t.match(idle, /^HTTP\/1.1 200 /, 'an idle connection was answered, and closed')
+  t.strictSame((await me.get('/ip_policies')).ip_policies, [], 'and nothing was made')
+}

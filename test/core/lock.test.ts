@@ -1,5 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -14,6 +14,7 @@ t.test('a data directory has one holder, who is named to the others', async (t) 
   const refusal = thrown(() => lockDataDir(dir))
   t.match(refusal, { name: 'DataDirInUse', holderPid: process.pid })
   t.match(refusal?.message, `process ${process.pid}`)
+  t.equal(statSync(dir).mode & 0o777, 0o700, 'made for its owner alone')
   lock.close()
   lockDataDir(dir).close()
   t.strictSame(readdirSync(dir), [], 'nothing is left behind')

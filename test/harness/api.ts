@@ -187,6 +187,8 @@ export type TestApiOptions = Partial<
 /** A store for a test file, and any number of API instances on it. ClickHouse allows one store per process. */
 export interface TestStore {
   readonly parts: StoreParts
+  /** The data directory. */
+  readonly dir: string
   /** Closed with the test file. */
   readonly release: ReleaseStack
   api(options?: TestApiOptions): Promise<TestApi>
@@ -219,6 +221,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
   const parts = await openStoreParts({ settings, logger, registry, occurrences }, () => base, release)
   return {
     parts,
+    dir,
     release,
     api: async (options = {}) => {
       const app = await buildApi({

@@ -1,0 +1,186 @@
+/** What must never happen, whoever asks: secrets told, strangers informed, clients that forge where they come from. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { now } from '../../src/core/clock.js'
+import { auditStream } from '../../src/store/audit-relay.js'
+import { type Client, openTestStore, type TestStore } from '../harness/api.js'
+import { certificateBody } from '../harness/certificates.js'
+import { Estate, servedResources } from './estate.js'
+
+/** More failed logins than an address may have within a minute. */
+const manyTries = 40
+
+t.test('security', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+
+  t.test('who is refused is told the same, whatever there is', async (t) => {
+    const shut = await api.account()
+    const { id } = await shut.post('/ip_policies')
+    for (const cidr of ['127.0.0.1/32', '10.0.0.0/8'])
+      await shut.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
+    await shut.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [id] })
+    const paths = Object.keys(api.app.swagger().paths ?? {}).map((path) => path.replaceAll(/\{\w+\}/g, id))
+    const refusals = new Set<string>()
+    const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+    for (const path of [...paths, '/', '/nowhere', '/docs/x', '/%zz', '/ip_policies?x=1', '/ip_policies/']) {
+      for (const method of methods) {
+        const sent = { body: '{', headers: { 'service-version': '1', 'content-type': 'text/plain' } }
+        for (const [caller, status, from] of [
+          [api.stranger(), 401, `2001:db8:${refusals.size}::${paths.indexOf(path) + 2}`],
+          [shut, 403, '192.0.2.1'],
+        ] as const) {
+          const headers = { ...sent.headers, ...(status === 401 ? { authorization: undefined } : {}) }
+          const answer = await caller.send(method, path, { ...sent, headers, from })
+          t.equal(answer.status, status, `${method} ${path}`)
+          if (method !== 'HEAD') refusals.add(`${answer.body.error_code} ${answer.body.msg}`)
+        }
+      }
+    }
+    t.equal(refusals.size, 2, 'one sentence each')
+  })
+
+  t.test(
+    'failed logins of an IPv6 network count together, and each behind a trusted proxy for itself',
+    async (t) => {
+      const guarded = await store.api({ trustedProxies: ['10.0.0.0/8'] })
+      const known = guarded.stranger(me.token)
+      const fail = async (addressOf: (tries: number) => object): Promise<void> => {
+        for (let tries = 0; tries < manyTries; tries += 1)
+          await guarded.stranger('guess').send('GET', '/ip_policies', addressOf(tries))
+      }
+      const statusOf = async (sent: object) => (await known.send('GET', '/ip_policies', sent)).status
+      await fail((tries) => ({ from: `2001:db8:1:2:${tries.toString(16)}::1` }))
+      t.equal(await statusOf({ from: '2001:db8:1:2:ffff::9' }), 429, 'the same /64')
+      t.equal(await statusOf({ from: '2001:db8:1:3::1' }), 200, 'the next one')
+      const behind = (address: string) => ({ from: '10.0.0.1', headers: { 'x-forwarded-for': address } })
+      await fail(() => behind('203.0.113.7'))
+      t.equal(await statusOf(behind('203.0.113.7')), 429)
+      t.equal(await statusOf(behind('203.0.113.8')), 200, 'the proxy itself is not shut out')
+      await fail((tries) => behind(`nonsense-${tries}`))
+      t.equal(await statusOf(behind('more nonsense')), 429, 'what is no address is one nobody')
+    },
+  )
+
+  t.test('what a client claims to be does not get into the log', async (t) => {
+    const guarded = await store.api({ trustedProxies: ['10.0.0.0/8'] })
+    const claims = ['<script>', '\u001b[2Jcleared', `"}\t{"level":60,"msg":"forged"`, 'x'.repeat(8000)]
+    const before = api.log().length
+    for (const claim of claims) {
+      const headers = { 'x-forwarded-for': claim }
+      await guarded.stranger('guess').send('GET', '/ip_policies', { from: '10.0.0.2', headers })
+    }
+    const lines = api.log().slice(before).trimEnd().split('\n')
+    t.equal(lines.length, claims.length)
+    for (const line of lines) t.match(JSON.parse(line), { address: 'unknown', msg: /login/i })
+  })
+
+  t.test('answers are not guessed to be something else, kept or framed', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    const asked = [
+      ['GET', `/ip_policies/${id}`, 200],
+      ['GET', '/ip_policies/%zz', 404],
+      ['GET', '/nowhere', 404],
+      ['POST', '/ip_policies?x', 400],
+    ] as const
+    for (const [method, path, status] of asked) {
+      const { headers, status: answered } = await me.send(method, path)
+      t.equal(answered, status)
+      t.equal(headers['x-content-type-options'], 'nosniff', path)
+      t.equal(headers['cache-control'], 'no-store', path)
+    }
+    for (const path of ['/docs/', '/openapi.json', '/healthz', '/readyz', '/metrics']) {
+      const { headers } = await api.app.inject(path)
+      t.equal(headers['x-content-type-options'], 'nosniff', path)
+      t.equal(headers['x-frame-options'], 'SAMEORIGIN', path)
+      t.match(headers['content-security-policy'], "default-src 'self'", path)
+      t.equal(headers['access-control-allow-origin'], undefined, 'no page of another site reads it')
+    }
+  })
+
+  t.test('what JSON.parse would change is refused, what only looks dangerous is kept', async (t) => {
+    const metadata = (number: string) =>
+      `{"policies": {"inbound": [{"actions": [{"type": "log", "config": {"Metadata": {"n": ${number}}}}]}]}}`
+    for (const number of ['1e400', '-1e400', '9007199254740993', '1'.repeat(1000)]) {
+      const answer = await me.send('POST', '/edges/tcp', { body: metadata(number) })
+      t.equal(answer.status, 400, number)
+      t.match(answer.body.msg, /the number .* would not be kept exactly: send it as text\.$/)
+      t.ok(answer.body.msg.length < 200)
+    }
+    for (const number of ['9007199254740992', '0.1', '-0', '1e300', '5e-324']) {
+      const answer = await me.send('POST', '/edges/tcp', { body: metadata(number) })
+      t.equal(answer.status, 201, number)
+      t.equal(
+        answer.body.policies.inbound[0].actions[0].config.Metadata.n,
+        JSON.parse(JSON.stringify(Number(number))),
+      )
+    }
+    const labels = '{"labels": {"__proto__": "polluted", "constructor": "x", "toString": "y"}}'
+    const made = await me.send('POST', '/backends/tunnel_group', { body: labels })
+    t.equal(made.status, 201, made.text)
+    t.equal(
+      JSON.stringify(made.body.labels),
+      JSON.stringify(JSON.parse(labels).labels),
+      'kept as it was sent',
+    )
+    t.equal(({} as Record<string, unknown>)['polluted'], undefined)
+    t.equal((await me.get(`/backends/tunnel_group/${made.body.id}`)).labels.constructor, 'x')
+  })
+
+  t.test('a sentence stays one line, and short, whatever a key of the client is called', async (t) => {
+    for (const key of ['two\nlines', '\u001b[31m', 'x'.repeat(5000), 'a "b" c', '']) {
+      const msg = await me.refused(400, 'POST', '/backends/tunnel_group', { labels: { [key]: 5 } })
+      t.ok(msg.length < 300, msg.slice(0, 300))
+      t.notMatch(msg, /\p{Cc}/u)
+      t.match(msg, /"labels/)
+    }
+  })
+
+  t.test('secrets are told once, or never', async (t) => {
+    const secret = `secret-of-${now()}`
+    const estate = new Estate(me, 'estate')
+    for (const { kind } of servedResources) if (kind !== 'abuse_report') await estate.one(kind)
+    const tokens = ['api_key', 'tunnel_credential'].map(async (kind) =>
+      String((await estate.one(kind))['token']),
+    )
+    await me.post('/event_destinations', {
+      target: {
+        kinesis: {
+          stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x',
+          auth: { creds: { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret } },
+        },
+      },
+    })
+    const [, pemLine = ''] = certificateBody('rsa').private_key_pem.split('\n')
+    const secrets = [me.token, secret, pemLine, 'PRIVATE KEY', ...(await Promise.all(tokens))]
+    for (const [where, text] of Object.entries(await everywhere(store, me, api.log())))
+      for (const each of secrets) t.equal(text.includes(each), false, `${where} has no ${each.slice(0, 12)}…`)
+  })
+})
+
+/** All that is kept, shown or told, by the place where it is. */
+async function everywhere(
+  { parts, dir }: TestStore,
+  me: Client,
+  log: string,
+): Promise<Record<string, string>> {
+  const tables = await parts.clickhouse.rows<{ name: string }>(
+    'SELECT name FROM system.tables WHERE database = currentDatabase()',
+  )
+  const texts: Record<string, string> = { log }
+  for (const { name } of tables)
+    texts[`ClickHouse ${name}`] = await parts.clickhouse.text(`SELECT * FROM "${name}"`, 'JSONEachRow')
+  for (const { path, operations } of servedResources)
+    if (!path.includes('{') && operations === undefined) texts[path] = (await me.send('GET', path)).text
+  // Files of streams and buckets, which nats-server neither compresses nor encrypts.
+  const nats = join(dir, 'nats')
+  texts['NATS'] = readdirSync(nats, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.blk'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('')
+  if (!texts['NATS'].includes(me.accountId))
+    throw new Error(`Nothing of ${auditStream} was found in ${nats}.`)
+  return texts
+}
