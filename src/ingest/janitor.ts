@@ -2,8 +2,8 @@
  * Makes room. The streams refuse what is beyond their bounds and remove nothing by themselves, so that no
  * unprocessed work is ever lost to make room; what is done with is removed here.
  *
- * - Records and audit events of other services stay for as long as there is room, for those who want to read them
- *   again. When their stream nears its bound, the oldest *processed* ones go.
+ * - Records and audit events stay for as long as there is room, for those who want to read them again. When their
+ *   stream nears its bound, the oldest *processed* ones go.
  * - Packs that were acknowledged come back to the stream when its server is killed: they lie below the
  *   acknowledgement floor of their consumer, which never delivers them again.
  * - Packs of a destination that is gone may still be stored while a pipeline has not heard of it.
@@ -22,6 +22,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
 import { deliveriesStream, deliverySubject } from '../deliver/destination-run.js'
 import type { LedgerWriter } from '../deliver/ledger.js'
+import { auditStream } from '../store/audit-relay.js'
 import { auditInStream, inputConsumer, recordsStream } from './streams.js'
 
 export interface JanitorOptions {
@@ -62,7 +63,7 @@ export class Janitor {
 
   /** Where a stream of input nears its bound: removes what was processed until there is room again. */
   async removeInput(): Promise<void> {
-    for (const stream of [recordsStream, auditInStream]) await this.#removeProcessed(stream)
+    for (const stream of [recordsStream, auditInStream, auditStream]) await this.#removeProcessed(stream)
   }
 
   async #removeProcessed(stream: string): Promise<void> {

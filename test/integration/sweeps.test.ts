@@ -1,4 +1,4 @@
-/** What the janitor takes out of the deliveries, and what it leaves there. */
+/** What the janitor takes out of the streams, and what it leaves there. */
 import t from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
@@ -7,9 +7,11 @@ import { createOccurrences } from '../../src/core/occurrences.js'
 import { deliveriesStream, deliverySubject } from '../../src/deliver/destination-run.js'
 import { LedgerWriter, ledgerStream, ledgerSubject } from '../../src/deliver/ledger.js'
 import { Janitor } from '../../src/ingest/janitor.js'
-import { ensureStreams } from '../../src/ingest/streams.js'
+import { auditInStream, ensureStreams, inputConsumer, recordsStream } from '../../src/ingest/streams.js'
+import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
+import { until } from '../harness/weir.js'
 
 t.setTimeout(120_000)
 
@@ -108,3 +110,41 @@ t.test('packs below the floor of their consumer are swept, unless it is ahead of
   t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
   t.equal(await lying('ed_a'), 1, 'what is above the floor stays')
 })
+
+const inputs = [
+  { stream: recordsStream, subject: 'weir.records.eu.node-1' },
+  { stream: auditInStream, subject: 'weir.audit.domain.created' },
+  { stream: auditStream, subject: auditSubject('ac_1') },
+]
+
+for (const { stream, subject } of inputs) {
+  t.test(`of a full ${stream}, what was processed goes, and nothing that waits`, async (t) => {
+    const { nats, janitorOf } = await openSweeps(t)
+    const message = new Uint8Array(512 * 1024)
+    const fill = async (share: number): Promise<void> => {
+      for (;;) {
+        const { state, config } = (await nats.streamInfo(stream))!
+        if (state.bytes > config.max_bytes * share) return
+        await nats.publish(subject, message)
+      }
+    }
+    await fill(0.3)
+    const processed = (await nats.streamInfo(stream))!.state.messages
+    const options = { stream, name: inputConsumer, ackWaitMs: 5_000, ackPendingMax: 100 }
+    const { consumer } = await nats.openConsumer(options)
+    for await (const each of await consumer.fetch({ max_messages: processed, expires: 5_000 })) each.ack()
+    await nats.flush()
+    await until('all are acknowledged', async () => {
+      return (await nats.consumerInfo(stream, inputConsumer))?.ackFloor === processed
+    })
+    const janitor = janitorOf()
+    await janitor.removeInput()
+    t.equal((await nats.streamInfo(stream))!.state.first_seq, 1, 'while there is room, all stays')
+
+    await fill(0.9)
+    const { last_seq } = (await nats.streamInfo(stream))!.state
+    await janitor.removeInput()
+    const after = (await nats.streamInfo(stream))!.state
+    t.match(after, { first_seq: processed + 1, last_seq }, 'as much as was processed, and no more')
+  })
+}
