@@ -7,6 +7,7 @@ import { account } from '../resource/account.js'
 import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Store } from '../store/open-store.js'
+import { unchanged } from '../store/plan.js'
 import type { Writes } from './writes.js'
 
 /** The command line, as the one who makes a change. */
@@ -34,7 +35,7 @@ export async function createAccount(
   const first = { description: 'First key of the account.' }
   const key = await writes.create(caller, resourceOf('api_key'), first, at)
   const made = await store.commit(id, cli, (state, version, changedAt) => {
-    if (state.rows.get('account')?.has(id)) return { puts: [], removals: [], audits: [], result: undefined }
+    if (state.rows.get('account')?.has(id)) return unchanged(undefined)
     const draft = key(state, version, changedAt)
     const row: Row = {
       id,

@@ -13,7 +13,7 @@ import { childKindsOf } from '../resource/shown-schema.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../store/keys.js'
 import type { Store } from '../store/open-store.js'
-import { countRules, type Draft, type Plan, releaseOf } from '../store/plan.js'
+import { countRules, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
@@ -236,8 +236,6 @@ const lookupsOf = (state: ViewState, accountId: string): Omit<Lookups, 'sourcePr
   rules: (policyId) => state.rules(policyId)?.rules ?? [],
   countRules: (policyId) => countRules(state, policyId),
 })
-
-const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], audits: [], result })
 
 /** Equal but for the version, and for sealed values, whose digests tell. */
 function same(resource: AnyResource, present: Row, next: Row): boolean {

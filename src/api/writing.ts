@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
 import { idempotencyKeyCharsMax } from '../core/limits.js'
 import { type Answer, type RequestKey, requestKey } from '../store/answers.js'
-import type { Plan } from '../store/plan.js'
+import { type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import { type ApiContext, json, queryOf } from './context.js'
 
@@ -53,8 +53,7 @@ export const acting =
     const before = await context.store.answered(key)
     if (before !== undefined) return send(reply, before)
     const result = await act(request)
-    const kept = () => ({ puts: [], removals: [], audits: [], result })
-    return send(reply, await context.store.commitOnce(accountId, principal, kept, key))
+    return send(reply, await context.store.commitOnce(accountId, principal, () => unchanged(result), key))
   }
 
 function isValidateOnly(text: string | undefined): boolean {

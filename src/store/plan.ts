@@ -30,6 +30,9 @@ export interface Claim {
 /** A plan sees the state before it and the version its change will have; it may run several times. */
 export type Plan<T> = (state: ViewState, version: number, at: number) => Draft<T>
 
+/** A draft that changes nothing. */
+export const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], audits: [], result })
+
 /** Does the draft change nothing? */
 export const isEmpty = <T>({ puts, removals }: Draft<T>): boolean => puts.length + removals.length === 0
 
