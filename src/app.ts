@@ -10,7 +10,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { answerDecision, decideSubject } from './api/abuse-reports.js'
-import { renderRemovedRules } from './api/audit-of-rules.js'
+import { renderRules } from './api/audit-of-rules.js'
 import { BaseLinks, Presenter } from './api/present.js'
 import { buildApi } from './api/server.js'
 import { Writes } from './api/writes.js'
@@ -101,7 +101,7 @@ export async function openStoreParts(
     occurrences,
     keyFingerprint: sealer.fingerprint,
     bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
-    removedRules: (rows) => renderRemovedRules(rows, presenter, () => store.view.state),
+    renderRules: (rows) => renderRules(rows, presenter, () => store.view.state),
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)

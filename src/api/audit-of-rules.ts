@@ -1,30 +1,54 @@
-/** The audit events of rules that went with their IP policy. */
+/** The audit events of rules that went with their IP policy, or that were replaced all at once. */
+import { ruleBytesPerMessage, ruleEventsPerMessage } from '../core/limits.js'
 import { auditEvent } from '../event/audit.js'
 import { resourceOf } from '../resource/registry.js'
-import type { RenderRemovedRules } from '../store/audit-relay.js'
-import type { ChangeRows } from '../store/change-rows.js'
+import type { RenderRules } from '../store/audit-relay.js'
+import type { AuditEvent } from '../store/change.js'
+import type { ChangedRule, ChangeRows } from '../store/change-rows.js'
 import { ruleKind } from '../store/keys.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Presenter } from './present.js'
 import { eventPrincipal } from './writes.js'
 
-export const renderRemovedRules =
-  (rows: ChangeRows, presenter: Presenter, stateOf: () => ViewState): RenderRemovedRules =>
-  async (accountId, version, change) => {
-    const removed = await rows.removedRules(accountId, version, change.emptiedPolicies)
+export const renderRules = (rows: ChangeRows, presenter: Presenter, stateOf: () => ViewState): RenderRules =>
+  async function* (accountId, version, change) {
     const resource = resourceOf(ruleKind)
     const state = stateOf()
     const principal = eventPrincipal({ accountId, principal: change.principal }, state, presenter.links)
-    return removed.map((rule) =>
+    const eventOf = ({ rule, verb }: ChangedRule): AuditEvent =>
       auditEvent({
         object: resource.audit!,
-        verb: 'deleted',
+        verb,
         accountId,
         resourceId: rule.id,
         version,
         at: change.at,
         principal,
         shown: presenter.show(resource, rule, state),
-      }),
-    )
+      })
+    for await (const rules of messagesOf(rows.changedRules(accountId, version, change))) {
+      yield rules.map(eventOf)
+    }
   }
+
+/**
+ * As many rules as share a message. They are cut by what ClickHouse holds, not by their events: those tell addresses,
+ * which may differ between the processes that render them.
+ */
+async function* messagesOf(pages: AsyncIterable<readonly ChangedRule[]>): AsyncGenerator<ChangedRule[]> {
+  let rules: ChangedRule[] = []
+  let bytes = 0
+  for await (const page of pages) {
+    for (const changed of page) {
+      const own = Buffer.byteLength(JSON.stringify(changed.rule))
+      if (rules.length === ruleEventsPerMessage || (rules.length > 0 && bytes + own > ruleBytesPerMessage)) {
+        yield rules
+        rules = []
+        bytes = 0
+      }
+      rules.push(changed)
+      bytes += own
+    }
+  }
+  if (rules.length > 0) yield rules
+}

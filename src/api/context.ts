@@ -5,6 +5,7 @@ import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Answer, RequestKey } from '../store/answers.js'
 import type { Principal } from '../store/change.js'
+import type { Store } from '../store/open-store.js'
 import type { Plan } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
@@ -20,7 +21,7 @@ declare module 'fastify' {
 }
 
 /** The store as the API uses it. */
-export interface ApiStore {
+export interface ApiStore extends Pick<Store, 'replaceRules'> {
   readonly view: { readonly state: ViewState; readonly isUsable: boolean }
   commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
   commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer>

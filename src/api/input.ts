@@ -34,12 +34,13 @@ export function objectBody(body: unknown, pathIds: Readonly<Record<string, strin
   return Object.fromEntries(Object.entries(body).filter(([name]) => !isOfPath(name)))
 }
 
-export function checkNames(values: Values, names: readonly string[], title: string): void {
+/** `at`: what stands before the names in messages. */
+export function checkNames(values: Values, names: readonly string[], title: string, at = ''): void {
   for (const name of Object.keys(values)) {
     if (names.includes(name)) continue
     const near = nearestNames(name, names)
     const hint = near.length > 0 ? `did you mean "${near[0]}"? ` : ''
-    throw badRequest(`${shown(name)} is no field of ${article(title)}: ${hint}${supported(names)}.`)
+    throw badRequest(`${shown(`${at}${name}`)} is no field of ${article(title)}: ${hint}${supported(names)}.`)
   }
 }
 
@@ -66,21 +67,22 @@ function withoutNulls(module: unknown): unknown {
   return Object.fromEntries(Object.entries(module).filter(([, value]) => value !== null))
 }
 
-/** All fields of a new resource: what is given, and defaults for the rest. */
-export function createValues(resource: AnyResource, body: Values): Values {
+/** All fields of a new resource: what is given, and defaults for the rest. `at` stands before names in messages. */
+export function createValues(resource: AnyResource, body: Values, at = ''): Values {
   const fields = fieldsOf(resource)
   checkNames(
     body,
     fields.map(([name]) => name),
     resource.title,
+    at,
   )
   const values: Values = {}
   for (const [name, field] of fields) {
     const value = body[name]
     if (value !== undefined && value !== null && !isEmptyText(field, value)) {
-      values[name] = given(field, name, value)
+      values[name] = given(field, `${at}${name}`, value)
     } else if (field.required) {
-      throw badRequest(`"${name}" is required for ${article(resource.title)}.`)
+      throw badRequest(`"${at}${name}" is required for ${article(resource.title)}.`)
     } else values[name] = field.fallback ?? null
   }
   return values

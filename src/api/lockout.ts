@@ -63,16 +63,22 @@ export function viewRestrictions(state: ViewState): ViewRestrictions {
 interface Changed {
   readonly puts?: readonly Put[]
   readonly removals?: readonly Removal[]
+  /** All rules of policies, as they would be. */
+  readonly rules?: ReadonlyMap<string, readonly IpRule[]>
 }
 
 /** Throws where the change would lock the caller's own address out of the API. */
-export function lockoutCheck(caller: Caller, state: ViewState, { puts = [], removals = [] }: Changed): void {
+export function lockoutCheck(
+  caller: Caller,
+  state: ViewState,
+  { puts = [], removals = [], rules: replaced = new Map() }: Changed,
+): void {
   if (caller.address === undefined) return
   const put = puts.find(({ kind, row }) => kind === 'ip_restriction' && row['type'] === 'api')
   const present = viewRestrictions(state).restriction(caller.accountId, 'api')
   if (put === undefined && present?.enforced !== true) return
   const removed = removals.some(({ row }) => row.id === present?.id)
-  const rules = changedRules(state, puts, removals)
+  const rules = new Map([...changedRules(state, puts, removals), ...replaced])
   if (put === undefined && (removed || rules.size === 0)) return
   const change = {
     ...(put === undefined ? {} : { restriction: put.row as unknown as IpRestrictionRow }),

@@ -1,7 +1,6 @@
 /** Errors as clients see them. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorCodes, statusOf, WeirError } from '../core/errors.js'
-import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { mapOf, Type } from '../core/schema.js'
 
@@ -25,18 +24,18 @@ const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = 
     'ERR_CONTENT_TYPE',
     'The content type can not be read: application/json is needed.',
   ],
-  FST_ERR_CTP_BODY_TOO_LARGE: [
-    'ERR_BODY_TOO_LARGE',
-    `The body is too large: at most ${requestBodyBytesMax} bytes are allowed.`,
-  ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'ERR_INVALID_REQUEST',
     'The body does not have the length that Content-Length says.',
   ],
 }
 
-function asWeirError(error: FastifyError | WeirError): WeirError {
+function asWeirError(error: FastifyError | WeirError, bodyBytesMax: number): WeirError {
   if (error instanceof WeirError) return error
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const message = `The body is too large: at most ${bodyBytesMax} bytes are allowed.`
+    return new WeirError('ERR_BODY_TOO_LARGE', message, { cause: error })
+  }
   const known = frameworkErrors[error.code]
   if (known !== undefined) return new WeirError(known[0], known[1], { cause: error })
   return new WeirError('ERR_INTERNAL', 'Something went wrong here; the operation id finds it in the log.', {
@@ -63,7 +62,7 @@ export const problemHeaders = {
 export const answerProblem =
   (occurrences: Occurrences) =>
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = asWeirError(thrown)
+    const error = asWeirError(thrown, request.routeOptions.bodyLimit)
     if (error.status >= 500) {
       const fields = {
         operation_id: request.id,

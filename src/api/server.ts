@@ -24,6 +24,7 @@ import { type HealthPages, openReference, registerOpenPages } from './open-pages
 import type { OpenapiOptions } from './openapi.js'
 import { answerProblem } from './problem.js'
 import { registerResource } from './resource-routes.js'
+import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
 
 export interface ApiOptions extends OpenapiOptions {
@@ -104,6 +105,7 @@ function registerResources(
     registerResource(app, context, resource)
     registerModules(app, context, resource)
   }
+  registerRules(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
 }

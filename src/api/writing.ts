@@ -27,7 +27,7 @@ export const writing =
     planFor: (request: FastifyRequest) => Promise<Plan<Answer>> | Plan<Answer>,
   ): Handler =>
   async (request, reply) => {
-    const isRehearsal = isValidateOnly(queryOf(request, ['validate_only']).validate_only)
+    const isRehearsal = isRehearsed(request)
     const key = keyOf(request)
     const { accountId, principal } = request.caller
     const { store } = context
@@ -56,7 +56,9 @@ export const acting =
     return send(reply, await context.store.commitOnce(accountId, principal, () => unchanged(result), key))
   }
 
-function isValidateOnly(text: string | undefined): boolean {
+/** Does the request ask for the answer alone? */
+export function isRehearsed(request: FastifyRequest): boolean {
+  const text = queryOf(request, ['validate_only']).validate_only
   if (text === undefined || text === 'false') return false
   if (text === 'true') return true
   throw badRequest(`The query parameter "validate_only" is ${shown(text)}: true or false is allowed.`)

@@ -4,6 +4,8 @@
 
 /** Larger bodies are refused before they are read to the end. */
 export const requestBodyBytesMax = 1024 * 1024
+/** All rules of an IP policy at once: 100,000 of them with some 160 bytes each. */
+export const rulesBodyBytesMax = 16 * 1024 * 1024
 /** A stored resource; a projected value has to fit a NATS message with room to spare. */
 export const resourceBytesMax = 256 * 1024
 export const accountNameBytesMax = 255
@@ -78,6 +80,8 @@ export const projectedValueBytesMax = 512 * 1024
  * of text, 26 KiB where JSON escapes all of it, and a chunk has to fit a NATS message of 1 MiB.
  */
 export const rulesPerChunkMax = 32
+/** Rules that were staged, and not committed within this time, were left by a dead process. */
+export const stagingAbandonedAfterMs = 10 * 60_000
 /** Ids of changes that a head remembers: a writer that lost its answer looks for its own among them. */
 export const recentChangesMax = 32
 /** What a request under an idempotency key was answered is told again for this long: 24 h. */
@@ -86,8 +90,9 @@ export const answerAgeMaxMs = 24 * 60 * 60_000
 export const headsAtOnceMax = 8
 /** Keys of a bucket written side by side. */
 export const keysAtOnceMax = 64
-/** Audit events of rules that share a message; of a fixed number, so that a repeat cuts at the same places. */
-export const ruleEventsPerMessage = 100
+/** Audit events of rules that share a message, and the bytes of their rules: with 2 KiB around each they fit 1 MiB. */
+export const ruleEventsPerMessage = 250
+export const ruleBytesPerMessage = 256 * 1024
 
 /** Changes that arrive within this time are compiled together; an effect is due within 2 s. */
 export const changeCoalesceMs = 200

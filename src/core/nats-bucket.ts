@@ -170,7 +170,7 @@ export class Bucket {
     }, this.#patience)
   }
 
-  /** Takes one key out, without a trace. */
+  /** Takes a key out without a trace, or all that a filter matches: those who watch are not told. */
   async forget(key: string): Promise<void> {
     await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.${key}`)
   }

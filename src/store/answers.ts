@@ -32,6 +32,13 @@ export interface KeptAnswer extends RequestKey {
   readonly answer: Answer
 }
 
+/** A commit whose request may come again. */
+export interface Repeatable<T> {
+  /** What the request was answered before. */
+  before(): Promise<T | undefined>
+  kept(result: T): KeptAnswer
+}
+
 /** The key of an account's request, whose text says all that makes it this one. */
 export const requestKey = (accountId: string, key: string, request: string): RequestKey => ({
   key: hash128(accountId, key),

@@ -5,10 +5,9 @@
  * names the one it follows, so that none is stored twice, whoever carries a change out, however late; and the last
  * message of the account tells what is there already.
  */
-import { ruleEventsPerMessage } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import { PackWriter } from '../deliver/pack.js'
-import type { AuditEvent, Change } from './change.js'
+import { type AuditEvent, type Change, policiesOfRules } from './change.js'
 
 export const auditStream = 'WEIR_AUDIT'
 export const auditSubject = (accountId: string): string => `weir.events.audit.${accountId}`
@@ -18,12 +17,15 @@ export const auditHeaders = { account: 'Weir-Account', version: 'Weir-Version', 
 const messageBytesMax = 256 * 1024
 const patienceMs = 5_000
 
-/** Renders the events of rules that a change took away as a whole; the same ones in the same order each time. */
-export type RenderRemovedRules = (
+/**
+ * Renders the events of rules that a change took away or replaced as a whole, a message of them at a time: the same
+ * ones, in the same order and cut at the same places, each time.
+ */
+export type RenderRules = (
   accountId: string,
   version: number,
   change: Change,
-) => Promise<readonly AuditEvent[]>
+) => AsyncIterable<readonly AuditEvent[]>
 
 interface Published {
   readonly version: number
@@ -33,20 +35,18 @@ interface Published {
 
 export class AuditRelay {
   readonly #nats: Nats
-  readonly #removedRules: RenderRemovedRules
+  readonly #renderRules: RenderRules
 
-  constructor(nats: Nats, removedRules: RenderRemovedRules) {
+  constructor(nats: Nats, renderRules: RenderRules) {
     this.#nats = nats
-    this.#removedRules = removedRules
+    this.#renderRules = renderRules
   }
 
   async publish(accountId: string, version: number, change: Change): Promise<void> {
-    const rules =
-      change.emptiedPolicies.length === 0 ? [] : await this.#removedRules(accountId, version, change)
-    if (change.audits.length + rules.length === 0) return
+    if (change.audits.length + policiesOfRules(change).length === 0) return
     let part = 0
     let last = await this.#lastPublished(accountId)
-    for (const pack of packsOf(change.audits, rules, change.at)) {
+    for await (const pack of packsOf(change, this.#renderRules(accountId, version, change))) {
       part += 1
       while (!isBeyond(last, version, part)) {
         const headers = {
@@ -78,21 +78,19 @@ export class AuditRelay {
 const isBeyond = (last: Published, version: number, part: number): boolean =>
   last.version > version || (last.version === version && last.part >= part)
 
-/** Cut at the same places each time: by the bytes of what the change holds, and by the number of what is rendered. */
-function* packsOf(
-  audits: readonly AuditEvent[],
-  rules: readonly AuditEvent[],
-  at: number,
-): Generator<Uint8Array> {
+/** Cut at the same places each time: by the bytes of what the change holds, and as the renderer says. */
+async function* packsOf(
+  { audits, at }: Change,
+  rendered: AsyncIterable<readonly AuditEvent[]>,
+): AsyncGenerator<Uint8Array> {
   const writer = new PackWriter()
   for (const { resourceId, json } of audits) {
     if (writer.events > 0 && writer.byteLength + json.length > messageBytesMax) yield writer.take()
     writer.append(resourceId, at, json)
   }
   if (writer.events > 0) yield writer.take()
-  for (const { resourceId, json } of rules) {
-    writer.append(resourceId, at, json)
-    if (writer.events === ruleEventsPerMessage) yield writer.take()
+  for await (const events of rendered) {
+    for (const { resourceId, json } of events) writer.append(resourceId, at, json)
+    yield writer.take()
   }
-  if (writer.events > 0) yield writer.take()
 }

@@ -14,11 +14,11 @@ export type IsDone = () => Promise<boolean>
 
 export class BucketWriter {
   readonly #bucket: Bucket
-  readonly #isDone: IsDone
+  readonly isDone: IsDone
 
   constructor(bucket: Bucket, isDone: IsDone) {
     this.#bucket = bucket
-    this.#isDone = isDone
+    this.isDone = isDone
   }
 
   /**
@@ -48,6 +48,6 @@ export class BucketWriter {
   /** Undefined where there is nothing left to do. */
   async #read(key: string): Promise<BucketEntry | undefined> {
     const current = (await this.#bucket.get(key)) ?? { key, revision: 0, value: undefined }
-    return (await this.#isDone()) ? undefined : current
+    return (await this.isDone()) ? undefined : current
   }
 }

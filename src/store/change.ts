@@ -28,11 +28,22 @@ export interface KeptRemoval {
 /** What a change does to one chunk of an IP policy's rules. Where rules go is decided once, when it is planned. */
 export interface ChunkChange {
   readonly policyId: string
-  readonly generation: number
+  readonly generation: string
   readonly chunk: number
   /** Ids of rules among the puts. */
   readonly put: readonly string[]
   readonly gone: readonly string[]
+}
+
+/** All rules of an IP policy give way to those of a generation that lies in the bucket before the change is made. */
+export interface RulesReplacement {
+  readonly policyId: string
+  readonly from: string
+  readonly to: string
+  /** How many the new generation has. */
+  readonly rules: number
+  /** The bucket's, when all of both generations was in it. */
+  readonly revision: number
 }
 
 /** Who makes a change. */
@@ -62,6 +73,7 @@ export interface Change {
   readonly chunks: readonly ChunkChange[]
   /** IP policies whose rules all go: too many to be named one by one. */
   readonly emptiedPolicies: readonly string[]
+  readonly replacements: readonly RulesReplacement[]
   /** Rows per kind of the account when the change is done. */
   readonly counts: Readonly<Record<string, number>>
   /** The version of the last change, this one included, that leaves rows in ClickHouse. */
@@ -82,6 +94,7 @@ export const emptyChange: Omit<Change, 'id' | 'at' | 'counts' | 'stored'> = {
   removals: [],
   chunks: [],
   emptiedPolicies: [],
+  replacements: [],
   audits: [],
   releases: [],
 }
@@ -97,3 +110,9 @@ export interface Head {
 
 export const changedBy = (principal: Principal): string =>
   principal.credentialId ?? principal.source.toLowerCase()
+
+/** IP policies whose rules the change takes away or replaces as a whole. */
+export const policiesOfRules = ({ emptiedPolicies, replacements }: Change): readonly string[] => [
+  ...emptiedPolicies,
+  ...replacements.map(({ policyId }) => policyId),
+]

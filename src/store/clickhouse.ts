@@ -1,4 +1,5 @@
 /** ClickHouse, a server or embedded, behind one small interface; the SQL is the same for both. */
+import { Readable } from 'node:stream'
 import {
   type ClickHouseClient,
   ClickHouseError,
@@ -6,7 +7,7 @@ import {
   createClient,
   type DataFormat,
 } from '@clickhouse/client'
-import { within } from '../core/clock.js'
+import { within, yieldTurn } from '../core/clock.js'
 import { ChdbConnection } from './chdb-connection.js'
 
 export interface ClickhouseOptions {
@@ -33,7 +34,11 @@ export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNam
 const readTimeoutMs = 30_000
 /** Someone waits for a write: a ClickHouse that hangs must not make them wait long. */
 const writeTimeoutMs = 10_000
+/** Many rows may take longer: a hundred times what they take on a machine with nothing else to do. */
+const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
+/** Rows turned into text in one go. */
+const rowsPerTurn = 500
 
 /** Unknown columns are a defect of ours; a server's profile must not turn inserts into deferred ones. */
 const insertSettings = {
@@ -91,10 +96,10 @@ class ClickhouseOverClient implements Clickhouse {
 
   async insert(table: string, rows: readonly object[]): Promise<void> {
     if (rows.length === 0) return
-    await timed(writeTimeoutMs, (abort_signal) =>
+    await timed(writeTimeoutMs + rows.length * rowTimeoutMs, (abort_signal) =>
       this.#client.insert({
         table,
-        values: [...rows],
+        values: rows.length <= rowsPerTurn ? [...rows] : Readable.from(inTurns(rows)),
         format: 'JSONEachRow',
         clickhouse_settings: insertSettings,
         abort_signal,
@@ -131,6 +136,14 @@ async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promis
     return await within(timeoutMs, call(controller.signal), message)
   } finally {
     controller.abort()
+  }
+}
+
+/** Lets others have their turn while many rows are turned into text. */
+async function* inTurns(rows: readonly object[]): AsyncGenerator<object> {
+  for (let at = 0; at < rows.length; at += 1) {
+    if (at % rowsPerTurn === rowsPerTurn - 1) await yieldTurn()
+    yield rows[at]!
   }
 }
 

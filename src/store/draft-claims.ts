@@ -1,10 +1,8 @@
 /** The claims of a draft: taken before it is committed, or only looked at. */
-import { now } from '../core/clock.js'
-import { newId } from '../core/ids.js'
 import type { Bucket } from '../core/nats-bucket.js'
-import { emptyChange } from './change.js'
 import { type ClaimHolder, Claims } from './claims.js'
 import type { Heads } from './heads.js'
+import { commitNothing } from './move-beyond.js'
 import { type Claim, type Draft, holds } from './plan.js'
 import type { View } from './view.js'
 
@@ -57,21 +55,11 @@ export class DraftClaims {
 
   /** Is the claim its holder's? Makes sure that a change which is not committed yet can't be any more. */
   async #isHeld(claim: string, holder: ClaimHolder): Promise<boolean> {
-    const { heads, view } = this.#parts
-    const accountId = holder.account_id
     for (;;) {
       const { isHeld, known } = await this.#look(claim, holder)
       if (isHeld) return true
       if (known.version >= holder.version) return false
-      const { stored = 0 } = view.state.accounts.get(accountId) ?? {}
-      const change = {
-        ...emptyChange,
-        id: newId('chg_'),
-        at: now(),
-        counts: view.state.countsOf(accountId),
-        stored,
-      }
-      await heads.commit(accountId, known, holder.version, change)
+      await commitNothing(this.#parts, holder.account_id, known, holder.version)
     }
   }
 

@@ -97,7 +97,7 @@ export class Heads {
     const text = encodeHead({ version, change, recent }, this.#parts.bytesMax())
     const revision = await bucket.replace(accountId, text, known.revision)
     if (revision !== undefined) return { version, revision }
-    return this.#lookUp(accountId, version, change)
+    return this.#lookUp(accountId, known, version, change)
   }
 
   /** Refuses a change that `commit` would refuse for its size. */
@@ -106,13 +106,21 @@ export class Heads {
   }
 
   /** A commit that lost may have been our own, its first answer lost on the way. */
-  async #lookUp(accountId: string, version: number, change: Change): Promise<Committed | undefined> {
+  async #lookUp(
+    accountId: string,
+    known: FinishedHead,
+    version: number,
+    change: Change,
+  ): Promise<Committed | undefined> {
     const entry = await this.#parts.bucket.get(accountId)
     if (entry?.value === undefined) return undefined
     const head = decodeHead(entry.value)
     if (head.change?.id === change.id) return { version, revision: entry.revision }
     if (head.recent.includes(change.id)) return { version, revision: undefined }
-    if (head.version - version < recentChangesMax) return undefined
+    const before = known.recent.at(-1)
+    const reachesBack =
+      before === undefined ? head.recent.length < recentChangesMax : head.recent.includes(before)
+    if (reachesBack) return undefined
     throw unavailable('Whether the change was made can not be told: others made many at the same time.')
   }
 

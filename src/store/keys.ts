@@ -12,6 +12,7 @@
  * `weir_claims`: what is unique over the deployment, base64url, and who holds it.
  * `weir_idempotency`: `<hash of account and key>`, what a request under this key was answered.
  */
+import { newId } from '../core/ids.js'
 import type { Row } from '../resource/define.js'
 
 export const bucketNames = {
@@ -30,8 +31,11 @@ export const rowKey = (kind: string, id: string): string => `row.${kind}.${id}`
 export const secretKey = (kind: string, id: string): string => `${kind}.${id}`
 /** What all keys of a policy's rules begin with. */
 export const rulesOf = (policyId: string): string => `rules.${policyId}.`
-export const rulesKey = (policyId: string, generation: number, chunk: number): string =>
-  `${rulesOf(policyId)}${generation}.${chunk}`
+/** What the keys of one generation of them begin with. */
+export const generationKeys = (policyId: string, generation: string): string =>
+  `${rulesOf(policyId)}${generation}.`
+export const rulesKey = (policyId: string, generation: string, chunk: number): string =>
+  `${generationKeys(policyId, generation)}${chunk}`
 export const claimKey = (claim: string): string => Buffer.from(claim).toString('base64url')
 
 export interface Meta {
@@ -65,8 +69,18 @@ export interface SecretsEntry {
   readonly sealed: Readonly<Record<string, string>>
 }
 
+/** The generation of rules that were written one by one from the start. */
+export const firstGeneration = '0'
 /** An IP policy's row in the bucket names its rules' generation. */
-export const generationOf = (policy: Row | undefined): number => Number(policy?.['rules_generation'] ?? 0)
+export const generationOf = (policy: Row | undefined): string =>
+  String(policy?.['rules_generation'] ?? firstGeneration)
+/** A generation no other process can choose, for rules that replace others as this version of the account. */
+export const newStagedGeneration = (version: number): string => newId(`${version}-`)
+/** The version a staged generation was made for; undefined where it was not staged. */
+export function versionOfStaged(generation: string): number | undefined {
+  const cut = generation.indexOf('-')
+  return cut === -1 ? undefined : Number(generation.slice(0, cut))
+}
 
 export const ruleKind = 'ip_policy_rule'
 export const policyKind = 'ip_policy'

@@ -13,18 +13,19 @@ import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyResource } from '../resource/define.js'
 import type { Answer, RequestKey } from './answers.js'
-import { AuditRelay, type RenderRemovedRules } from './audit-relay.js'
+import { AuditRelay, type RenderRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
 import { type Clickhouse, isTableMissing } from './clickhouse.js'
 import { type Deployment, migrate, readDeployment } from './migrate.js'
-import type { Plan } from './plan.js'
+import type { Plan, RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
 import { Reconciler } from './reconciler.js'
 import { Repair } from './repair.js'
 import { ResourceStore } from './resource-store.js'
 import { RowWriter } from './row-writer.js'
+import { StagingSweep } from './staging-sweep.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { View } from './view.js'
 import type { ViewState } from './view-state.js'
@@ -37,12 +38,14 @@ export interface StoreOptions {
   /** Of the secret key: a second host with another one must not write. */
   readonly keyFingerprint: string
   readonly bucketBytesMax: number
-  /** Renders audit events of rules that went with their policy. */
-  readonly removedRules: (rows: ChangeRows) => RenderRemovedRules
+  /** Renders audit events of rules that went with their policy, or were replaced all at once. */
+  readonly renderRules: (rows: ChangeRows) => RenderRules
 }
 
 const healthCheckMs = 1_000
 const bucketCheckMs = 10_000
+const stagingSweepMs = 60_000
+
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { clickhouse, resources, keyFingerprint } = options
   const deployment = await migrate(clickhouse, resources, keyFingerprint)
@@ -61,6 +64,7 @@ export class Store {
   readonly #deployment: Deployment
   readonly #resources: ResourceStore
   readonly #reconciler: Reconciler
+  readonly #stagingSweep: StagingSweep
   readonly #timers: Timer[] = []
   readonly view: View
   readonly rows: ChangeRows
@@ -83,13 +87,14 @@ export class Store {
       projection,
       repair: new Repair(projection, readAccount),
       rows: this.rows,
-      audits: new AuditRelay(nats, options.removedRules(this.rows)),
+      audits: new AuditRelay(nats, options.renderRules(this.rows)),
       occurrences,
       highestStored: (accountId) => highestVersion(clickhouse, resources, accountId),
       headBytesMax: () => nats.payloadBytesMax - payloadHeadroomBytes,
       refusal: () => this.refusal,
       contradiction: () => this.#contradiction,
     })
+    this.#stagingSweep = new StagingSweep(this.view, this.#resources)
     const reconciled = { clickhouse, resources, buckets, deployment, occurrences, view: this.view }
     this.#reconciler = new Reconciler({ ...reconciled, store: this.#resources })
   }
@@ -119,6 +124,7 @@ export class Store {
     this.#timers.push(
       every(healthCheckMs, () => this.#checkClickhouse()),
       every(bucketCheckMs, () => this.#checkBuckets()),
+      every(stagingSweepMs, () => this.#sweepStagings()),
     )
     if (this.#reconciler.refusal === undefined) await this.view.usable
   }
@@ -149,6 +155,11 @@ export class Store {
   /** What `commit` would resolve or reject with at present; nothing is changed. */
   rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     return this.#resources.rehearse(accountId, principal, plan)
+  }
+
+  /** Replaces all rules of an IP policy, as one change that is seen whole. */
+  replaceRules<T>(accountId: string, principal: Principal, policyId: string, plan: RulesPlan<T>): Promise<T> {
+    return this.#written(this.#resources.replaceRules(accountId, principal, policyId, plan))
   }
 
   /** The state that every change of the account committed so far, by whichever process, is in. */
@@ -197,6 +208,13 @@ export class Store {
     } catch (error) {
       this.#options.occurrences.configurationUnreachable({ reason: messageOf(error) })
     }
+  }
+
+  async #sweepStagings(): Promise<void> {
+    if (this.refusal !== undefined) return
+    await this.#stagingSweep.run().catch((error: unknown) => {
+      this.#options.occurrences.configurationUnreachable({ reason: messageOf(error) })
+    })
   }
 
   /** Decides by hand that ClickHouse is right: the buckets are emptied and filled from it. */

@@ -1,6 +1,7 @@
 /** Plans: what a write wants to change, made against the state it will be applied to. */
 import { WeirError } from '../core/errors.js'
 import { resourceBytesMax } from '../core/limits.js'
+import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Change, Put, Removal } from './change.js'
 import { ruleKind } from './keys.js'
@@ -35,6 +36,18 @@ export const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], 
 
 /** Does the draft change nothing? */
 export const isEmpty = <T>({ puts, removals }: Draft<T>): boolean => puts.length + removals.length === 0
+
+/** All rules of an IP policy, as they are to be. */
+export interface RulesDraft<T> {
+  /** Those that stay as they are, are the state's own; the others have the change's version. */
+  readonly rules: readonly Row[]
+  /** Otherwise nothing is written. */
+  readonly isChange: boolean
+  readonly result: T
+}
+
+/** The same for a replacement of rules. */
+export type RulesPlan<T> = (state: ViewState, version: number) => RulesDraft<T>
 
 /** Refuses what would not fit the bucket, before it is committed. */
 export function checkSize({ kind, row }: Put): void {
@@ -74,6 +87,17 @@ export function countsAfter<T>(state: ViewState, accountId: string, draft: Draft
   for (const { kind } of draft.removals) add(kind, -1)
   for (const policyId of draft.emptiedPolicies ?? []) add(ruleKind, -countRules(state, policyId))
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
+}
+
+/** The account's counts with so many more of a kind, or fewer. */
+export const countsWith = (
+  state: ViewState,
+  accountId: string,
+  kind: string,
+  more: number,
+): Record<string, number> => {
+  const { [kind]: count = 0, ...others } = state.countsOf(accountId)
+  return count + more > 0 ? { ...others, [kind]: count + more } : others
 }
 
 export function countRules(state: ViewState, policyId: string): number {

@@ -2,18 +2,24 @@
  * Writes changes into the configuration bucket, key by key; the account's version moves last, so that a view that
  * has seen it has seen everything before. A change may be written several times, and by several processes at once.
  */
+import { monotonicMs, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
+import { unavailable } from '../core/errors.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
 import { account } from '../resource/account.js'
 import type { Row } from '../resource/define.js'
 import { BucketWriter } from './bucket-writer.js'
-import type { Change, ChunkChange } from './change.js'
+import type { Change, ChunkChange, RulesReplacement } from './change.js'
+import type { ReplacedRules } from './change-rows.js'
 import {
   type AccountState,
+  firstGeneration,
+  generationKeys,
   generationOf,
   type Meta,
   metaKey,
+  policyKind,
   type RulesChunk,
   rowKey,
   ruleKind,
@@ -23,9 +29,12 @@ import {
   secretKey,
   stateKey,
 } from './keys.js'
-import { editedChunk } from './rule-chunks.js'
+import { editedChunk, rulesIn } from './rule-chunks.js'
 import { sealedFields, splitSecrets } from './sealed-values.js'
 import type { View } from './view.js'
+
+const viewPatienceMs = 5_000
+const viewPollMs = 20
 
 const decode = <T>(value: Uint8Array): T => JSON.parse(Buffer.from(value).toString()) as T
 
@@ -62,6 +71,7 @@ export class Projection {
     )
     await eachOf(removals, keysAtOnceMax, ({ kind, id }) => this.removeRow(writers, kind, id))
     for (const policyId of change.emptiedPolicies) await this.removeRules(writers, policyId)
+    for (const replacement of change.replacements) await this.#replaceRules(writers, replacement)
     const { counts, stored } = change
     await this.putState(writers, accountId, { version, stored, counts })
     if (change.puts.some(({ kind, isNew }) => kind === account.kind && isNew)) await this.#countAccounts()
@@ -99,7 +109,7 @@ export class Projection {
     version: number,
     kind: string,
     row: Row,
-    rulesGeneration?: number,
+    rulesGeneration?: string,
   ): Promise<void> {
     const { open, secrets } = splitSecrets(kind, row)
     if (secrets !== undefined) await writers.secrets.write(secretKey(kind, row.id), nextSecrets(secrets))
@@ -110,7 +120,7 @@ export class Projection {
       if (isThere && generation === generationOf(there)) return undefined
       // A policy's row carries the generation of its rules, which is the bucket's own business.
       const base = isThere ? there : open
-      return JSON.stringify(generation === 0 ? base : { ...base, rules_generation: generation })
+      return JSON.stringify(generation === firstGeneration ? base : { ...base, rules_generation: generation })
     }
     const key = rowKey(kind, row.id)
     const known = this.#view.latest.rows.get(kind)?.get(row.id)
@@ -137,16 +147,70 @@ export class Projection {
       return before !== undefined && value === JSON.stringify(before) ? undefined : value
     }
     const key = rulesKey(policyId, generation, chunk)
-    const known = this.#view.latest.chunk(policyId, generation, chunk)
+    const known = this.#view.latest.generation(policyId, generation).get(chunk)
     return writers.config.write(key, next, this.#known(accountId, version, key, known))
   }
 
-  /** Takes out the rules of a policy: all, or those of other generations than the one to keep. */
-  async removeRules(writers: Writers, policyId: string, keptGeneration?: number): Promise<void> {
-    const kept = keptGeneration === undefined ? undefined : `${rulesOf(policyId)}${keptGeneration}.`
+  /**
+   * Takes out the rules of a policy: all, or those of other generations than the one to keep. Those found before the
+   * change is done count no more after it; what is found later may belong to the next change.
+   */
+  async removeRules(writers: Writers, policyId: string, keptGeneration?: string): Promise<void> {
+    const kept = keptGeneration === undefined ? undefined : generationKeys(policyId, keptGeneration)
     const keys = await this.#buckets.config.keys(`${rulesOf(policyId)}>`)
+    if (await writers.config.isDone()) return
     const stale = keys.filter((key) => kept === undefined || !key.startsWith(kept))
     await eachOf(stale, keysAtOnceMax, (key) => writers.config.remove(key, this.#view.latest.revisionOf(key)))
+  }
+
+  /** Takes out rules that don't count, and never will. */
+  async removeGeneration(policyId: string, generation: string): Promise<void> {
+    const writer = new BucketWriter(this.#buckets.config, async () => false)
+    const keys = await this.#buckets.config.keys(`${generationKeys(policyId, generation)}*`)
+    await eachOf(keys, keysAtOnceMax, (key) => writer.remove(key))
+  }
+
+  /**
+   * What the replacements of a change put and take away; nothing where a policy has its new rules already. `gone`:
+   * what was staged is not there as it was committed, for the bucket was lost, or others have made later changes.
+   */
+  async replacedRules(version: number, { replacements }: Change): Promise<ReplacedRules | 'gone'> {
+    const replaced: ReplacedRules = { put: [], removed: [] }
+    for (const { policyId, from, to, rules, revision } of replacements) {
+      if (!(await this.#hasSeen(revision))) return 'gone'
+      const state = this.#view.latest
+      const staged = rulesIn(state.generation(policyId, to))
+      if (staged.length !== rules || staged.some((rule) => rule.version > version)) return 'gone'
+      if (state.generationOf(policyId) === to) continue
+      const kept = new Set(staged.map(({ id }) => id))
+      for (const rule of staged) if (rule.version === version) replaced.put.push(rule)
+      for (const rule of rulesIn(state.generation(policyId, from))) {
+        if (!kept.has(rule.id)) replaced.removed.push(rule)
+      }
+    }
+    return replaced
+  }
+
+  /** Waits for the own view to have what is in the bucket up to this revision; false where the bucket has less. */
+  async #hasSeen(revision: number): Promise<boolean> {
+    const deadline = monotonicMs() + viewPatienceMs
+    while (this.#view.latest.revision < revision) {
+      if ((await this.#buckets.config.position()).lastRevision < revision) return false
+      if (monotonicMs() > deadline)
+        throw unavailable('The configuration does not arrive: NATS is slow or away.')
+      await sleep(viewPollMs)
+    }
+    return true
+  }
+
+  /** The policy's row names the new generation; the one before is never used again, and views have let go of it. */
+  async #replaceRules(writers: Writers, { policyId, from, to }: RulesReplacement): Promise<void> {
+    await writers.config.write(rowKey(policyKind, policyId), (current) => {
+      const policy = current === undefined ? undefined : decode<Row>(current)
+      if (policy === undefined || generationOf(policy) === to) return undefined
+      return JSON.stringify({ ...policy, rules_generation: to })
+    })
+    await this.#buckets.config.forget(`${generationKeys(policyId, from)}*`)
   }
 
   async putState(writers: Writers, accountId: string, next: AccountState): Promise<void> {

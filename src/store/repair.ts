@@ -52,14 +52,15 @@ export class Repair {
    * whole or not at all. The generation is the repair's version, the same for all who carry it out.
    */
   async #putPolicy(writers: Writers, version: number, policy: Row, rules: readonly Row[]): Promise<void> {
+    const generation = String(version)
     const chunks = [...chunksOf(rules, policy.account_id)].entries()
     await eachOf(chunks, keysAtOnceMax, ([chunk, value]) => {
       const text = JSON.stringify(value)
       const next = (current: Uint8Array | undefined) => (current === undefined ? text : undefined)
-      return writers.config.write(rulesKey(policy.id, version, chunk), next)
+      return writers.config.write(rulesKey(policy.id, generation, chunk), next)
     })
-    await this.#projection.putRow(writers, policy.account_id, version, policyKind, policy, version)
-    await this.#projection.removeRules(writers, policy.id, version)
+    await this.#projection.putRow(writers, policy.account_id, version, policyKind, policy, generation)
+    await this.#projection.removeRules(writers, policy.id, generation)
   }
 }
 

@@ -11,22 +11,33 @@ import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { type Answer, Answers, type KeptAnswer, keptAnswer, type RequestKey } from './answers.js'
+import { Queues } from '../core/queues.js'
+import { type Answer, Answers, keptAnswer, type Repeatable, type RequestKey } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
 import { type Change, emptyChange, type Principal } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { DraftClaims } from './draft-claims.js'
 import { type Committed, type FinishedHead, Heads, versionGap } from './heads.js'
-import { checkSize, countsAfter, type Draft, isEmpty, type Plan, splitRelease } from './plan.js'
+import {
+  checkSize,
+  countsAfter,
+  type Draft,
+  isEmpty,
+  type Plan,
+  type RulesPlan,
+  splitRelease,
+} from './plan.js'
 import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
+import { RuleReplacer, type Settled } from './replace-rules.js'
 import { placeRules } from './rule-chunks.js'
 import { readSecrets, withKeptSecrets } from './sealed-values.js'
 import type { Stored } from './stored-rows.js'
 import type { View } from './view.js'
-import type { ViewState } from './view-state.js'
+import type { IdleGeneration, ViewState } from './view-state.js'
 
 export interface ResourceStoreParts {
+  readonly config: Bucket
   readonly heads: Bucket
   readonly claims: Bucket
   readonly secrets: Bucket
@@ -46,20 +57,14 @@ export interface ResourceStoreParts {
   readonly contradiction: () => string | undefined
 }
 
-/** A commit whose request may come again. */
-interface Repeatable<T> {
-  /** What the request was answered before. */
-  before(): Promise<T | undefined>
-  kept(result: T): KeptAnswer
-}
-
 export class ResourceStore {
   readonly #parts: ResourceStoreParts
   readonly #claims: DraftClaims
   readonly #answers: Answers
+  readonly #replacer: RuleReplacer
   readonly heads: Heads
   /** One write of an account at a time in this process: the others would only lose the race for the head. */
-  readonly #queues = new Map<string, Promise<unknown>>()
+  readonly #queues = new Queues()
 
   constructor(parts: ResourceStoreParts) {
     this.#parts = parts
@@ -73,6 +78,12 @@ export class ResourceStore {
     })
     this.#claims = new DraftClaims({ bucket: parts.claims, view: parts.view, heads: this.heads })
     this.#answers = new Answers(parts.idempotency)
+    this.#replacer = new RuleReplacer({
+      ...parts,
+      heads: this.heads,
+      settled: (accountId) => this.#settled(accountId),
+      finish: (...committed) => this.#finish(...committed),
+    })
   }
 
   open(): Promise<void> {
@@ -81,7 +92,7 @@ export class ResourceStore {
 
   /** Commits what `plan` makes of the account's present state and carries it out; resolves when it is durable. */
   commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    return this.#inTurn(accountId, () => this.#commit(accountId, principal, plan))
+    return this.#queues.inTurn(accountId, () => this.#commit(accountId, principal, plan))
   }
 
   /** Like `commit`, but once for each key: a request that comes again is answered what it was before. */
@@ -95,7 +106,7 @@ export class ResourceStore {
       before: () => this.#answers.find(key),
       kept: (answer: Answer) => keptAnswer(key, answer),
     }
-    return this.#inTurn(accountId, () => this.#commit(accountId, principal, plan, repeatable))
+    return this.#queues.inTurn(accountId, () => this.#commit(accountId, principal, plan, repeatable))
   }
 
   /** What the request was answered before; undefined where it was not, or its change is not carried out yet. */
@@ -105,26 +116,22 @@ export class ResourceStore {
 
   /** What `commit` would resolve or reject with at present; nothing is changed. */
   rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    return this.#inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
+    return this.#queues.inTurn(accountId, () => this.#rehearse(accountId, principal, plan))
+  }
+
+  /** Replaces all rules of an IP policy as one change; resolves when it is durable. */
+  replaceRules<T>(accountId: string, principal: Principal, policyId: string, plan: RulesPlan<T>): Promise<T> {
+    return this.#queues.inTurn(accountId, () => this.#replacer.replace(accountId, principal, policyId, plan))
+  }
+
+  /** Takes out rules that were staged, once it is certain that they were not committed and never will be. */
+  dropStaging(idle: IdleGeneration): Promise<void> {
+    return this.#replacer.drop(idle)
   }
 
   /** A sealed value of a resource as it is stored now, not as a view has it; undefined where it has none. */
   async sealedValue(kind: string, id: string, field: string): Promise<string | undefined> {
     return (await readSecrets(this.#parts.secrets, kind, id))?.sealed[field]
-  }
-
-  #inTurn<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(accountId) ?? Promise.resolve()
-    const turn = before.then(work, work)
-    const settled = turn.then(
-      () => {},
-      () => {},
-    )
-    this.#queues.set(accountId, settled)
-    void settled.then(() => {
-      if (this.#queues.get(accountId) === settled) this.#queues.delete(accountId)
-    })
-    return turn
   }
 
   async #commit<T>(
@@ -175,7 +182,7 @@ export class ResourceStore {
     return (await this.#settled(accountId)).state
   }
 
-  async #settled(accountId: string): Promise<{ known: FinishedHead; state: ViewState }> {
+  async #settled(accountId: string): Promise<Settled> {
     const { view, refusal } = this.#parts
     for (;;) {
       const refused = refusal()
@@ -214,6 +221,7 @@ export class ResourceStore {
       removals: draft.removals.map(({ kind, row }) => ({ kind, id: row.id, row })),
       chunks: placeRules(state, puts, draft.removals),
       emptiedPolicies: draft.emptiedPolicies ?? [],
+      replacements: [],
       counts: countsAfter(state, accountId, draft),
       stored: isEmpty(draft) ? (state.accounts.get(accountId)?.stored ?? 0) : version,
       audits: draft.audits,
@@ -237,9 +245,10 @@ export class ResourceStore {
   async #carryOut(accountId: string, version: number, change: Change): Promise<void> {
     const { rows, projection, audits, repair } = this.#parts
     if (change.isRepair) return repair.apply(accountId, version)
-    await rows.insert(accountId, version, change)
+    const replaced = await projection.replacedRules(version, change)
+    if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
     await Promise.all([
-      projection.apply(accountId, version, change),
+      replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, change),
       audits.publish(accountId, version, change),
     ])
     for (const release of change.releases) {
@@ -284,6 +293,6 @@ export class ResourceStore {
   /** Waits for the writes that are under way. */
   async close(): Promise<void> {
     this.heads.close()
-    await Promise.allSettled(this.#queues.values())
+    await this.#queues.idle()
   }
 }

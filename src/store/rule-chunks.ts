@@ -7,7 +7,7 @@ import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import type { ChunkChange, Put, Removal } from './change.js'
-import { generationOf, policyKind, type RulesChunk, ruleKind } from './keys.js'
+import { type RulesChunk, ruleKind } from './keys.js'
 import type { ViewState } from './view-state.js'
 
 interface Edit {
@@ -53,7 +53,7 @@ function placeInPolicy(
     if (known === undefined) inLast += 1
     editOf(known ?? last).put.push(id)
   }
-  const generation = generationOf(state.rows.get(policyKind)?.get(policyId))
+  const generation = state.generationOf(policyId)
   return [...edits].map(([chunk, edit]) => ({ policyId, generation, chunk, ...edit }))
 }
 
@@ -75,3 +75,6 @@ export function* chunksOf(rules: readonly Row[], accountId: string): Generator<R
     yield { account_id: accountId, rules: rules.slice(at, at + rulesPerChunkMax) }
   }
 }
+
+export const rulesIn = (chunks: ReadonlyMap<number, RulesChunk>): Row[] =>
+  [...chunks.values()].flatMap(({ rules }) => rules)

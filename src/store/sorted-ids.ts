@@ -1,6 +1,6 @@
 /** Ids in ascending order, read in pages from the newest: the order of lists. */
 export class SortedIds {
-  readonly #ids: string[] = []
+  #ids: string[] = []
 
   get size(): number {
     return this.#ids.length
@@ -16,6 +16,13 @@ export class SortedIds {
   delete(id: string): void {
     const at = this.#position(id)
     if (this.#ids[at] === id) this.#ids.splice(at, 1)
+  }
+
+  /** Many at a time, in one pass. */
+  replace(gone: ReadonlySet<string>, come: readonly string[]): void {
+    const kept = this.#ids.filter((id) => !gone.has(id))
+    // Code units decide, as they do in `<`.
+    this.#ids = merged(kept, [...come].sort())
   }
 
   /** Ids below `before` (all, where it is undefined), highest first. */
@@ -36,4 +43,15 @@ export class SortedIds {
     }
     return low
   }
+}
+
+/** Two sorted lists as one. */
+function merged(some: readonly string[], others: readonly string[]): string[] {
+  const all: string[] = []
+  let at = 0
+  for (const id of some) {
+    while (at < others.length && others[at]! < id) all.push(others[at++]!)
+    all.push(id)
+  }
+  return all.concat(others.slice(at))
 }

@@ -11,14 +11,22 @@ import {
   policyKind,
   type RulesChunk,
   ruleKind,
+  rulesKey,
 } from './keys.js'
 import { SortedIds } from './sorted-ids.js'
 
 interface PolicyRules {
   /** Chunks per generation: those of a coming one wait until the policy's row names it. */
-  readonly generations: Map<number, Map<number, RulesChunk>>
+  readonly generations: Map<string, Map<number, RulesChunk>>
   /** Changes whenever the rules that count do. */
   stamp: number
+}
+
+/** Rules in the bucket that do not count. */
+export interface IdleGeneration {
+  readonly accountId: string
+  readonly policyId: string
+  readonly generation: string
 }
 
 const decode = (value: Uint8Array): unknown =>
@@ -55,8 +63,9 @@ export class ViewState {
         this.#applyRow(first, second, value as Row | undefined)
         return first
       case 'rules':
-        this.#applyChunk(first, Number(second), Number(third), value as RulesChunk | undefined)
-        return ruleKind
+        return this.#applyChunk(first, second, Number(third), value as RulesChunk | undefined)
+          ? ruleKind
+          : undefined
       default:
         return undefined
     }
@@ -68,6 +77,8 @@ export class ViewState {
     else this.#put(kind, row)
     if (kind === policyKind && generationOf(previous) !== generationOf(row)) {
       this.#showGeneration(id, generationOf(previous), generationOf(row))
+      // One that counted once never does again, and is taken out without a trace.
+      if (row !== undefined) this.#dropGeneration(id, generationOf(previous))
     }
   }
 
@@ -90,31 +101,73 @@ export class ViewState {
     }
   }
 
-  #applyChunk(policyId: string, generation: number, chunk: number, value: RulesChunk | undefined): void {
+  /** True where the rules that count are other ones now. */
+  #applyChunk(policyId: string, generation: string, chunk: number, value: RulesChunk | undefined): boolean {
     const policy = this.#policyRules(policyId)
     const chunks = getOrMake(policy.generations, generation, () => new Map<number, RulesChunk>())
     const previous = chunks.get(chunk)
     if (value === undefined) chunks.delete(chunk)
     else chunks.set(chunk, value)
     if (chunks.size === 0) policy.generations.delete(generation)
-    if (generation !== generationOf(this.rows.get(policyKind)?.get(policyId))) return
+    if (generation !== this.generationOf(policyId)) return false
     const kept = new Set(value?.rules.map(({ id }) => id))
     this.#hideRules(
       (previous?.rules ?? []).filter(({ id }) => !kept.has(id) && this.#chunkOfRule.get(id)?.chunk === chunk),
     )
     this.#showRules(policyId, chunk, value?.rules ?? [])
     policy.stamp = ++this.#stamp
+    return true
   }
 
   #policyRules(policyId: string): PolicyRules {
     return getOrMake(this.#rules, policyId, () => ({ generations: new Map(), stamp: ++this.#stamp }))
   }
 
-  #showGeneration(policyId: string, from: number, to: number): void {
+  /** At once for all its rules, many of which may be the same. */
+  #showGeneration(policyId: string, from: string, to: string): void {
     const policy = this.#policyRules(policyId)
-    for (const chunk of policy.generations.get(from)?.values() ?? []) this.#hideRules(chunk.rules)
-    for (const [chunk, { rules }] of policy.generations.get(to) ?? []) this.#showRules(policyId, chunk, rules)
+    const before = [...rulesOf(this.generation(policyId, from).values())]
+    const removed = new Map(before.map((rule) => [rule.id, rule]))
+    const rows = getOrMake(this.rows, ruleKind, () => new Map<string, Row>())
+    const added: Row[] = []
+    for (const [chunk, { rules }] of this.generation(policyId, to)) {
+      const place = { policyId, chunk }
+      for (const rule of rules) {
+        removed.delete(rule.id)
+        if (!rows.has(rule.id)) added.push(rule)
+        rows.set(rule.id, rule)
+        this.#chunkOfRule.set(rule.id, place)
+      }
+    }
+    for (const id of removed.keys()) {
+      rows.delete(id)
+      this.#chunkOfRule.delete(id)
+    }
+    this.#reorder([...removed.values()], added)
     policy.stamp = ++this.#stamp
+  }
+
+  #dropGeneration(policyId: string, generation: string): void {
+    for (const chunk of this.generation(policyId, generation).keys()) {
+      this.revisions.delete(rulesKey(policyId, generation, chunk))
+    }
+    this.#rules.get(policyId)?.generations.delete(generation)
+  }
+
+  /** Takes many rules out of the ids of their owners and puts as many others in. */
+  #reorder(removed: readonly Row[], added: readonly Row[]): void {
+    const owners = new Map<string, { gone: Set<string>; come: string[] }>()
+    const changeOf = (owner: string) =>
+      getOrMake(owners, owner, () => ({ gone: new Set<string>(), come: [] as string[] }))
+    for (const rule of removed)
+      for (const owner of ownersOf(ruleKind, rule)) changeOf(owner).gone.add(rule.id)
+    for (const rule of added) for (const owner of ownersOf(ruleKind, rule)) changeOf(owner).come.push(rule.id)
+    for (const [owner, { gone, come }] of owners) {
+      const key = `${owner} ${ruleKind}`
+      const ids = getOrMake(this.#ids, key, () => new SortedIds())
+      ids.replace(gone, come)
+      if (ids.size === 0) this.#ids.delete(key)
+    }
   }
 
   #showRules(policyId: string, chunk: number, rules: readonly Row[]): void {
@@ -145,12 +198,28 @@ export class ViewState {
 
   /** The chunks of a policy's present generation. */
   chunks(policyId: string): ReadonlyMap<number, RulesChunk> {
-    const generation = generationOf(this.rows.get(policyKind)?.get(policyId))
+    return this.generation(policyId, this.generationOf(policyId))
+  }
+
+  /** The chunks of one generation of a policy's rules, whether they count or not. */
+  generation(policyId: string, generation: string): ReadonlyMap<number, RulesChunk> {
     return this.#rules.get(policyId)?.generations.get(generation) ?? new Map()
   }
 
-  chunk(policyId: string, generation: number, chunk: number): RulesChunk | undefined {
-    return this.#rules.get(policyId)?.generations.get(generation)?.get(chunk)
+  /** Which generation of a policy's rules counts. */
+  generationOf(policyId: string): string {
+    return generationOf(this.rows.get(policyKind)?.get(policyId))
+  }
+
+  /** Generations that do not count: being staged, or left behind by who staged them. */
+  *idleGenerations(): Generator<IdleGeneration> {
+    for (const [policyId, { generations }] of this.#rules) {
+      for (const [generation, chunks] of generations) {
+        if (generation === this.generationOf(policyId)) continue
+        const [first] = chunks.values()
+        if (first !== undefined) yield { policyId, generation, accountId: first.account_id }
+      }
+    }
   }
 
   /** Where a rule is kept. */

@@ -1,0 +1,147 @@
+/** What replacing all rules of an IP policy changes: which of them are new, other ones, or as they were. */
+import { yieldTurn } from '../core/clock.js'
+import { badRequest, conflict } from '../core/errors.js'
+import { newId } from '../core/ids.js'
+import { rulesPerIpPolicyMax } from '../core/limits.js'
+import { compileCheck, Type } from '../core/schema.js'
+import type { IpRule } from '../evaluate/configuration.js'
+import { Slices } from '../evaluate/slices.js'
+import { type AnyResource, anyResource, type Row } from '../resource/define.js'
+import { bodySchema } from '../resource/fields.js'
+import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
+import type { RulesDraft, RulesPlan } from '../store/plan.js'
+import type { ViewState } from '../store/view-state.js'
+import type { Caller } from './caller.js'
+import { rowOf } from './context.js'
+import { checkNames, createValues } from './input.js'
+import { lockoutCheck } from './lockout.js'
+
+/** A rule as the body has it: without the policy, which the path names. */
+const { ip_policy_id: _ofPath, ...ruleFields } = ipPolicyRule.fields
+const entryResource: AnyResource = anyResource({ ...ipPolicyRule, fields: ruleFields } as typeof ipPolicyRule)
+
+export const rulesBodySchema = Type.Object(
+  { rules: Type.Array(bodySchema(ruleFields), { maxItems: rulesPerIpPolicyMax }) },
+  { additionalProperties: false },
+)
+
+export const rulesAnswerSchema = Type.Object(
+  {
+    added: Type.Integer(),
+    updated: Type.Integer({ description: 'Other descriptions or metadata; the ids stay.' }),
+    removed: Type.Integer(),
+    kept: Type.Integer({ description: 'As they were.' }),
+  },
+  { additionalProperties: false, description: 'How many rules were changed in which way.' },
+)
+
+export type RuleCounts = Readonly<Record<'added' | 'updated' | 'removed' | 'kept', number>>
+
+/** A rule that the body asks for, every field of it. */
+export interface WantedRule {
+  readonly cidr: string
+  readonly action: string
+  readonly description: string | null
+  readonly metadata: string | null
+}
+
+const checkList = compileCheck(Type.Array(Type.Unknown(), { maxItems: rulesPerIpPolicyMax }))
+const checkEntry = compileCheck(Type.Object({}))
+
+/** The rules of a body, checked in slices: others have their turn meanwhile. */
+export async function wantedRules(body: Record<string, unknown>): Promise<WantedRule[]> {
+  checkNames(body, ['rules'], 'list of IP policy rules')
+  const list = body['rules']
+  if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
+  const wrong = checkList(list, 'rules')
+  if (wrong !== undefined) throw badRequest(wrong)
+  const slices = new Slices(yieldTurn)
+  const rules: WantedRule[] = []
+  const places = new Map<string, number>()
+  for (const [at, entry] of (list as unknown[]).entries()) {
+    if (slices.isDue()) await slices.pause()
+    const rule = wantedRule(entry, `rules[${at}]`)
+    const first = places.get(rule.cidr)
+    if (first !== undefined) throw repeated(rule.cidr, first, at)
+    places.set(rule.cidr, at)
+    rules.push(rule)
+  }
+  return rules
+}
+
+function wantedRule(entry: unknown, name: string): WantedRule {
+  const wrong = checkEntry(entry, name)
+  if (wrong !== undefined) throw badRequest(wrong)
+  return createValues(entryResource, entry as Record<string, unknown>, `${name}.`) as unknown as WantedRule
+}
+
+const repeated = (cidr: string, first: number, second: number) =>
+  conflict(
+    `"rules[${second}].cidr" is "${cidr}", which "rules[${first}].cidr" is, too: a CIDR may stand in a policy once, whatever the action.`,
+  )
+
+/** Replaces the policy's rules. A rule with the same CIDR and action stays the same one, under the same id. */
+export function planRules(
+  caller: Caller,
+  policyId: string,
+  wanted: readonly WantedRule[],
+  requestedAt: number,
+): RulesPlan<RuleCounts> {
+  const made = wanted.map(() => new MadeRule(caller.accountId, policyId, requestedAt))
+  return (state, version) => {
+    rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
+    const draft = draftOf(state, policyId, version, wanted, made)
+    if (draft.isChange) {
+      lockoutCheck(caller, state, { rules: new Map([[policyId, draft.rules as unknown as IpRule[]]]) })
+    }
+    return draft
+  }
+}
+
+function draftOf(
+  state: ViewState,
+  policyId: string,
+  version: number,
+  wanted: readonly WantedRule[],
+  made: readonly MadeRule[],
+): RulesDraft<RuleCounts> {
+  const present = new Map<string, Row>()
+  for (const rule of state.rules(policyId)?.rules ?? []) present.set(String(rule['cidr']), rule)
+  const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
+  const rules = wanted.map((rule, at) => {
+    const there = present.get(rule.cidr)
+    const same = there?.['action'] === rule.action ? there : undefined
+    if (same === undefined) counts.added += 1
+    else counts.removed -= 1
+    if (same !== undefined && isAsWanted(same, rule)) {
+      counts.kept += 1
+      return same
+    }
+    if (same !== undefined) counts.updated += 1
+    return made[at]!.row(rule, same, version)
+  })
+  return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
+}
+
+const isAsWanted = (row: Row, { description, metadata }: WantedRule): boolean =>
+  row['description'] === description && row['metadata'] === metadata
+
+/** The row of a rule that is not as it was; the same one each time it is asked for with the same. */
+class MadeRule {
+  readonly #head: Pick<Row, 'account_id' | 'ip_policy_id' | 'created_at'>
+  #id: string | undefined
+  #from: Row | undefined
+  #row: Row | undefined
+
+  constructor(accountId: string, policyId: string, at: number) {
+    this.#head = { account_id: accountId, ip_policy_id: policyId, created_at: Math.floor(at / 1000) * 1000 }
+  }
+
+  row(wanted: WantedRule, from: Row | undefined, version: number): Row {
+    if (this.#row?.version === version && this.#from === from) return this.#row
+    this.#id ??= newId(ipPolicyRule.idPrefix)
+    this.#from = from
+    this.#row = { ...(from ?? { ...this.#head, id: this.#id }), ...wanted, version }
+    return this.#row
+  }
+}

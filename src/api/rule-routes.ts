@@ -1,0 +1,40 @@
+/** `PUT /ip_policies/{id}/rules`: all rules of an IP policy replaced by others, as one change that is seen whole. */
+import type { FastifyInstance } from 'fastify'
+import { now } from '../core/clock.js'
+import { rulesBodyBytesMax } from '../core/limits.js'
+import { pluralOf } from '../core/plural.js'
+import { anyResource } from '../resource/define.js'
+import { ipPolicy } from '../resource/ip-policy.js'
+import type { Plan, RulesPlan } from '../store/plan.js'
+import { type ApiContext, bodyOf, json, pathParams, rowAt } from './context.js'
+import { describe, ofWrite, routePath } from './openapi.js'
+import { planRules, rulesAnswerSchema, rulesBodySchema, wantedRules } from './rule-replacement.js'
+import { isRehearsed } from './writing.js'
+
+export function registerRules(app: FastifyInstance, context: ApiContext): void {
+  const path = `${routePath(ipPolicy.path)}/:id/rules`
+  const described = describe({
+    operationId: 'put_ip_policy_rules',
+    summary: 'Replace all rules of an IP policy',
+    tag: pluralOf(ipPolicy.title),
+    path,
+    success: [200, rulesAnswerSchema],
+    body: rulesBodySchema,
+    ...ofWrite,
+  })
+  app.put(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
+    const isRehearsal = isRehearsed(request)
+    const { caller } = request
+    const { id } = rowAt(context, request, anyResource(ipPolicy), pathParams(request)['id'] ?? '')
+    const plan = planRules(caller, id, await wantedRules(bodyOf(request)), now())
+    const { store } = context
+    const counts = isRehearsal
+      ? await store.rehearse(caller.accountId, caller.principal, withoutEffect(plan))
+      : await store.replaceRules(caller.accountId, caller.principal, id, plan)
+    return reply.type(json).send(JSON.stringify(counts))
+  })
+}
+
+const withoutEffect =
+  <T>(plan: RulesPlan<T>): Plan<T> =>
+  (state, version) => ({ puts: [], removals: [], audits: [], result: plan(state, version).result })

@@ -1,0 +1,89 @@
+/** Replaces all rules of an IP policy: stages them, and commits the small change that makes them count. */
+import { now } from '../core/clock.js'
+import { newId } from '../core/ids.js'
+import type { Bucket } from '../core/nats-bucket.js'
+import { type Change, emptyChange, type Principal } from './change.js'
+import { type Committed, type FinishedHead, type Heads, versionGap } from './heads.js'
+import { ruleKind, versionOfStaged } from './keys.js'
+import { moveBeyond } from './move-beyond.js'
+import { countRules, countsWith, type RulesPlan } from './plan.js'
+import type { Projection } from './projection.js'
+import { RuleStaging } from './rule-staging.js'
+import type { View } from './view.js'
+import type { IdleGeneration, ViewState } from './view-state.js'
+
+/** An account with nothing left to carry out, and a state that has seen all of it. */
+export interface Settled {
+  readonly known: FinishedHead
+  readonly state: ViewState
+}
+
+export interface RuleReplacerParts {
+  readonly config: Bucket
+  readonly heads: Heads
+  readonly view: View
+  readonly projection: Projection
+  readonly settled: (accountId: string) => Promise<Settled>
+  /** Carries out what was committed. */
+  readonly finish: (
+    accountId: string,
+    known: FinishedHead,
+    committed: Committed,
+    change: Change,
+  ) => Promise<void>
+}
+
+export class RuleReplacer {
+  readonly #parts: RuleReplacerParts
+
+  constructor(parts: RuleReplacerParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * What others change while rules are staged is staged anew, for the commit fails then; all of it where the generation
+   * to replace has become another one.
+   */
+  async replace<T>(
+    accountId: string,
+    principal: Principal,
+    policyId: string,
+    plan: RulesPlan<T>,
+  ): Promise<T> {
+    const { config, heads, settled, finish, view } = this.#parts
+    let staging: RuleStaging | undefined
+    for (;;) {
+      const { known, state } = await settled(accountId)
+      const from = state.generationOf(policyId)
+      if (staging?.from !== from || staging.version <= known.version) {
+        staging = new RuleStaging(config, { accountId, policyId, from, version: known.version + versionGap })
+      }
+      const { version } = staging
+      const { rules, isChange, result } = plan(state, version)
+      if (!isChange) return result
+      const change: Change = {
+        ...emptyChange,
+        id: newId('chg_'),
+        at: now(),
+        principal,
+        replacements: [await staging.hold(rules, state.revision)],
+        counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
+        stored: version,
+      }
+      const committed = await heads.commit(accountId, known, version, change)
+      if (committed === undefined) continue
+      await finish(accountId, known, committed, change)
+      await view.reached(accountId, version)
+      return result
+    }
+  }
+
+  /** Takes out rules that were staged, once it is certain that they were not committed and never will be. */
+  async drop({ accountId, policyId, generation }: IdleGeneration): Promise<void> {
+    const version = versionOfStaged(generation)
+    if (version === undefined) return
+    const state = await moveBeyond(this.#parts, accountId, version)
+    if (state.generationOf(policyId) === generation) return
+    await this.#parts.projection.removeGeneration(policyId, generation)
+  }
+}

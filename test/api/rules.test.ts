@@ -1,0 +1,252 @@
+/** `PUT /ip_policies/{id}/rules`: all rules of an IP policy replaced at once. */
+import fc from 'fast-check'
+import t from 'tap'
+import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../../src/core/limits.js'
+import { type Client, openTestStore } from '../harness/api.js'
+
+interface Rule {
+  readonly cidr: string
+  readonly action: 'allow' | 'deny'
+  readonly description?: string | null
+  readonly metadata?: string | null
+}
+
+const allow = (cidr: string): Rule => ({ cidr, action: 'allow' })
+const deny = (cidr: string): Rule => ({ cidr, action: 'deny' })
+
+t.setTimeout(300_000)
+
+t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+
+  /** A policy with these rules, and its path. */
+  const policyWith = async (rules: readonly Rule[], client = me) => {
+    const { id } = await client.post('/ip_policies')
+    const path = `/ip_policies/${id}/rules`
+    if (rules.length > 0) await client.put(path, { rules })
+    return { id: id as string, path }
+  }
+  const rulesOf = async (policyId: string, client: Client = me) => {
+    const { ip_policy_rules } = await client.get('/ip_policy_rules')
+    return ip_policy_rules.filter((rule: { ip_policy: { id: string } }) => rule.ip_policy.id === policyId)
+  }
+
+  t.test('each rule is told as created, updated or deleted, and shown as it is told', async (t) => {
+    const { id, path } = await policyWith([])
+    const first = [allow('10.0.0.0/8'), { ...deny('10.1.0.0/16'), description: 'd', metadata: 'm' }]
+    const created = await api.auditsOf(me.accountId, async () => {
+      t.strictSame(await me.put(path, { rules: first }), { added: 2, updated: 0, removed: 0, kept: 0 })
+    })
+    const before = await rulesOf(id)
+    t.strictSame(
+      created.map(({ event_type }) => event_type),
+      ['ip_policy_rule_created.v0', 'ip_policy_rule_created.v0'],
+    )
+    t.strictSame(
+      created.map(({ object }) => object),
+      [...before].reverse(),
+      'the payload is the rule',
+    )
+    t.match(before, [
+      { cidr: '10.1.0.0/16', action: 'deny', description: 'd', metadata: 'm' },
+      { cidr: '10.0.0.0/8', action: 'allow' },
+    ])
+    for (const rule of before) t.strictSame(await me.get(`/ip_policy_rules/${rule.id}`), rule)
+
+    const second = [{ ...allow('10.0.0.0/8'), description: 'now described' }, allow('192.0.2.0/24')]
+    const changed = await api.auditsOf(me.accountId, async () => {
+      t.strictSame(await me.put(path, { rules: second }), { added: 1, updated: 1, removed: 1, kept: 0 })
+    })
+    const after = await rulesOf(id)
+    t.strictSame(
+      changed.map(({ event_type, object }) => [event_type, object.cidr]),
+      [
+        ['ip_policy_rule_updated.v0', '10.0.0.0/8'],
+        ['ip_policy_rule_deleted.v0', '10.1.0.0/16'],
+        ['ip_policy_rule_created.v0', '192.0.2.0/24'],
+      ],
+    )
+    t.strictSame(changed[0]?.object, after[1], 'as it is now')
+    t.strictSame(changed[1]?.object, before[0], 'as it was last')
+    t.equal(after[1].id, before[1].id, 'the same CIDR and action stay the same rule')
+    t.equal(after[1].created_at, before[1].created_at)
+    t.equal((await me.send('GET', `/ip_policy_rules/${before[0].id}`)).status, 404)
+
+    t.strictSame(
+      await api.auditsOf(me.accountId, async () => {
+        t.strictSame(await me.put(path, { rules: second }), { added: 0, updated: 0, removed: 0, kept: 2 })
+        await me.put(path, { rules: [...second].reverse(), id })
+      }),
+      [],
+      'the same rules change nothing, in whatever order',
+    )
+  })
+
+  t.test('what was allowed is denied, and the other way round', async (t) => {
+    const { id, path } = await policyWith([allow('10.0.0.0/8'), deny('192.0.2.0/24')])
+    const before = await rulesOf(id)
+    const answer = await me.put(path, { rules: [deny('10.0.0.0/8'), allow('192.0.2.0/24')] })
+    t.strictSame(answer, { added: 2, updated: 0, removed: 2, kept: 0 })
+    const after: { id: string; cidr: string; action: string }[] = await rulesOf(id)
+    t.strictSame(after.map(({ cidr, action }) => `${cidr} ${action}`).sort(), [
+      '10.0.0.0/8 deny',
+      '192.0.2.0/24 allow',
+    ])
+    for (const { id: ruleId } of before)
+      t.notOk(
+        after.some((rule) => rule.id === ruleId),
+        'another rule',
+      )
+  })
+
+  t.test('rules are changed one by one before and after', async (t) => {
+    const { id, path } = await policyWith([])
+    await me.post('/ip_policy_rules', { ip_policy_id: id, ...allow('10.0.0.0/8') })
+    const many = Array.from({ length: 70 }, (_, at) => allow(`10.0.${at}.0/24`))
+    t.strictSame(await me.put(path, { rules: many }), { added: 70, updated: 0, removed: 1, kept: 0 })
+    const own = await me.post('/ip_policy_rules', { ip_policy_id: id, ...deny('10.0.200.0/24') })
+    const [, second] = await rulesOf(id)
+    await me.patch(`/ip_policy_rules/${second.id}`, { cidr: '10.9.0.0/16' })
+    await me.delete(`/ip_policy_rules/${own.id}`)
+    const taken = { ip_policy_id: id, ...deny('10.0.3.0/24') }
+    t.match(await me.refused(400, 'POST', '/ip_policy_rules', taken), 'of the same IP policy has')
+    t.strictSame(await me.put(path, { rules: many }), { added: 1, updated: 0, removed: 1, kept: 69 })
+    t.strictSame(await me.put(path, { rules: [] }), { added: 0, updated: 0, removed: 70, kept: 0 })
+    t.strictSame(await rulesOf(id), [])
+    await me.put(path, { rules: many })
+    await me.delete(`/ip_policies/${id}`)
+    t.strictSame(await rulesOf(id), [], 'they go with their policy')
+    t.equal((await me.send('PUT', path, { body: { rules: [] } })).status, 404)
+  })
+
+  t.test('whatever rules there were, the body says which there are', async (t) => {
+    const { id, path } = await policyWith([])
+    const cidrs = Array.from({ length: 6 }, (_, at) => `10.${at}.0.0/16`)
+    const rule = fc.record({
+      cidr: fc.constantFrom(...cidrs),
+      action: fc.constantFrom('allow' as const, 'deny' as const),
+      description: fc.constantFrom(null, '', 'one', 'other'),
+    })
+    const bodies = fc.array(fc.uniqueArray(rule, { selector: ({ cidr }) => cidr }), {
+      minLength: 1,
+      maxLength: 4,
+    })
+    const textOf = ({ cidr, action, description }: Rule) => `${cidr} ${action} ${description || 'none'}`
+    await fc.assert(
+      fc.asyncProperty(bodies, async (sequence) => {
+        for (const rules of sequence) {
+          const before: (Rule & { id: string })[] = await rulesOf(id)
+          const counts = await me.put(path, { rules })
+          const after: (Rule & { id: string })[] = await rulesOf(id)
+          t.strictSame(after.map(textOf).sort(), rules.map(textOf).sort())
+          const had = new Map(before.map((each) => [`${each.cidr} ${each.action}`, each]))
+          const same = after.filter(({ cidr, action }) => had.has(`${cidr} ${action}`))
+          for (const { id: ruleId, cidr, action } of same) t.equal(ruleId, had.get(`${cidr} ${action}`)?.id)
+          const kept = same.filter((each) => textOf(each) === textOf(had.get(`${each.cidr} ${each.action}`)!))
+          const [added, removed] = [after.length - same.length, before.length - same.length]
+          t.strictSame(counts, { added, updated: same.length - kept.length, removed, kept: kept.length })
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  t.test('bodies that are wrong', async (t) => {
+    const { id, path } = await policyWith([allow('10.0.0.0/8')])
+    const before = await rulesOf(id)
+    const wrong: [string, unknown, RegExp][] = [
+      ['no rules', {}, /"rules" is required/],
+      ['null', { rules: null }, /"rules" is null, but must be a list/],
+      ['no list', { rules: {} }, /"rules" is \{\}, but must be a list/],
+      [
+        'another field',
+        { rules: [], rule: 1 },
+        /"rule" is no field of a list of IP policy rules: did you mean "rules"/,
+      ],
+      ['another policy', { rules: [], id: 'ipp_1' }, /"id" is "ipp_1", but the path says/],
+      ['no rule', { rules: [allow('10.0.0.0/8'), 5] }, /"rules\[1\]" is 5, but must be an object/],
+      ['no CIDR', { rules: [{ action: 'allow' }] }, /"rules\[0\]\.cidr" is required for an IP policy rule/],
+      ['no action', { rules: [{ cidr: '10.0.0.0/8' }] }, /"rules\[0\]\.action" is required/],
+      [
+        'an unknown action',
+        { rules: [{ cidr: '10.0.0.0/8', action: 'x' }] },
+        /"rules\[0\]\.action" is "x", but must be one of "allow", "deny"/,
+      ],
+      [
+        'host bits',
+        { rules: [allow('10.0.0.0/8'), allow('10.1.2.3/8')] },
+        /"rules\[1\]\.cidr" is "10\.1\.2\.3\/8": .*write 10\.0\.0\.0\/8/,
+      ],
+      ['no mask', { rules: [allow('10.0.0.1')] }, /write 10\.0\.0\.1\/32/],
+      [
+        'an unknown field',
+        { rules: [{ ...allow('10.0.0.0/8'), ip_policy_id: id }] },
+        /"rules\[0\]\.ip_policy_id" is no field of an IP policy rule/,
+      ],
+      [
+        'a long description',
+        { rules: [{ ...allow('10.0.0.0/8'), description: 'd'.repeat(256) }] },
+        /"rules\[0\]\.description" is too long/,
+      ],
+      [
+        'a CIDR twice',
+        { rules: [allow('10.0.0.0/8'), allow('192.0.2.0/24'), deny('10.0.0.0/8')] },
+        /"rules\[2\]\.cidr" is "10\.0\.0\.0\/8", which "rules\[0\]\.cidr" is, too/,
+      ],
+      [
+        'a CIDR twice, spelled otherwise',
+        { rules: [allow('2001:DB8::/32'), deny('2001:0db8::/32')] },
+        /"rules\[1\]\.cidr" is "2001:db8::\/32", which "rules\[0\]\.cidr" is, too/,
+      ],
+      [
+        'too many',
+        { rules: Array.from({ length: rulesPerIpPolicyMax + 1 }, () => 0) },
+        /"rules" has 100001 entries: at most 100000 are allowed/,
+      ],
+    ]
+    for (const [name, body, message] of wrong)
+      t.match(await me.refused(400, 'PUT', path, body), message, name)
+    t.strictSame(await rulesOf(id), before, 'nothing has changed')
+    t.equal((await me.send('PUT', `${path}?x=1`, { body: { rules: [] } })).status, 400)
+  })
+
+  t.test('policies that are not there, or not the caller’s', async (t) => {
+    const other = await api.account()
+    const { path } = await policyWith([], other)
+    for (const each of [path, '/ip_policies/ipp_1/rules', '/ip_policies/rd_1/rules']) {
+      t.equal((await me.send('PUT', each, { body: { rules: [] } })).status, 404)
+    }
+    for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
+      t.equal((await other.send(method, path)).status, 404, method)
+    }
+  })
+
+  t.test('the body may be larger than others, and what is beyond that is refused', async (t) => {
+    const { id, path } = await policyWith([])
+    const rules = Array.from({ length: 400 }, (_, at) => ({
+      ...allow(`10.${at >> 8}.${at & 255}.0/24`),
+      metadata: 'm'.repeat(4096),
+    }))
+    t.match(await me.put(path, { rules }), { added: 400 })
+    t.equal((await rulesOf(id)).length, 100)
+    const answer = await me.send('PUT', path, { body: Buffer.alloc(rulesBodyBytesMax + 1, ' ') })
+    t.equal(answer.status, 413)
+    t.match(answer.body.msg, `at most ${rulesBodyBytesMax} bytes are allowed`)
+    const nobody = api.stranger()
+    t.equal((await nobody.send('PUT', path, { body: Buffer.alloc(rulesBodyBytesMax + 1, ' ') })).status, 401)
+    const plain = await me.send('PUT', path, { body: 'x', headers: { 'content-type': 'text/plain' } })
+    t.equal(plain.status, 415)
+  })
+
+  t.test('rules that would lock the caller out', async (t) => {
+    const caller = await api.account()
+    const { id, path } = await policyWith([allow('127.0.0.1/32'), deny('192.0.2.0/24')], caller)
+    await caller.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [id] })
+    for (const rules of [[], [allow('192.0.2.0/24')], [allow('0.0.0.0/0'), deny('127.0.0.0/8')]]) {
+      t.equal((await caller.expect(400, 'PUT', path, { rules })).error_code, 'ERR_LOCKOUT')
+    }
+    t.match(await caller.put(path, { rules: [allow('127.0.0.0/8')] }), { added: 1, removed: 2 })
+  })
+})
