@@ -8,6 +8,7 @@ import {
   type DataFormat,
 } from '@clickhouse/client'
 import { within, yieldTurn } from '../core/clock.js'
+import { badRequest } from '../core/errors.js'
 import { ChdbConnection } from './chdb-connection.js'
 
 export interface ClickhouseOptions {
@@ -107,7 +108,10 @@ class ClickhouseOverClient implements Clickhouse {
     )
   }
 
-  text(sql: string, format: TextFormat): Promise<string> {
+  async text(sql: string, format: TextFormat): Promise<string> {
+    // Embedded, a query that may only read still writes the file it names.
+    if (/\boutfile\b/i.test(sql))
+      throw badRequest("A query can't have INTO OUTFILE: redirect what the command prints.")
     return timed(peopleTimeoutMs, async (abort_signal) => {
       const result = await this.#client.exec({
         query: sql.replace(/;\s*$/, ''),

@@ -1,5 +1,8 @@
 /** Requests that a client can correct: each is refused with a sentence that names the field and what is allowed. */
 import t from 'tap'
+import { grantRight } from '../../src/api/accounts.js'
+import { allOperations } from '../../src/resource/define.js'
+import { resources } from '../../src/resource/registry.js'
 import { type Client, openTestStore } from '../harness/api.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
@@ -414,6 +417,17 @@ const sshUserCertificate = (ssh_certificate_authority_id: string): Row[] => {
 }
 
 /** What can't be changed, and what can't be cleared. */
+const abuseReport: Row[] = [
+  ['no URLs', {}, /"urls" is required/],
+  ['one URL for a list', { urls: 'http://a.example' }, /"urls" .*must be a list/],
+  ['an empty list', { urls: [] }, /"urls" has 0 entries, but must have at least 1/],
+  ['101 of them', { urls: many(101, (at) => `http://h${at}.example`) }, /101 entries: at most 100/],
+  ['another scheme', { urls: ['ftp://a.example'] }, /"urls\[0\]" is "ftp:\/\/a.example"/],
+  ['no URL', { urls: ['http://a.example', 'x y'] }, /"urls\[1\]" is "x y"/],
+  ['an endless URL', { urls: [`http://a.example/${'x'.repeat(8000)}`] }, /"urls\[0\]" is too long/],
+  ['a decision', { urls: ['http://a.example'], status: 'PROCESSED' }, /"status" is no field/],
+]
+
 async function unchangeable(me: Client): Promise<[string, Row[]][]> {
   const policy = await me.post('/ip_policies')
   const made = async (path: string, body: object): Promise<string> =>
@@ -477,6 +491,7 @@ t.test('bad requests', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
+  await grantRight(store.parts.store, me.accountId, 'abuse_reports')
   const policy: string = (await me.post('/ip_policies')).id
   const { id: edge } = await me.post('/edges/https')
   const { id: authority } = await me.post('/ssh_certificate_authorities')
@@ -503,26 +518,28 @@ t.test('bad requests', async (t) => {
     ['/tls_certificates', [...common, ...inBytes]],
     ['/certificate_authorities', [...common, ...inBytes]],
     ['/credentials', [...common, ...inBytes, ...tunnelCredential]],
+    ['/abuse_reports', abuseReport],
   ]
+  const distinct = new Set<string>()
   const check = async (method: string, path: string, rows: readonly Row[]): Promise<void> => {
     for (const [name, body, says] of rows) {
+      distinct.add(`${method} ${path} ${JSON.stringify(body)}`)
       const answer = await me.send(method, path, { body })
       t.equal(answer.status, 400, `${method} ${path}: ${name}`)
       t.match(answer.body.msg, says, name)
       t.notMatch(answer.text, 'never-told', 'no secret is repeated')
     }
   }
+  const made = () => store.parts.store.view.state.countsOf(me.accountId)
+  const before = made()
   for (const [path, rows] of created) {
-    const before = Object.values(await listed(me, path)).length
     await check('POST', path, rows)
-    t.equal(Object.values(await listed(me, path)).length, before, 'and nothing was made')
+    t.strictSame(made(), before, `nothing was made at ${path}`)
   }
   for (const [path, rows] of await unchangeable(me)) await check('PATCH', path, rows)
   t.notMatch(api.log(), 'never-told')
+  t.ok(distinct.size >= 150, `${distinct.size} different requests`)
+  const paths = created.map(([path]) => path.replace(edge, '{edge_id}'))
+  for (const { kind, path, operations = allOperations } of resources)
+    if (operations.includes('create')) t.ok(paths.includes(path), `${kind} is among them`)
 })
-
-async function listed(me: Client, path: string): Promise<object> {
-  if (path.endsWith('/routes')) return (await me.get(path.slice(0, -'/routes'.length))).routes
-  const { uri, next_page_uri, ...lists } = await me.get(path)
-  return Object.values(lists)[0] as object
-}

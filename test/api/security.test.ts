@@ -2,7 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { openAdminServer } from '../../src/admin.js'
 import { now } from '../../src/core/clock.js'
+import { requestBodyBytesMax } from '../../src/core/limits.js'
 import { auditStream } from '../../src/store/audit-relay.js'
 import { type Client, openTestStore, type TestStore } from '../harness/api.js'
 import { certificateBody } from '../harness/certificates.js'
@@ -136,6 +138,30 @@ t.test('security', async (t) => {
       t.notMatch(msg, /\p{Cc}/u)
       t.match(msg, /"labels/)
     }
+  })
+
+  t.test('the commands of an operator are carried out on loopback alone, and with the token', async (t) => {
+    const admin = await openAdminServer(api.parts)
+    t.teardown(() => admin.close())
+    t.match(admin.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const body = JSON.stringify({ command: 'sql', query: 'select 1 as n', format: 'csv' })
+    const ask = (authorization: string | undefined, more: RequestInit = {}) =>
+      fetch(admin.url, {
+        method: 'POST',
+        body,
+        ...more,
+        headers: authorization === undefined ? {} : { authorization },
+      })
+    const right = `Bearer ${admin.token}`
+    for (const wrong of [undefined, '', 'Bearer', `Bearer ${me.token}`, `${right}x`, right.toUpperCase()]) {
+      const refused = await ask(wrong)
+      t.equal(refused.status, 403, wrong ?? 'none')
+      t.equal(await refused.text(), 'Not for you.')
+    }
+    t.equal((await ask(right, { method: 'PUT' })).status, 403, 'another method')
+    t.equal(await (await ask(right)).text(), '"n"\n1\n')
+    for (const bad of ['null', '{', '{"command": "__proto__"}', 'x'.repeat(requestBodyBytesMax + 1)])
+      t.equal((await ask(right, { body: bad })).status, 400, bad.slice(0, 30))
   })
 
   t.test('secrets are told once, or never', async (t) => {

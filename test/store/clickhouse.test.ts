@@ -1,5 +1,5 @@
 /** The database: shaped by migrations, read by analysts, and by nobody changed through a query. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,6 +10,7 @@ import { resources } from '../../src/resource/registry.js'
 import { openClickhouse, type TextFormat } from '../../src/store/clickhouse.js'
 import { migrate } from '../../src/store/migrate.js'
 import { decodeRow, encodeRow, tableOf } from '../../src/store/tables.js'
+import { tempDir } from '../harness/temp-dir.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'weir-clickhouse-'))
 const clickhouse = openClickhouse({ directory: dir })
@@ -92,7 +93,8 @@ t.test('formats', async (t) => {
   t.match(await clickhouse.text('select 1 as n format Vertical', 'TSVWithNames'), /^Row 1:/)
 })
 
-t.test('a query changes nothing', async (t) => {
+t.test('a query changes nothing, and reads the store alone', async (t) => {
+  const file = join(tempDir(t), 'written')
   const writes = [
     "INSERT INTO ip_policy_versions (account_id, id, version) VALUES ('ac_1', 'ipp_9', 9)",
     'DROP TABLE ip_policy_versions',
@@ -102,7 +104,12 @@ t.test('a query changes nothing', async (t) => {
     'SET readonly = 0',
     'SET readonly = 0; DROP TABLE ip_policy_versions',
     'select 1; DROP TABLE ip_policy_versions',
+    `SELECT 1 INTO OUTFILE '${file}'`,
+    `select 1 into/**/Outfile '${file}' format TSV`,
+    "SELECT * FROM file('/etc/hostname', 'LineAsString')",
+    "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
   ]
   for (const sql of writes) await t.rejects(clickhouse.text(sql, 'TSVWithNames'), sql)
   t.equal((await clickhouse.rows('SELECT id FROM ip_policy_versions')).length, 1)
+  t.notOk(existsSync(file))
 })
