@@ -8,7 +8,8 @@ import {
 } from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
-import { callTimeoutMs, isWrongRevision, type Patience, retried } from './nats-retry.js'
+import { unavailable } from './errors.js'
+import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './nats-retry.js'
 import { newStreamIdentity, streamIdentity } from './nats-streams.js'
 
 export interface BucketEntry {
@@ -120,24 +121,34 @@ export class Bucket {
     this.#patience = patience
   }
 
+  /** One that is gone is made anew by an API; until then it is away, as NATS is at times. */
+  async #call<T>(call: () => Promise<T>, patience: Patience = this.#patience): Promise<T> {
+    try {
+      return await retried(call, patience)
+    } catch (error) {
+      if (isStreamMissing(error)) throw unavailable('What NATS holds is being made anew.', error)
+      throw error
+    }
+  }
+
   /** The key's last entry, as the bucket's leader knows it. */
   async get(key: string): Promise<BucketEntry | undefined> {
-    const entry = await retried(() => this.#kv.get(key), this.#patience)
+    const entry = await this.#call(() => this.#kv.get(key))
     return entry === null ? undefined : entryOf(entry)
   }
 
   /** The keys that match, `*` standing for one part and `>` for the rest; deleted ones are left out. */
   keys(filter: string): Promise<string[]> {
-    return retried(async () => {
+    return this.#call(async () => {
       const keys: string[] = []
       for await (const key of await this.#kv.keys(filter)) keys.push(key)
       return keys
-    }, this.#patience)
+    })
   }
 
   /** Unconditional. Resolves with the new revision. */
   put(key: string, value: Uint8Array | string, patience: Patience = this.#patience): Promise<number> {
-    return retried(() => this.#kv.put(key, value), patience)
+    return this.#call(() => this.#kv.put(key, value), patience)
   }
 
   /**
@@ -146,20 +157,20 @@ export class Bucket {
    * may have been stored, and then looks like somebody else's: the caller looks at what is there.
    */
   replace(key: string, value: Uint8Array | string, revision: number): Promise<number | undefined> {
-    return retried(async () => {
+    return this.#call(async () => {
       try {
         return await this.#kv.put(key, value, { previousSeq: revision })
       } catch (error) {
         if (isWrongRevision(error)) return undefined
         throw error
       }
-    }, this.#patience)
+    })
   }
 
   /** Deletes where the key's last revision is `revision`; false where somebody else wrote first. */
   remove(key: string, revision: number): Promise<boolean> {
     if (revision === 0) throw new Error(`The key ${key} can't be removed: it was never written.`)
-    return retried(async () => {
+    return this.#call(async () => {
       try {
         await this.#kv.delete(key, { previousSeq: revision })
         return true
@@ -167,7 +178,7 @@ export class Bucket {
         if (isWrongRevision(error)) return false
         throw error
       }
-    }, this.#patience)
+    })
   }
 
   /** Takes a key out without a trace, or all that a filter matches: those who watch are not told. */

@@ -3,6 +3,9 @@ import t, { type Test } from 'tap'
 import { streamOf } from '../../src/core/nats-bucket.js'
 import { bucketNames } from '../../src/store/keys.js'
 import { type Answer, type Client, openTestStore } from '../harness/api.js'
+import { until } from '../harness/weir.js'
+
+t.setTimeout(300_000)
 
 const post = (me: Client, key: string, path: string, body?: unknown): Promise<Answer> =>
   me.send('POST', path, { headers: { 'idempotency-key': key }, ...(body === undefined ? {} : { body }) })
@@ -203,6 +206,22 @@ t.test('idempotency keys', async (t) => {
       made.add(answer.body.id)
     }
     t.equal(await counted(me, '/ip_policies', 'ip_policies'), made.size)
+  })
+
+  t.test('a bucket that is deleted is made anew; its keys are forgotten', async (t) => {
+    const me = await api.account()
+    const first = await post(me, 'k', '/ip_policies')
+    await store.parts.nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucketNames.idempotency)}`, '', 5_000)
+    t.equal((await me.send('POST', '/ip_policies')).status, 201, 'requests without a key need none')
+    let again: Answer | undefined
+    await until('it is there again', async () => {
+      again = await post(me, 'k', '/ip_policies')
+      return again.status !== 503
+    })
+    t.equal(again?.status, 201)
+    t.not(again?.body.id, first.body.id)
+    t.equal((await post(me, 'k', '/ip_policies')).text, again?.text)
+    t.equal(await counted(me, '/ip_policies', 'ip_policies'), 3)
   })
 
   t.test('keys are kept for 24 hours', async (t) => {
