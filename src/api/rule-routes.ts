@@ -5,7 +5,7 @@ import { rulesBodyBytesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
-import type { Plan, RulesPlan } from '../store/plan.js'
+import { type Plan, type RulesPlan, unchanged } from '../store/plan.js'
 import { type ApiContext, bodyOf, json, pathParams, rowAt } from './context.js'
 import { describe, ofWrite, routePath } from './openapi.js'
 import { planRules, rulesAnswerSchema, rulesBodySchema, wantedRules } from './rule-replacement.js'
@@ -37,4 +37,5 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
 
 const withoutEffect =
   <T>(plan: RulesPlan<T>): Plan<T> =>
-  (state, version) => ({ puts: [], removals: [], audits: [], result: plan(state, version).result })
+  (state, version) =>
+    unchanged(plan(state, version).result)

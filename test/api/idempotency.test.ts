@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { streamOf } from '../../src/core/nats-bucket.js'
 import { bucketNames } from '../../src/store/keys.js'
+import { seededRandom } from '../expr/generator.js'
 import { type Answer, type Client, openTestStore } from '../harness/api.js'
 import { until } from '../harness/weir.js'
 
@@ -192,14 +193,16 @@ t.test('idempotency keys', async (t) => {
 
   t.test('any sequence of requests does what one of each would', async (t) => {
     const me = await api.account()
+    const seed = Date.now() >>> 0
+    const random = seededRandom(seed)
     const answers = new Map<string, string>()
     const made = new Set<string>()
     for (let turn = 0; turn < 60; turn += 1) {
-      const [key, description] = [`k${Math.floor(Math.random() * 6)}`, `d${Math.floor(Math.random() * 2)}`]
+      const [key, description] = [`k${Math.floor(random() * 6)}`, `d${Math.floor(random() * 2)}`]
       const request = `${key} ${description}`
       const isFirst = ![...answers.keys()].some((each) => each.startsWith(`${key} `))
       const answer = await post(me, key, '/ip_policies', { description })
-      t.equal(answer.status, isFirst || answers.has(request) ? 201 : 400, request)
+      t.equal(answer.status, isFirst || answers.has(request) ? 201 : 400, `seed ${seed}: ${request}`)
       if (answer.status !== 201) continue
       t.equal(answers.get(request) ?? answer.text, answer.text)
       answers.set(request, answer.text)
