@@ -22,6 +22,7 @@ import { lockDataDir } from './core/lock.js'
 import { openNatsServer } from './core/nats-server.js'
 import { ReleaseStack } from './core/release.js'
 import { readRuntime, removeRuntime, writeRuntime } from './core/runtime-file.js'
+import { forTerminal } from './core/terminal.js'
 import { serve } from './serve.js'
 import { openSupervisor } from './supervisor.js'
 
@@ -166,7 +167,7 @@ async function administer(command: AdminCommand): Promise<void> {
     running === undefined
       ? await administerAlone(loaded, command)
       : await sendAdminCommand(running.adminUrl, running.adminToken, command)
-  process.stdout.write(answer)
+  process.stdout.write(process.stdout.isTTY ? forTerminal(answer) : answer)
 }
 
 async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
@@ -260,6 +261,6 @@ program
   })
 
 program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`weir: ${messageOf(error)}\n`)
+  process.stderr.write(`weir: ${forTerminal(messageOf(error))}\n`)
   process.exit(1)
 })

@@ -1,15 +1,15 @@
 /** Where a request comes from, in one spelling: what restrictions look at, what is logged and counted. */
 import { AddressSlot, canonicalAddress, formatAddress, isAddress } from '../core/ip.js'
 
-/** Of what a trusted proxy calls no address: no rule allows it. */
+/** Of a connection that is gone already, and of what a trusted proxy calls no address: no rule allows it. */
 const unknownAddress = 'unknown'
 
 /**
  * IPv4 addresses that a dual-stack socket shows as IPv6 are IPv4; a link-local address loses its zone. A proxy may
  * hand on whatever a client claims to be: nothing but an address gets past here.
  */
-export function callerAddress(text: string): string {
-  const address = text.replace(/%.*$/s, '')
+export function callerAddress(text: string | undefined): string {
+  const address = (text ?? '').replace(/%.*$/s, '')
   return isAddress(address) ? canonicalAddress(address) : unknownAddress
 }
 

@@ -1,4 +1,5 @@
 /** ClickHouse, a server or embedded, behind one small interface; the SQL is the same for both. */
+import { mkdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import {
   type ClickHouseClient,
@@ -47,6 +48,9 @@ const insertSettings = {
   input_format_skip_unknown_fields: 0,
 } as const
 
+/** Embedded, it would colour tables; whatever a terminal obeys is taken out of what a query answers. */
+const plainTables = { output_format_pretty_color: 0 } as const
+
 /** The rows a format holds, with the count that proves them complete. */
 interface Counted<T> {
   readonly data: T[]
@@ -56,7 +60,7 @@ interface Counted<T> {
 export function openClickhouse(options: ClickhouseOptions): Clickhouse {
   const client =
     options.url === undefined
-      ? createClient({ connection: new ChdbConnection(options.directory) })
+      ? createClient({ connection: new ChdbConnection(ownDirectory(options.directory)) })
       : createClient({
           url: options.url,
           request_timeout: peopleTimeoutMs,
@@ -65,6 +69,12 @@ export function openClickhouse(options: ClickhouseOptions): Clickhouse {
           log: { level: ClickHouseLogLevel.ERROR },
         })
   return new ClickhouseOverClient(client)
+}
+
+/** The engine would let everybody read what it makes. */
+function ownDirectory(directory: string): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  return directory
 }
 
 class ClickhouseOverClient implements Clickhouse {
@@ -115,7 +125,7 @@ class ClickhouseOverClient implements Clickhouse {
     return timed(peopleTimeoutMs, async (abort_signal) => {
       const result = await this.#client.exec({
         query: sql.replace(/;\s*$/, ''),
-        clickhouse_settings: { readonly: '1', default_format: format as DataFormat },
+        clickhouse_settings: { ...plainTables, readonly: '1', default_format: format as DataFormat },
         abort_signal,
       })
       const chunks: Buffer[] = []

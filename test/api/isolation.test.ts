@@ -40,14 +40,14 @@ function told({ status, body }: Answer, asked: string): object {
 }
 
 /** Bodies of operations that are none of a kind's own. */
-const otherBodies: Readonly<Record<string, object>> = {
+const otherBodies: Readonly<Record<string, Body>> = {
   'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
   'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
 }
 
 /** A body that the operation takes. */
-async function bodyFor(estate: Estate, method: string, path: string): Promise<object> {
+async function bodyFor(estate: Estate, method: string, path: string): Promise<Body> {
   const other = otherBodies[`${method} ${path}`]
   if (other !== undefined) return other
   const made = kindBehind(path)
@@ -56,7 +56,7 @@ async function bodyFor(estate: Estate, method: string, path: string): Promise<ob
   const resource = kindBehind(collection)
   if (method === 'patch' && resource !== undefined) return { description: 'changed' }
   const value = resource === undefined ? undefined : (await estate.body(resource.kind))[module ?? '']
-  if (method === 'put' && value !== undefined) return value
+  if (method === 'put' && value !== undefined) return value as Body
   throw new Error(`There is no example of a body for ${method} ${path}: give one here.`)
 }
 

@@ -1,10 +1,12 @@
 /** What must never happen, whoever asks: secrets told, strangers informed, clients that forge where they come from. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openAdminServer } from '../../src/admin.js'
+import { callerAddress, loginSource } from '../../src/api/caller-address.js'
 import { now } from '../../src/core/clock.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
+import { forTerminal } from '../../src/core/terminal.js'
 import { auditStream } from '../../src/store/audit-relay.js'
 import { type Client, openTestStore, type TestStore } from '../harness/api.js'
 import { certificateBody } from '../harness/certificates.js'
@@ -162,6 +164,39 @@ t.test('security', async (t) => {
     t.equal(await (await ask(right)).text(), '"n"\n1\n')
     for (const bad of ['null', '{', '{"command": "__proto__"}', 'x'.repeat(requestBodyBytesMax + 1)])
       t.equal((await ask(right, { body: bad })).status, 400, bad.slice(0, 30))
+  })
+
+  t.test("what is kept is its owner's alone", (t) => {
+    for (const name of ['', 'nats', 'clickhouse'])
+      t.equal(statSync(join(store.dir, name)).mode & 0o077, 0, `the data directory, ${name}`)
+    t.equal(statSync(join(store.dir, 'secret.key')).mode & 0o777, 0o600)
+    t.end()
+  })
+
+  t.test('where a request comes from', (t) => {
+    const cases = [
+      ['203.0.113.7', '203.0.113.7', '203.0.113.7'],
+      ['::ffff:203.0.113.7', '203.0.113.7', '203.0.113.7'],
+      ['::ffff:cb00:7107', '203.0.113.7', '203.0.113.7'],
+      ['2001:DB8:0:1::2', '2001:db8:0:1::2', '2001:db8:0:1::/64'],
+      ['::1', '::1', '::/64'],
+      ['fe80::1%eth0', 'fe80::1', 'fe80::/64'],
+      ['203.0.113.7:4711', 'unknown', 'unknown'],
+      ['', 'unknown', 'unknown'],
+      [undefined, 'unknown', 'unknown'],
+    ] as const
+    for (const [text, address, source] of cases) {
+      t.equal(callerAddress(text), address, text ?? 'a connection that is gone')
+      t.equal(loginSource(callerAddress(text)), source)
+    }
+    t.end()
+  })
+
+  t.test('a terminal is given no orders', (t) => {
+    t.equal(forTerminal('a\tb\n'), 'a\tb\n')
+    for (const order of ['\u001b[2J', '\r', '\u0007', '\u009b31m', '\u007f'])
+      t.equal(forTerminal(`┌${order}é`), `┌\uFFFD${order.slice(1)}é`)
+    t.end()
   })
 
   t.test('secrets are told once, or never', async (t) => {

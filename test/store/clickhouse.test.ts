@@ -87,7 +87,7 @@ t.test('formats', async (t) => {
     ['TSVWithNames', /^n\n1\n$/],
     ['CSVWithNames', /^"n"\n1\n$/],
     ['JSONEachRow', /^\{"n":1\}\n$/],
-    ['PrettyCompactMonoBlock', /n/],
+    ['PrettyCompactMonoBlock', /^ +┌─n─┐\n/],
   ]
   for (const [format, expected] of formats) t.match(await clickhouse.text('select 1 as n;', format), expected)
   t.match(await clickhouse.text('select 1 as n format Vertical', 'TSVWithNames'), /^Row 1:/)
