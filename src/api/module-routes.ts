@@ -5,8 +5,9 @@ import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
 import type { AnyResource, Field } from '../resource/define.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
+import { moduleExample, shownModuleExample } from './examples.js'
 import { article, moduleValue } from './input.js'
-import { type Described, describe, ofWrite, routePath } from './openapi.js'
+import { type Described, describe, ofWrite, routePath, shownBy } from './openapi.js'
 import { answered, writing } from './writing.js'
 
 export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
@@ -37,7 +38,8 @@ function registerModule(
       ...(method === 'get' ? {} : ofWrite),
       ...(body === undefined ? {} : { body }),
     })
-  const whole = withoutNull(shown.schema)
+  const whole = shownBy(withoutNull(shown.schema), shownModuleExample(resource, name))
+  const body = shownBy(field.schema, moduleExample(resource, name))
 
   app.get(path, as('get', [200, whole]), (request, reply) => {
     queryOf(request)
@@ -52,7 +54,7 @@ function registerModule(
     const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: value }))
     return answered(plan, ({ row }) => ({ status: 200, body: show(row[name]) }))
   })
-  app.put(path, as('put', [200, whole], field.schema), put)
+  app.put(path, as('put', [200, whole], body), put)
 
   const remove = writing(context, (request) => {
     const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')

@@ -1,12 +1,13 @@
 /** The OpenAPI document: its head, the schemas operations share, and how an operation is described. */
 import type { FastifyInstance } from 'fastify'
-import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
+import { idempotencyKeyCharsMax, pageEntriesMax, requestBodyBytesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, isServed, type Operation } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
 import { problemSchema } from './problem.js'
 
@@ -24,6 +25,7 @@ export const openapiHead = ({ baseUrl, versionHeaders }: OpenapiOptions) => ({
     description:
       'Edges, IP policies, restrictions, event subscriptions and destinations. Geography: IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0.',
   },
+  tags: resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
   servers: [{ url: baseUrl ?? '/' }],
   components: {
     securitySchemes: {
@@ -47,13 +49,18 @@ const problemName = 'Problem'
 const schemaName = (kind: string): string =>
   kind.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-const shared = (name: string, description: string): TSchema =>
-  Type.Unsafe({ $ref: `${name}#`, description }) as TSchema
+const shared = (name: string, description: string, more: object = {}): TSchema =>
+  Type.Unsafe({ $ref: `${name}#`, description, ...more }) as TSchema
+
+/** The schema with an example of it. */
+export const shownBy = (schema: TSchema, example: unknown): TSchema =>
+  ({ ...schema, examples: [example] }) as TSchema
 
 export function registerSchemas(app: FastifyInstance): void {
   app.addSchema({ $id: problemName, ...problemSchema })
   for (const resource of resources.filter(isServed)) {
-    app.addSchema({ $id: schemaName(resource.kind), ...resourceSchema(resource) })
+    const schema = shownBy(resourceSchema(resource), shownExample(resource))
+    app.addSchema({ $id: schemaName(resource.kind), ...schema })
   }
 }
 
@@ -92,11 +99,38 @@ export function describe({ operationId, summary, tag, path, success, query, head
       ...(body === undefined ? {} : { body }),
       response: {
         [status]: shown,
-        '4xx': shared(problemName, 'Something the client can correct.'),
+        ...problems,
+        ...(body === undefined ? {} : problemsOfBodies),
+        '4xx': shared(problemName, 'Something else that the client can correct.'),
         '5xx': shared(problemName, 'Something that is wrong here.'),
       },
     },
   }
+}
+
+const retryAfter = {
+  headers: { 'Retry-After': { type: 'integer', description: 'Seconds after which to come again.' } },
+}
+
+/** What any operation may answer instead. */
+const problems = {
+  400: shared(
+    problemName,
+    'Something in the request is wrong: the message names it and says what is allowed.',
+  ),
+  401: shared(problemName, 'The token is missing, or not known.'),
+  403: shared(
+    problemName,
+    "A restriction of the account keeps the caller's address out, or the account lacks the right.",
+  ),
+  404: shared(problemName, 'The account has no such resource, in the path or where the body names one.'),
+  429: shared(problemName, 'Too many requests of the account, or failed logins of the address.', retryAfter),
+  503: shared(problemName, 'The store is away, or too busy: nothing is wrong with the request.', retryAfter),
+}
+
+const problemsOfBodies = {
+  413: shared(problemName, `The body is too large: ${requestBodyBytesMax} bytes where nothing else is said.`),
+  415: shared(problemName, 'The content type of the body is not application/json.'),
 }
 
 /** What a write takes beside its body. */
@@ -150,10 +184,21 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
     path: routePath(resource.path) + (isOfMany ? '' : '/:id'),
   }
   const details: Record<Operation, Pick<Described, 'success' | 'query' | 'headers' | 'body'>> = {
-    create: { success: [201, ofOne], body: createSchema(resource), ...ofPost },
+    create: {
+      success: [201, ofOne],
+      body: shownBy(createSchema(resource), createExample(resource)),
+      ...ofPost,
+    },
     get: { success: [200, ofOne] },
-    list: { success: [200, listSchema(listName, ofOne)], query: listQuery },
-    update: { success: [200, ofOne], body: patchSchema(resource), ...ofWrite },
+    list: {
+      success: [200, shownBy(listSchema(listName, ofOne), pageExample(resource))],
+      query: listQuery,
+    },
+    update: {
+      success: [200, ofOne],
+      body: shownBy(patchSchema(resource), changesExample(resource)),
+      ...ofWrite,
+    },
     delete: { success: [204], ...ofWrite },
   }
   return describe({ ...base, ...details[operation] })

@@ -2,13 +2,14 @@
 import { yieldTurn } from '../core/clock.js'
 import { badRequest, conflict } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { rulesPerIpPolicyMax } from '../core/limits.js'
+import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { compileCheck, Type } from '../core/schema.js'
 import type { IpRule } from '../evaluate/configuration.js'
 import { Slices } from '../evaluate/slices.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
+import type { RuleCounts } from '../resource/rule-counts.js'
 import type { RulesDraft, RulesPlan } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
@@ -22,20 +23,19 @@ const entryResource: AnyResource = anyResource({ ...ipPolicyRule, fields: ruleFi
 
 export const rulesBodySchema = Type.Object(
   { rules: Type.Array(bodySchema(ruleFields), { maxItems: rulesPerIpPolicyMax }) },
-  { additionalProperties: false },
-)
-
-export const rulesAnswerSchema = Type.Object(
   {
-    added: Type.Integer(),
-    updated: Type.Integer({ description: 'Other descriptions or metadata; the ids stay.' }),
-    removed: Type.Integer(),
-    kept: Type.Integer({ description: 'As they were.' }),
+    additionalProperties: false,
+    description: `At most ${rulesPerIpPolicyMax} rules, and ${rulesBodyBytesMax} bytes.`,
+    examples: [
+      {
+        rules: [
+          { cidr: '203.0.113.0/24', action: 'allow' },
+          { cidr: '203.0.113.128/25', action: 'deny', description: 'guests' },
+        ],
+      },
+    ],
   },
-  { additionalProperties: false, description: 'How many rules were changed in which way.' },
 )
-
-export type RuleCounts = Readonly<Record<'added' | 'updated' | 'removed' | 'kept', number>>
 
 /** A rule that the body asks for, every field of it. */
 export interface WantedRule {

@@ -5,10 +5,11 @@ import { rulesBodyBytesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
+import { ruleCountsSchema } from '../resource/rule-counts.js'
 import { type Plan, type RulesPlan, unchanged } from '../store/plan.js'
 import { type ApiContext, bodyOf, json, pathParams, rowAt } from './context.js'
 import { describe, ofWrite, routePath } from './openapi.js'
-import { planRules, rulesAnswerSchema, rulesBodySchema, wantedRules } from './rule-replacement.js'
+import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
 import { isRehearsed } from './writing.js'
 
 export function registerRules(app: FastifyInstance, context: ApiContext): void {
@@ -18,7 +19,7 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
     summary: 'Replace all rules of an IP policy',
     tag: pluralOf(ipPolicy.title),
     path,
-    success: [200, rulesAnswerSchema],
+    success: [200, ruleCountsSchema],
     body: rulesBodySchema,
     ...ofWrite,
   })

@@ -12,16 +12,26 @@ import {
   sourceChangesSchema,
   sourceSchema,
 } from '../resource/event-subscription.js'
+import { exampleId } from '../resource/examples.js'
 import type { Answer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
-import { type Described, describe, listSchema, ofPost, ofWrite } from './openapi.js'
+import { exampleLinks, shownExample } from './examples.js'
+import { type Described, describe, listSchema, ofPost, ofWrite, shownBy } from './openapi.js'
 import { changedSource, parseSource } from './source-input.js'
 import { answered, writing } from './writing.js'
 
 const subscription = anyResource(eventSubscription)
 const sourcesPath = '/event_subscriptions/:subscription_id/sources'
 const sourcePath = `${sourcesPath}/:type`
+
+const [sourceExample] = shownExample(subscription)['sources'] as object[]
+const shownSource = shownBy(shownSourceSchema, sourceExample)
+const page = shownBy(listSchema('sources', shownSourceSchema), {
+  sources: [sourceExample],
+  uri: `${exampleLinks.of(subscription.kind, exampleId(subscription.idPrefix))}/sources`,
+  next_page_uri: null,
+})
 
 const sourcesOf = (row: Row): readonly Source[] => row['sources'] as Source[]
 
@@ -49,7 +59,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     return answered(plan, ({ row }) => answerOf(row))
   }
 
-  app.get(sourcesPath, as('list', [200, listSchema('sources', shownSourceSchema)]), (request, reply) => {
+  app.get(sourcesPath, as('list', [200, page]), (request, reply) => {
     queryOf(request)
     const row = rowFor(request)
     const { links } = context.presenter
@@ -69,9 +79,9 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     }
     return changed(request, change, (row) => ({ status: 201, body: show(row, source.type) }))
   })
-  app.post(sourcesPath, as('create', [201, shownSourceSchema], sourceSchema), create)
+  app.post(sourcesPath, as('create', [201, shownSource], shownBy(sourceSchema, { type: 'log.v0' })), create)
 
-  app.get(sourcePath, as('get', [200, shownSourceSchema]), (request, reply) => {
+  app.get(sourcePath, as('get', [200, shownSource]), (request, reply) => {
     queryOf(request)
     return reply.type(json).send(JSON.stringify(show(rowFor(request), typeOf(request))))
   })
@@ -86,7 +96,11 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     }
     return changed(request, change, (row) => ({ status: 200, body: show(row, type) }))
   })
-  app.patch(sourcePath, as('update', [200, shownSourceSchema], sourceChangesSchema), update)
+  app.patch(
+    sourcePath,
+    as('update', [200, shownSource], shownBy(sourceChangesSchema, { filter: 'conn.server_port == 22' })),
+    update,
+  )
 
   const remove = writing(context, (request) => {
     const type = typeOf(request)

@@ -15,19 +15,24 @@ import { type AnyResource, anyResource, type Fields, isServed } from '../resourc
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import { declarations } from '../resource/registry.js'
-import { Collection, type CreateOptions } from './collection.js'
+import type { RuleCounts } from '../resource/rule-counts.js'
+import { Collection, type CreateOptions, type WriteOptions, written } from './collection.js'
 import { Http, type HttpOptions } from './http.js'
-import type { Kinds } from './kinds.js'
+import type { Kinds, NewResource } from './kinds.js'
 
 export interface Client extends Kinds {
   /** The sources of an event subscription, by their types. */
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
+  /** Replaces all rules of an IP policy, as one change that is seen whole. */
+  replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Sends an event to a destination; refused where the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** How delivery to a destination stands. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
 }
 
+/** A rule without its policy. */
+export type NewRule = Omit<NewResource<'ipPolicyRule'>, 'ip_policy_id'>
 export type NewSource = Static<typeof sourceSchema>
 export type SourceChanges = Static<typeof sourceChangesSchema>
 export type Source = Static<typeof shownSourceSchema>
@@ -40,14 +45,19 @@ export function openClient(options: HttpOptions): Client {
       .filter(([, declaration]) => isServed(declaration))
       .map(([name, declaration]) => [name, kindOf(http, anyResource(declaration))]),
   )
-  const subscriptions = declarations.eventSubscription.path
-  const destinations = declarations.eventDestination.path
-  const at = (id: string, what: string): string => `${destinations}/${encodeURIComponent(id)}/${what}`
+  const { eventSubscription, eventDestination, ipPolicy } = declarations
+  const at = ({ path }: { readonly path: string }, id: string, what: string): string =>
+    `${path}/${encodeURIComponent(id)}/${what}`
   const beyond: Omit<Client, keyof Kinds> = {
-    sources: (id) => new Collection(http, `${subscriptions}/${encodeURIComponent(id)}/sources`, 'sources'),
+    sources: (id) => new Collection(http, at(eventSubscription, id, 'sources'), 'sources'),
+    replaceRules: async (id, rules, options = {}) =>
+      (await http.send('PUT', at(ipPolicy, id, 'rules'), {
+        body: { rules },
+        query: written(options),
+      })) as never,
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
-      (await http.send('POST', at(id, 'send_test_event'), { idempotencyKey })) as never,
-    deliveryStatus: async (id) => (await http.send('GET', at(id, 'status'))) as never,
+      (await http.send('POST', at(eventDestination, id, 'send_test_event'), { idempotencyKey })) as never,
+    deliveryStatus: async (id) => (await http.send('GET', at(eventDestination, id, 'status'))) as never,
   }
   return { ...(kinds as unknown as Kinds), ...beyond }
 }

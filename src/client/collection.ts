@@ -111,6 +111,7 @@ export class Module<Body, Shown> {
   }
 }
 
-const written = ({ validateOnly }: WriteOptions): NonNullable<Request['query']> => ({
+/** What options of a write say in the query. */
+export const written = ({ validateOnly }: WriteOptions): NonNullable<Request['query']> => ({
   validate_only: validateOnly,
 })

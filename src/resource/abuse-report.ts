@@ -33,6 +33,13 @@ export const abuseReport = defineResource({
   path: '/abuse_reports',
   listName: 'abuse_reports',
   title: 'abuse report',
+  about:
+    'URLs with suspected abusive content, which the response team decides about. For accounts with the right to it.',
+  example: {
+    urls: ['http://evil.example.com/login'],
+    status: 'PENDING',
+    hostnames: [{ hostname: 'evil.example.com', status: 'PENDING' }],
+  },
   operations: ['create', 'get'],
   right: 'abuse_reports',
   fields: {

@@ -9,6 +9,8 @@ export const account = defineResource({
   path: '/accounts',
   listName: 'accounts',
   title: 'account',
+  about: 'What everything belongs to.',
+  example: { name: 'acme', rights: [] },
   operations: [],
   fields: {
     name: required(boundedBytes(255)),

@@ -8,6 +8,8 @@ export const apiKey = defineResource({
   path: '/api_keys',
   listName: 'keys',
   title: 'API key',
+  about: 'A token that requests to this API carry. It is told once.',
+  example: { description: 'deployment' },
   audit: 'api_key',
   fields: { ...described, ...bearerToken },
   derive: withToken,

@@ -8,6 +8,8 @@ export const tunnelGroupBackend = defineResource({
   path: '/backends/tunnel_group',
   listName: 'backends',
   title: 'tunnel group backend',
+  about: 'Tunnels that traffic goes to, chosen by their labels.',
+  example: { description: 'the website', labels: { app: 'web', zone: 'eu' } },
   keptWhileNamed: true,
   fields: {
     ...described,

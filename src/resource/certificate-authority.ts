@@ -2,6 +2,7 @@
 import { problem } from '../core/errors.js'
 import { certificateFactFields, certificatePem, usable } from './certificate-fields.js'
 import { defineResource } from './define.js'
+import { exampleCertificate } from './examples.js'
 import { described, required } from './fields.js'
 import { readCertificates } from './pem.js'
 import { certificateFacts } from './x509.js'
@@ -15,6 +16,12 @@ export const certificateAuthority = defineResource({
   path: '/certificate_authorities',
   listName: 'certificate_authorities',
   title: 'certificate authority',
+  about: 'An authority that client certificates are checked against.',
+  example: {
+    description: 'our devices',
+    ca_pem: exampleCertificate,
+    subject_common_name: 'www.example.com',
+  },
   audit: 'certificate_authority',
   fields: {
     ...described,

@@ -116,6 +116,13 @@ export interface ResourceDefinition<
   readonly listName: ListName
   /** How a person calls it, in messages and in the API reference. */
   readonly title: string
+  /** What it is for, in a sentence of the API reference. */
+  readonly about: string
+  /**
+   * One of its kind for the API reference: fields by their names, those that Weir sets included. Requests are made of
+   * what clients set of it, and work when they are sent, with ids of one's own in them.
+   */
+  readonly example: Readonly<Record<string, unknown>>
   /** The object of its audit event kinds; none: changes emit no events. */
   readonly audit?: string
   readonly fields: F

@@ -22,12 +22,32 @@ export const deliveryStatusSchema = Type.Object(
       retried: Type.Integer(),
     }),
   },
-  { description: 'How delivery stands.' },
+  {
+    description: 'How delivery stands.',
+    examples: [
+      {
+        state: 'throttled',
+        cause: 'ProvisionedThroughputExceededException',
+        since: '2026-11-20T10:00:00.000Z',
+        backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
+        last_success_at: '2026-11-20T10:00:01.000Z',
+        last_error: {
+          at: '2026-11-20T10:00:02.000Z',
+          code: 'ProvisionedThroughputExceededException',
+          msg: 'Rate exceeded for shard shardId-000000000000.',
+        },
+        counts: { produced: 91_200, filtered: 310, delivered: 90_000, dead_lettered: 0, retried: 2400 },
+      },
+    ],
+  },
 )
 
 export type DeliveryStatus = Static<typeof deliveryStatusSchema>
 
 export const testEventSchema = Type.Object(
   { event_id: Type.String() },
-  { description: 'The destination accepted the event.' },
+  {
+    description: 'The destination accepted the event.',
+    examples: [{ event_id: 'ev_7f3a1c9e5d2b4860a1f0c3d5e7b9a2c4' }],
+  },
 )

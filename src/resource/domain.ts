@@ -9,6 +9,7 @@ import { oneOf, ruled, type Static, Type } from '../core/schema.js'
 import { certificateTime } from './certificate-fields.js'
 import { defineResource } from './define.js'
 import { canonicalDomainName, parseDomainName } from './domain-name.js'
+import { exampleId } from './examples.js'
 import { derived, described, required, writable } from './fields.js'
 import { reference } from './reference-fields.js'
 
@@ -67,6 +68,12 @@ export const domain = defineResource({
   path: '/reserved_domains',
   listName: 'reserved_domains',
   title: 'domain',
+  about: 'A domain name of the account, with a certificate of its own or the wish for a managed one.',
+  example: {
+    domain: 'app.example.com',
+    certificate_id: exampleId('cert_'),
+    cname_target: '01kaj5t2q8xn4rb6tz5cdefghj.cname.weir.localhost',
+  },
   audit: 'domain',
   fields: {
     ...described,

@@ -139,6 +139,17 @@ export const eventDestination = defineResource({
   path: '/event_destinations',
   listName: 'event_destinations',
   title: 'event destination',
+  about: 'A Kinesis stream, Firehose delivery stream or CloudWatch log group that events go to.',
+  example: {
+    description: 'the audit trail',
+    format: 'json',
+    target: {
+      kinesis: {
+        stream_arn: 'arn:aws:kinesis:eu-west-1:123456789012:stream/events',
+        auth: { role: { role_arn: 'arn:aws:iam::123456789012:role/weir' } },
+      },
+    },
+  },
   audit: 'event_destination',
   keptWhileNamed: true,
   fields,

@@ -3,6 +3,7 @@ import { badRequest } from '../core/errors.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
 import { boundedChars, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type Links } from './define.js'
+import { exampleId } from './examples.js'
 import { defaulted, repeatedEntry, writable } from './fields.js'
 import { references } from './reference-fields.js'
 
@@ -67,6 +68,18 @@ export const eventSubscription = defineResource({
   path: '/event_subscriptions',
   listName: 'event_subscriptions',
   title: 'event subscription',
+  about: 'Which kinds of events go to which destinations, and what of them.',
+  example: {
+    description: 'connections to ssh',
+    sources: [
+      {
+        type: 'tcp_connection_closed.v0',
+        fields: ['conn.client_ip', 'conn.start_ts'],
+        filter: 'conn.server_port == 22',
+      },
+    ],
+    destination_ids: [exampleId('ed_')],
+  },
   audit: 'event_subscription',
   fields: {
     description: writable(boundedChars(255, 'Human-readable customer data.')),

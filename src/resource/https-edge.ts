@@ -2,6 +2,7 @@ import { conflict, shown } from '../core/errors.js'
 import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
+import { exampleId } from './examples.js'
 import { described, required } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
 import { reference } from './reference-fields.js'
@@ -22,6 +23,14 @@ export const httpsEdgeRoute = defineResource({
   path: '/edges/https/{edge_id}/routes',
   listName: 'routes',
   title: 'HTTPS edge route',
+  about: 'What is done with the requests to an HTTPS edge whose path matches.',
+  example: {
+    edge_id: exampleId('edghts_'),
+    match_type: 'path_prefix',
+    match: '/docs',
+    backend: { backend_id: exampleId('bkdtg_') },
+    ip_restriction: { ip_policy_ids: [exampleId('ipp_')] },
+  },
   operations: ['create', 'get', 'update', 'delete'],
   parent: { kind: 'https_edge', field: 'edge_id' },
   fields: {
@@ -53,6 +62,8 @@ export const httpsEdge = defineResource({
   path: '/edges/https',
   listName: 'https_edges',
   title: 'HTTPS edge',
+  about: 'Where HTTPS requests come in: the endpoints; routes by path lie under it.',
+  example: { description: 'the website', hostports: ['www.example.com:443'] },
   fields: { ...described, hostports },
   claims: hostportClaims,
   takenMessage: hostportTaken,

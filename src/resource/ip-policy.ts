@@ -3,6 +3,7 @@ import { conflict } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
+import { exampleId } from './examples.js'
 import { described, required } from './fields.js'
 import { reference } from './reference-fields.js'
 
@@ -12,6 +13,8 @@ export const ipPolicy = defineResource({
   path: '/ip_policies',
   listName: 'ip_policies',
   title: 'IP policy',
+  about: 'A list of address ranges that are allowed or denied. Modules of edges and restrictions name it.',
+  example: { description: 'the office' },
   audit: 'ip_policy',
   fields: described,
 })
@@ -36,6 +39,13 @@ export const ipPolicyRule = defineResource({
   path: '/ip_policy_rules',
   listName: 'ip_policy_rules',
   title: 'IP policy rule',
+  about: 'A range of addresses in an IP policy, allowed or denied.',
+  example: {
+    ip_policy_id: exampleId('ipp_'),
+    cidr: '203.0.113.0/24',
+    action: 'allow',
+    description: 'fourth floor',
+  },
   audit: 'ip_policy_rule',
   fields: {
     ...described,

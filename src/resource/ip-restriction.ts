@@ -1,6 +1,7 @@
 import { conflict } from '../core/errors.js'
 import { oneOf, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
+import { exampleId } from './examples.js'
 import { defaulted, described, required } from './fields.js'
 import { ipPolicyIds } from './reference-fields.js'
 
@@ -10,6 +11,8 @@ export const ipRestriction = defineResource({
   path: '/ip_restrictions',
   listName: 'ip_restrictions',
   title: 'IP restriction',
+  about: 'From where endpoints, the API, the dashboard or agents of the account may be used; one for each.',
+  example: { type: 'endpoints', enforced: true, ip_policy_ids: [exampleId('ipp_')] },
   audit: 'ip_restriction',
   fields: {
     ...described,

@@ -10,6 +10,12 @@ export const reservedAddr = defineResource({
   path: '/reserved_addrs',
   listName: 'reserved_addrs',
   title: 'reserved address',
+  about: "A TCP address that is the account's own, until it is given back.",
+  example: {
+    description: 'the game server',
+    region: 'eu',
+    addr: '1.tcp.eu.weir.localhost:21345',
+  },
   audit: 'tcp_address',
   fields: {
     ...described,

@@ -1,6 +1,7 @@
 /** Authorities that sign SSH certificates. Their private keys are made here, kept sealed, and never shown. */
 import { oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource, type SealedSecret } from './define.js'
+import { exampleSshKey } from './examples.js'
 import { assigned, defaulted, described, sealed, unseen, writable } from './fields.js'
 import { chosenKey, makeKeyPair, parseCurve } from './ssh-authority-key.js'
 import { sshKeyTypeField } from './ssh-key-fields.js'
@@ -27,6 +28,13 @@ export const sshCertificateAuthority = defineResource({
   path: '/ssh_certificate_authorities',
   listName: 'ssh_certificate_authorities',
   title: 'SSH certificate authority',
+  about: 'Signs SSH certificates. Its private key is made here and never shown.',
+  example: {
+    description: 'hosts',
+    private_key_type: 'ed25519',
+    public_key: exampleSshKey,
+    key_type: 'ed25519',
+  },
   audit: 'ssh_certificate_authority',
   keptWhileNamed: true,
   fields: {

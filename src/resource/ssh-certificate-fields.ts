@@ -6,6 +6,7 @@ import { principalBytesMax, principalsPerCertificateMax } from '../core/limits.j
 import { boundedBytes, ruled, Type } from '../core/schema.js'
 import { parseTimestamp } from '../core/timestamp.js'
 import type { PrepareTools, RowOf } from './define.js'
+import { exampleId, exampleSshKey } from './examples.js'
 import { assigned, defaulted, described, writable } from './fields.js'
 import { reference } from './reference-fields.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-certificate.js'
@@ -74,6 +75,13 @@ export const sshCertificateFields = {
   valid_after: time,
   valid_until: time,
   certificate: assigned(Type.String({ description: 'The content of a -cert.pub file.' })),
+}
+
+export const sshCertificateExample = {
+  ssh_certificate_authority_id: exampleId(sshCertificateAuthority.idPrefix),
+  public_key: exampleSshKey,
+  key_type: 'ed25519',
+  certificate: 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t…',
 }
 
 type Draft = RowOf<typeof sshCertificateFields>

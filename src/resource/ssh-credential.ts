@@ -1,5 +1,6 @@
 import { bindAcl } from './bind-acl.js'
 import { defineResource } from './define.js'
+import { exampleSshKey } from './examples.js'
 import { described } from './fields.js'
 import { sshPublicKeyField } from './ssh-key-fields.js'
 
@@ -10,6 +11,12 @@ export const sshCredential = defineResource({
   path: '/ssh_credentials',
   listName: 'ssh_credentials',
   title: 'SSH credential',
+  about: 'A key that agents which connect over SSH prove themselves with, and what they may bind.',
+  example: {
+    description: 'build server',
+    public_key: exampleSshKey,
+    acl: ['bind:*.example.com'],
+  },
   audit: 'ssh_public_key',
   fields: { ...described, public_key: sshPublicKeyField, acl: bindAcl },
 })

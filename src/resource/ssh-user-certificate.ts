@@ -1,5 +1,5 @@
 import { defineResource } from './define.js'
-import { issued, sshCertificateFields } from './ssh-certificate-fields.js'
+import { issued, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
 import { sshOptionFields } from './ssh-certificate-options.js'
 
 /** A day. */
@@ -11,6 +11,11 @@ export const sshUserCertificate = defineResource({
   path: '/ssh_user_certificates',
   listName: 'ssh_user_certificates',
   title: 'SSH user certificate',
+  about: 'Proves a user to SSH servers; valid for a day where nothing is said.',
+  example: {
+    ...sshCertificateExample,
+    principals: ['alice'],
+  },
   audit: 'ssh_user_certificate',
   fields: { ...sshCertificateFields, ...sshOptionFields },
   async prepare(draft, tools) {

@@ -1,5 +1,6 @@
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
+import { exampleId } from './examples.js'
 import { described } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
 import { checkReserved } from './tcp-address.js'
@@ -11,6 +12,22 @@ export const tcpEdge = defineResource({
   path: '/edges/tcp',
   listName: 'tcp_edges',
   title: 'TCP edge',
+  about: 'Where TCP connections come in: the endpoints, and what is done with connections to them.',
+  example: {
+    description: 'ssh for the office',
+    hostports: ['ssh.example.com:22'],
+    ip_restriction: { ip_policy_ids: [exampleId('ipp_')] },
+    policies: {
+      inbound: [
+        {
+          name: 'only from home',
+          expressions: ["conn.geo.country_code != 'US'"],
+          actions: [{ type: 'log', config: { Metadata: { Message: 'from abroad' } } }, { type: 'deny' }],
+        },
+      ],
+    },
+    backend: { backend_id: exampleId('bkdtg_') },
+  },
   fields: {
     ...described,
     hostports,

@@ -11,6 +11,7 @@ import {
   usable,
 } from './certificate-fields.js'
 import { defineResource } from './define.js'
+import { exampleCertificate, examplePrivateKey } from './examples.js'
 import { derived, described, required, unseen } from './fields.js'
 import { readCertificates, readPrivateKey } from './pem.js'
 import { keyTypeOf, leafFacts, privateKeyTypes } from './x509.js'
@@ -30,6 +31,15 @@ export const tlsCertificate = defineResource({
   path: '/tls_certificates',
   listName: 'tls_certificates',
   title: 'TLS certificate',
+  about: 'A certificate that TLS is ended with, and its private key, which is kept sealed.',
+  example: {
+    description: 'www',
+    certificate_pem: exampleCertificate,
+    private_key_pem: examplePrivateKey,
+    subject_common_name: 'www.example.com',
+    subject_alternative_names: { dns_names: ['www.example.com'], ips: [] },
+    private_key_type: 'ecdsa',
+  },
   audit: 'tls_certificate',
   keptWhileNamed: true,
   fields: {

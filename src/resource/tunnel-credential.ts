@@ -10,6 +10,8 @@ export const tunnelCredential = defineResource({
   path: '/credentials',
   listName: 'credentials',
   title: 'tunnel credential',
+  about: 'A token that agents prove themselves with, and what they may bind. The token is told once.',
+  example: { description: 'build server', acl: ['bind:*.example.com'] },
   audit: 'tunnel_credential',
   fields: { ...described, ...bearerToken, acl: bindAcl },
   derive: withToken,

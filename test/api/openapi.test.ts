@@ -59,7 +59,9 @@ t.test('the OpenAPI document', async (t) => {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id)
       t.strictSame(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
       const statuses = Object.keys(operation.responses)
-      t.strictSame(statuses.slice(1), ['4XX', '5XX'], name)
+      const ofBodies = operation.requestBody === undefined ? [] : ['413', '415']
+      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '503', '4XX', '5XX']
+      t.strictSame(statuses.slice(1), refusals, name)
       t.match(statuses[0], /^20[014]$/, name)
       for (const [status, response] of Object.entries(operation.responses)) {
         t.not(response.description, 'Default Response', name)

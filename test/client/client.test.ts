@@ -108,6 +108,16 @@ t.test('the typed client', async (t) => {
     t.equal((await weir.tcpEdge.get(id)).policies, null)
   })
 
+  t.test('all rules of an IP policy', async (t) => {
+    const weir = await newClient('rules')
+    const { id } = await weir.ipPolicy.create({})
+    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }] as const
+    const counts = { added: 1, updated: 0, removed: 0, kept: 0 }
+    t.strictSame(await weir.replaceRules(id, rules, { validateOnly: true }), counts)
+    t.strictSame(await weir.replaceRules(id, rules), counts)
+    t.strictSame(await weir.replaceRules(id, []), { ...counts, added: 0, removed: 1 })
+  })
+
   t.test('destinations, subscriptions and their sources', async (t) => {
     const weir = await newClient('events')
     const destination = await weir.eventDestination.create({

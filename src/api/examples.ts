@@ -1,0 +1,62 @@
+/** Requests and responses as examples of the API reference, made from the one example of each kind's declaration. */
+import { isoSeconds } from '../core/clock.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import { exampleId } from '../resource/examples.js'
+import { completed, renderFields } from '../resource/fields.js'
+import { childKindsOf } from '../resource/shown-schema.js'
+import { BaseLinks, pathOf } from './present.js'
+
+type Body = Readonly<Record<string, unknown>>
+
+/** As if the API were there. */
+export const exampleLinks = new BaseLinks(() => 'https://weir.example.com')
+const createdAt = Date.parse('2026-11-20T10:00:00Z')
+
+/** The members of a resource's example that a body has: those that `isIn` says. */
+const bodyOf = (
+  { fields, example, parent }: AnyResource,
+  isIn: (field: AnyResource['fields'][string]) => boolean,
+): Body =>
+  Object.fromEntries(
+    Object.entries(example).filter(([name]) => name !== parent?.field && isIn(fields[name]!)),
+  )
+
+export const createExample = (resource: AnyResource): Body =>
+  bodyOf(resource, ({ setBy }) => setBy !== 'weir')
+
+/** Modules are changed on their own. */
+export const changesExample = (resource: AnyResource): Body =>
+  bodyOf(resource, ({ setBy, fields }) => setBy === 'client' && fields === undefined)
+
+const rowExample = ({ fields, idPrefix, example }: AnyResource): Row => ({
+  ...completed(fields, example),
+  id: exampleId(idPrefix),
+  account_id: exampleId('ac_'),
+  version: 1,
+  created_at: createdAt,
+})
+
+/** The resource as the API would show it. */
+export function shownExample(resource: AnyResource): Body {
+  const row = rowExample(resource)
+  return {
+    id: row.id,
+    uri: exampleLinks.uri(pathOf(resource, row)),
+    created_at: isoSeconds(row.created_at),
+    ...renderFields(resource.fields, row, exampleLinks),
+    ...resource.embed?.(row, exampleLinks),
+    ...Object.fromEntries(childKindsOf(resource).map((child) => [child.listName, [shownExample(child)]])),
+  }
+}
+
+/** A page of one. */
+export const pageExample = (resource: AnyResource): Body => ({
+  [resource.listName]: [shownExample(resource)],
+  uri: exampleLinks.uri(resource.path),
+  next_page_uri: null,
+})
+
+export const moduleExample = ({ example }: AnyResource, name: string): Body => example[name] as Body
+
+export const shownModuleExample = (resource: AnyResource, name: string): Body =>
+  shownExample(resource)[name] as Body

@@ -1,0 +1,18 @@
+/** What is told of a replacement of all rules of an IP policy. */
+import { type Static, Type } from '../core/schema.js'
+
+export const ruleCountsSchema = Type.Object(
+  {
+    added: Type.Integer(),
+    updated: Type.Integer({ description: 'Other descriptions or metadata; the ids stay.' }),
+    removed: Type.Integer(),
+    kept: Type.Integer({ description: 'As they were.' }),
+  },
+  {
+    additionalProperties: false,
+    description: 'How many rules were changed in which way.',
+    examples: [{ added: 1, updated: 0, removed: 3, kept: 1 }],
+  },
+)
+
+export type RuleCounts = Readonly<Static<typeof ruleCountsSchema>>

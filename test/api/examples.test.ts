@@ -1,0 +1,139 @@
+/**
+ * The examples of the API reference: what they ask for is done when they are sent, with ids of one's own in them, and
+ * what they show is what the API would answer.
+ */
+import t from 'tap'
+import { runAdminCommand } from '../../src/admin.js'
+import { type AnyResource, isServed } from '../../src/resource/define.js'
+import { isExampleId } from '../../src/resource/examples.js'
+import { resources } from '../../src/resource/registry.js'
+import { type Client, openTestStore } from '../harness/api.js'
+import { AnswerCheck } from '../harness/openapi.js'
+
+interface Media {
+  readonly example?: unknown
+  readonly schema?: { readonly $ref?: string }
+}
+
+interface Operation {
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
+}
+
+interface Described {
+  readonly path: string
+  readonly method: string
+  readonly operation: Operation
+}
+
+const mediaType = 'application/json'
+const served = resources.filter(isServed)
+
+/** Resources made of the examples, one of each kind, as others need them. */
+class Examples {
+  readonly #client: Client
+  readonly #operations: readonly Described[]
+  readonly #made = new Map<string, Promise<string>>()
+
+  constructor(client: Client, operations: readonly Described[]) {
+    this.#client = client
+    this.#operations = operations
+  }
+
+  /** The id of the kind's resource, which is made where it was not yet. */
+  id(resource: AnyResource): Promise<string> {
+    const made = this.#made.get(resource.kind) ?? this.#make(resource)
+    this.#made.set(resource.kind, made)
+    return made
+  }
+
+  async #make({ path }: AnyResource): Promise<string> {
+    const creation = this.#operations.find((each) => each.path === path && each.method === 'post')
+    return (await this.send(creation!)).id
+  }
+
+  /** Sends the example of an operation; fails where the answer is no success. */
+  async send({ path, method, operation }: Described) {
+    const body = await this.#withIds(operation.requestBody?.content[mediaType]?.example)
+    const url = await this.#filled(path)
+    const answer = await this.#client.send(method.toUpperCase(), url, { body })
+    if (answer.status < 300) return answer.body
+    throw new Error(`${method} ${url} ${JSON.stringify(body)} → ${answer.status} ${answer.text}`)
+  }
+
+  /** The path with ids of resources in it, and the type of a source there is. */
+  async #filled(path: string): Promise<string> {
+    let filled = path.replace('{type}', 'tcp_connection_closed.v0')
+    for (const [parameter] of path.matchAll(/\{\w*id\}/g)) {
+      const collection = path.slice(0, path.indexOf(parameter) - 1)
+      const resource = served.find((each) => each.path === collection)
+      if (resource === undefined) throw new Error(`Nothing lies at ${collection}.`)
+      filled = filled.replace(parameter, await this.id(resource))
+    }
+    return filled
+  }
+
+  /** The value with real ids where it has those of examples. */
+  async #withIds(value: unknown): Promise<unknown> {
+    if (typeof value === 'string' && isExampleId(value)) {
+      const resource = served.find(({ idPrefix }) => value.startsWith(idPrefix))
+      return this.id(resource!)
+    }
+    if (Array.isArray(value)) return Promise.all(value.map((each) => this.#withIds(each)))
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(async ([name, each]) => [name, await this.#withIds(each)])
+    return Object.fromEntries(await Promise.all(entries))
+  }
+}
+
+t.test('examples', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api({
+    destinations: { sendTestEvent: async () => ({ eventId: 'ev_1' }), status: async () => ({}) },
+  })
+  const client = await api.account()
+  const account = client.accountId
+  await runAdminCommand(store.parts, { command: 'account grant', account, right: 'abuse_reports' })
+  const document = api.app.swagger() as unknown as {
+    paths: Record<string, Record<string, Operation>>
+    components: { schemas: Record<string, { examples?: readonly unknown[] }> }
+  }
+  /** Its own, or the one of the schema it refers to. */
+  const exampleOf = ({ example, schema }: Media = {}): unknown =>
+    example ?? document.components.schemas[schema?.$ref?.split('/').at(-1) ?? '']?.examples?.[0]
+  const operations: Described[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  const withBody = operations.filter(({ operation }) => operation.requestBody !== undefined)
+  const examples = new Examples(client, operations)
+
+  t.test('every body has one', async (t) => {
+    for (const { path, method, operation } of withBody)
+      t.ok(operation.requestBody?.content[mediaType]?.example, `${method} ${path}`)
+  })
+
+  t.test('what creates a resource creates it', async (t) => {
+    for (const resource of served) t.ok(await examples.id(resource), resource.kind)
+  })
+
+  t.test('everything else is done', async (t) => {
+    const collections = new Set(served.map(({ path }) => path))
+    const rest = withBody.filter(({ path, method }) => method !== 'post' || !collections.has(path))
+    for (const described of rest) {
+      await examples.send(described)
+      t.pass(`${described.method} ${described.path}`)
+    }
+  })
+
+  t.test('every answer has one, of the form it says', async (t) => {
+    const check = new AnswerCheck(document)
+    const headers = { 'operation-id': 'op_1' }
+    for (const { path, method, operation } of operations) {
+      const [status = '', response] = Object.entries(operation.responses)[0]!
+      if (response?.content === undefined) continue
+      const body = exampleOf(response.content[mediaType])
+      t.ok(body, `${method} ${path}`)
+      check.check(method, path, { status: Number(status), headers, text: JSON.stringify(body), body })
+    }
+  })
+})
