@@ -28,7 +28,7 @@ import { RowWriter } from './row-writer.js'
 import { StagingSweep } from './staging-sweep.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { View } from './view.js'
-import type { ViewState } from './view-state.js'
+import type { IdleGeneration, ViewState } from './view-state.js'
 
 export interface StoreOptions {
   readonly clickhouse: Clickhouse
@@ -160,6 +160,11 @@ export class Store {
   /** Replaces all rules of an IP policy, as one change that is seen whole. */
   replaceRules<T>(accountId: string, principal: Principal, policyId: string, plan: RulesPlan<T>): Promise<T> {
     return this.#written(this.#resources.replaceRules(accountId, principal, policyId, plan))
+  }
+
+  /** Takes out rules that were staged and never committed. */
+  dropStaging(idle: IdleGeneration): Promise<void> {
+    return this.#resources.dropStaging(idle)
   }
 
   /** The state that every change of the account committed so far, by whichever process, is in. */

@@ -1,0 +1,209 @@
+/** The rules of IP policies replaced all at once: seen whole, by whomever, whatever dies and whoever else writes. */
+import t, { type Test } from 'tap'
+import { silentLogger } from '../../src/core/log.js'
+import { createRegistry } from '../../src/core/metrics.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { Configuration } from '../../src/pipeline/configuration.js'
+import { openClickhouse } from '../../src/store/clickhouse.js'
+import { bucketNames, newStagedGeneration, rulesKey } from '../../src/store/keys.js'
+import { StagingSweep } from '../../src/store/staging-sweep.js'
+import { View } from '../../src/store/view.js'
+import { openTestStore } from '../harness/api.js'
+import type { StoreWorld } from '../harness/store-world.js'
+import { type ApiClient, until } from '../harness/weir.js'
+import { openWorld } from './filled.js'
+import { killedAtEachWrite } from './victim.js'
+
+// Processes are started again and again.
+t.setTimeout(2_700_000)
+
+type Action = 'allow' | 'deny'
+
+const cidrOf = (at: number): string => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}/32`
+const rulesWith = (action: Action, count: number) =>
+  Array.from({ length: count }, (_, at) => ({ cidr: cidrOf(at), action }))
+
+interface Rule {
+  readonly id: string
+  readonly cidr: string
+  readonly action: Action
+}
+
+async function rulesOf(client: ApiClient): Promise<Rule[]> {
+  const rules: Rule[] = []
+  for (let uri: string | null = '/ip_policy_rules'; uri !== null; ) {
+    const page: { ip_policy_rules: Rule[]; next_page_uri: string | null } = await client.get(uri)
+    rules.push(...page.ip_policy_rules)
+    uri = page.next_page_uri
+  }
+  return rules
+}
+
+const textOf = ({ id, cidr, action }: Rule): string => `${id} ${cidr} ${action}`
+const sorted = (rules: readonly Rule[]): string[] => rules.map(textOf).sort()
+
+/** What ClickHouse says the rules are. */
+async function storedRules(t: Test, world: StoreWorld): Promise<string[]> {
+  const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
+  t.teardown(() => clickhouse.close())
+  return sorted(await clickhouse.rows<Rule>('SELECT id, cidr, action FROM ip_policy_rules'))
+}
+
+/** The rules that the audit events tell of, in the order they come in; fails where one tells what can't be. */
+async function toldRules(t: Test, world: StoreWorld): Promise<string[]> {
+  const events = await world.audited()
+  t.equal(new Set(events.map(({ id }) => id)).size, events.length, 'no event twice')
+  const rules = new Map<string, string>()
+  const impossible: string[] = []
+  for (const { type, object } of events as unknown as { type: string; object: Rule }[]) {
+    const [, verb] = /^ip_policy_rule_(\w+)\.v0$/.exec(type) ?? []
+    if (verb === undefined) continue
+    if (rules.has(object.id) !== (verb !== 'created')) impossible.push(`${type} ${object.id}`)
+    if (verb === 'deleted') rules.delete(object.id)
+    else rules.set(object.id, textOf(object))
+  }
+  t.strictSame(impossible, [], 'each event fits what was told before it')
+  return [...rules.values()].sort()
+}
+
+t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) => {
+  const world = await openWorld(t)
+  let survivor = await world.startApi('survivor')
+  const { id } = await survivor.client.post('/ip_policies', {})
+  const path = `/ip_policies/${id}/rules`
+  const count = 40
+  let now: Action = 'allow'
+  await survivor.client.put(path, { rules: rulesWith(now, count) })
+  let points = 0
+  for await (const { client, point } of killedAtEachWrite(t, world, ['before', 'after'])) {
+    const next: Action = now === 'allow' ? 'deny' : 'allow'
+    const answer = await client.call('PUT', path, { rules: rulesWith(next, count) }).catch(() => undefined)
+    await survivor.client.post('/ip_policies', { description: 'written after it' })
+    const rules = await rulesOf(survivor.client)
+    t.equal(rules.length, count, `${point}: as many as before`)
+    const actions = new Set(rules.map(({ action }) => action))
+    t.equal(actions.size, 1, `${point}: all of them or none`)
+    if (answer?.status === 200) t.ok(actions.has(next), `${point}: answered, so they are there`)
+    if (actions.has(next)) now = next
+    points += 1
+  }
+  t.ok(points >= 8, `met ${points} points`)
+  const rules = sorted(await rulesOf(survivor.client))
+  t.strictSame(await toldRules(t, world), rules, 'the audit events tell of the same rules')
+  t.strictSame(await storedRules(t, world), rules, 'ClickHouse holds them')
+  await survivor.process.kill()
+  await world.killNats()
+  world.wipeNats()
+  await world.startNats()
+  survivor = await world.startApi('survivor')
+  t.strictSame(sorted(await rulesOf(survivor.client)), rules, 'and gives them back where NATS was lost')
+  await survivor.client.put(path, { rules: [] })
+  const config = await (await world.nats()).findBucket(bucketNames.config)
+  t.strictSame(await config?.keys('rules.>'), [], 'nothing is left behind')
+})
+
+t.test('others change single rules meanwhile, in two processes', { timeout: 300_000 }, async (t) => {
+  const world = await openWorld(t)
+  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+  const { id } = await one.client.post('/ip_policies', {})
+  const path = `/ip_policies/${id}/rules`
+  await one.client.put(path, { rules: rulesWith('allow', 200) })
+  await until('both know them', async () => (await rulesOf(two.client)).length === 200)
+  let isOver = false
+  const meddle = async ({ client }: { client: ApiClient }, from: number): Promise<number> => {
+    let made = 0
+    for (let at = from; !isOver; at += 2) {
+      const cidr = cidrOf(at % 4 < 2 ? at % 150 : 1_000 + at)
+      const body = { ip_policy_id: id, cidr, action: 'deny' }
+      const { status, body: rule } = await client.call('POST', '/ip_policy_rules', body)
+      t.ok(status === 201 || status === 400, `${status}: made, or there is such a CIDR`)
+      const [some] = (await client.get('/ip_policy_rules?limit=1')).ip_policy_rules
+      if (status === 201) {
+        made += 1
+        const changed = await client.call('PATCH', `/ip_policy_rules/${rule.id}`, { description: `${at}` })
+        t.ok(changed.status === 200 || changed.status === 404, 'changed, or replaced before')
+      } else if (some !== undefined) await client.call('DELETE', `/ip_policy_rules/${some.id}`)
+    }
+    return made
+  }
+  const meddlers = [meddle(one, 0), meddle(two, 1)]
+  for (let turn = 0; turn < 10; turn += 1) {
+    const { client } = turn % 2 === 0 ? one : two
+    const rules = rulesWith(turn % 2 === 0 ? 'deny' : 'allow', 150 + turn)
+    t.match(await client.put(path, { rules }), { added: Number, removed: Number })
+  }
+  isOver = true
+  t.ok(
+    (await Promise.all(meddlers)).some((made) => made > 0),
+    'others did change rules',
+  )
+  await one.client.post('/ip_policies', {})
+  const rules = await rulesOf(one.client)
+  t.equal(new Set(rules.map(({ cidr }) => cidr)).size, rules.length, 'no CIDR twice')
+  t.strictSame(await toldRules(t, world), sorted(rules), 'every change is told of once, and in order')
+  t.strictSame(await storedRules(t, world), sorted(rules))
+})
+
+t.test('100,000 rules, seen whole by those who decide', { timeout: 900_000 }, async (t) => {
+  const world = await openWorld(t)
+  const { client } = await world.startApi()
+  const { id } = await client.post('/ip_policies', {})
+  const path = `/ip_policies/${id}/rules`
+  const count = 100_000
+  const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+  const view = new View((await (await world.nats()).findBucket(bucketNames.config))!, occurrences)
+  await view.open()
+  t.teardown(() => view.close())
+  const configuration = new Configuration(view, occurrences)
+  await configuration.open()
+  t.teardown(() => configuration.close())
+  const seen = new Set<string>()
+  const look = (): void => {
+    const { allow, deny } = configuration.current.policySet.ipPolicy(id) ?? {}
+    seen.add(`${allow?.rangeCount ?? 0} allowed, ${deny?.rangeCount ?? 0} denied`)
+  }
+  const looking = setInterval(look, 5)
+  t.teardown(() => clearInterval(looking))
+  const put = (action: Action) => client.put(path, { rules: rulesWith(action, count) })
+  t.strictSame(await put('allow'), { added: count, updated: 0, removed: 0, kept: 0 })
+  t.strictSame(await put('allow'), { added: 0, updated: 0, removed: 0, kept: count })
+  await until('it is decided by them', () => seen.size === 2, 60_000)
+  const answered = put('deny')
+  const status = (await client.call('GET', '/api_keys')).status
+  t.equal(status, 200, 'others are served meanwhile')
+  t.strictSame(await answered, { added: count, updated: 0, removed: count, kept: 0 })
+  await until('it is decided by the new ones', () => seen.size === 3, 60_000)
+  const ofAll = configuration.current.policySet.ipPolicy(id)?.deny.rangeCount
+  t.strictSame(
+    [...seen],
+    ['0 allowed, 0 denied', `${ofAll} allowed, 0 denied`, `0 allowed, ${ofAll} denied`],
+    'none of them, or all',
+  )
+  const page = await client.get('/ip_policy_rules')
+  t.equal(page.ip_policy_rules[0].action, 'deny')
+})
+
+t.test('rules that were staged by who died are taken out', { timeout: 120_000 }, async (t) => {
+  const { parts, api } = await openTestStore(t)
+  const me = await (await api()).account()
+  const { id } = await me.post('/ip_policies')
+  await me.put(`/ip_policies/${id}/rules`, { rules: rulesWith('allow', 3) })
+  const { store, nats } = parts
+  const config = (await nats.findBucket(bucketNames.config))!
+  const { state } = store.view
+  const present = state.generationOf(id)
+  const abandoned = newStagedGeneration(state.versionOf(me.accountId) + 500)
+  const chunk = { account_id: me.accountId, rules: [] }
+  await config.put(rulesKey(id, abandoned, 0), JSON.stringify(chunk))
+  await until('the view has it', () => state.generation(id, abandoned).size === 1)
+  const patient = new StagingSweep(store.view, store)
+  await patient.run()
+  await patient.run()
+  t.equal(state.generation(id, abandoned).size, 1, 'not as long as somebody may be at it')
+  const sweep = new StagingSweep(store.view, store, 0)
+  await sweep.run()
+  t.strictSame(await config.keys(`rules.${id}.>`), [rulesKey(id, present, 0)])
+  await until('the view has heard', () => [...state.idleGenerations()].length === 0)
+  t.ok(state.versionOf(me.accountId) >= 500, 'nobody can commit it any more')
+  t.match(await me.put(`/ip_policies/${id}/rules`, { rules: rulesWith('allow', 4) }), { added: 1, kept: 3 })
+})
