@@ -18,17 +18,23 @@ export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) =
     (value) => broken(value as Static<S>) ?? '',
   ) as unknown as S
 
+/** A description with what JSON Schema can't say of a bound: it counts UTF-16 units. */
+const bounded = (description: string, atMost: string): string =>
+  `${description} At most ${atMost}.`.trimStart()
+
 /** Text of at most `bytesMax` bytes in UTF-8. */
 export const boundedBytes = (bytesMax: number, description = '') =>
-  ruled(Type.String({ maxLength: bytesMax, ...(description === '' ? {} : { description }) }), (text) =>
-    Buffer.byteLength(text) > bytesMax ? `at most ${bytesMax} bytes in UTF-8 are allowed` : undefined,
+  ruled(
+    Type.String({ maxLength: bytesMax, description: bounded(description, `${bytesMax} bytes in UTF-8`) }),
+    (text) =>
+      Buffer.byteLength(text) > bytesMax ? `at most ${bytesMax} bytes in UTF-8 are allowed` : undefined,
   )
 
 /** Text of at most `charsMax` characters (code points). */
 export const boundedChars = (charsMax: number, description = '') =>
   ruled(
     // A character takes at most two UTF-16 units: longer text is refused before it is walked.
-    Type.String({ ...(description === '' ? {} : { description }) }),
+    Type.String({ description: bounded(description, `${charsMax} characters`) }),
     (text) =>
       text.length > charsMax * 2 || (text.length > charsMax && [...text].length > charsMax)
         ? `at most ${charsMax} characters are allowed`

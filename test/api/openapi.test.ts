@@ -1,4 +1,5 @@
 /** The document of the API: whole, and right in itself. */
+import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { allOperations } from '../../src/resource/define.js'
@@ -21,6 +22,29 @@ t.test('the OpenAPI document', async (t) => {
       key: { type: 'http', scheme: 'bearer' },
       version: { type: 'apiKey', in: 'header', name: 'Service-Version' },
     })
+  })
+
+  t.test('it is a document as OpenAPI 3.1 has them', async (t) => {
+    const validator = new Validator()
+    const { valid, errors } = await validator.validate(JSON.parse(payload))
+    t.equal(valid, true, JSON.stringify(errors))
+    t.equal(validator.version, '3.1')
+    const broken = JSON.parse(payload.replaceAll('"operationId":"get_tcp_edge"', '"operationId":5'))
+    t.equal((await new Validator().validate(broken)).valid, false, 'a mistake would be found')
+  })
+
+  t.test('tags are described, fields tell their bounds', async (t) => {
+    const tags: { name: string; description: string }[] = document.tags
+    const described = tags.filter(({ description }) => description.endsWith('.')).map(({ name }) => name)
+    for (const { operation } of operations)
+      for (const tag of operation.tags ?? []) t.ok(described.includes(tag), tag)
+    const { description, metadata } = document.components.schemas.EventSubscription.properties
+    t.match(description.description, /At most 255 characters\./)
+    t.match(metadata.description, /At most 4096 characters\./)
+    t.match(
+      document.components.schemas.IpPolicy.properties.metadata.description,
+      /At most 4096 bytes in UTF-8\./,
+    )
   })
 
   t.test('every operation is described', async (t) => {
