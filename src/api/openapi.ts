@@ -4,7 +4,7 @@ import { idempotencyKeyCharsMax, pageEntriesMax, requestBodyBytesMax } from '../
 import { pluralOf } from '../core/plural.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, isServed, type Operation } from '../resource/define.js'
-import { bodySchema } from '../resource/fields.js'
+import { bodySchema, orNull } from '../resource/fields.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
@@ -226,8 +226,6 @@ export const listQuery = Type.Object({
     Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
   ),
 })
-
-const orNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
 
 function createSchema(resource: AnyResource): TSchema {
   const fields = Object.entries(resource.fields)

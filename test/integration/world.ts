@@ -3,6 +3,7 @@
  * every connection, the second of those from blocked networks alone, the third of log actions.
  */
 
+import { type NewSource, openClient } from '../../src/client/client.js'
 import type { Nats } from '../../src/core/nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 import {
@@ -57,9 +58,10 @@ export async function configure(
   api: ApiClient,
   emulator: Emulator,
 ): Promise<Pick<World, 'destinations' | 'edgeId'>> {
-  const policy = await api.post('/ip_policies', {})
-  await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
-  const edge = await api.post('/edges/tcp', {
+  const weir = openClient({ url: api.base, token: api.token })
+  const policy = await weir.ipPolicy.create({})
+  await weir.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
+  const edge = await weir.tcpEdge.create({
     hostports: ['ssh.example.com:22'],
     ip_restriction: { ip_policy_ids: [policy.id] },
     policies: {
@@ -73,14 +75,14 @@ export async function configure(
     },
   })
   const destination = async (name: DestinationName): Promise<string> =>
-    (await api.post('/event_destinations', target(await stream(emulator, name), emulator))).id
+    (await weir.eventDestination.create(target(await stream(emulator, name), emulator))).id
   const destinations = {
     all: await destination('all'),
     filtered: await destination('filtered'),
     logs: await destination('logs'),
   }
-  const subscribe = (name: DestinationName, source: object) =>
-    api.post('/event_subscriptions', { sources: [source], destination_ids: [destinations[name]] })
+  const subscribe = (name: DestinationName, source: NewSource) =>
+    weir.eventSubscription.create({ sources: [source], destination_ids: [destinations[name]] })
   await subscribe('all', { type: 'tcp_connection_closed.v0' })
   await subscribe('filtered', { type: 'tcp_connection_closed.v0', filter: blockedOnly })
   await subscribe('logs', { type: 'log.v0' })
