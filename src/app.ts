@@ -101,7 +101,7 @@ export async function openStoreParts(
     occurrences,
     keyFingerprint: sealer.fingerprint,
     bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
-    renderRules: (rows) => renderRules(rows, presenter, () => store.view.state),
+    renderRules: (rows, stateOf) => renderRules(rows, presenter, stateOf),
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)

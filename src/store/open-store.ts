@@ -39,7 +39,7 @@ export interface StoreOptions {
   readonly keyFingerprint: string
   readonly bucketBytesMax: number
   /** Renders audit events of rules that went with their policy, or were replaced all at once. */
-  readonly renderRules: (rows: ChangeRows) => RenderRules
+  readonly renderRules: (rows: ChangeRows, stateOf: () => ViewState) => RenderRules
 }
 
 const healthCheckMs = 1_000
@@ -87,7 +87,10 @@ export class Store {
       projection,
       repair: new Repair(projection, readAccount),
       rows: this.rows,
-      audits: new AuditRelay(nats, options.renderRules(this.rows)),
+      audits: new AuditRelay(
+        nats,
+        options.renderRules(this.rows, () => this.view.state),
+      ),
       occurrences,
       highestStored: (accountId) => highestVersion(clickhouse, resources, accountId),
       headBytesMax: () => nats.payloadBytesMax - payloadHeadroomBytes,
