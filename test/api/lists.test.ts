@@ -2,6 +2,11 @@
 import t from 'tap'
 import { base, type Client, openTestStore } from '../harness/api.js'
 
+t.setTimeout(600_000)
+
+/** `--full` walks as far as people's lists go. */
+const longListEntries = process.argv.includes('--full') ? 10_000 : 1_000
+
 /** All entries of a list, page by page. */
 async function walk(me: Client, path: string, list: string, onPage?: () => Promise<void>): Promise<string[]> {
   const ids: string[] = []
@@ -14,7 +19,7 @@ async function walk(me: Client, path: string, list: string, onPage?: () => Promi
   return ids
 }
 
-t.test('lists', async (t) => {
+t.test('lists', { timeout: 600_000 }, async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
 
@@ -47,6 +52,35 @@ t.test('lists', async (t) => {
     t.equal(page.ip_policies.length, 100)
     t.match(page.next_page_uri, /\?limit=100&before_id=ipp_/)
     t.equal(new Set(await walk(me, '/ip_policies', 'ip_policies')).size, 101)
+  })
+
+  t.test('a long list, walked in small pages while others write', { timeout: 600_000 }, async (t) => {
+    const me = await api.account()
+    const { id } = await me.post('/ip_policies')
+    const rules = Array.from({ length: longListEntries }, (_, at) => ({
+      cidr: `10.${at >> 8}.${at & 255}.0/24`,
+      action: 'allow',
+    }))
+    await me.put(`/ip_policies/${id}/rules`, { rules })
+    const all = await walk(me, '/ip_policy_rules', 'ip_policy_rules')
+    const goes = all.filter((_, at) => at % 50 === 25)
+    let page = 0
+    const seen = await walk(me, '/ip_policy_rules?limit=7', 'ip_policy_rules', async () => {
+      page += 1
+      if (page % 7 !== 0) return
+      const cidr = `192.${page >> 8}.${page & 255}.0/24`
+      await me.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'deny' })
+      const gone = goes.pop()
+      if (gone !== undefined) await me.delete(`/ip_policy_rules/${gone}`)
+    })
+    t.equal(new Set(seen).size, seen.length, 'nothing twice')
+    const stays = all.filter((_, at) => at % 50 !== 25)
+    const untouched = new Set(stays)
+    t.strictSame(
+      seen.filter((each) => untouched.has(each)),
+      stays,
+      'what was there all along, in order',
+    )
   })
 
   t.test('nothing twice and nothing skipped while others write', async (t) => {

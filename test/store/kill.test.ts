@@ -78,12 +78,18 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
   const world = await openWorld(t)
   const acknowledged: { id: string; description: string }[] = []
   let restarted = await world.startApi()
+  const changed = await restarted.client.post('/ip_policies', { description: 'changed again and again' })
+  const changes: string[] = []
   for (let kill = 1; kill <= randomKills; kill += 1) {
     const { client, process } = restarted
     const writes = Array.from({ length: 30 }, async (_, at) => {
       const description = `kill ${kill}, write ${at}`
       const answer = await client.call('POST', '/ip_policies', { description }).catch(() => undefined)
       if (answer?.status === 201) acknowledged.push({ id: answer.body.id, description })
+      const change = await client
+        .call('PATCH', `/ip_policies/${changed.id}`, { description })
+        .catch(() => undefined)
+      if (change?.status === 200) changes.push(description)
     })
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 400))
     await process.kill()
@@ -106,4 +112,11 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
     )
   await until('an event per policy', async () => (await created()).length >= listed.length)
   t.strictSame((await created()).sort(), listed.sort(), 'exactly one event for each policy that exists')
+  const told = (await world.audited()).filter(({ object }) => object.id === changed.id)
+  t.equal(new Set(told.map(({ id }) => id)).size, told.length, 'no event of a change twice')
+  const descriptions = told.map(({ object }) => (object as { description?: string }).description)
+  t.equal(new Set(descriptions).size, descriptions.length, 'each change is told of once')
+  for (const description of changes) t.ok(descriptions.includes(description), `${description} is told of`)
+  const last = (await client.get(`/ip_policies/${changed.id}`)).description
+  t.equal(descriptions.at(-1), last, 'the last event tells how it is')
 })

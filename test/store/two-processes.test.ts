@@ -1,0 +1,104 @@
+/** Two API processes on one store: no write is lost, what is unique stays so, and a revoked key is refused by both. */
+import t from 'tap'
+import { eachOf } from '../../src/core/concurrency.js'
+import type { StoreApi } from '../harness/store-world.js'
+import { ApiClient, until } from '../harness/weir.js'
+import { openWorld } from './filled.js'
+
+t.setTimeout(1_200_000)
+
+/** `--full` writes as often as it takes to be sure. */
+const writes = process.argv.includes('--full') ? 1_000 : 100
+const writesAtOnce = 10
+
+interface Policy {
+  readonly id: string
+  readonly description?: string
+  readonly metadata?: string
+}
+
+t.test('two processes change one resource', { timeout: 1_200_000 }, async (t) => {
+  const world = await openWorld(t)
+  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+  const policy = await one.client.post('/ip_policies', {})
+  const path = `/ip_policies/${policy.id}`
+  await until('both know it', async () => (await two.client.call('GET', path)).status === 200)
+  const numbers = Array.from({ length: writes / 2 }, (_, at) => String(at))
+  const patches = ({ client }: StoreApi, field: 'description' | 'metadata') =>
+    eachOf(numbers, writesAtOnce, (value) => client.patch(path, { [field]: value }))
+  await Promise.all([patches(one, 'description'), patches(two, 'metadata')])
+  await one.client.post('/ip_policies', {})
+
+  const told = (await world.audited()).map(({ object }) => object as Policy)
+  const states = told.filter(({ id }) => id === policy.id)
+  t.equal(states.length, 1 + writes, 'each change is told of once')
+  const set: Record<'description' | 'metadata', string[]> = { description: [], metadata: [] }
+  for (const [at, state] of states.entries()) {
+    const before = states[at - 1]
+    if (before === undefined) continue
+    const fields = (['description', 'metadata'] as const).filter((name) => state[name] !== before[name])
+    t.equal(fields.length, 1, 'each changes its own field, and keeps what the other process wrote')
+    for (const name of fields) set[name].push(state[name] ?? '')
+  }
+  t.strictSame(set.description.sort(), numbers.toSorted(), 'none of the first process is lost')
+  t.strictSame(set.metadata.sort(), numbers.toSorted(), 'nor of the second')
+  const last = states.at(-1)
+  for (const { client } of [one, two]) {
+    await until('each shows the last state', async () => {
+      const { description, metadata } = await client.get(path)
+      return description === last?.description && metadata === last?.metadata
+    })
+  }
+})
+
+t.test('two processes want what only one may have', { timeout: 300_000 }, async (t) => {
+  const world = await openWorld(t)
+  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+  const both = [one, two, one, two]
+  const policy = await one.client.post('/ip_policies', {})
+  await until(
+    'both know it',
+    async () => (await two.client.call('GET', `/ip_policies/${policy.id}`)).status === 200,
+  )
+  const races: [string, string, (turn: number) => object][] = [
+    [
+      'a CIDR of a policy',
+      '/ip_policy_rules',
+      (turn) => ({ ip_policy_id: policy.id, cidr: `10.0.${turn}.0/24`, action: 'deny' }),
+    ],
+    ['a hostport', '/edges/tcp', (turn) => ({ hostports: [`race.example.com:${turn + 1}`] })],
+  ]
+  for (const [name, path, body] of races) {
+    for (let turn = 0; turn < 10; turn += 1) {
+      const answers = both.map(({ client }) => client.call('POST', path, body(turn)))
+      const statuses = (await Promise.all(answers)).map(({ status }) => status).sort()
+      t.strictSame(statuses, [201, 400, 400, 400], name)
+    }
+  }
+  for (const type of ['dashboard', 'api', 'agent', 'endpoints']) {
+    const body = { type, ip_policy_ids: [policy.id] }
+    const answers = await Promise.all(both.map(({ client }) => client.call('POST', '/ip_restrictions', body)))
+    const statuses = answers.map(({ status }) => status).sort()
+    t.strictSame(statuses, [201, 400, 400, 400], `a restriction of the type ${type}`)
+  }
+  const region = { region: 'us' }
+  const reserved = await Promise.all(
+    Array.from({ length: 40 }, (_, at) => both[at % 2]!.client.post('/reserved_addrs', region)),
+  )
+  t.equal(new Set(reserved.map(({ addr }) => addr)).size, 40, 'each reserved address is another one')
+})
+
+t.test('a revoked key is refused by every process', { timeout: 120_000 }, async (t) => {
+  const world = await openWorld(t)
+  const apis = await Promise.all([world.startApi('one'), world.startApi('two')])
+  const [one] = apis
+  const key = await one.client.post('/api_keys', {})
+  const clients = apis.map(({ client }) => new ApiClient(client.base, key.token))
+  for (const client of clients) {
+    await until('it is let in', async () => (await client.call('GET', '/ip_policies')).status === 200)
+  }
+  await one.client.delete(`/api_keys/${key.id}`)
+  for (const client of clients) {
+    await until('it is refused', async () => (await client.call('GET', '/ip_policies')).status === 401)
+  }
+})
