@@ -2,7 +2,7 @@
  * Makes a clone ready to run: installs packages, finds or fetches a nats-server, compiles. Says something only
  * when it takes long, changes nothing when nothing is missing, and may run several times at once.
  *
- *     node config/prepare.mjs [--no-nats-server]
+ *     node config/prepare.mjs [--no-nats-server] [--tests]
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -34,6 +34,8 @@ const path = {
   dist: join(root, 'dist'),
   built: join(root, 'dist', '.built'),
   compiler: join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+  tap: join(root, 'node_modules', '.bin', 'tap'),
+  tapBuilt: join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js'),
   lock: join(root, 'dist', '.prepare-lock'),
 }
 
@@ -44,13 +46,15 @@ const say = (line) => stderr.write(`weir: ${line}\n`)
 class PrepareError extends Error {}
 
 /**
- * @param {{ natsServer: boolean }} wanted
+ * @param {{ natsServer: boolean, tests?: boolean }} wanted
  */
-export async function prepare({ natsServer }) {
-  if (!isInstalled() || !isBuilt()) {
+export async function prepare({ natsServer, tests = false }) {
+  const isReady = () => isInstalled() && isBuilt() && (!tests || isTapBuilt())
+  if (!isReady()) {
     await alone(() => {
       if (!isInstalled()) install()
       if (!isBuilt()) build()
+      if (tests && !isTapBuilt()) buildTap()
     })
   }
   if (natsServer && findNatsServer(env) === undefined) {
@@ -172,6 +176,19 @@ function filesBelow(dir, extension) {
     .sort()
 }
 
+// --- tap ---
+
+/** As npm brings it, tap compiles every file of every test once more, which takes longer than most tests. */
+function isTapBuilt() {
+  return readText(path.tapBuilt)?.includes('@tapjs/typescript') === false
+}
+
+/** Makes tap anew with the plugins that package.json names. */
+function buildTap() {
+  say('Preparing the test runner …')
+  run(execPath, [path.tap, 'build'], 'tap build failed: see above.')
+}
+
 // --- one at a time ---
 
 /**
@@ -224,7 +241,7 @@ function readText(file) {
 const hashOf = (content) => createHash('sha256').update(content).digest('hex')
 
 /**
- * @param {{ natsServer: boolean }} wanted
+ * @param {Parameters<typeof prepare>[0]} wanted
  */
 export async function prepareOrExit(wanted) {
   try {
@@ -237,5 +254,8 @@ export async function prepareOrExit(wanted) {
 }
 
 if (argv[1] !== undefined && import.meta.url === pathToFileURL(resolve(argv[1])).href) {
-  await prepareOrExit({ natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL })
+  await prepareOrExit({
+    natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL,
+    tests: argv.includes('--tests'),
+  })
 }

@@ -6,7 +6,7 @@ import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import { checkBooks, expectedEvents, openWorld, publish, record, settle, untilArrived } from './world.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 t.test('a change takes effect within two seconds; without the API, traffic goes on', async (t) => {
   const world = await openWorld(t)

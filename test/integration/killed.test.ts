@@ -13,7 +13,7 @@ import {
   untilArrived,
 } from './world.js'
 
-t.setTimeout(240_000)
+t.setTimeout(300_000)
 
 const records = 4_000
 

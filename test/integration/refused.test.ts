@@ -15,7 +15,7 @@ import {
   untilArrived,
 } from './world.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const good = record('good', 0)
 const largest = 1024 * 1024 - 64 * 1024

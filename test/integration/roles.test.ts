@@ -18,7 +18,7 @@ import { tempDir } from '../harness/temp-dir.js'
 import { ApiClient, startEmulator, until } from '../harness/weir.js'
 import { configure, settle, token, total } from './world.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const sample = '../shared/data/honeypot-tcp.ndjson.gz'
 const recordsMax = 20_000

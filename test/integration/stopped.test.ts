@@ -12,7 +12,7 @@ import {
   untilArrived,
 } from './world.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const stops = 3
 const recordsPerRun = 3_000
