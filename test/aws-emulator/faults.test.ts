@@ -9,7 +9,7 @@ t.test('faults strike as they were ordered', async (t) => {
   const emulator = await open(t)
   const { world } = emulator
   world.addResource({ service: 'kinesis', name: 's', shards: 2 })
-  const { kinesis } = clients(emulator)
+  const { kinesis } = clients(emulator, { requestTimeout: 1_500 })
   const control = emulatorClient(emulator.url)
   const put = (count = 10) =>
     kinesis.send(new PutRecordsCommand({ StreamName: 's', Records: records(count) }))
@@ -43,7 +43,7 @@ t.test('faults strike as they were ordered', async (t) => {
     },
     {
       name: 'latency beyond the timeout',
-      effect: { type: 'latency', ms: 400 },
+      effect: { type: 'latency', ms: 3_000 },
       want: { name: 'TimeoutError' },
     },
     {

@@ -15,16 +15,21 @@ export const dayMs = 86_400_000
 interface Overrides {
   readonly region?: string
   readonly credentials?: { accessKeyId: string; secretAccessKey: string; sessionToken?: string }
+  /** Long where no timeout is meant: a busy machine may take its time. */
+  readonly requestTimeout?: number
 }
 
 /** The real SDK clients, pointed at the emulator. */
-export function clients(emulator: Emulator, { region = 'us-east-1', credentials = key }: Overrides = {}) {
+export function clients(
+  emulator: Emulator,
+  { region = 'us-east-1', credentials = key, requestTimeout = 60_000 }: Overrides = {},
+) {
   const options = {
     region,
     credentials,
     endpoint: emulator.url,
     maxAttempts: 1,
-    requestHandler: new NodeHttpHandler({ requestTimeout: 200, throwOnRequestTimeout: true }),
+    requestHandler: new NodeHttpHandler({ requestTimeout, throwOnRequestTimeout: true }),
   }
   return {
     kinesis: new KinesisClient(options),
