@@ -6,7 +6,7 @@ import type { StreamOptions } from '../../src/core/nats-streams.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const kept: Omit<StreamOptions, 'name' | 'subjects' | 'retention'> = {
   bytesMax: 1024 * 1024,

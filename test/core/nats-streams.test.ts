@@ -5,7 +5,7 @@ import type { StreamOptions } from '../../src/core/nats-streams.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const mebibyte = 1024 * 1024
 const stream: StreamOptions = {

@@ -6,7 +6,7 @@ import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 t.test('the tour shows every situation, and ends well', async (t) => {
   const tmp = tempDir(t)

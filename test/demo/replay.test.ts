@@ -7,7 +7,7 @@ import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   const dir = t.testdir({ tmp: {} })

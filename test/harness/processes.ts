@@ -9,7 +9,7 @@ const checkout = fileURLToPath(new URL('../../../', import.meta.url))
 
 export const compiled = (path: string): string => `${dist}${path}`
 
-const readyTimeoutMs = 60_000
+const readyTimeoutMs = 120_000
 const endTimeoutMs = 20_000
 
 /** How a process ended. */

@@ -144,7 +144,7 @@ export async function startWeir(
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!(await holds())) {

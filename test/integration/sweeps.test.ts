@@ -13,7 +13,7 @@ import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const atOnce = { leftoverMs: -1, goneMs: -1 }
 const mebibyte = 1024 * 1024

@@ -146,7 +146,7 @@ export async function publish(
 export async function untilArrived(
   world: World,
   expected: Readonly<Record<DestinationName, number>>,
-  timeoutMs = 45_000,
+  timeoutMs = 90_000,
 ): Promise<void> {
   for (const name of destinationNames) {
     const resource = { service: 'kinesis', name } as const
@@ -163,7 +163,7 @@ export async function untilArrived(
   await untilIdle(world, timeoutMs)
 }
 
-export async function untilIdle(world: World, timeoutMs = 45_000): Promise<void> {
+export async function untilIdle(world: World, timeoutMs = 90_000): Promise<void> {
   for (const name of destinationNames) {
     const path = `/event_destinations/${world.destinations[name]}/status`
     let last: unknown
