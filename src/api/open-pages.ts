@@ -1,7 +1,6 @@
 /** What is answered without a key: how the service is, and the API reference. */
 import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
-import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import { namedReferences, type OpenapiOptions, openapiHead, registerSchemas } from './openapi.js'
 
@@ -53,6 +52,8 @@ export async function registerOpenPages(
     return reply.type(type).send(text)
   })
   app.get('/openapi.json', hidden, document)
+  // Only here: it is slow to load, and the other roles load this file as well.
+  const { default: scalar } = await import('@scalar/fastify-api-reference')
   await app.register(scalar, {
     routePrefix: '/docs',
     configuration: {

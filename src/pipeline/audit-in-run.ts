@@ -5,48 +5,32 @@
  * One message at a time in the whole deployment, so that the order of publishing is the order of events.
  */
 import { now } from '../core/clock.js'
-import { messageOf, problem, type Result, shown, unavailable } from '../core/errors.js'
+import { problem, type Result, shown, unavailable } from '../core/errors.js'
 import { accountNewsMs } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
 import type { PulledMessage } from '../core/nats-messages.js'
-import type { Occurrences } from '../core/occurrences.js'
 import { noRecords } from '../deliver/books.js'
-import type { LedgerWriter, SourceTally } from '../deliver/ledger.js'
+import type { SourceTally } from '../deliver/ledger.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
 import { auditInStream, deadAuditsSubject } from '../ingest/streams.js'
-import type { View } from '../store/view.js'
+import { type AuditPipelineDeps, auditIntake } from './audit-intake.js'
 import { AuditRoutes } from './audit-routes.js'
 import { deadLetter } from './dead-letter.js'
-import { Intake, type Processed } from './intake.js'
+import type { Intake, Processed } from './intake.js'
 import type { InputMessage } from './packs.js'
 
-export interface AuditInPipelineDeps {
-  readonly nats: Nats
-  readonly view: View
-  readonly ledger: LedgerWriter
-  readonly occurrences: Occurrences
-}
-
 export class AuditInPipeline {
-  readonly #deps: AuditInPipelineDeps
+  readonly #deps: AuditPipelineDeps
   readonly #intake: Intake
   readonly #routes: AuditRoutes
 
-  constructor(deps: AuditInPipelineDeps) {
+  constructor(deps: AuditPipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, occurrences, view } = deps
-    const unrouted = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
-    this.#intake = new Intake({
-      nats,
-      ledger,
+    this.#intake = auditIntake(deps, {
       stream: auditInStream,
       input: 'audit_in',
-      ackPendingMax: 1,
       process: (message, input) => this.#process(message, input),
-      unavailable: unrouted,
-      unstored: unrouted,
     })
-    this.#routes = new AuditRoutes(view)
+    this.#routes = new AuditRoutes(deps.view)
   }
 
   open(): void {

@@ -5,24 +5,15 @@
  * One message at a time in the whole deployment, so that the order of changes is the order of events.
  */
 import { messageOf } from '../core/errors.js'
-import type { Nats } from '../core/nats.js'
 import type { PulledMessage } from '../core/nats-messages.js'
-import type { Occurrences } from '../core/occurrences.js'
 import { noRecords } from '../deliver/books.js'
-import type { LedgerWriter, SourceTally } from '../deliver/ledger.js'
+import type { SourceTally } from '../deliver/ledger.js'
 import { readPack } from '../deliver/pack.js'
 import { auditHeaders, auditStream } from '../store/audit-relay.js'
-import type { View } from '../store/view.js'
+import { type AuditPipelineDeps, auditIntake } from './audit-intake.js'
 import { AuditRoutes } from './audit-routes.js'
-import { Intake, type Processed } from './intake.js'
+import type { Intake, Processed } from './intake.js'
 import type { InputMessage } from './packs.js'
-
-export interface AuditPipelineDeps {
-  readonly nats: Nats
-  readonly view: View
-  readonly ledger: LedgerWriter
-  readonly occurrences: Occurrences
-}
 
 export class AuditPipeline {
   readonly #deps: AuditPipelineDeps
@@ -31,19 +22,12 @@ export class AuditPipeline {
 
   constructor(deps: AuditPipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, occurrences, view } = deps
-    const unrouted = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
-    this.#intake = new Intake({
-      nats,
-      ledger,
+    this.#intake = auditIntake(deps, {
       stream: auditStream,
       input: 'audit',
-      ackPendingMax: 1,
       process: (message, input) => this.#process(message, input),
-      unavailable: unrouted,
-      unstored: unrouted,
     })
-    this.#routes = new AuditRoutes(view)
+    this.#routes = new AuditRoutes(deps.view)
   }
 
   open(): void {

@@ -1,0 +1,23 @@
+/** What the ways of audit events have in common, whoever made them. */
+import { messageOf } from '../core/errors.js'
+import type { Nats } from '../core/nats.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { LedgerWriter } from '../deliver/ledger.js'
+import type { View } from '../store/view.js'
+import { Intake, type IntakeOptions } from './intake.js'
+
+export interface AuditPipelineDeps {
+  readonly nats: Nats
+  readonly view: View
+  readonly ledger: LedgerWriter
+  readonly occurrences: Occurrences
+}
+
+/** One message at a time in the whole deployment, so that the order of messages is the order of events. */
+export function auditIntake(
+  { nats, ledger, occurrences }: AuditPipelineDeps,
+  source: Pick<IntakeOptions, 'stream' | 'input' | 'process'>,
+): Intake {
+  const unrouted = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
+  return new Intake({ ...source, nats, ledger, ackPendingMax: 1, unavailable: unrouted, unstored: unrouted })
+}
