@@ -95,7 +95,7 @@ export async function answerDecision(
   occurrences: Occurrences,
 ): Promise<string> {
   try {
-    const row = await decideHostname(parts, overNats, parseJsonBody(Buffer.from(request)))
+    const row = await decideHostname(parts, overNats, await parseJsonBody(Buffer.from(request)))
     return parts.presenter.showJson(resource, row, parts.store.view.state)
   } catch (error) {
     return JSON.stringify(refusal(error, occurrences))

@@ -59,11 +59,6 @@ function checkContentType({ headers }: FastifyRequest): void {
 /** JSON, and an empty body of whatever type: that is no body. */
 export function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, parseJsonBody(body as Buffer))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
+  const parse = (_request: FastifyRequest, body: Buffer) => parseJsonBody(body)
+  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, parse)
 }

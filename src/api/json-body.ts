@@ -1,13 +1,17 @@
 /** A request body as JSON: bounded in depth, without repeated keys, and clear about what is wrong with it. */
 import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
+import { yieldTurn } from '../core/clock.js'
 import { shown, WeirError } from '../core/errors.js'
-import { isNestedTooDeep } from '../core/json-nesting.js'
+import { outlineOf } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
+import { Slices } from '../evaluate/slices.js'
+
+const halfCharacter = /\p{Surrogate}/u
 
 const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
 
-/** The value, or undefined for an empty body. Throws a `WeirError`. */
-export function parseJsonBody(body: Buffer): unknown {
+/** The value, or undefined for an empty body. Large ones are looked at in slices. Rejects with a `WeirError`. */
+export async function parseJsonBody(body: Buffer): Promise<unknown> {
   if (body.length === 0) return undefined
   let text: string
   try {
@@ -16,15 +20,39 @@ export function parseJsonBody(body: Buffer): unknown {
     throw invalid('The body is not valid UTF-8.')
   }
   if (text.trim() === '') return undefined
-  if (isNestedTooDeep(text)) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
+  const slices = new Slices(yieldTurn)
+  const { isTooDeep, keys } = outlineOf(text)
+  if (isTooDeep) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
+  if (slices.isDue()) await slices.pause()
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     throw invalid(explainSyntax(text))
   }
-  checkValues(text)
+  if (!(await isAsWritten(value, keys, slices))) checkValues(text)
   return value
+}
+
+/**
+ * Has the value all keys of the text, and nothing in it that may be another one than was sent? That is quickly told,
+ * and mostly so; what is wrong, if anything, a walk through the text finds.
+ */
+async function isAsWritten(value: unknown, keysWritten: number, slices: Slices): Promise<boolean> {
+  let keys = 0
+  const waiting = [value]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next === 'string' && halfCharacter.test(next)) return false
+    if (typeof next === 'number' && Math.abs(next) > Number.MAX_SAFE_INTEGER) return false
+    if (typeof next !== 'object' || next === null) continue
+    if (slices.isDue()) await slices.pause()
+    for (const member of Object.values(next)) waiting.push(member)
+    if (Array.isArray(next)) continue
+    for (const key of Object.keys(next)) if (halfCharacter.test(key)) return false
+    keys += Object.keys(next).length
+  }
+  return keys === keysWritten
 }
 
 function explainSyntax(text: string): string {
@@ -70,7 +98,7 @@ function checkValues(text: string): void {
 }
 
 function checkCharacters(text: string): void {
-  if (/\p{Surrogate}/u.test(text)) {
+  if (halfCharacter.test(text)) {
     throw invalid(`The body has the text ${shown(text)}, which holds half of a character (a lone surrogate).`)
   }
 }

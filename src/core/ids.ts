@@ -14,9 +14,8 @@ export const isId = (prefix: string, text: string): boolean =>
 
 /** 128 bits of SHA-256 over the parts, base64url; a part never runs into the next. */
 export function hash128(...parts: readonly string[]): string {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
-  return hash.digest('base64url').slice(0, 22)
+  const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('')
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
 /** 128 bits of SHA-256 over bytes, base64url. */

@@ -6,7 +6,7 @@ import { type Change, changedBy, policiesOfRules } from './change.js'
 import type { Clickhouse } from './clickhouse.js'
 import { ruleKind } from './keys.js'
 import type { RowWriter } from './row-writer.js'
-import { decodeRow, encodeRow, tableOf } from './tables.js'
+import { decodeRow, rowEncoder, tableOf } from './tables.js'
 
 /** A rule that was taken away or replaced as part of all its policy's rules, as it is after that, or was last. */
 export interface ChangedRule {
@@ -20,8 +20,35 @@ export interface ReplacedRules {
   readonly removed: Row[]
 }
 
-/** Many rules are read so many at a time: more would hold up others while they are decoded. */
-const rulesPerPage = 4_000
+/** Rows of a kind that a change puts or takes away, as ClickHouse takes them: each is encoded when its turn comes. */
+class WrittenRows implements Iterable<object> {
+  readonly #kind: string
+  readonly #version: number
+  readonly #change: Change
+  readonly #parts: { readonly rows: readonly Row[]; readonly deleted: boolean }[] = []
+
+  constructor(kind: string, version: number, change: Change) {
+    this.#kind = kind
+    this.#version = version
+    this.#change = change
+  }
+
+  add(rows: readonly Row[], deleted: boolean): void {
+    this.#parts.push({ rows, deleted })
+  }
+
+  *[Symbol.iterator](): Generator<object> {
+    const { at, principal } = this.#change
+    const encode = rowEncoder(resourceOf(this.#kind), { changedAt: at, changedBy: changedBy(principal) })
+    const version = this.#version
+    for (const { rows, deleted } of this.#parts) {
+      for (const row of rows) yield encode({ ...row, version }, deleted)
+    }
+  }
+}
+
+/** Many rows are read so many at a time: more would hold up others while they are decoded. */
+const rowsPerPage = 10_000
 
 export class ChangeRows {
   readonly #clickhouse: Clickhouse
@@ -34,46 +61,41 @@ export class ChangeRows {
 
   /** Inserts exactly the change's rows; rows that are there already merge with theirs. */
   async insert(accountId: string, version: number, change: Change, replaced: ReplacedRules): Promise<void> {
-    const byTable = new Map<string, object[]>()
-    const add = (kind: string, row: Row, deleted: boolean): void => {
-      const encoded = encodeRow(resourceOf(kind), {
-        row: { ...row, version },
-        deleted,
-        changedAt: change.at,
-        changedBy: changedBy(change.principal),
-      })
-      getOrMake(byTable, tableOf(kind), () => []).push(encoded)
+    const written = new Map<string, WrittenRows>()
+    const add = (kind: string, rows: readonly Row[], deleted: boolean): void => {
+      if (rows.length === 0) return
+      getOrMake(written, kind, () => new WrittenRows(kind, version, change)).add(rows, deleted)
     }
-    for (const { kind, row } of change.puts) add(kind, row, false)
-    for (const { kind, row } of change.removals) if (row !== null) add(kind, row, true)
+    for (const { kind, row } of change.puts) add(kind, [row], false)
+    for (const { kind, row } of change.removals) if (row !== null) add(kind, [row], true)
     for (const [kind, ids] of leftToClickhouse(change)) {
-      for (const row of await this.#present(accountId, version, kind, 'id', ids)) add(kind, row, true)
+      for await (const rows of this.#present(accountId, version, kind, 'id', ids)) add(kind, rows, true)
     }
     const { emptiedPolicies } = change
-    for (const rule of await this.#present(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
-      add(ruleKind, rule, true)
+    for await (const rules of this.#present(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
+      add(ruleKind, rules, true)
     }
-    for (const rule of replaced.put) add(ruleKind, rule, false)
-    for (const rule of replaced.removed) add(ruleKind, rule, true)
-    await Promise.all([...byTable].map(([table, rows]) => this.#writer.insert(table, rows)))
+    add(ruleKind, replaced.put, false)
+    add(ruleKind, replaced.removed, true)
+    await Promise.all([...written].map(([kind, rows]) => this.#writer.insert(tableOf(kind), rows)))
   }
 
-  /** Rows as they were before a version, those that were not deleted by then. */
-  async #present(
+  /** Rows as they were before a version, those that were not deleted by then, a page at a time. */
+  async *#present(
     accountId: string,
     version: number,
     kind: string,
     field: string,
     values: readonly string[],
-  ): Promise<Row[]> {
-    if (values.length === 0) return []
-    const rows = await this.#clickhouse.rows<Record<string, unknown>>(
-      `SELECT * FROM (SELECT * FROM ${tableOf(kind)} FINAL
-WHERE account_id = {account:String} AND version < {version:UInt64} AND ${field} IN {values:Array(String)}
-ORDER BY version DESC LIMIT 1 BY id) WHERE NOT deleted`,
+  ): AsyncGenerator<Row[]> {
+    if (values.length === 0) return
+    const pages = this.#pages(
+      `SELECT * FROM (SELECT * FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND version < {version:UInt64} AND id > {after:String}
+AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) WHERE NOT deleted`,
       { account: accountId, version, values: [...values] },
     )
-    return rows.map((row) => decodeRow(resourceOf(kind), row))
+    for await (const rows of pages) yield rows.map((row) => decodeRow(resourceOf(kind), row))
   }
 
   /** Rules that a change took away or replaced as a whole, in the order of their ids, a page at a time. */
@@ -85,22 +107,34 @@ ORDER BY version DESC LIMIT 1 BY id) WHERE NOT deleted`,
     const policies = policiesOfRules(change)
     if (policies.length === 0) return
     const table = tableOf(ruleKind)
-    const ofPolicies = 'account_id = {account:String} AND ip_policy_id IN {policies:Array(String)}'
-    let after = ''
-    for (let count = rulesPerPage; count === rulesPerPage; ) {
-      const rows = await this.#clickhouse.rows<Record<string, unknown>>(
-        `SELECT *, id IN (SELECT id FROM ${table} WHERE ${ofPolicies} AND id > {after:String}
-AND version < {version:UInt64}) AS existed
-FROM ${table} FINAL WHERE ${ofPolicies} AND id > {after:String} AND version = {version:UInt64}
-ORDER BY id LIMIT ${rulesPerPage}`,
-        { account: accountId, version, policies: [...policies], after },
-      )
-      count = rows.length
-      after = String(rows.at(-1)?.['id'] ?? after)
+    const later = `account_id = {account:String} AND ip_policy_id IN {policies:Array(String)} AND id > {after:String}`
+    const pages = this.#pages(
+      `SELECT *, id IN (SELECT id FROM ${table} WHERE ${later} AND version < {version:UInt64}) AS existed
+FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
+      { account: accountId, version, policies: [...policies] },
+    )
+    for await (const rows of pages) {
       yield rows.map((row) => ({
         rule: decodeRow(resourceOf(ruleKind), row),
         verb: row['deleted'] ? 'deleted' : row['existed'] ? 'updated' : 'created',
       }))
+    }
+  }
+
+  /** The rows of a query that asks for ids beyond `after`, each id once though its row was written twice. */
+  async *#pages(
+    sql: string,
+    params: Readonly<Record<string, unknown>>,
+  ): AsyncGenerator<Record<string, unknown>[]> {
+    let after = ''
+    for (let count = rowsPerPage; count === rowsPerPage; ) {
+      const rows = await this.#clickhouse.rows<Record<string, unknown>>(
+        `${sql} ORDER BY account_id, id LIMIT 1 BY id LIMIT ${rowsPerPage}`,
+        { ...params, after },
+      )
+      count = rows.length
+      after = String(rows.at(-1)?.['id'] ?? after)
+      yield rows
     }
   }
 }

@@ -57,9 +57,9 @@ const formatOf = ({ clickhouse_settings = {} }: Statement): string =>
 
 const textOf = async (values: string | Readable): Promise<string> => {
   if (typeof values === 'string') return values
-  const chunks: Buffer[] = []
-  for await (const chunk of values) chunks.push(Buffer.from(chunk as Uint8Array))
-  return Buffer.concat(chunks).toString('utf8')
+  const texts: string[] = []
+  for await (const text of values.setEncoding('utf8')) texts.push(text as string)
+  return texts.join('')
 }
 
 export class ChdbConnection {
@@ -92,7 +92,7 @@ export class ChdbConnection {
 
   async query(statement: Statement) {
     const result = await this.#run(statement)
-    return { stream: Readable.from([Buffer.from(result.bytes())]), ...answered(statement) }
+    return { stream: streamOf(result), ...answered(statement) }
   }
 
   async command(statement: Statement) {
@@ -105,8 +105,7 @@ export class ChdbConnection {
       statement,
       statement.values === undefined ? '' : await textOf(statement.values),
     )
-    const stream = Readable.from([Buffer.from(result.bytes())])
-    return { stream, ...answered(statement), summary: summaryOf(result) }
+    return { stream: streamOf(result), ...answered(statement), summary: summaryOf(result) }
   }
 
   async insert(statement: Statement & { readonly values: string | Readable }) {
@@ -137,6 +136,12 @@ const answered = ({ query_id }: Statement) => ({
   response_headers: {},
   http_status_code: 200,
 })
+
+/** The answer's own bytes: very many are not copied. */
+function streamOf(result: ChdbResult): Readable {
+  const { buffer, byteOffset, byteLength } = result.bytes()
+  return Readable.from([Buffer.from(buffer, byteOffset, byteLength)])
+}
 
 const summaryOf = (result: ChdbResult) => ({
   read_rows: String(result.rowsRead),

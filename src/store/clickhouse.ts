@@ -1,6 +1,7 @@
 /** ClickHouse, a server or embedded, behind one small interface; the SQL is the same for both. */
 import { mkdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import {
   type ClickHouseClient,
   ClickHouseError,
@@ -23,8 +24,8 @@ export interface Clickhouse {
   /** All rows, or an error: a short answer is not a smaller table. */
   rows<T>(sql: string, params?: Record<string, unknown>, timeoutMs?: number): Promise<T[]>
   command(sql: string, params?: Record<string, unknown>): Promise<void>
-  /** Resolves when the rows are stored: on disk, where the table's settings ask for it. */
-  insert(table: string, rows: readonly object[]): Promise<void>
+  /** All of them or none. Resolves when the rows are stored: on disk, where the table's settings ask for it. */
+  insert(table: string, rows: Iterable<object>): Promise<void>
   /** The answer as text, for people: `SELECT` and the like only. A format that the query names goes first. */
   text(sql: string, format: TextFormat): Promise<string>
   close(): Promise<void>
@@ -39,8 +40,8 @@ const writeTimeoutMs = 10_000
 /** Many rows may take longer: a hundred times what they take on a machine with nothing else to do. */
 const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
-/** Rows turned into text in one go. */
-const rowsPerTurn = 500
+/** Rows turned into text in one go: some milliseconds of them. */
+const rowsPerText = 500
 
 /** Unknown columns are a defect of ours; a server's profile must not turn inserts into deferred ones. */
 const insertSettings = {
@@ -105,17 +106,18 @@ class ClickhouseOverClient implements Clickhouse {
     })
   }
 
-  async insert(table: string, rows: readonly object[]): Promise<void> {
-    if (rows.length === 0) return
-    await timed(writeTimeoutMs + rows.length * rowTimeoutMs, (abort_signal) =>
-      this.#client.insert({
-        table,
-        values: rows.length <= rowsPerTurn ? [...rows] : Readable.from(inTurns(rows)),
-        format: 'JSONEachRow',
+  async insert(table: string, rows: Iterable<object>): Promise<void> {
+    const { texts, count } = await inTexts(rows)
+    if (count === 0) return
+    await timed(writeTimeoutMs + count * rowTimeoutMs, async (abort_signal) => {
+      const { stream } = await this.#client.exec({
+        query: `INSERT INTO ${table} FORMAT JSONEachRow`,
+        values: Readable.from(texts, { objectMode: false }),
         clickhouse_settings: insertSettings,
         abort_signal,
-      }),
-    )
+      })
+      await finished(stream.resume())
+    })
   }
 
   async text(sql: string, format: TextFormat): Promise<string> {
@@ -153,12 +155,21 @@ async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promis
   }
 }
 
-/** Lets others have their turn while many rows are turned into text. */
-async function* inTurns(rows: readonly object[]): AsyncGenerator<object> {
-  for (let at = 0; at < rows.length; at += 1) {
-    if (at % rowsPerTurn === rowsPerTurn - 1) await yieldTurn()
-    yield rows[at]!
+/** Rows as JSONEachRow, some at a time: others have their turn while very many are turned into text. */
+async function inTexts(rows: Iterable<object>): Promise<{ texts: string[]; count: number }> {
+  const texts: string[] = []
+  let count = 0
+  let text = ''
+  for (const row of rows) {
+    text += `${JSON.stringify(row)}\n`
+    count += 1
+    if (count % rowsPerText !== 0) continue
+    texts.push(text)
+    text = ''
+    await yieldTurn()
   }
+  if (text !== '') texts.push(text)
+  return { texts, count }
 }
 
 /** Did ClickHouse itself refuse the statement, rather than being away? Those are worth no second try. */

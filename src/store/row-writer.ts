@@ -6,7 +6,8 @@ import { getOrMake } from '../core/maps.js'
 import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
 
 interface Waiting {
-  readonly rows: readonly object[]
+  /** May be gone through more than once. */
+  readonly rows: Iterable<object>
   resolve(): void
   reject(error: unknown): void
 }
@@ -20,9 +21,8 @@ export class RowWriter {
     this.#clickhouse = clickhouse
   }
 
-  /** Resolves when the rows are durable. */
-  insert(table: string, rows: readonly object[]): Promise<void> {
-    if (rows.length === 0) return Promise.resolve()
+  /** Resolves when the rows are durable: all of them at once. They may be gone through several times. */
+  insert(table: string, rows: Iterable<object>): Promise<void> {
     return new Promise((resolve, reject) => {
       getOrMake(this.#waiting, table, () => []).push({ rows, resolve, reject })
       if (!this.#writing.has(table)) void this.#write(table)
@@ -40,8 +40,7 @@ export class RowWriter {
 
   async #insert(table: string, group: readonly Waiting[]): Promise<void> {
     try {
-      const rows = group.flatMap((waiting) => waiting.rows)
-      await this.#clickhouse.insert(table, rows)
+      await this.#clickhouse.insert(table, rowsOf(group))
       for (const { resolve } of group) resolve()
     } catch (error) {
       // One change that ClickHouse refuses must not keep the others from being stored.
@@ -56,4 +55,8 @@ export class RowWriter {
     this.#waiting.delete(table)
     return group
   }
+}
+
+function* rowsOf(group: readonly Waiting[]): Generator<object> {
+  for (const { rows } of group) yield* rows
 }

@@ -5,13 +5,12 @@
  *   in account, id and version, so that a change that is written twice after a crash stands there once.
  * - `<kinds>`: a view of the current rows. `<kinds>_history`: a view of every change. Neither shows secrets.
  */
+import { isoMillis } from '../core/clock.js'
 import { pluralOf } from '../core/plural.js'
 import type { AnyResource, Column, Field, Fields, Row } from '../resource/define.js'
 
-/** A row as it is written: what it says, and how and when it came to be. */
-export interface VersionedRow {
-  readonly row: Row
-  readonly deleted: boolean
+/** How and when rows came to be as they are written. */
+export interface Written {
   /** Milliseconds since the epoch. */
   readonly changedAt: number
   /** Id of the credential that made the change, or `cli`. */
@@ -89,7 +88,10 @@ export function createViewsSql(resource: AnyResource): readonly string[] {
 }
 
 /** ClickHouse reads and writes times as UTC text with milliseconds. */
-const timeText = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 23)
+function timeText(ms: number): string {
+  const text = isoMillis(ms)
+  return `${text.slice(0, 10)} ${text.slice(11, 23)}`
+}
 
 function encodeValue(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return column === 'texts' ? [] : null
@@ -111,22 +113,24 @@ function encodeFields(
   }
 }
 
-/** The row as ClickHouse takes it (JSONEachRow). */
-export function encodeRow(
+/** Turns rows of one change into what ClickHouse takes (JSONEachRow). */
+export function rowEncoder(
   resource: AnyResource,
-  { row, deleted, changedAt, changedBy }: VersionedRow,
-): object {
-  const encoded: Record<string, unknown> = {
-    account_id: row.account_id,
-    id: row.id,
-    version: row.version,
-    deleted,
-    created_at: timeText(row.created_at),
-    changed_at: timeText(changedAt),
-    changed_by: changedBy,
+  { changedAt, changedBy }: Written,
+): (row: Row, deleted: boolean) => object {
+  const changed = { changed_at: timeText(changedAt), changed_by: changedBy }
+  return (row, deleted) => {
+    const encoded: Record<string, unknown> = {
+      account_id: row.account_id,
+      id: row.id,
+      version: row.version,
+      deleted,
+      created_at: timeText(row.created_at),
+      ...changed,
+    }
+    encodeFields(resource.fields, row, encoded)
+    return encoded
   }
-  encodeFields(resource.fields, row, encoded)
-  return encoded
 }
 
 type Encoded = Readonly<Record<string, unknown>>
@@ -152,7 +156,7 @@ function decodeFields(fields: Fields, encoded: Encoded, prefix = ''): Record<str
   return row
 }
 
-/** The row as Weir has it; the opposite of `encodeRow`. */
+/** The row as Weir has it; the opposite of a `rowEncoder`. */
 export function decodeRow(resource: AnyResource, encoded: Encoded): Row {
   return {
     id: String(encoded['id']),

@@ -9,7 +9,7 @@ import { ipPolicy } from '../../src/resource/ip-policy.js'
 import { resources } from '../../src/resource/registry.js'
 import { openClickhouse, type TextFormat } from '../../src/store/clickhouse.js'
 import { migrate } from '../../src/store/migrate.js'
-import { decodeRow, encodeRow, tableOf } from '../../src/store/tables.js'
+import { decodeRow, rowEncoder, tableOf } from '../../src/store/tables.js'
 import { tempDir } from '../harness/temp-dir.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'weir-clickhouse-'))
@@ -26,8 +26,8 @@ t.test(
     const step = { id: 99, statements: () => ['CREATE TABLE once (id UInt8) ENGINE = MergeTree ORDER BY id'] }
     const first = await migrate(clickhouse, [older], 'fingerprint')
     const row = { id: 'ipp_0', account_id: 'ac_1', version: 1, created_at: 1_000, description: 'old' }
-    const written = { row, deleted: false, changedAt: 2_000, changedBy: 'ak_1' }
-    await clickhouse.insert(tableOf('ip_policy'), [encodeRow(older, written)])
+    const encode = rowEncoder(older, { changedAt: 2_000, changedBy: 'ak_1' })
+    await clickhouse.insert(tableOf('ip_policy'), [encode(row, false)])
     const both = await Promise.all([
       migrate(clickhouse, resources, 'other'),
       migrate(clickhouse, resources, 'another'),
@@ -45,13 +45,13 @@ t.test('current rows and their history, without secrets', async (t) => {
   const base = { account_id: 'ac_1', id: 'ed_1', created_at: 1_000, description: 'a', metadata: null }
   const secret = { sealed_secret: 'v1.sealed', secret_digest: 'digest' }
   const row = { ...base, ...secret, format: 'json', target: { kinesis: null }, version: 1 }
-  const rows = [
-    { row, deleted: false, changedAt: 1_000, changedBy: 'ak_1' },
-    { row: { ...row, version: 2, description: 'b' }, deleted: false, changedAt: 2_000, changedBy: 'cli' },
-    { row: { ...row, id: 'ed_2', version: 3 }, deleted: false, changedAt: 3_000, changedBy: 'cli' },
-    { row: { ...row, id: 'ed_2', version: 4 }, deleted: true, changedAt: 4_000, changedBy: 'cli' },
+  const encode = rowEncoder(resource, { changedAt: 2_000, changedBy: 'cli' })
+  const encoded = [
+    encode(row, false),
+    encode({ ...row, version: 2, description: 'b' }, false),
+    encode({ ...row, id: 'ed_2', version: 3 }, false),
+    encode({ ...row, id: 'ed_2', version: 4 }, true),
   ]
-  const encoded = rows.map((each) => encodeRow(resource, each))
   await clickhouse.insert(tableOf('event_destination'), encoded)
   await clickhouse.insert(tableOf('event_destination'), encoded)
   const current = await clickhouse.text('select * from event_destinations', 'JSONEachRow')
