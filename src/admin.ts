@@ -3,21 +3,17 @@
  * service runs, the command line sends them there, over loopback and with the token the service left in its data
  * directory; else it opens the store itself.
  */
-import { timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AdminCommand } from './admin-server.js'
 import { decideHostname, describeReport, listReports } from './api/abuse-reports.js'
 import { cli, createAccount, grantRight } from './api/accounts.js'
-import type { StoreParts } from './app.js'
-import { randomToken } from './core/clock.js'
-import { badRequest, messageOf } from './core/errors.js'
-import { requestBodyBytesMax } from './core/limits.js'
+import { openDatabase, openStoreParts, type StoreParts } from './app.js'
+import { localNatsServer, type Settings } from './config.js'
+import { badRequest } from './core/errors.js'
+import { lockDataDir } from './core/lock.js'
+import { openNatsServer } from './core/nats-server.js'
+import { ReleaseStack } from './core/release.js'
 import type { Clickhouse, TextFormat } from './store/clickhouse.js'
-
-/** A command and its arguments, as they travel. */
-export interface AdminCommand {
-  readonly command: string
-  readonly [argument: string]: string
-}
+import { surroundings } from './surroundings.js'
 
 type Commands = Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>>
 
@@ -50,7 +46,7 @@ const commands: Commands = {
 }
 
 /** The answer of a query, which can change nothing. It needs the database alone. */
-export async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {
+async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {
   const { query = '', format = 'pretty' } = command
   const known = Object.hasOwn(formats, format) ? formats[format] : undefined
   if (known === undefined)
@@ -65,76 +61,30 @@ export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promi
   return run(parts, command)
 }
 
-export interface AdminServer {
-  readonly url: string
-  readonly token: string
-  close(): Promise<void>
-}
-
-/** Answers the command line, on loopback alone and only with the token. */
-export async function openAdminServer(parts: StoreParts): Promise<AdminServer> {
-  const token = randomToken(32)
-  const server = createServer((request, response) => void answer(parts, token, request, response))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: '127.0.0.1', port: 0 }, resolve)
-  })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}`,
-    token,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+/** Carries a command out where no service runs: on a store opened for it alone. */
+export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
+  await using release = new ReleaseStack()
+  const at = surroundings({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
+  let alone = loaded
+  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
+  if (command.command === 'sql') return await querySql(release.own(await openDatabase(loaded)), command)
+  if (loaded.nats.servers === undefined) {
+    const server = await openNatsServer({
+      executable: localNatsServer(),
+      dataDir: loaded.data.dir,
+      port: loaded.nats.localPort,
+      storageMaxBytes: loaded.nats.storageMaxBytes,
+      occurrences: at.occurrences,
+    })
+    release.own(server)
+    alone = { ...loaded, nats: { ...loaded.nats, servers: [server.url] } }
   }
-}
-
-async function answer(
-  parts: StoreParts,
-  token: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const say = (status: number, text: string): void => {
-    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' })
-    response.end(text)
-  }
-  if (request.method !== 'POST' || !holdsToken(request, token)) return say(403, 'Not for you.')
-  try {
-    say(200, await runAdminCommand(parts, JSON.parse(await bodyOf(request)) as AdminCommand))
-  } catch (error) {
-    say(400, messageOf(error))
-  }
-}
-
-function holdsToken(request: IncomingMessage, token: string): boolean {
-  const given = Buffer.from(request.headers.authorization ?? '')
-  const wanted = Buffer.from(`Bearer ${token}`)
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length
-    if (bytes > requestBodyBytesMax) throw badRequest('The command is too long.')
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** Sends a command to the service that left these addresses. Throws with its sentence. */
-export async function sendAdminCommand(url: string, token: string, command: AdminCommand): Promise<string> {
-  const reply = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-    body: JSON.stringify(command),
-  })
-  const text = await reply.text()
-  if (!reply.ok) throw new Error(text)
-  return text
+  const { host, port, baseUrl } = loaded.api
+  const parts = await openStoreParts(
+    { ...at, settings: alone },
+    () => baseUrl ?? `http://${host}:${port}`,
+    release,
+  )
+  // What was opened here must stay open until the command is through.
+  return await runAdminCommand(parts, command)
 }

@@ -5,11 +5,9 @@ import type { Settings } from './config.js'
 import { after, sleep } from './core/clock.js'
 import { messageOf } from './core/errors.js'
 import { newId } from './core/ids.js'
-import { createLogger, type Logger } from './core/log.js'
-import { createRegistry, metricsText, type Registry } from './core/metrics.js'
+import { metricsText } from './core/metrics.js'
 import { type Nats, openNats } from './core/nats.js'
 import type { Bucket } from './core/nats-bucket.js'
-import { createOccurrences, type Occurrences } from './core/occurrences.js'
 import type { ReleaseStack } from './core/release.js'
 import { checkRole, requestTimeoutMsDefault } from './deliver/aws.js'
 import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
@@ -22,20 +20,7 @@ import { reservedBytes, whenStream } from './ingest/streams.js'
 import { openOpsServer } from './ops-server.js'
 import { bucketNames } from './store/keys.js'
 import { View } from './store/view.js'
-
-/** What every role starts from. */
-export interface Surroundings {
-  readonly settings: Settings
-  readonly logger: Logger
-  readonly registry: Registry
-  readonly occurrences: Occurrences
-}
-
-export function surroundings(settings: Settings, role: string): Surroundings {
-  const logger = createLogger(role, settings.ops.logLevel)
-  const registry = createRegistry()
-  return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
-}
+import type { Surroundings } from './surroundings.js'
 
 export const connect = ({ settings }: Surroundings, role: string): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats

@@ -1,6 +1,7 @@
 /**
  * The composition root: the one file where the system is visible. Every role is put together here from its parts,
- * each part is given what it needs as an argument, and what was opened is closed in reverse.
+ * each part is given what it needs as an argument, and what was opened is closed in reverse. What the API alone needs
+ * and is large (the store, the HTTP server) is loaded where the API is opened: the other roles start without it.
  *
  *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events
  *     pipeline  records ▸ walk ▸ packs; audit events, its own and other services' ▸ packs; runs `decide` beside itself
@@ -12,7 +13,6 @@ import { join } from 'node:path'
 import { answerDecision, decideSubject } from './api/abuse-reports.js'
 import { renderRules } from './api/audit-of-rules.js'
 import { BaseLinks, Presenter } from './api/present.js'
-import { buildApi } from './api/server.js'
 import { Writes } from './api/writes.js'
 import {
   bucketOnceThere,
@@ -28,7 +28,6 @@ import {
   openView,
   portOf,
   reachOf,
-  type Surroundings,
   urlOf,
 } from './app-parts.js'
 import type { Failing, Parent, Role } from './child.js'
@@ -63,11 +62,12 @@ import { openGeo } from './record/geo.js'
 import { resources } from './resource/registry.js'
 import { tcpAddressSpace } from './resource/tcp-address.js'
 import { auditStream } from './store/audit-relay.js'
-import { type Clickhouse, openClickhouse } from './store/clickhouse.js'
+import type { Clickhouse } from './store/clickhouse.js'
 import { destinationsIn } from './store/destinations.js'
 import { bucketNames } from './store/keys.js'
-import { openStore, type Store } from './store/open-store.js'
+import type { Store } from './store/open-store.js'
 import { SecretsView } from './store/secrets-view.js'
+import type { Surroundings } from './surroundings.js'
 
 // --- the store, as the API and the command line use it ---
 
@@ -80,8 +80,10 @@ export interface StoreParts {
   readonly clickhouse: Clickhouse
 }
 
-export const openDatabase = ({ clickhouse, data }: Settings): Clickhouse =>
-  openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
+export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
+  const { openClickhouse } = await import('./store/clickhouse.js')
+  return openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
+}
 
 export async function openStoreParts(
   at: Surroundings,
@@ -90,10 +92,11 @@ export async function openStoreParts(
 ): Promise<StoreParts> {
   const { settings, occurrences } = at
   const sealer = new Sealer(secretKey(settings.data))
-  const clickhouse = release.own(openDatabase(settings))
+  const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(at, 'api'))
   await ensureStreams(nats, settings.nats)
   const presenter = new Presenter(new BaseLinks(baseUrl))
+  const { openStore } = await import('./store/open-store.js')
   const store: Store = await openStore({
     clickhouse,
     nats,
@@ -146,6 +149,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     const own = parent === undefined ? await metricsText(registry) : await parent.ask('metrics')
     return own + deploymentMetrics(books, store.view)
   }
+  const { buildApi } = await import('./api/server.js')
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,

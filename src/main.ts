@@ -3,28 +3,15 @@ import { fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { type AdminCommand, openAdminServer, querySql, runAdminCommand, sendAdminCommand } from './admin.js'
-import { bootstrapAccount } from './api/accounts.js'
-import {
-  openApi,
-  openDatabase,
-  openDecide,
-  openDeliver,
-  openPipeline,
-  openQuarantine,
-  openStoreParts,
-} from './app.js'
-import { surroundings } from './app-parts.js'
+import { type AdminCommand, sendAdminCommand } from './admin-server.js'
 import { type Parent, type Role, runRole, stopSignal } from './child.js'
-import { environmentWith, loadSettings, localNatsServer, type Settings, settingNames } from './config.js'
+import { environmentWith, loadSettings, type Settings, settingNames } from './config.js'
 import { messageOf } from './core/errors.js'
-import { lockDataDir } from './core/lock.js'
-import { openNatsServer } from './core/nats-server.js'
-import { ReleaseStack } from './core/release.js'
-import { readRuntime, removeRuntime, writeRuntime } from './core/runtime-file.js'
+import { readRuntime } from './core/runtime-file.js'
 import { forTerminal } from './core/terminal.js'
 import { serve } from './serve.js'
 import { openSupervisor } from './supervisor.js'
+import { surroundings } from './surroundings.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -49,31 +36,8 @@ function settings(): Settings {
 
 // --- roles ---
 
-async function apiRole(loaded: Settings, parent: Parent | undefined): Promise<Role> {
-  const at = surroundings(loaded, 'api')
-  const api = await openApi(at, parent)
-  const { parts } = api
-  const admin = await openAdminServer(parts)
-  writeRuntime(loaded.data.dir, {
-    apiUrl: api.addresses['api']!,
-    natsUrl: loaded.nats.servers?.[0] ?? '',
-    adminUrl: admin.url,
-    adminToken: admin.token,
-  })
-  const made = await bootstrapAccount(parts.store, parts.writes, loaded.api.bootstrapToken)
-  if (made !== undefined) {
-    const token = loaded.api.bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
-    process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
-  }
-  return {
-    ...api,
-    close: async () => {
-      removeRuntime(loaded.data.dir)
-      await admin.close()
-      await api.close()
-    },
-  }
-}
+/** Loaded by the process that runs one: `serve`, which only watches over them, and the command line start at once. */
+const roles = () => import('./app.js')
 
 function runAs(
   name: string,
@@ -120,7 +84,11 @@ program
   .description('the management API')
   .action(() => {
     const loaded = settings()
-    return runAs('api', (parent) => apiRole(loaded, parent), loaded)
+    const open = async (parent: Parent | undefined) => {
+      const { openApiRole } = await import('./api-role.js')
+      return openApiRole(loaded, parent)
+    }
+    return runAs('api', open, loaded)
   })
 
 program
@@ -129,11 +97,11 @@ program
   .action(() => {
     const loaded = settings()
     const at = surroundings(loaded, 'pipeline')
-    return runAs(
-      'pipeline',
-      (parent) => openPipeline(at, parent, { openDecider: decider(loaded), forkQuarantine }),
-      loaded,
-    )
+    const open = async (parent: Parent | undefined) => {
+      const { openPipeline } = await roles()
+      return openPipeline(at, parent, { openDecider: decider(loaded), forkQuarantine })
+    }
+    return runAs('pipeline', open, loaded)
   })
 
 program
@@ -141,20 +109,23 @@ program
   .description('decisions alone; a pipeline runs one beside itself')
   .action(() => {
     const loaded = settings()
-    return runAs('decide', () => openDecide(surroundings(loaded, 'decide')), loaded)
+    const open = async () => (await roles()).openDecide(surroundings(loaded, 'decide'))
+    return runAs('decide', open, loaded)
   })
 
 program
   .command('quarantine', { hidden: true })
   .description('a child of a pipeline: tries records that may end the process')
-  .action(() => openQuarantine(surroundings(settings(), 'quarantine')))
+  .action(async () => (await roles()).openQuarantine(surroundings(settings(), 'quarantine')))
 
 program
   .command('deliver')
   .description('events to AWS')
   .action(() => {
     const loaded = settings()
-    return runAs('deliver', (parent) => openDeliver(surroundings(loaded, 'deliver'), parent), loaded)
+    const open = async (parent: Parent | undefined) =>
+      (await roles()).openDeliver(surroundings(loaded, 'deliver'), parent)
+    return runAs('deliver', open, loaded)
   })
 
 // --- what an operator does by hand ---
@@ -165,36 +136,9 @@ async function administer(command: AdminCommand): Promise<void> {
   const running = readRuntime(loaded.data.dir)
   const answer =
     running === undefined
-      ? await administerAlone(loaded, command)
+      ? await (await import('./admin.js')).administerAlone(loaded, command)
       : await sendAdminCommand(running.adminUrl, running.adminToken, command)
   process.stdout.write(process.stdout.isTTY ? forTerminal(answer) : answer)
-}
-
-async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
-  await using release = new ReleaseStack()
-  const at = surroundings({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
-  let alone = loaded
-  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
-  if (command.command === 'sql') return await querySql(release.own(openDatabase(loaded)), command)
-  if (loaded.nats.servers === undefined) {
-    const server = await openNatsServer({
-      executable: localNatsServer(),
-      dataDir: loaded.data.dir,
-      port: loaded.nats.localPort,
-      storageMaxBytes: loaded.nats.storageMaxBytes,
-      occurrences: at.occurrences,
-    })
-    release.own(server)
-    alone = { ...loaded, nats: { ...loaded.nats, servers: [server.url] } }
-  }
-  const { host, port, baseUrl } = loaded.api
-  const parts = await openStoreParts(
-    { ...at, settings: alone },
-    () => baseUrl ?? `http://${host}:${port}`,
-    release,
-  )
-  // What was opened here must stay open until the command is through.
-  return await runAdminCommand(parts, command)
 }
 
 const account = program.command('account').description('accounts and their rights')

@@ -1,5 +1,4 @@
 /** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
-import { surroundings } from './app-parts.js'
 import { stopSignal } from './child.js'
 import { describeSettings, localNatsServer, type Settings } from './config.js'
 import { lockDataDir } from './core/lock.js'
@@ -7,6 +6,7 @@ import { openNatsServer } from './core/nats-server.js'
 import { ReleaseStack } from './core/release.js'
 import { withoutCredentials } from './core/setting-value.js'
 import { openSupervisor, type RoleSpec } from './supervisor.js'
+import { surroundings } from './surroundings.js'
 
 const readyTimeoutMs = 60_000
 const stopTimeoutMs = 12_000

@@ -6,9 +6,10 @@
  * - HTTP/1.1 with kept connections for every service; the Kinesis client would speak HTTP/2 by itself.
  * - Each destination has sockets of its own, few of them: one that hangs can't use up another's.
  * - A call ends at its deadline whatever hangs: name resolution, STS, the connection, the answer's body.
+ * - The SDK is large, and every role knows what a destination is: it is loaded with the first request.
  */
-import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts'
-import { NodeHttpHandler } from '@smithy/node-http-handler'
+import type { AssumeRoleCommandInput, AssumeRoleCommandOutput } from '@aws-sdk/client-sts'
+import type { NodeHttpHandler } from '@smithy/node-http-handler'
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { parseArn } from './arn.js'
@@ -64,6 +65,8 @@ interface Client {
   destroy(): void
 }
 
+const destroy = (client: Client): void => client.destroy()
+
 /** A command, as far as its body is replaced. */
 interface Command {
   readonly middlewareStack: {
@@ -96,16 +99,16 @@ export class Connection<C extends Client> {
   readonly #config: DestinationConfig
   readonly #deps: AwsDeps
   readonly #endpoint: EndpointName
-  readonly #create: (options: ClientOptions) => C
-  #client: C | undefined
+  readonly #create: (options: ClientOptions) => Promise<C>
+  #client: Promise<C> | undefined
   /** The client before, on which requests may still be under way. */
-  #retired: C | undefined
+  #retired: Promise<C> | undefined
 
   constructor(
     config: DestinationConfig,
     deps: AwsDeps,
     endpoint: EndpointName,
-    create: (options: ClientOptions) => C,
+    create: (options: ClientOptions) => Promise<C>,
   ) {
     this.#config = config
     this.#deps = deps
@@ -118,8 +121,8 @@ export class Connection<C extends Client> {
     signal: AbortSignal,
     request: (client: C, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<Result<T, Fault>> {
-    this.#client ??= this.#create(this.#options())
-    const client = this.#client
+    this.#client ??= this.#options().then(this.#create)
+    const client = await this.#client
     try {
       return ok(await withDeadline(this.#deps.requestTimeoutMs, signal, (abort) => request(client, abort)))
     } catch (error) {
@@ -130,19 +133,19 @@ export class Connection<C extends Client> {
   /** The SDK keeps credentials with the client, so a new client is what forgets them. */
   dropCredentials(): void {
     if (this.#client === undefined) return
-    this.#retired?.destroy()
+    void this.#retired?.then(destroy)
     this.#retired = this.#client
     this.#client = undefined
   }
 
   close(): void {
-    this.#client?.destroy()
+    void this.#client?.then(destroy)
     this.#client = undefined
-    this.#retired?.destroy()
+    void this.#retired?.then(destroy)
     this.#retired = undefined
   }
 
-  #options(): ClientOptions {
+  #options(): Promise<ClientOptions> {
     const { region } = parseArn(this.#config.arn)!
     return clientOptions(region, this.#endpoint, this.#deps, this.#credentials(region))
   }
@@ -154,12 +157,13 @@ export class Connection<C extends Client> {
   }
 }
 
-function clientOptions(
+async function clientOptions(
   region: string,
   name: EndpointName,
   { endpoints, requestTimeoutMs }: AwsDeps,
   credentials: ClientOptions['credentials'],
-): ClientOptions {
+): Promise<ClientOptions> {
+  const { NodeHttpHandler } = await import('@smithy/node-http-handler')
   const endpoint = endpoints[name] ?? endpoints.endpointUrl
   const agent = { keepAlive: true, maxSockets: socketsMax, timeout: idleSocketMs }
   return {
@@ -184,13 +188,9 @@ function roleCredentials(
   { id, accountId }: DestinationConfig,
   deps: AwsDeps,
 ): () => Promise<AwsCredentials> {
-  const assumeRole = new AssumeRoleCommand({
-    RoleArn: roleArn,
-    RoleSessionName: sessionName(id),
-    ExternalId: accountId,
-  })
+  const role = { RoleArn: roleArn, RoleSessionName: sessionName(id), ExternalId: accountId }
   return async () => {
-    const { Credentials: issued } = await askSts(region, deps, (client) => client.send(assumeRole))
+    const { Credentials: issued } = await assumeRole(role, region, deps)
     return {
       accessKeyId: issued!.AccessKeyId!,
       secretAccessKey: issued!.SecretAccessKey!,
@@ -202,10 +202,16 @@ function roleCredentials(
 
 const sessionName = (destinationId: string): string => `weir-${destinationId}`.slice(0, sessionNameCharsMax)
 
-async function askSts<T>(region: string, deps: AwsDeps, ask: (client: STSClient) => Promise<T>): Promise<T> {
-  const client = new STSClient(clientOptions(region, 'stsEndpointUrl', deps, deps.ambientCredentials))
+async function assumeRole(
+  role: AssumeRoleCommandInput,
+  region: string,
+  deps: AwsDeps,
+  options: { readonly abortSignal?: AbortSignal } = {},
+): Promise<AssumeRoleCommandOutput> {
+  const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts')
+  const client = new STSClient(await clientOptions(region, 'stsEndpointUrl', deps, deps.ambientCredentials))
   try {
-    return await ask(client)
+    return await client.send(new AssumeRoleCommand(role), options)
   } finally {
     client.destroy()
   }
@@ -223,10 +229,10 @@ export async function checkRole(
 ): Promise<Result<undefined, Fault>> {
   if (!('role' in auth)) return ok(undefined)
   const { role_arn } = auth.role
-  const assumeRole = new AssumeRoleCommand({ RoleArn: role_arn, RoleSessionName: sessionName(id) })
+  const role = { RoleArn: role_arn, RoleSessionName: sessionName(id) }
   try {
     await withDeadline(deps.requestTimeoutMs, signal, (abortSignal) =>
-      askSts(parseArn(arn)!.region, deps, (client) => client.send(assumeRole, { abortSignal })),
+      assumeRole(role, parseArn(arn)!.region, deps, { abortSignal }),
     )
   } catch (error) {
     const fault = faultOf(error)

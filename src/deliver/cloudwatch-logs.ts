@@ -2,12 +2,7 @@
  * CloudWatch Logs: PutLogEvents, one event per message.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
  */
-import {
-  CloudWatchLogsClient,
-  CreateLogStreamCommand,
-  PutLogEventsCommand,
-  type RejectedLogEventsInfo,
-} from '@aws-sdk/client-cloudwatch-logs'
+import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
 import { checkArn, parseArn } from './arn.js'
 import { type AwsDeps, Connection } from './aws.js'
 import type {
@@ -51,20 +46,29 @@ const messageBytes = (event: PackedEvent): number => event.data.length - 1
 
 // --- client ---
 
+const sdk = () => import('@aws-sdk/client-cloudwatch-logs')
+
 interface LogStream {
   readonly logGroupName: string
   readonly logStreamName: string
 }
 
-const putLogEvents = (
+const putLogEvents = async (
   client: CloudWatchLogsClient,
   stream: LogStream,
   events: readonly PackedEvent[],
   abortSignal: AbortSignal,
-) => client.send(new PutLogEventsCommand({ ...stream, logEvents: events.map(toLogEvent) }), { abortSignal })
+) => {
+  const { PutLogEventsCommand } = await sdk()
+  return client.send(new PutLogEventsCommand({ ...stream, logEvents: events.map(toLogEvent) }), {
+    abortSignal,
+  })
+}
 
-const createLogStream = (client: CloudWatchLogsClient, stream: LogStream, abortSignal: AbortSignal) =>
-  client.send(new CreateLogStreamCommand(stream), { abortSignal })
+const createLogStream = async (client: CloudWatchLogsClient, stream: LogStream, abortSignal: AbortSignal) => {
+  const { CreateLogStreamCommand } = await sdk()
+  return client.send(new CreateLogStreamCommand(stream), { abortSignal })
+}
 
 const toLogEvent = (event: PackedEvent) => ({
   message: event.data.toString('utf8', 0, messageBytes(event)),
@@ -87,7 +91,7 @@ class CloudWatchLogsSender implements Sender {
       config,
       deps,
       'cloudwatchLogsEndpointUrl',
-      (options) => new CloudWatchLogsClient(options),
+      async (options) => new (await sdk()).CloudWatchLogsClient(options),
     )
   }
 

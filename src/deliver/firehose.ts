@@ -2,7 +2,7 @@
  * Amazon Data Firehose: PutRecordBatch, one event per record.
  * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
  */
-import { FirehoseClient, PutRecordBatchCommand } from '@aws-sdk/client-firehose'
+import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import { checkArn, parseArn } from './arn.js'
 import { type AwsDeps, Connection, withBody } from './aws.js'
 import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
@@ -30,18 +30,18 @@ const limits: BatchLimits = {
 
 // --- client ---
 
-const putRecordBatch = (
+const sdk = () => import('@aws-sdk/client-firehose')
+
+const putRecordBatch = async (
   client: FirehoseClient,
   name: string,
   events: readonly PackedEvent[],
   abortSignal: AbortSignal,
-) =>
-  client.send(
-    withBody(new PutRecordBatchCommand({ DeliveryStreamName: name, Records: [] }), bodyOf(name, events)),
-    {
-      abortSignal,
-    },
-  )
+) => {
+  const { PutRecordBatchCommand } = await sdk()
+  const command = new PutRecordBatchCommand({ DeliveryStreamName: name, Records: [] })
+  return client.send(withBody(command, bodyOf(name, events)), { abortSignal })
+}
 
 function bodyOf(name: string, events: readonly PackedEvent[]): Buffer {
   const records = events.map(({ data }) => `{"Data":"${data.toString('base64')}"}`)
@@ -61,7 +61,7 @@ class FirehoseSender implements Sender {
       config,
       deps,
       'firehoseEndpointUrl',
-      (options) => new FirehoseClient(options),
+      async (options) => new (await sdk()).FirehoseClient(options),
     )
   }
 

@@ -2,7 +2,7 @@
  * Kinesis Data Streams: PutRecords, one event per record.
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
  */
-import { DescribeStreamSummaryCommand, KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis'
+import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import { checkArn } from './arn.js'
 import { type AwsDeps, Connection, withBody } from './aws.js'
 import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
@@ -29,18 +29,23 @@ const limits: BatchLimits = {
 
 // --- client ---
 
-const putRecords = (
+const sdk = () => import('@aws-sdk/client-kinesis')
+
+const putRecords = async (
   client: KinesisClient,
   arn: string,
   events: readonly PackedEvent[],
   abortSignal: AbortSignal,
-) =>
-  client.send(withBody(new PutRecordsCommand({ StreamARN: arn, Records: [] }), bodyOf(arn, events)), {
-    abortSignal,
-  })
+) => {
+  const { PutRecordsCommand } = await sdk()
+  const command = new PutRecordsCommand({ StreamARN: arn, Records: [] })
+  return client.send(withBody(command, bodyOf(arn, events)), { abortSignal })
+}
 
-const describe = (client: KinesisClient, arn: string, abortSignal: AbortSignal) =>
-  client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
+const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSignal) => {
+  const { DescribeStreamSummaryCommand } = await sdk()
+  return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
+}
 
 function bodyOf(arn: string, events: readonly PackedEvent[]): Buffer {
   const records = events.map(
@@ -64,7 +69,7 @@ class KinesisSender implements Sender {
       config,
       deps,
       'kinesisEndpointUrl',
-      (options) => new KinesisClient(options),
+      async (options) => new (await sdk()).KinesisClient(options),
     )
   }
 

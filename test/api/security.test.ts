@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openAdminServer } from '../../src/admin.js'
+import { runAdminCommand } from '../../src/admin.js'
+import { openAdminServer } from '../../src/admin-server.js'
 import { callerAddress, loginSource } from '../../src/api/caller-address.js'
 import { now } from '../../src/core/clock.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
@@ -143,7 +144,7 @@ t.test('security', async (t) => {
   })
 
   t.test('the commands of an operator are carried out on loopback alone, and with the token', async (t) => {
-    const admin = await openAdminServer(api.parts)
+    const admin = await openAdminServer((command) => runAdminCommand(api.parts, command))
     t.teardown(() => admin.close())
     t.match(admin.url, /^http:\/\/127\.0\.0\.1:\d+$/)
     const body = JSON.stringify({ command: 'sql', query: 'select 1 as n', format: 'csv' })

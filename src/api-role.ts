@@ -1,0 +1,35 @@
+/** `weir api`: the API, and what it leaves in the data directory for the command line to find it. */
+import { runAdminCommand } from './admin.js'
+import { openAdminServer } from './admin-server.js'
+import { bootstrapAccount } from './api/accounts.js'
+import { openApi } from './app.js'
+import type { Parent, Role } from './child.js'
+import type { Settings } from './config.js'
+import { removeRuntime, writeRuntime } from './core/runtime-file.js'
+import { surroundings } from './surroundings.js'
+
+export async function openApiRole(loaded: Settings, parent: Parent | undefined): Promise<Role> {
+  const at = surroundings(loaded, 'api')
+  const api = await openApi(at, parent)
+  const { parts } = api
+  const admin = await openAdminServer((command) => runAdminCommand(parts, command))
+  writeRuntime(loaded.data.dir, {
+    apiUrl: api.addresses['api']!,
+    natsUrl: loaded.nats.servers?.[0] ?? '',
+    adminUrl: admin.url,
+    adminToken: admin.token,
+  })
+  const made = await bootstrapAccount(parts.store, parts.writes, loaded.api.bootstrapToken)
+  if (made !== undefined) {
+    const token = loaded.api.bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
+    process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
+  }
+  return {
+    ...api,
+    close: async () => {
+      removeRuntime(loaded.data.dir)
+      await admin.close()
+      await api.close()
+    },
+  }
+}

@@ -1,0 +1,18 @@
+/** What every role starts from, the one that only watches over the others included. */
+import type { Settings } from './config.js'
+import { createLogger, type Logger } from './core/log.js'
+import { createRegistry, type Registry } from './core/metrics.js'
+import { createOccurrences, type Occurrences } from './core/occurrences.js'
+
+export interface Surroundings {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly occurrences: Occurrences
+}
+
+export function surroundings(settings: Settings, role: string): Surroundings {
+  const logger = createLogger(role, settings.ops.logLevel)
+  const registry = createRegistry()
+  return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
+}
