@@ -90,6 +90,8 @@ export const answerAgeMaxMs = 24 * 60 * 60_000
 export const headsAtOnceMax = 8
 /** Keys of a bucket written side by side. */
 export const keysAtOnceMax = 64
+/** Messages of a stream removed side by side. */
+export const removalsAtOnceMax = 64
 /** Audit events of rules that share a message, and the bytes of their rules: with 2 KiB around each they fit 1 MiB. */
 export const ruleEventsPerMessage = 250
 export const ruleBytesPerMessage = 256 * 1024

@@ -23,6 +23,7 @@ export interface BucketEntry {
 export interface BucketHost {
   streamInfo(name: string): Promise<StreamInfo | undefined>
   purgeSubject(stream: string, subject: string): Promise<unknown>
+  removeMessages(stream: string, sequences: Iterable<number>, patience?: Patience): Promise<void>
   onReconnect(listener: () => void): () => void
 }
 
@@ -33,8 +34,11 @@ export interface BucketPosition {
 }
 
 export interface BucketWatcher {
-  /** Each key's last value once, then changes in the order of their revisions. */
-  entry(entry: BucketEntry): void
+  /**
+   * Each key's last value once, then changes in the order of their revisions. `pending`: how many entries there were
+   * behind it when it was sent. A key that is written again before it is told of is told of once, with the later entry.
+   */
+  entry(entry: BucketEntry, pending: number): void
   /** Everything that was there has been told. */
   current(): void
   /** No more will be told, though nobody closed the watch; `error` where one ended it. */
@@ -183,7 +187,14 @@ export class Bucket {
 
   /** Takes a key out without a trace, or all that a filter matches: those who watch are not told. */
   async forget(key: string): Promise<void> {
-    await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.${key}`)
+    // Without the values, which `history` knows and the interface does not name.
+    const options = { key, headers_only: true }
+    const revisions = await this.#call(async () => {
+      const found: number[] = []
+      for await (const { revision } of await this.#kv.history(options)) found.push(revision)
+      return found
+    })
+    await this.#host.removeMessages(streamOf(this.name), revisions, this.#patience)
   }
 
   /** Takes every key out, without a trace: only for what is filled again from somewhere else. */
@@ -236,7 +247,7 @@ async function tell(
 ): Promise<undefined> {
   let current = isCurrent
   for await (const entry of watch) {
-    watcher.entry(entryOf(entry))
+    watcher.entry(entryOf(entry), entry.delta ?? 0)
     if (current || entry.delta !== 0) continue
     current = true
     watcher.current()

@@ -19,6 +19,9 @@ const wrongLastSequence = new Set([10071, 10164])
 const streamNotFound = 10059
 const consumerNotFound = 10014
 const noMessageFound = 10037
+/** Of a deletion; the second stands for several causes, which its text tells apart. */
+const sequenceNotFound = 10043
+const deletionFailed = 10057
 const storageFull = new Set([10023, 10047, 10077])
 /** The system is not available, JetStream is not enabled for the account or at all: all of a server that starts. */
 const passing = new Set([10008, 10039, 10076])
@@ -41,7 +44,10 @@ export const isConsumerMissing = (error: unknown): boolean =>
   apiCode(error) === consumerNotFound || isStreamMissing(error)
 
 export const isMessageMissing = (error: unknown): boolean =>
-  apiCode(error) === noMessageFound || /no message found/.test(messageOf(error))
+  apiCode(error) === noMessageFound ||
+  apiCode(error) === sequenceNotFound ||
+  (apiCode(error) === deletionFailed && /EOF/.test(messageOf(error))) ||
+  /no message found/.test(messageOf(error))
 
 /** Faults of the moment: a server that is away, elects a leader or answers late. */
 function isTransient(error: unknown): boolean {

@@ -30,7 +30,8 @@ import {
   type PublishOptions,
 } from './nats-messages.js'
 import { connectionOptions, type NatsOptions } from './nats-options.js'
-import { callTimeoutMs, isStreamMissing, isWrongRevision, retried } from './nats-retry.js'
+import { removeMessages } from './nats-removal.js'
+import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './nats-retry.js'
 import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './nats-streams.js'
 
 /** Closing waits this long for what is buffered; where NATS is away it is never sent. */
@@ -188,12 +189,9 @@ export class Nats {
     }
   }
 
-  /** Takes out the messages of a subject, `below` a sequence where one is given. */
-  purgeSubject(stream: string, subject: string, below?: number): Promise<unknown> {
-    return this.#manager.streams.purge(stream, {
-      filter: subject,
-      ...(below === undefined ? {} : { seq: below }),
-    })
+  /** Takes out all messages of a subject. Consumers of it lose what they have in hand, too. */
+  purgeSubject(stream: string, subject: string): Promise<unknown> {
+    return this.#manager.streams.purge(stream, { filter: subject })
   }
 
   /** How many messages each subject of the stream has. */
@@ -204,12 +202,14 @@ export class Nats {
     return info.state.subjects ?? {}
   }
 
+  /** Takes out what lies below a sequence, of a stream that is only followed: consumers lose what they have in hand. */
   purgeUpTo(stream: string, sequence: number): Promise<unknown> {
     return this.#manager.streams.purge(stream, { seq: sequence })
   }
 
-  async deleteMessage(stream: string, sequence: number): Promise<void> {
-    await this.#manager.streams.deleteMessage(stream, sequence)
+  /** Takes out these messages; all others stay, and so does what consumers have of them in hand. */
+  removeMessages(stream: string, sequences: Iterable<number>, patience: Patience = {}): Promise<void> {
+    return removeMessages(this.#manager, stream, sequences, patience)
   }
 
   /** The first message of a subject at or after `sequence`, or undefined where there is none. */

@@ -78,7 +78,7 @@ export async function dropBacklog(
   if (waiting === undefined && consumer === undefined) return false
   // Entered first: what a crash leaves lying is found again, what it leaves out of the books is not.
   await ledger.write([{ type: 'dropped', destination: destinationId }])
-  await nats.purgeSubject(deliveriesStream, deliverySubject(destinationId))
   await nats.deleteConsumer(deliveriesStream, destinationId)
+  await nats.purgeSubject(deliveriesStream, deliverySubject(destinationId))
   return true
 }

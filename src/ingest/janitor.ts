@@ -79,7 +79,7 @@ export class Janitor {
     const excess = Math.ceil((messages * (bytes - max_bytes * recordsKeptShare)) / bytes)
     const below = Math.min(first_seq + excess, consumer.ackFloor + 1)
     if (below <= first_seq) return
-    await nats.purgeUpTo(stream, below)
+    await nats.removeMessages(stream, range(first_seq, below))
     occurrences.inputRemoved({ stream, messages: below - first_seq, bytes, bytes_max: max_bytes })
   }
 
@@ -105,8 +105,18 @@ export class Janitor {
     const oldest = await nats.nextMessage(deliveriesStream, deliverySubject(id))
     if (oldest === undefined || oldest.sequence > consumer.ackFloor) return
     if (oldest.storedAtMs > now() - sweepAfter.leftoverMs) return
-    await nats.purgeSubject(deliveriesStream, deliverySubject(id), consumer.ackFloor + 1)
+    await nats.removeMessages(deliveriesStream, await this.#packsUpTo(id, consumer.ackFloor))
     occurrences.packsSwept({ destination_id: id, below: consumer.ackFloor + 1 })
+  }
+
+  async #packsUpTo(id: string, last: number): Promise<number[]> {
+    const sequences: number[] = []
+    for (let from = 1; ; ) {
+      const pack = await this.#options.nats.nextMessage(deliveriesStream, deliverySubject(id), from)
+      if (pack === undefined || pack.sequence > last) return sequences
+      sequences.push(pack.sequence)
+      from = pack.sequence + 1
+    }
   }
 
   async #sweepGone(id: string): Promise<void> {
@@ -120,4 +130,8 @@ export class Janitor {
   close(): void {
     for (const timer of this.#timers) timer.stop()
   }
+}
+
+function* range(from: number, below: number): Generator<number> {
+  for (let number = from; number < below; number += 1) yield number
 }

@@ -14,7 +14,7 @@ const resumeDelayMs = 250
 
 /** Takes in what a bucket says, from its start. */
 export interface Pass {
-  entry(entry: BucketEntry): void
+  entry(entry: BucketEntry, pending: number): void
   /** Everything that was there has been told; may be called again. */
   current(): void
 }
@@ -92,10 +92,10 @@ export class BucketFollower {
     const pass = this.#pass!
     this.#isBroken = true
     const watcher = {
-      entry: (entry: BucketEntry) => {
+      entry: (entry: BucketEntry, pending: number) => {
         if (run !== this.#run) return
         this.#cursor = Math.max(this.#cursor, entry.revision)
-        pass.entry(entry)
+        pass.entry(entry, pending)
       },
       current: () => {
         if (run === this.#run) pass.current()

@@ -19,22 +19,25 @@ const reachTimeoutMs = 5_000
 export type ChangeListener = (kind: string) => void
 
 interface Waiter {
-  readonly accountId: string
-  readonly version: number
+  isMet(state: ViewState): boolean
   resolve(): void
 }
 
 export class View {
+  readonly #bucket: Bucket
   readonly #follower: BucketFollower
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
   #state = new ViewState()
   #latest = this.#state
   #isUsable = false
+  /** How many entries were still to come when the last one was sent. */
+  #pending = 0
   readonly #whenUsable = deferred()
   #whenRead = deferred()
 
   constructor(bucket: Bucket, occurrences: Occurrences) {
+    this.#bucket = bucket
     this.#follower = new BucketFollower(bucket, {
       begin: () => this.#begin(),
       reread: ({ identity, lastRevision }) =>
@@ -83,9 +86,19 @@ export class View {
     this.#listeners.add(listener)
   }
 
-  /** Resolves when the configuration in use has this version of the account. */
+  /**
+   * Resolves when the configuration in use has this version of the account, and all that was written before it. A key
+   * that the next change has written by then is told of with that change, after the version: it is waited for, too.
+   */
   async reached(accountId: string, version: number): Promise<void> {
-    if (this.#state.versionOf(accountId) >= version) return
+    await this.#until((state) => state.versionOf(accountId) >= version)
+    if (this.#pending === 0) return
+    const { lastRevision } = await this.#bucket.position()
+    await this.#until((state) => state.revision >= lastRevision)
+  }
+
+  async #until(isMet: (state: ViewState) => boolean): Promise<void> {
+    if (isMet(this.#state)) return
     await new Promise<void>((resolve, reject) => {
       const timer = after(reachTimeoutMs, () => {
         this.#waiters.delete(waiter)
@@ -95,7 +108,7 @@ export class View {
         timer.stop()
         resolve()
       }
-      const waiter: Waiter = { accountId, version, resolve: done }
+      const waiter: Waiter = { isMet, resolve: done }
       this.#waiters.add(waiter)
     })
   }
@@ -107,7 +120,10 @@ export class View {
     this.#whenRead = deferred()
     if (!this.#isUsable) this.#state = state
     return {
-      entry: (entry) => this.#take(state, completeness, entry),
+      entry: (entry, pending) => {
+        this.#pending = pending
+        this.#take(state, completeness, entry)
+      },
       current: () => {
         completeness.begin()
         this.#whenRead.resolve()
@@ -146,7 +162,7 @@ export class View {
 
   #wake(): void {
     for (const waiter of this.#waiters) {
-      if (this.#state.versionOf(waiter.accountId) < waiter.version) continue
+      if (!waiter.isMet(this.#state)) continue
       this.#waiters.delete(waiter)
       waiter.resolve()
     }

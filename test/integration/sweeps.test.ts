@@ -103,12 +103,18 @@ t.test('packs below the floor of their consumer are swept, unless it is ahead of
   await janitorOf(atOnce).sweepPacks()
   t.equal(await lying('ed_a'), 2, 'a consumer that is ahead tells nothing')
   await store('ed_a', 3)
+  const inHand: number[] = []
+  for await (const { seq } of await consumer.fetch({ max_messages: 1, expires: 5_000 })) inHand.push(seq)
   await janitorOf().sweepPacks()
   t.equal(await lying('ed_a'), 5, 'not before its time')
   await janitorOf(atOnce).sweepPacks()
   const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
   t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
   t.equal(await lying('ed_a'), 1, 'what is above the floor stays')
+  await until('what somebody died with is delivered again', async () => {
+    const { seq } = (await consumer.next({ expires: 1_500 })) ?? {}
+    return seq === inHand[0]
+  })
 })
 
 const inputs = [
@@ -130,7 +136,7 @@ for (const { stream, subject } of inputs) {
     }
     await fill(0.3)
     const processed = (await nats.streamInfo(stream))!.state.messages
-    const options = { stream, name: inputConsumer, ackWaitMs: 5_000, ackPendingMax: 100 }
+    const options = { stream, name: inputConsumer, ackWaitMs: 1_000, ackPendingMax: 100 }
     const { consumer } = await nats.openConsumer(options)
     for await (const each of await consumer.fetch({ max_messages: processed, expires: 5_000 })) each.ack()
     await nats.flush()
@@ -142,9 +148,16 @@ for (const { stream, subject } of inputs) {
     t.equal((await nats.streamInfo(stream))!.state.first_seq, 1, 'while there is room, all stays')
 
     await fill(0.9)
+    const inHand: number[] = []
+    for await (const { seq } of await consumer.fetch({ max_messages: 3, expires: 5_000 })) inHand.push(seq)
     const { last_seq } = (await nats.streamInfo(stream))!.state
     await janitor.removeInput()
     const after = (await nats.streamInfo(stream))!.state
     t.match(after, { first_seq: processed + 1, last_seq }, 'as much as was processed, and no more')
+    const again = new Set<number>()
+    await until('what somebody died with is delivered again', async () => {
+      for await (const { seq } of await consumer.fetch({ max_messages: 100, expires: 1_500 })) again.add(seq)
+      return inHand.every((seq) => again.has(seq))
+    })
   })
 }
