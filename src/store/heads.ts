@@ -13,6 +13,7 @@ import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Change, Head } from './change.js'
 import { BucketFollower } from './follow-bucket.js'
+import type { Basis } from './projection.js'
 
 /** A head made anew starts this far above what is known: versions of a lost head are never used again. */
 export const versionGap = 1_000
@@ -34,7 +35,7 @@ export interface HeadsParts {
   readonly bytesMax: () => number
   readonly occurrences: Occurrences
   /** All that follows a commit; may be called several times for one change, and by several processes at once. */
-  readonly carryOut: (accountId: string, version: number, change: Change) => Promise<void>
+  readonly carryOut: (accountId: string, version: number, change: Change, basis?: Basis) => Promise<void>
   /** May changes left behind be finished? Not into a database that contradicts what was written since. */
   readonly maySweep: () => boolean
   /** What is known of an account without a head: the highest version, and the one the configuration has. */
@@ -124,13 +125,13 @@ export class Heads {
     throw unavailable('Whether the change was made can not be told: others made many at the same time.')
   }
 
-  /** Carries the head's change out and marks it done. */
-  async carryOut(accountId: string, head: Head, revision: number): Promise<void> {
+  /** Carries the head's change out and marks it done. `basis`: of a change of the own process. */
+  async carryOut(accountId: string, head: Head, revision: number, basis?: Basis): Promise<void> {
     const { version, change, recent } = head
     if (change === null) return
     this.#inHand.add(accountId)
     try {
-      await this.#parts.carryOut(accountId, version, change)
+      await this.#parts.carryOut(accountId, version, change, basis)
       await this.done(accountId, version, recent, revision)
     } catch (error) {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })

@@ -29,9 +29,10 @@ import {
   secretKey,
   stateKey,
 } from './keys.js'
-import { editedChunk, rulesIn } from './rule-chunks.js'
+import { addReplaced, editedChunk, isStagedFor } from './rule-chunks.js'
 import { sealedFields, splitSecrets } from './sealed-values.js'
 import type { View } from './view.js'
+import type { ViewState } from './view-state.js'
 
 const viewPatienceMs = 5_000
 const viewPollMs = 20
@@ -43,10 +44,20 @@ export interface Buckets {
   readonly secrets: Bucket
 }
 
+/**
+ * The configuration as the own process had it before the change was committed: what is no newer than that was written
+ * before it, whatever others have written since. Without it, every key is read before it is written.
+ */
+export interface Basis {
+  readonly state: ViewState
+  readonly revision: number
+}
+
 /** What a change is written with. */
 export interface Writers {
   readonly config: BucketWriter
   readonly secrets: BucketWriter
+  readonly basis: Basis | undefined
 }
 
 export class Projection {
@@ -58,17 +69,22 @@ export class Projection {
     this.#view = view
   }
 
+  /** What a change that is committed next is based on. */
+  basis(): Basis {
+    const { latest } = this.#view
+    return { state: latest, revision: latest.revision }
+  }
+
   /** Makes the bucket say what the change says. */
-  async apply(accountId: string, version: number, change: Change): Promise<void> {
-    if (this.#isSeen(accountId, version)) return
-    const writers = this.writers(accountId, version)
+  async apply(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
+    // What the own view has seen is in the bucket.
+    if (this.#view.latest.versionOf(accountId) >= version) return
+    const writers = this.writers(accountId, version, basis)
     const puts = change.puts.filter(({ kind }) => kind !== ruleKind)
     const removals = change.removals.filter(({ kind }) => kind !== ruleKind)
-    await eachOf(puts, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, accountId, version, kind, row))
+    await eachOf(puts, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, kind, row))
     const rules = new Map(change.puts.flatMap(({ kind, row }) => (kind === ruleKind ? [[row.id, row]] : [])))
-    await eachOf(change.chunks, keysAtOnceMax, (chunk) =>
-      this.#editChunk(writers, accountId, version, chunk, rules),
-    )
+    await eachOf(change.chunks, keysAtOnceMax, (chunk) => this.#editChunk(writers, accountId, chunk, rules))
     await eachOf(removals, keysAtOnceMax, ({ kind, id }) => this.removeRow(writers, kind, id))
     for (const policyId of change.emptiedPolicies) await this.removeRules(writers, policyId)
     for (const replacement of change.replacements) await this.#replaceRules(writers, replacement)
@@ -77,17 +93,13 @@ export class Projection {
     if (change.puts.some(({ kind, isNew }) => kind === account.kind && isNew)) await this.#countAccounts()
   }
 
-  writers(accountId: string, version: number): Writers {
+  writers(accountId: string, version: number, basis?: Basis): Writers {
     const isDone = async (): Promise<boolean> => (await this.#versionOf(accountId)) >= version
     return {
       config: new BucketWriter(this.#buckets.config, isDone),
       secrets: new BucketWriter(this.#buckets.secrets, isDone),
+      basis,
     }
-  }
-
-  /** Has the own view the change? Then so has the bucket. */
-  #isSeen(accountId: string, version: number): boolean {
-    return this.#view.latest.versionOf(accountId) >= version
   }
 
   async #versionOf(accountId: string): Promise<number> {
@@ -95,22 +107,22 @@ export class Projection {
     return entry?.value === undefined ? 0 : decode<AccountState>(entry.value).version
   }
 
-  /** A key as the own view has it, which saves asking; undefined where the view may have seen later changes. */
-  #known(accountId: string, version: number, key: string, value: unknown): BucketEntry | undefined {
-    if (this.#isSeen(accountId, version)) return undefined
+  /** A key as it was when the change was planned, which saves asking; undefined where it may have changed since. */
+  #known(basis: Basis | undefined, key: string, value: unknown): BucketEntry | undefined {
+    const { latest } = this.#view
+    if (basis === undefined || basis.state !== latest || latest.revisionOf(key) > basis.revision)
+      return undefined
+    return this.#seen(key, value)
+  }
+
+  /** A key as the own view has it. */
+  #seen(key: string, value: unknown): BucketEntry {
     const revision = this.#view.latest.revisionOf(key)
     return { key, revision, value: value === undefined ? undefined : Buffer.from(JSON.stringify(value)) }
   }
 
   /** Sealed values first: a row never is without them. */
-  async putRow(
-    writers: Writers,
-    accountId: string,
-    version: number,
-    kind: string,
-    row: Row,
-    rulesGeneration?: string,
-  ): Promise<void> {
+  async putRow(writers: Writers, kind: string, row: Row, rulesGeneration?: string): Promise<void> {
     const { open, secrets } = splitSecrets(kind, row)
     if (secrets !== undefined) await writers.secrets.write(secretKey(kind, row.id), nextSecrets(secrets))
     const next = (current: Uint8Array | undefined): string | undefined => {
@@ -124,7 +136,7 @@ export class Projection {
     }
     const key = rowKey(kind, row.id)
     const known = this.#view.latest.rows.get(kind)?.get(row.id)
-    await writers.config.write(key, next, this.#known(accountId, version, key, known))
+    await writers.config.write(key, next, this.#known(writers.basis, key, known))
   }
 
   async removeRow(writers: Writers, kind: string, id: string): Promise<void> {
@@ -136,7 +148,6 @@ export class Projection {
   #editChunk(
     writers: Writers,
     accountId: string,
-    version: number,
     { policyId, generation, chunk, put, gone }: ChunkChange,
     rows: ReadonlyMap<string, Row>,
   ): Promise<void> {
@@ -148,7 +159,7 @@ export class Projection {
     }
     const key = rulesKey(policyId, generation, chunk)
     const known = this.#view.latest.generation(policyId, generation).get(chunk)
-    return writers.config.write(key, next, this.#known(accountId, version, key, known))
+    return writers.config.write(key, next, this.#known(writers.basis, key, known))
   }
 
   /**
@@ -179,14 +190,10 @@ export class Projection {
     for (const { policyId, from, to, rules, revision } of replacements) {
       if (!(await this.#hasSeen(revision))) return 'gone'
       const state = this.#view.latest
-      const staged = rulesIn(state.generation(policyId, to))
-      if (staged.length !== rules || staged.some((rule) => rule.version > version)) return 'gone'
-      if (state.generationOf(policyId) === to) continue
-      const kept = new Set(staged.map(({ id }) => id))
-      for (const rule of staged) if (rule.version === version) replaced.put.push(rule)
-      for (const rule of rulesIn(state.generation(policyId, from))) {
-        if (!kept.has(rule.id)) replaced.removed.push(rule)
-      }
+      const staged = [...state.generation(policyId, to).values()]
+      const present = [...state.generation(policyId, from).values()]
+      if (!isStagedFor(staged, rules, version)) return 'gone'
+      if (state.generationOf(policyId) !== to) await addReplaced(replaced, present, staged, version)
     }
     return replaced
   }
@@ -220,7 +227,8 @@ export class Projection {
       current !== undefined && decode<AccountState>(current).version >= next.version
         ? undefined
         : JSON.stringify(next)
-    await writers.config.write(key, value, this.#known(accountId, next.version, key, known))
+    // The version in it says whether the change is done, whoever has seen it.
+    await writers.config.write(key, value, this.#seen(key, known))
   }
 
   /** There is one more account that the bucket must hold to be complete. */

@@ -10,7 +10,7 @@ import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { policyKind, ruleKind, rulesKey } from './keys.js'
-import type { Projection, Writers } from './projection.js'
+import type { Basis, Projection, Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import type { Stored } from './stored-rows.js'
 
@@ -26,16 +26,19 @@ export class Repair {
   }
 
   /** `stored`: what ClickHouse holds of the account, read after the repair was committed; read where not given. */
-  async apply(accountId: string, version: number, stored?: readonly Stored[]): Promise<void> {
+  async apply(
+    accountId: string,
+    version: number,
+    { stored, basis }: { readonly stored?: readonly Stored[]; readonly basis?: Basis } = {},
+  ): Promise<void> {
+    const writers = this.#projection.writers(accountId, version, basis)
+    if (await writers.config.isDone()) return
     const all = stored ?? (await this.#read(accountId))
-    const writers = this.#projection.writers(accountId, version)
     const present = all.filter(({ deleted }) => !deleted)
     const policies = present.flatMap(({ kind, row }) => (kind === policyKind ? [row] : []))
     const others = present.filter(({ kind }) => kind !== ruleKind && kind !== policyKind)
     const gone = all.filter(({ deleted, kind }) => deleted && kind !== ruleKind)
-    await eachOf(others, keysAtOnceMax, ({ kind, row }) =>
-      this.#projection.putRow(writers, accountId, version, kind, row),
-    )
+    await eachOf(others, keysAtOnceMax, ({ kind, row }) => this.#projection.putRow(writers, kind, row))
     const rules = rulesByPolicy(present)
     for (const policy of policies) await this.#putPolicy(writers, version, policy, rules.get(policy.id) ?? [])
     await eachOf(gone, keysAtOnceMax, async ({ kind, row }) => {
@@ -59,7 +62,7 @@ export class Repair {
       const next = (current: Uint8Array | undefined) => (current === undefined ? text : undefined)
       return writers.config.write(rulesKey(policy.id, generation, chunk), next)
     })
-    await this.#projection.putRow(writers, policy.account_id, version, policyKind, policy, generation)
+    await this.#projection.putRow(writers, policyKind, policy, generation)
     await this.#projection.removeRules(writers, policy.id, generation)
   }
 }

@@ -27,7 +27,7 @@ import {
   type RulesPlan,
   splitRelease,
 } from './plan.js'
-import type { Projection } from './projection.js'
+import type { Basis, Projection } from './projection.js'
 import type { Repair } from './repair.js'
 import { RuleReplacer, type Settled } from './replace-rules.js'
 import { placeRules } from './rule-chunks.js'
@@ -72,7 +72,7 @@ export class ResourceStore {
       bucket: parts.heads,
       bytesMax: parts.headBytesMax,
       occurrences: parts.occurrences,
-      carryOut: (accountId, version, change) => this.#carryOut(accountId, version, change),
+      carryOut: (accountId, version, change, basis) => this.#carryOut(accountId, version, change, basis),
       maySweep: () => parts.contradiction() === undefined,
       known: (accountId) => this.#known(accountId),
     })
@@ -140,7 +140,7 @@ export class ResourceStore {
     plan: Plan<T>,
     repeatable?: Repeatable<T>,
   ): Promise<T> {
-    const { view } = this.#parts
+    const { view, projection } = this.#parts
     for (;;) {
       const { known, state } = await this.#settled(accountId)
       const before = await repeatable?.before()
@@ -153,9 +153,10 @@ export class ResourceStore {
       const change =
         repeatable === undefined ? planned : { ...planned, answer: repeatable.kept(draft.result) }
       if (!(await this.#claims.acquire(accountId, version, draft))) continue
+      const basis = projection.basis()
       const committed = await this.heads.commit(accountId, known, version, change)
       if (committed === undefined) continue
-      await this.#finish(accountId, known, committed, change)
+      await this.#finish(accountId, known, committed, change, basis)
       await view.reached(accountId, version)
       return draft.result
     }
@@ -235,20 +236,23 @@ export class ResourceStore {
     known: FinishedHead,
     { version, revision }: Committed,
     change: Change,
+    basis?: Basis,
   ): Promise<void> {
     if (revision === undefined) return
     const recent = [...known.recent, change.id]
-    await this.heads.carryOut(accountId, { version, change, recent }, revision)
+    await this.heads.carryOut(accountId, { version, change, recent }, revision, basis)
   }
 
   /** All that follows a commit. Every step can be repeated, by several at once. */
-  async #carryOut(accountId: string, version: number, change: Change): Promise<void> {
+  async #carryOut(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
     const { rows, projection, audits, repair } = this.#parts
     if (change.isRepair) return repair.apply(accountId, version)
     const replaced = await projection.replacedRules(version, change)
     if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
     await Promise.all([
-      replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, change),
+      replaced === 'gone'
+        ? repair.apply(accountId, version)
+        : projection.apply(accountId, version, change, basis),
       audits.publish(accountId, version, change),
     ])
     for (const release of change.releases) {
@@ -279,12 +283,13 @@ export class ResourceStore {
         stored: 0,
         isRepair: true,
       }
+      const basis = this.#parts.projection.basis()
       const committed = await this.heads.commit(accountId, known, version, change)
       if (committed === undefined) continue
       const { revision } = committed
       return async (stored) => {
         if (revision === undefined) return
-        await this.#parts.repair.apply(accountId, version, stored)
+        await this.#parts.repair.apply(accountId, version, { stored, basis })
         await this.heads.done(accountId, version, [...known.recent, change.id], revision)
       }
     }
