@@ -4,7 +4,7 @@ import { yieldTurn } from '../core/clock.js'
 import { shown, WeirError } from '../core/errors.js'
 import { outlineOf } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
-import { Slices } from '../evaluate/slices.js'
+import { Slices } from '../core/slices.js'
 
 const halfCharacter = /\p{Surrogate}/u
 

@@ -4,8 +4,8 @@ import { badRequest, conflict } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { compileCheck, Type } from '../core/schema.js'
+import { Slices } from '../core/slices.js'
 import type { IpRule } from '../evaluate/configuration.js'
-import { Slices } from '../evaluate/slices.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
@@ -88,9 +88,9 @@ export function planRules(
   requestedAt: number,
 ): RulesPlan<RuleCounts> {
   const made = wanted.map(() => new MadeRule(caller.accountId, policyId, requestedAt))
-  return (state, version) => {
+  return async (state, version) => {
     rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
-    const draft = draftOf(state, policyId, version, wanted, made)
+    const draft = await draftOf(state, policyId, version, wanted, made)
     if (draft.isChange) {
       lockoutCheck(caller, state, { rules: new Map([[policyId, draft.rules as unknown as IpRule[]]]) })
     }
@@ -98,28 +98,34 @@ export function planRules(
   }
 }
 
-function draftOf(
+async function draftOf(
   state: ViewState,
   policyId: string,
   version: number,
   wanted: readonly WantedRule[],
   made: readonly MadeRule[],
-): RulesDraft<RuleCounts> {
+): Promise<RulesDraft<RuleCounts>> {
+  const chunks = [...state.chunks(policyId).values()]
+  const slices = new Slices(yieldTurn)
   const present = new Map<string, Row>()
-  for (const rule of state.rules(policyId)?.rules ?? []) present.set(String(rule['cidr']), rule)
+  for (const chunk of chunks) {
+    if (slices.isDue()) await slices.pause()
+    for (const rule of chunk.rules) present.set(String(rule['cidr']), rule)
+  }
   const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
-  const rules = wanted.map((rule, at) => {
+  const rules: Row[] = []
+  for (const [at, rule] of wanted.entries()) {
+    if (slices.isDue()) await slices.pause()
     const there = present.get(rule.cidr)
     const same = there?.['action'] === rule.action ? there : undefined
+    const isKept = same !== undefined && isAsWanted(same, rule)
+    rules.push(isKept ? same : made[at]!.row(rule, same, version))
     if (same === undefined) counts.added += 1
-    else counts.removed -= 1
-    if (same !== undefined && isAsWanted(same, rule)) {
-      counts.kept += 1
-      return same
+    else {
+      counts.removed -= 1
+      counts[isKept ? 'kept' : 'updated'] += 1
     }
-    if (same !== undefined) counts.updated += 1
-    return made[at]!.row(rule, same, version)
-  })
+  }
   return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
 }
 
@@ -128,20 +134,35 @@ const isAsWanted = (row: Row, { description, metadata }: WantedRule): boolean =>
 
 /** The row of a rule that is not as it was; the same one each time it is asked for with the same. */
 class MadeRule {
-  readonly #head: Pick<Row, 'account_id' | 'ip_policy_id' | 'created_at'>
+  readonly #accountId: string
+  readonly #policyId: string
+  readonly #createdAt: number
   #id: string | undefined
   #from: Row | undefined
   #row: Row | undefined
 
   constructor(accountId: string, policyId: string, at: number) {
-    this.#head = { account_id: accountId, ip_policy_id: policyId, created_at: Math.floor(at / 1000) * 1000 }
+    this.#accountId = accountId
+    this.#policyId = policyId
+    this.#createdAt = Math.floor(at / 1000) * 1000
   }
 
   row(wanted: WantedRule, from: Row | undefined, version: number): Row {
     if (this.#row?.version === version && this.#from === from) return this.#row
-    this.#id ??= newId(ipPolicyRule.idPrefix)
     this.#from = from
-    this.#row = { ...(from ?? { ...this.#head, id: this.#id }), ...wanted, version }
+    this.#row = from === undefined ? this.#added(wanted, version) : { ...from, ...wanted, version }
     return this.#row
+  }
+
+  #added(wanted: WantedRule, version: number): Row {
+    this.#id ??= newId(ipPolicyRule.idPrefix)
+    return {
+      id: this.#id,
+      account_id: this.#accountId,
+      created_at: this.#createdAt,
+      ip_policy_id: this.#policyId,
+      ...wanted,
+      version,
+    }
   }
 }

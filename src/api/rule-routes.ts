@@ -6,7 +6,6 @@ import { pluralOf } from '../core/plural.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../resource/rule-counts.js'
-import { type Plan, type RulesPlan, unchanged } from '../store/plan.js'
 import { type ApiContext, bodyOf, json, pathParams, rowAt } from './context.js'
 import { describe, ofWrite, routePath } from './openapi.js'
 import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
@@ -30,13 +29,8 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
     const plan = planRules(caller, id, await wantedRules(bodyOf(request)), now())
     const { store } = context
     const counts = isRehearsal
-      ? await store.rehearse(caller.accountId, caller.principal, withoutEffect(plan))
+      ? (await plan(await store.settled(caller.accountId), 0)).result
       : await store.replaceRules(caller.accountId, caller.principal, id, plan)
     return reply.type(json).send(JSON.stringify(counts))
   })
 }
-
-const withoutEffect =
-  <T>(plan: RulesPlan<T>): Plan<T> =>
-  (state, version) =>
-    unchanged(plan(state, version).result)

@@ -13,6 +13,27 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: atOnceMax }, worker))
 }
 
+/** Makes the next item while the one before is used. */
+export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  const source = items[Symbol.asyncIterator]()
+  const ask = (): Promise<IteratorResult<T>> => {
+    const next = source.next()
+    // A failure is thrown when its turn comes, if it does.
+    next.catch(() => {})
+    return next
+  }
+  try {
+    for (let next = ask(); ; ) {
+      const { done, value } = await next
+      if (done) return
+      next = ask()
+      yield value
+    }
+  } finally {
+    await source.return?.()
+  }
+}
+
 /** Lets few work at once; the others wait for their turn, and are told to come again where too many wait. */
 export class Turns {
   readonly #atOnceMax: number

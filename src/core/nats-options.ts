@@ -28,5 +28,7 @@ export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     pingInterval: 10_000,
     maxPingOut: 2,
     waitOnFirstConnect: true,
+    // A stack trace for each request, in case it fails, takes longer than the request.
+    noAsyncTraces: true,
   }
 }

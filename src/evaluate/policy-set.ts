@@ -4,6 +4,7 @@
  * changes. Parts name one another by id: a rule that changes touches no edge.
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
+import { Slices } from '../core/slices.js'
 import type { RecordType, TrafficRecord } from '../record/connection-record.js'
 import type { ConfigurationSource, RestrictionType, TunnelCredentialRow } from './configuration.js'
 import {
@@ -18,7 +19,7 @@ import {
 } from './edges.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import { compileRestriction, type Restriction, type Restrictions } from './ip-restriction.js'
-import { Parts, Slices } from './slices.js'
+import { Parts } from './parts.js'
 
 /** Why a record's edge can't be right. */
 export interface EdgeProblem extends Problem {

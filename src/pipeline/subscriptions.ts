@@ -1,8 +1,9 @@
 /** Event subscriptions, compiled: per account and kind, what to write and where it goes. */
 import { serializersKeptMax } from '../core/limits.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
+import { Slices } from '../core/slices.js'
 import type { ConfigurationSource, EventSourceRow, EventSubscriptionRow } from '../evaluate/configuration.js'
-import { Parts, Slices } from '../evaluate/slices.js'
+import { Parts } from '../evaluate/parts.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
 import type { TrafficEventKind } from '../event/define.js'
 import {

@@ -5,6 +5,7 @@
  * names the one it follows, so that none is stored twice, whoever carries a change out, however late; and the last
  * message of the account tells what is there already.
  */
+import { ahead } from '../core/concurrency.js'
 import type { Nats } from '../core/nats.js'
 import { PackWriter } from '../deliver/pack.js'
 import { type AuditEvent, type Change, policiesOfRules } from './change.js'
@@ -46,7 +47,7 @@ export class AuditRelay {
     if (change.audits.length + policiesOfRules(change).length === 0) return
     let part = 0
     let last = await this.#lastPublished(accountId)
-    for await (const pack of packsOf(change, this.#renderRules(accountId, version, change))) {
+    for await (const pack of ahead(packsOf(change, this.#renderRules(accountId, version, change)))) {
       part += 1
       while (!isBeyond(last, version, part)) {
         const headers = {

@@ -1,4 +1,5 @@
 /** The ClickHouse rows of a change. */
+import { ahead } from '../core/concurrency.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
@@ -95,7 +96,7 @@ WHERE account_id = {account:String} AND version < {version:UInt64} AND id > {aft
 AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) WHERE NOT deleted`,
       { account: accountId, version, values: [...values] },
     )
-    for await (const rows of pages) yield rows.map((row) => decodeRow(resourceOf(kind), row))
+    for await (const rows of ahead(pages)) yield rows.map((row) => decodeRow(resourceOf(kind), row))
   }
 
   /** Rules that a change took away or replaced as a whole, in the order of their ids, a page at a time. */
@@ -113,7 +114,7 @@ AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) 
 FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
       { account: accountId, version, policies: [...policies] },
     )
-    for await (const rows of pages) {
+    for await (const rows of ahead(pages)) {
       yield rows.map((row) => ({
         rule: decodeRow(resourceOf(ruleKind), row),
         verb: row['deleted'] ? 'deleted' : row['existed'] ? 'updated' : 'created',

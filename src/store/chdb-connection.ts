@@ -58,7 +58,7 @@ const formatOf = ({ clickhouse_settings = {} }: Statement): string =>
 const textOf = async (values: string | Readable): Promise<string> => {
   if (typeof values === 'string') return values
   const texts: string[] = []
-  for await (const text of values.setEncoding('utf8')) texts.push(text as string)
+  for await (const text of values) texts.push(String(text))
   return texts.join('')
 }
 

@@ -24,7 +24,10 @@ export interface Clickhouse {
   /** All rows, or an error: a short answer is not a smaller table. */
   rows<T>(sql: string, params?: Record<string, unknown>, timeoutMs?: number): Promise<T[]>
   command(sql: string, params?: Record<string, unknown>): Promise<void>
-  /** All of them or none. Resolves when the rows are stored: on disk, where the table's settings ask for it. */
+  /**
+   * All of them or none; they have the same columns in the same order. Resolves when the rows are stored: on disk,
+   * where the table's settings ask for it.
+   */
   insert(table: string, rows: Iterable<object>): Promise<void>
   /** The answer as text, for people: `SELECT` and the like only. A format that the query names goes first. */
   text(sql: string, format: TextFormat): Promise<string>
@@ -42,12 +45,6 @@ const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
 /** Rows turned into text in one go: some milliseconds of them. */
 const rowsPerText = 500
-
-/** Unknown columns are a defect of ours; a server's profile must not turn inserts into deferred ones. */
-const insertSettings = {
-  async_insert: 0,
-  input_format_skip_unknown_fields: 0,
-} as const
 
 /** Embedded, it would colour tables; whatever a terminal obeys is taken out of what a query answers. */
 const plainTables = { output_format_pretty_color: 0 } as const
@@ -107,13 +104,14 @@ class ClickhouseOverClient implements Clickhouse {
   }
 
   async insert(table: string, rows: Iterable<object>): Promise<void> {
-    const { texts, count } = await inTexts(rows)
+    const { columns, texts, count } = await inTexts(rows)
     if (count === 0) return
     await timed(writeTimeoutMs + count * rowTimeoutMs, async (abort_signal) => {
       const { stream } = await this.#client.exec({
-        query: `INSERT INTO ${table} FORMAT JSONEachRow`,
-        values: Readable.from(texts, { objectMode: false }),
-        clickhouse_settings: insertSettings,
+        query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
+        values: Readable.from(texts),
+        // A server's profile must not turn it into a deferred one.
+        clickhouse_settings: { async_insert: 0 },
         abort_signal,
       })
       await finished(stream.resume())
@@ -155,13 +153,21 @@ async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promis
   }
 }
 
-/** Rows as JSONEachRow, some at a time: others have their turn while very many are turned into text. */
-async function inTexts(rows: Iterable<object>): Promise<{ texts: string[]; count: number }> {
+interface Texts {
+  readonly columns: readonly string[]
+  readonly texts: readonly string[]
+  readonly count: number
+}
+
+/** Rows as JSONCompactEachRow, some at a time: others have their turn while very many are turned into text. */
+async function inTexts(rows: Iterable<object>): Promise<Texts> {
   const texts: string[] = []
+  let columns: readonly string[] = []
   let count = 0
   let text = ''
   for (const row of rows) {
-    text += `${JSON.stringify(row)}\n`
+    if (count === 0) columns = Object.keys(row)
+    text += `${JSON.stringify(Object.values(row))}\n`
     count += 1
     if (count % rowsPerText !== 0) continue
     texts.push(text)
@@ -169,7 +175,7 @@ async function inTexts(rows: Iterable<object>): Promise<{ texts: string[]; count
     await yieldTurn()
   }
   if (text !== '') texts.push(text)
-  return { texts, count }
+  return { columns, texts, count }
 }
 
 /** Did ClickHouse itself refuse the statement, rather than being away? Those are worth no second try. */

@@ -46,8 +46,8 @@ export interface RulesDraft<T> {
   readonly result: T
 }
 
-/** The same for a replacement of rules. */
-export type RulesPlan<T> = (state: ViewState, version: number) => RulesDraft<T>
+/** The same for a replacement of rules: they may be very many, and are chosen from what is there when it begins. */
+export type RulesPlan<T> = (state: ViewState, version: number) => Promise<RulesDraft<T>>
 
 /** Refuses what would not fit the bucket, before it is committed. */
 export function checkSize({ kind, row }: Put): void {

@@ -59,14 +59,15 @@ export class RuleReplacer {
         staging = new RuleStaging(config, { accountId, policyId, from, version: known.version + versionGap })
       }
       const { version } = staging
-      const { rules, isChange, result } = plan(state, version)
+      const { revision } = state
+      const { rules, isChange, result } = await plan(state, version)
       if (!isChange) return result
       const change: Change = {
         ...emptyChange,
         id: newId('chg_'),
         at: now(),
         principal,
-        replacements: [await staging.hold(rules, state.revision)],
+        replacements: [await staging.hold(rules, revision)],
         counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
         stored: version,
       }

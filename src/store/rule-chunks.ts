@@ -3,10 +3,13 @@
  * chunk holds so few rules that the largest there can be still fit a message.
  */
 
+import { yieldTurn } from '../core/clock.js'
 import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
+import { Slices } from '../core/slices.js'
 import type { Row } from '../resource/define.js'
 import type { ChunkChange, Put, Removal } from './change.js'
+import type { ReplacedRules } from './change-rows.js'
 import { type RulesChunk, ruleKind } from './keys.js'
 import type { ViewState } from './view-state.js'
 
@@ -76,5 +79,34 @@ export function* chunksOf(rules: readonly Row[], accountId: string): Generator<R
   }
 }
 
-export const rulesIn = (chunks: ReadonlyMap<number, RulesChunk>): Row[] =>
-  [...chunks.values()].flatMap(({ rules }) => rules)
+/** Are these the rules that were staged: so many, and none of a later change? */
+export function isStagedFor(staged: readonly RulesChunk[], count: number, version: number): boolean {
+  let found = 0
+  for (const { rules } of staged) {
+    if (rules.some((rule) => rule.version > version)) return false
+    found += rules.length
+  }
+  return found === count
+}
+
+/** Adds what is put and taken away where `staged` comes for `present`, in slices: they may be very many. */
+export async function addReplaced(
+  replaced: ReplacedRules,
+  present: readonly RulesChunk[],
+  staged: readonly RulesChunk[],
+  version: number,
+): Promise<void> {
+  const slices = new Slices(yieldTurn)
+  const kept = new Set<string>()
+  for (const { rules } of staged) {
+    if (slices.isDue()) await slices.pause()
+    for (const rule of rules) {
+      if (rule.version === version) replaced.put.push(rule)
+      kept.add(rule.id)
+    }
+  }
+  for (const { rules } of present) {
+    if (slices.isDue()) await slices.pause()
+    for (const rule of rules) if (!kept.has(rule.id)) replaced.removed.push(rule)
+  }
+}

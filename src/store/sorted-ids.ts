@@ -18,11 +18,9 @@ export class SortedIds {
     if (this.#ids[at] === id) this.#ids.splice(at, 1)
   }
 
-  /** Many at a time, in one pass. */
+  /** Many at a time, in one pass; those that come are in order. */
   replace(gone: ReadonlySet<string>, come: readonly string[]): void {
-    const kept = this.#ids.filter((id) => !gone.has(id))
-    // Code units decide, as they do in `<`.
-    this.#ids = merged(kept, [...come].sort())
+    this.#ids = merged(gone.size === 0 ? this.#ids : this.#ids.filter((id) => !gone.has(id)), come)
   }
 
   /** Ids below `before` (all, where it is undefined), highest first. */

@@ -113,7 +113,7 @@ function encodeFields(
   }
 }
 
-/** Turns rows of one change into what ClickHouse takes (JSONEachRow). */
+/** Turns rows of one change into what ClickHouse takes: a value per column. */
 export function rowEncoder(
   resource: AnyResource,
   { changedAt, changedBy }: Written,

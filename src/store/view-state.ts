@@ -126,24 +126,27 @@ export class ViewState {
   /** At once for all its rules, many of which may be the same. */
   #showGeneration(policyId: string, from: string, to: string): void {
     const policy = this.#policyRules(policyId)
-    const before = [...rulesOf(this.generation(policyId, from).values())]
-    const removed = new Map(before.map((rule) => [rule.id, rule]))
     const rows = getOrMake(this.rows, ruleKind, () => new Map<string, Row>())
+    const kept = new Set<string>()
     const added: Row[] = []
     for (const [chunk, { rules }] of this.generation(policyId, to)) {
       const place = { policyId, chunk }
       for (const rule of rules) {
-        removed.delete(rule.id)
-        if (!rows.has(rule.id)) added.push(rule)
+        const { size } = rows
         rows.set(rule.id, rule)
+        if (rows.size > size) added.push(rule)
+        else kept.add(rule.id)
         this.#chunkOfRule.set(rule.id, place)
       }
     }
-    for (const id of removed.keys()) {
-      rows.delete(id)
-      this.#chunkOfRule.delete(id)
+    const removed: Row[] = []
+    for (const rule of rulesOf(this.generation(policyId, from).values())) {
+      if (kept.has(rule.id)) continue
+      removed.push(rule)
+      rows.delete(rule.id)
+      this.#chunkOfRule.delete(rule.id)
     }
-    this.#reorder([...removed.values()], added)
+    this.#reorder(removed, added)
     policy.stamp = ++this.#stamp
   }
 
@@ -154,15 +157,14 @@ export class ViewState {
     this.#rules.get(policyId)?.generations.delete(generation)
   }
 
-  /** Takes many rules out of the ids of their owners and puts as many others in. */
+  /** Takes many rules of one policy out of the ids of their owners, and puts others of it in. */
   #reorder(removed: readonly Row[], added: readonly Row[]): void {
-    const owners = new Map<string, { gone: Set<string>; come: string[] }>()
-    const changeOf = (owner: string) =>
-      getOrMake(owners, owner, () => ({ gone: new Set<string>(), come: [] as string[] }))
-    for (const rule of removed)
-      for (const owner of ownersOf(ruleKind, rule)) changeOf(owner).gone.add(rule.id)
-    for (const rule of added) for (const owner of ownersOf(ruleKind, rule)) changeOf(owner).come.push(rule.id)
-    for (const [owner, { gone, come }] of owners) {
+    const some = added[0] ?? removed[0]
+    if (some === undefined) return
+    const gone = new Set(removed.map(({ id }) => id))
+    // Code units decide, as they do in `<`.
+    const come = added.map(({ id }) => id).sort()
+    for (const owner of ownersOf(ruleKind, some)) {
       const key = `${owner} ${ruleKind}`
       const ids = getOrMake(this.#ids, key, () => new SortedIds())
       ids.replace(gone, come)

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { Turns } from '../../src/core/concurrency.js'
+import { yieldTurn } from '../../src/core/clock.js'
+import { ahead, Turns } from '../../src/core/concurrency.js'
 
 /** Work that ends when it is told to. */
 function work() {
@@ -43,4 +44,39 @@ t.test('a failure hands the place on', async (t) => {
   const next = turns.take(async () => 'next')
   await t.rejects(failing, { message: 'No.' })
   t.equal(await next, 'next')
+})
+
+t.test('items made ahead', async (t) => {
+  const told: string[] = []
+  async function* made() {
+    try {
+      for (const item of ['a', 'b', 'c']) {
+        told.push(`${item} made`)
+        yield item
+      }
+      throw new Error('No more.')
+    } finally {
+      told.push('over')
+    }
+  }
+  const use = async () => {
+    for await (const item of ahead(made())) {
+      told.push(`${item} in use`)
+      await yieldTurn()
+      told.push(`${item} used`)
+    }
+  }
+  await t.rejects(use(), { message: 'No more.' }, 'a failure is told where its item would be')
+  t.strictSame(told, [
+    ...['a made', 'b made', 'a in use', 'a used'],
+    ...['c made', 'b in use', 'b used'],
+    ...['over', 'c in use', 'c used'],
+  ])
+
+  told.length = 0
+  for await (const item of ahead(made())) {
+    t.equal(item, 'a')
+    break
+  }
+  t.strictSame(told, ['a made', 'b made', 'over'], 'who stops early ends the making')
 })

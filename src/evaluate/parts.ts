@@ -1,34 +1,4 @@
-/** Building a view of a large configuration without holding up the records behind it. */
-import { monotonicMs } from '../core/clock.js'
-import { buildSliceMs } from '../core/limits.js'
-
-/** Work in slices: `if (slices.isDue()) await slices.pause()`. */
-export class Slices {
-  readonly #yieldTurn: () => Promise<void>
-  #end = monotonicMs() + buildSliceMs
-
-  constructor(yieldTurn: () => Promise<void>) {
-    this.#yieldTurn = yieldTurn
-  }
-
-  isDue(): boolean {
-    return monotonicMs() >= this.#end
-  }
-
-  async pause(): Promise<void> {
-    await this.#yieldTurn()
-    this.#end = monotonicMs() + buildSliceMs
-  }
-
-  /** Runs a generator to its end, pausing where it offers to. */
-  async run<T>(work: Generator<void, T>): Promise<T> {
-    for (;;) {
-      const { done, value } = work.next()
-      if (done) return value
-      if (this.isDue()) await this.pause()
-    }
-  }
-}
+/** Parts of a configuration, compiled once and shared by the views that hold them. */
 
 interface Part<T> {
   readonly version: number | string
