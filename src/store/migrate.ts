@@ -6,7 +6,7 @@
  * can't be derived, such as a column of another type, is a numbered step below; each runs once per database.
  */
 import { sleep } from '../core/clock.js'
-import { newId } from '../core/ids.js'
+import { hash128, newId } from '../core/ids.js'
 import type { AnyResource } from '../resource/define.js'
 import type { Clickhouse } from './clickhouse.js'
 import { addColumnSql, columnsOf, createTableSql, createViewsSql, tableOf } from './tables.js'
@@ -57,21 +57,46 @@ ENGINE = MergeTree ORDER BY id`,
     for (const statement of statements(made)) await clickhouse.command(statement)
     await clickhouse.insert('schema_migrations', [{ id }])
   }
-  for (const resource of resources) await shapeTables(clickhouse, resource)
+  await shapeTables(clickhouse, resources)
+  await shapeViews(clickhouse, resources)
   return readDeployment(clickhouse)
 }
 
-async function shapeTables(clickhouse: Clickhouse, resource: AnyResource): Promise<void> {
-  await clickhouse.command(createTableSql(resource))
-  const known = await clickhouse.rows<{ name: string }>(
-    'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
-    { table: tableOf(resource.kind) },
-  )
-  const names = new Set(known.map(({ name }) => name))
-  for (const column of columnsOf(resource)) {
-    if (!names.has(column.name)) await clickhouse.command(addColumnSql(resource, column))
+async function shapeTables(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
+  const found = await columnsByTable(clickhouse)
+  for (const resource of resources) {
+    const known = found.get(tableOf(resource.kind))
+    if (known === undefined) await clickhouse.command(createTableSql(resource))
+    for (const column of columnsOf(resource)) {
+      if (known?.has(column.name) === false) await clickhouse.command(addColumnSql(resource, column))
+    }
   }
-  for (const statement of createViewsSql(resource)) await insistently(() => clickhouse.command(statement))
+}
+
+/** What is there is looked at once: most starts find nothing to do, and a statement for each table takes seconds. */
+async function columnsByTable(clickhouse: Clickhouse): Promise<Map<string, Set<string>>> {
+  const columns = await clickhouse.rows<{ table: string; name: string }>(
+    'SELECT table, name FROM system.columns WHERE database = currentDatabase()',
+  )
+  const tables = new Map<string, Set<string>>()
+  for (const { table, name } of columns) tables.set(table, (tables.get(table) ?? new Set()).add(name))
+  return tables
+}
+
+/** A view carries the digest of what it was made of as its comment, and is replaced where that is another now. */
+async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
+  const comments = await clickhouse.rows<{ comment: string }>(
+    "SELECT comment FROM system.tables WHERE database = currentDatabase() AND engine = 'View'",
+  )
+  const found = new Set(comments.map(({ comment }) => comment))
+  for (const resource of resources) {
+    for (const statement of createViewsSql(resource)) {
+      // The types of its columns are those of the table.
+      const digest = `Weir ${hash128(createTableSql(resource), statement)}`
+      if (found.has(digest)) continue
+      await insistently(() => clickhouse.command(`${statement} COMMENT '${digest}'`))
+    }
+  }
 }
 
 const triesMax = 5
