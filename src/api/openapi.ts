@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import { idempotencyKeyCharsMax, pageEntriesMax, requestBodyBytesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
-import { type TSchema, Type } from '../core/schema.js'
+import { objectOf, orNull, type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, isServed, type Operation } from '../resource/define.js'
-import { bodySchema, orNull } from '../resource/fields.js'
+import { bodySchema } from '../resource/fields.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
@@ -46,7 +46,7 @@ export const openapiHead = ({ baseUrl, versionHeaders }: OpenapiOptions) => ({
 const problemName = 'Problem'
 
 /** `ip_policy` is `IpPolicy`. */
-const schemaName = (kind: string): string =>
+export const schemaName = (kind: string): string =>
   kind.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 const shared = (name: string, description: string, more: object = {}): TSchema =>
@@ -167,9 +167,9 @@ const paramsSchema = (path: string): TSchema =>
 export const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 export const listSchema = (name: string, item: TSchema): TSchema =>
-  Type.Object(
-    { [name]: Type.Array(item), uri: Type.String(), next_page_uri: Type.Union([Type.String(), Type.Null()]) },
-    { additionalProperties: false, description: 'A page, newest first.' },
+  objectOf(
+    { [name]: Type.Array(item), uri: Type.String(), next_page_uri: orNull(Type.String()) },
+    { description: 'A page, newest first.' },
   )
 
 export function describeOperation(resource: AnyResource, operation: Operation) {
@@ -236,7 +236,7 @@ function createSchema(resource: AnyResource): TSchema {
 
 /** Every field that can be changed, all optional; null clears what need not be there. */
 const patchSchema = (resource: AnyResource): TSchema =>
-  Type.Object(
+  objectOf(
     Object.fromEntries(
       Object.entries(resource.fields)
         .filter(([, { setBy }]) => setBy === 'client')
@@ -245,5 +245,4 @@ const patchSchema = (resource: AnyResource): TSchema =>
           Type.Optional(required || fields !== undefined ? schema : orNull(schema)),
         ]),
     ),
-    { additionalProperties: false },
   )

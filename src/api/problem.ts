@@ -2,9 +2,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorCodes, statusOf, WeirError } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { mapOf, Type } from '../core/schema.js'
+import { mapOf, objectOf, Type } from '../core/schema.js'
 
-export const problemSchema = Type.Object(
+export const problemSchema = objectOf(
   {
     error_code: Type.Enum([...errorCodes], { type: 'string' }),
     status_code: Type.Integer(),

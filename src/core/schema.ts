@@ -4,7 +4,7 @@
  * A sentence reads `"hostports[0]" is "a:99999": the port must be 1 to 65535.`: it names the field, the value and
  * what is allowed. Rules that JSON Schema can't say are attached with `ruled`.
  */
-import Type, { type Static, type TSchema, type TUnsafe } from 'typebox'
+import Type, { type Static, type TProperties, type TSchema, type TUnsafe } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { isSecretName, shown } from './errors.js'
 
@@ -43,6 +43,15 @@ export const boundedChars = (charsMax: number, description = '') =>
 
 export const oneOf = <const T extends readonly string[]>(values: T, description = '') =>
   Type.Enum<[...T]>([...values] as unknown as [...T], description === '' ? {} : { description })
+
+/** An object of these members and no others. */
+export const objectOf = <P extends TProperties>(
+  members: P,
+  options: { description?: string; examples?: unknown[] } = {},
+) => Type.Object(members, { ...options, additionalProperties: false })
+
+export const orNull = <S extends TSchema>(schema: S, options: { description?: string } = {}) =>
+  Type.Union([schema, Type.Null()], options)
 
 /**
  * Values by keys of the client's own. Not `Type.Record`: that names the keys it means by the pattern `^.*$`, which a key

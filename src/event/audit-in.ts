@@ -10,8 +10,8 @@ import { hash128, isId } from '../core/ids.js'
 import { isNestedTooDeep } from '../core/json-nesting.js'
 import { accountNameBytesMax, auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import { boundedBytes, type Check, compileCheck, oneOf, Type } from '../core/schema.js'
-import type { AnyResource } from '../resource/define.js'
+import { boundedBytes, type Check, compileCheck, objectOf, oneOf, orNull, Type } from '../core/schema.js'
+import { type AnyResource, refSchema } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
@@ -91,29 +91,20 @@ function topicOf(subject: string): Result<Topic> {
 
 // --- the payload ---
 
-const principal = Type.Object(
-  {
-    id: Type.String(),
-    subject: boundedBytes(accountNameBytesMax),
-    source: oneOf(['API', 'CLI']),
-    credential: Type.Union([
-      Type.Object({ id: Type.String(), uri: Type.String() }, { additionalProperties: false }),
-      Type.Null(),
-    ]),
-  },
-  { additionalProperties: false },
-)
+const principal = objectOf({
+  id: Type.String(),
+  subject: boundedBytes(accountNameBytesMax),
+  source: oneOf(['API', 'CLI']),
+  credential: orNull(refSchema),
+})
 
 const schemaOf = (resource: AnyResource) =>
-  Type.Object(
-    {
-      account_id: Type.String(),
-      object: resourceSchema(resource),
-      principal,
-      audit_id: Type.Optional(Type.String({ minLength: 1, maxLength: auditIdCharsMax })),
-    },
-    { additionalProperties: false },
-  )
+  objectOf({
+    account_id: Type.String(),
+    object: resourceSchema(resource),
+    principal,
+    audit_id: Type.Optional(Type.String({ minLength: 1, maxLength: auditIdCharsMax })),
+  })
 
 const checks = new Map<string, Check>()
 

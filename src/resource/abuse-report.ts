@@ -1,5 +1,5 @@
 import { urlBytesMax, urlsPerReportMax } from '../core/limits.js'
-import { boundedBytes, oneOf, ruled, type Static, Type } from '../core/schema.js'
+import { boundedBytes, objectOf, oneOf, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { assigned, described, required } from './fields.js'
 
@@ -10,13 +10,10 @@ const pending = 'PENDING'
 const hostnameStatuses = [pending, ...hostnameDecisions] as const
 const reportStatuses = [pending, 'PARTIALLY_PROCESSED', 'PROCESSED'] as const
 
-const reportedHostname = Type.Object(
-  {
-    hostname: Type.String({ description: 'Parsed out of one of the URLs.' }),
-    status: oneOf(hostnameStatuses),
-  },
-  { additionalProperties: false },
-)
+const reportedHostname = objectOf({
+  hostname: Type.String({ description: 'Parsed out of one of the URLs.' }),
+  status: oneOf(hostnameStatuses),
+})
 
 export type ReportedHostname = Static<typeof reportedHostname>
 

@@ -2,7 +2,7 @@
 import { problem } from '../core/errors.js'
 import { certificateFactFields, certificatePem, usable } from './certificate-fields.js'
 import { defineResource } from './define.js'
-import { exampleCertificate } from './examples.js'
+import { exampleCertificate, exampleCertificateFacts } from './examples.js'
 import { described, required } from './fields.js'
 import { readCertificates } from './pem.js'
 import { certificateFacts } from './x509.js'
@@ -20,7 +20,7 @@ export const certificateAuthority = defineResource({
   example: {
     description: 'our devices',
     ca_pem: exampleCertificate,
-    subject_common_name: 'www.example.com',
+    ...exampleCertificateFacts,
   },
   audit: 'certificate_authority',
   fields: {

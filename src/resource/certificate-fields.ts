@@ -1,8 +1,8 @@
 /** Fields that are read from a certificate, and the errors where one can't be used. */
 import { badRequest, type Problem, type Result, type WeirError } from '../core/errors.js'
 import { certificatePemBytesMax } from '../core/limits.js'
-import { boundedBytes, type Static, type TSchema, Type } from '../core/schema.js'
-import { defaulted, derived } from './fields.js'
+import { boundedBytes, objectOf, type Static, type TSchema, Type } from '../core/schema.js'
+import { assigned, defaulted, derived } from './fields.js'
 
 export const certificatePem = boundedBytes(certificatePemBytesMax, 'Certificates in PEM form.')
 
@@ -19,17 +19,14 @@ const usages = (description: string) => readAlways(Type.Array(Type.String(), { d
 /** What is told of any certificate. */
 export const certificateFactFields = {
   subject_common_name: derived(Type.String()),
-  not_before: derived(certificateTime),
-  not_after: derived(certificateTime),
+  not_before: assigned(certificateTime),
+  not_after: assigned(certificateTime),
   key_usages: usages('What the key may be used for, such as "digital_signature".'),
   extended_key_usages: usages('Purposes of the certificate, such as "server_auth".'),
 }
 
 export const alternativeNamesField = readAlways(
-  Type.Object(
-    { dns_names: Type.Array(Type.String()), ips: Type.Array(Type.String()) },
-    { additionalProperties: false },
-  ),
+  objectOf({ dns_names: Type.Array(Type.String()), ips: Type.Array(Type.String()) }),
   { dns_names: [], ips: [] },
 )
 

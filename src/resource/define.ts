@@ -6,7 +6,7 @@
  * - A resource is **shown** to clients with its `uri`, references as `{id, uri}`, secrets null.
  */
 import type { Static, TSchema } from '../core/schema.js'
-import { Type } from '../core/schema.js'
+import { objectOf, Type } from '../core/schema.js'
 
 /** How a field is kept in its ClickHouse table; `module` has a column per field of the module. */
 export type Column = 'text' | 'texts' | 'flag' | 'integer' | 'time' | 'json' | 'module'
@@ -20,8 +20,8 @@ export interface Field<S extends TSchema = TSchema, Unset extends null | never =
   readonly required: boolean
   /** The value where none is given. */
   readonly fallback: Static<S> | Unset
-  /** An unset field is left out of responses, or an explicit null. */
-  readonly unset: 'omitted' | 'null'
+  /** An unset field is left out of responses, or an explicit null; `never`: creation fills in what is left out. */
+  readonly unset: 'omitted' | 'null' | 'never'
   readonly shown: Shown | 'hidden'
   /**
    * Sealed text: kept apart from what the API shows, and given to delivery alone. The rows that plans work on don't
@@ -214,7 +214,4 @@ export const anyResource = (definition: Pick<AnyResource, 'kind' | 'fields'>): A
   definition as AnyResource
 
 /** A reference as clients see it. */
-export const refSchema = Type.Object(
-  { id: Type.String(), uri: Type.String() },
-  { additionalProperties: false },
-)
+export const refSchema = objectOf({ id: Type.String(), uri: Type.String() })

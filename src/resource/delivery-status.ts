@@ -1,20 +1,19 @@
 /** What is told of delivery to an event destination, beyond its resource. */
-import { type Static, Type } from '../core/schema.js'
+import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 
-const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+const instant = orNull(Type.String({ format: 'date-time' }))
 
-export const deliveryStatusSchema = Type.Object(
+export const deliveryStatusSchema = objectOf(
   {
     state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
-    cause: Type.Union([Type.String(), Type.Null()]),
+    cause: orNull(Type.String()),
     since: instant,
-    backlog: Type.Object({ events: Type.Integer(), oldest_at: instant }),
+    backlog: objectOf({ events: Type.Integer(), oldest_at: instant }),
     last_success_at: instant,
-    last_error: Type.Union([
-      Type.Object({ at: Type.String(), code: Type.String(), msg: Type.String() }),
-      Type.Null(),
-    ]),
-    counts: Type.Object({
+    last_error: orNull(
+      objectOf({ at: Type.String({ format: 'date-time' }), code: Type.String(), msg: Type.String() }),
+    ),
+    counts: objectOf({
       produced: Type.Integer(),
       filtered: Type.Integer(),
       delivered: Type.Integer(),
@@ -44,7 +43,7 @@ export const deliveryStatusSchema = Type.Object(
 
 export type DeliveryStatus = Static<typeof deliveryStatusSchema>
 
-export const testEventSchema = Type.Object(
+export const testEventSchema = objectOf(
   { event_id: Type.String() },
   {
     description: 'The destination accepted the event.',

@@ -5,12 +5,12 @@
  * of a CNAME record is a name for those who run the deployment to resolve.
  */
 import { badRequest } from '../core/errors.js'
-import { oneOf, ruled, type Static, Type } from '../core/schema.js'
+import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { certificateTime } from './certificate-fields.js'
 import { defineResource } from './define.js'
 import { canonicalDomainName, parseDomainName } from './domain-name.js'
 import { exampleId } from './examples.js'
-import { derived, described, required, writable } from './fields.js'
+import { asIs, derived, described, required, writable } from './fields.js'
 import { reference } from './reference-fields.js'
 
 const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
@@ -27,10 +27,8 @@ const regions = ['au', 'eu', 'ap', 'us', 'us-cal-1', 'jp', 'in', 'sa'] as const
 
 const authority = oneOf(['letsencrypt'])
 const keyType = oneOf(['rsa', 'ecdsa'])
-const policy = Type.Object(
-  { authority: Type.Optional(authority), private_key_type: Type.Optional(keyType) },
-  { additionalProperties: false },
-)
+const policy = objectOf({ authority: Type.Optional(authority), private_key_type: Type.Optional(keyType) })
+const wholePolicy = objectOf({ authority, private_key_type: keyType })
 
 type Policy = Static<typeof policy>
 
@@ -40,18 +38,17 @@ const policyField = {
     authority,
     private_key_type,
   }),
+  shown: asIs(orNull(wholePolicy)),
 }
 
-const textOrNull = Type.Union([Type.String(), Type.Null()])
-const timeOrNull = Type.Union([certificateTime, Type.Null()])
-const job = Type.Object(
-  { error_code: textOrNull, msg: Type.String(), started_at: certificateTime, retries_at: timeOrNull },
-  { additionalProperties: false },
-)
-const status = Type.Object(
-  { renews_at: timeOrNull, provisioning_job: Type.Union([job, Type.Null()]) },
-  { additionalProperties: false },
-)
+const timeOrNull = orNull(certificateTime)
+const job = objectOf({
+  error_code: orNull(Type.String()),
+  msg: Type.String(),
+  started_at: certificateTime,
+  retries_at: timeOrNull,
+})
+const status = objectOf({ renews_at: timeOrNull, provisioning_job: orNull(job) })
 
 /** Where a DNS record of the domain has to point; names under the deployment's own domain need none. */
 const cnameTarget = (row: { readonly id: string; readonly domain: string }, tcpDomain: string) =>

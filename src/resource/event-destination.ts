@@ -1,11 +1,11 @@
 /** Where events go: one AWS target, and a role or a pair of keys to reach it with. */
 import { badRequest, type Problem } from '../core/errors.js'
-import { ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import { checkRoleArn } from '../deliver/arn.js'
 import type { DestinationKindName } from '../deliver/destination.js'
 import { destinationKinds } from '../deliver/kinds.js'
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
-import { described, hidden, required, sealed, writable } from './fields.js'
+import { defaulted, described, hidden, required, sealed } from './fields.js'
 
 /** The longest that AWS takes anywhere: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 const arnText = Type.String({ maxLength: 2048 })
@@ -20,25 +20,22 @@ const accessKeyId = ruled(Type.String({ maxLength: 128 }), (id) =>
 /** Rules are part of a sentence. */
 const ruleOf = (found: Problem | undefined): string | undefined => found?.msg.replace(/\.$/, '')
 
-const orNull = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
+const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
-const auth = Type.Object(
-  {
-    role: orNull(Type.Object({ role_arn: roleArn }, { additionalProperties: false })),
-    creds: orNull(
-      Type.Object(
-        {
-          aws_access_key_id: accessKeyId,
-          aws_secret_access_key: orNull(
-            Type.String({ minLength: 1, maxLength: 128, description: 'Kept sealed, and never shown.' }),
-          ),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-)
+const role = objectOf({ role_arn: roleArn })
+
+const secretAccessKey = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'Kept sealed, and never shown.',
+})
+
+const credsWith = <S extends TSchema>(secret: S) =>
+  objectOf({ aws_access_key_id: accessKeyId, aws_secret_access_key: secret })
+
+const auth = objectOf({ role: optional(role), creds: optional(credsWith(optional(secretAccessKey))) })
+
+const wholeAuth = objectOf({ role: orNull(role), creds: orNull(credsWith(Type.Null())) })
 
 const arnFields = {
   kinesis: 'stream_arn',
@@ -51,26 +48,23 @@ const kinds = Object.keys(arnFields) as DestinationKindName[]
 const arnSchema = (kind: DestinationKindName) =>
   ruled(arnText, (arn) => ruleOf(destinationKinds[kind].checkArn(arn)))
 
-const targetOf = <Name extends string>(kind: DestinationKindName, arnField: Name) =>
-  orNull(
-    Type.Object(
-      { [arnField]: arnSchema(kind), auth } as Record<Name, ReturnType<typeof arnSchema>> & {
-        auth: typeof auth
-      },
-      {
-        additionalProperties: false,
-      },
-    ),
-  )
+const targetOf = <Kind extends DestinationKindName, A extends TSchema>(kind: Kind, auth: A) =>
+  objectOf({ [arnFields[kind]]: arnSchema(kind), auth } as Record<
+    (typeof arnFields)[Kind],
+    ReturnType<typeof arnSchema>
+  > & { auth: A })
 
-const target = Type.Object(
-  {
-    kinesis: targetOf('kinesis', arnFields.kinesis),
-    firehose: targetOf('firehose', arnFields.firehose),
-    cloudwatch_logs: targetOf('cloudwatch_logs', arnFields.cloudwatch_logs),
-  },
-  { additionalProperties: false },
-)
+const target = objectOf({
+  kinesis: optional(targetOf('kinesis', auth)),
+  firehose: optional(targetOf('firehose', auth)),
+  cloudwatch_logs: optional(targetOf('cloudwatch_logs', auth)),
+})
+
+const wholeTarget = objectOf({
+  kinesis: orNull(targetOf('kinesis', wholeAuth)),
+  firehose: orNull(targetOf('firehose', wholeAuth)),
+  cloudwatch_logs: orNull(targetOf('cloudwatch_logs', wholeAuth)),
+})
 
 type Auth = Static<typeof auth>
 type Target = Static<typeof target>
@@ -113,7 +107,7 @@ function shownTarget(value: unknown): Record<string, unknown> {
 
 const targetField = () => ({
   ...required(target, { column: 'json' }),
-  shown: { schema: target, render: shownTarget },
+  shown: { schema: wholeTarget, render: shownTarget },
 })
 
 const format = ruled(Type.String({ maxLength: 16 }), (text) =>
@@ -122,10 +116,7 @@ const format = ruled(Type.String({ maxLength: 16 }), (text) =>
 
 const fields = {
   ...described,
-  format: {
-    ...writable(format),
-    fallback: 'json' as string | null,
-  },
+  format: defaulted(format, 'json'),
   target: targetField(),
   /** The secret access key; where a role is assumed there is none. */
   sealed_secret: sealed(),

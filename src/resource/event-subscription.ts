@@ -1,48 +1,45 @@
 /** Which event kinds go to which destinations, and what of them. */
 import { badRequest } from '../core/errors.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
-import { boundedChars, ruled, type Static, Type } from '../core/schema.js'
+import { boundedChars, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type Links } from './define.js'
 import { exampleId } from './examples.js'
-import { defaulted, repeatedEntry, writable } from './fields.js'
+import { asIs, defaulted, repeatedEntry, writable } from './fields.js'
 import { references } from './reference-fields.js'
 
 const fieldNames = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
 
 /** Of the source as clients send it; whether its parts are right is known by the event catalog. */
-export const sourceSchema = Type.Object(
-  {
-    type: Type.String({ maxLength: 100, description: 'An event kind, such as "tcp_connection_closed.v0".' }),
-    fields: Type.Optional(
-      Type.Union([ruled(fieldNames, repeatedEntry), Type.Null()], {
-        description: 'Traffic kinds only: the fields to capture; all where left out.',
-      }),
-    ),
-    filter: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: 'Traffic kinds only: an expression over the filterable fields.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const sourceSchema = objectOf({
+  type: Type.String({ maxLength: 100, description: 'An event kind, such as "tcp_connection_closed.v0".' }),
+  fields: Type.Optional(
+    orNull(ruled(fieldNames, repeatedEntry), {
+      description: 'Traffic kinds only: the fields to capture; all where left out.',
+    }),
+  ),
+  filter: Type.Optional(
+    orNull(Type.String(), {
+      description: 'Traffic kinds only: an expression over the filterable fields.',
+    }),
+  ),
+})
 
 export type Source = Static<typeof sourceSchema>
 
 /** What changes a source; its type is part of its path. */
-export const sourceChangesSchema = Type.Object(
-  { fields: sourceSchema.properties.fields, filter: sourceSchema.properties.filter },
-  { additionalProperties: false },
-)
+export const sourceChangesSchema = objectOf({
+  fields: sourceSchema.properties.fields,
+  filter: sourceSchema.properties.filter,
+})
 
-export const shownSourceSchema = Type.Object(
+export const shownSourceSchema = objectOf(
   {
     type: Type.String(),
     uri: Type.String(),
     fields: Type.Optional(Type.Array(Type.String())),
     filter: Type.Optional(Type.String()),
   },
-  { additionalProperties: false, description: 'The source.' },
+  { description: 'The source.' },
 )
 
 const sourcesSchema = ruled(Type.Array(sourceSchema, { maxItems: sourcesPerSubscriptionMax }), (sources) =>
@@ -59,7 +56,7 @@ export const completeSource = ({ type, fields, filter }: Source): Source => ({
 const sourcesField = () => ({
   ...defaulted(sourcesSchema, [], { column: 'json' }),
   complete: (sources: readonly Source[]) => sources.map(completeSource),
-  shown: { schema: Type.Array(shownSourceSchema), render: (value: unknown) => value },
+  shown: asIs(Type.Array(shownSourceSchema)),
 })
 
 export const eventSubscription = defineResource({

@@ -25,6 +25,13 @@ AtRY4+plr40eAiEA6zBEcXoDk8HFcsfEiM3+4eaP1z5Hus6K3Pk00hnKxT4=
 -----END CERTIFICATE-----
 `
 
+/** What is read from it. */
+export const exampleCertificateFacts = {
+  subject_common_name: 'www.example.com',
+  not_before: '2026-11-21T14:40:11Z',
+  not_after: '2126-10-28T14:40:11Z',
+}
+
 export const examplePrivateKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcD3N0ap9MQhhAnZl
 QMt8kb06v2fERTn1qwmO3vEXzdShRANCAATVANxYiwZSFJ/P4BGELcUmgtu2c+HI

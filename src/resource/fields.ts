@@ -1,18 +1,28 @@
 /** The building blocks of declarations. */
 import { descriptionBytesMax, labelBytesMax, labelsMax, metadataBytesMax } from '../core/limits.js'
-import { boundedBytes, mapOf, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import {
+  boundedBytes,
+  mapOf,
+  objectOf,
+  orNull,
+  ruled,
+  type Static,
+  type TSchema,
+  Type,
+} from '../core/schema.js'
 import type { ShownFields } from './client-types.js'
 import type { Column, Fields, Known, KnownField, Links, Shown, StoredOf } from './define.js'
 
 export interface Options {
   readonly atCreation?: boolean
-  readonly unset?: 'omitted' | 'null'
+  readonly unset?: Known['unset']
   readonly column?: Column
 }
 
-export const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
-
-const asIs = <S extends TSchema>(schema: S): Shown<S> => ({ schema, render: (value: unknown) => value })
+export const asIs = <S extends TSchema>(schema: S): Shown<S> => ({
+  schema,
+  render: (value: unknown) => value,
+})
 
 /** What a schema is kept as, where nothing else is said. */
 function columnOf(schema: TSchema): Column {
@@ -40,7 +50,7 @@ export const field = <S extends TSchema, U extends null | never, const K extends
 
 /** What options say of a field that clients set. */
 type SetBy<O extends Options> = O extends { readonly atCreation: true } ? 'client-at-creation' : 'client'
-type Unset<O extends Options> = O extends { readonly unset: 'null' } ? 'null' : 'omitted'
+type Unset<O extends Options> = O extends { readonly unset: infer U extends Known['unset'] } ? U : 'omitted'
 
 export interface ByClient<O extends Options, Required extends boolean> {
   readonly setBy: SetBy<O>
@@ -143,26 +153,25 @@ type ModuleOf<F extends Fields> = { readonly [Name in keyof F]: StoredOf<F[Name]
 
 /** The object a client sends: required fields required, nothing unknown. */
 export const bodySchema = (fields: Fields): TSchema =>
-  Type.Object(
+  objectOf(
     Object.fromEntries(
       Object.entries(fields)
         .filter(([, { setBy }]) => setBy !== 'weir')
         .map(([name, { schema, required: needed }]) => [name, needed ? schema : Type.Optional(schema)]),
     ),
-    { additionalProperties: false },
   )
 
-export const shownSchemaOf = (fields: Fields): TSchema =>
-  Type.Object(
-    Object.fromEntries(
-      Object.entries(fields).flatMap(([name, f]) => {
-        if (f.shown === 'hidden') return []
-        const optional = f.unset === 'omitted' && f.fallback === null
-        const schema = f.unset === 'null' && f.shown.schema === f.schema ? orNull(f.schema) : f.shown.schema
-        return [[f.shown.name ?? name, optional ? Type.Optional(schema) : schema]]
-      }),
-    ),
-    { additionalProperties: false },
+export const shownSchemaOf = (fields: Fields): TSchema => objectOf(shownMembersOf(fields))
+
+/** What may be left out is optional, and nothing else is. */
+export const shownMembersOf = (fields: Fields): Record<string, TSchema> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, f]) => {
+      if (f.shown === 'hidden') return []
+      const optional = f.unset === 'omitted' && f.fallback === null
+      const schema = f.unset === 'null' && f.shown.schema === f.schema ? orNull(f.schema) : f.shown.schema
+      return [[f.shown.name ?? name, optional ? Type.Optional(schema) : schema]]
+    }),
   )
 
 /** A valid object with what it leaves out. */

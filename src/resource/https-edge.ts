@@ -3,7 +3,7 @@ import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
 import { exampleId } from './examples.js'
-import { described, required } from './fields.js'
+import { asIs, described, required } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
 import { reference } from './reference-fields.js'
 import { checkReserved } from './tcp-address.js'
@@ -36,7 +36,7 @@ export const httpsEdgeRoute = defineResource({
   fields: {
     edge_id: {
       ...reference('https_edge', 'edghts_', { shownAs: 'edge_id', required: true, atCreation: true }),
-      shown: { schema: Type.String(), render: (id: unknown) => id },
+      shown: asIs(Type.String()),
     },
     ...described,
     match_type: required(oneOf(['exact_path', 'path_prefix'])),

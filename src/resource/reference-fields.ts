@@ -1,9 +1,9 @@
 /** Fields that name other resources by their ids, and show them as `{id, uri}`. */
 import { isId } from '../core/ids.js'
 import { ipPoliciesPerModuleMax } from '../core/limits.js'
-import { ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import { type Links, type Reference, refSchema, type Shown } from './define.js'
-import { type ByClient, byClient, field, type Options, orNull, repeatedEntry } from './fields.js'
+import { type ByClient, byClient, field, type Options, repeatedEntry } from './fields.js'
 
 const idSchema = (idPrefix: string) =>
   ruled(Type.String({ maxLength: 80 }), (id) =>

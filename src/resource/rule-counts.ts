@@ -1,7 +1,7 @@
 /** What is told of a replacement of all rules of an IP policy. */
-import { type Static, Type } from '../core/schema.js'
+import { objectOf, type Static, Type } from '../core/schema.js'
 
-export const ruleCountsSchema = Type.Object(
+export const ruleCountsSchema = objectOf(
   {
     added: Type.Integer(),
     updated: Type.Integer({ description: 'Other descriptions or metadata; the ids stay.' }),
@@ -9,7 +9,6 @@ export const ruleCountsSchema = Type.Object(
     kept: Type.Integer({ description: 'As they were.' }),
   },
   {
-    additionalProperties: false,
     description: 'How many rules were changed in which way.',
     examples: [{ added: 1, updated: 0, removed: 3, kept: 1 }],
   },

@@ -1,7 +1,7 @@
 /** What resources look like in responses and audit events, as schemas. */
-import { type TSchema, Type } from '../core/schema.js'
+import { objectOf, type TSchema, Type } from '../core/schema.js'
 import type { AnyResource } from './define.js'
-import { shownSchemaOf } from './fields.js'
+import { shownMembersOf } from './fields.js'
 import { resources } from './registry.js'
 
 const childKinds = new Map(
@@ -13,22 +13,13 @@ export const childKindsOf = (resource: AnyResource): readonly AnyResource[] =>
   childKinds.get(resource.kind) ?? []
 
 /** The schema of a shown resource. */
-export const resourceSchema = (resource: AnyResource): TSchema => {
-  const fields = (shownSchemaOf(resource.fields) as unknown as { properties: Record<string, TSchema> })
-    .properties
-  const required = (shownSchemaOf(resource.fields) as unknown as { required?: string[] }).required ?? []
-  const optional = (name: string, schema: TSchema): TSchema =>
-    required.includes(name) ? schema : Type.Optional(schema)
-  return Type.Object(
-    {
-      id: Type.String({ description: `Begins with "${resource.idPrefix}".` }),
-      uri: Type.String(),
-      created_at: Type.String({ format: 'date-time' }),
-      ...Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, optional(name, schema)])),
-      ...Object.fromEntries(
-        childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
-      ),
-    },
-    { additionalProperties: false },
-  )
-}
+export const resourceSchema = (resource: AnyResource): TSchema =>
+  objectOf({
+    id: Type.String({ description: `Begins with "${resource.idPrefix}".` }),
+    uri: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    ...shownMembersOf(resource.fields),
+    ...Object.fromEntries(
+      childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
+    ),
+  })

@@ -7,7 +7,7 @@ import { boundedBytes, ruled, Type } from '../core/schema.js'
 import { parseTimestamp } from '../core/timestamp.js'
 import type { PrepareTools, RowOf } from './define.js'
 import { exampleId, exampleSshKey } from './examples.js'
-import { assigned, defaulted, described, writable } from './fields.js'
+import { asIs, assigned, defaulted, described, writable } from './fields.js'
 import { reference } from './reference-fields.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-certificate.js'
 import { authorityKey, sshCertificateAuthority } from './ssh-certificate-authority.js'
@@ -50,9 +50,9 @@ function secondsOf(text: string): number {
 }
 
 const time = {
-  ...writable(timestamp, { atCreation: true }),
+  ...writable(timestamp, { atCreation: true, unset: 'never' }),
   complete: canonicalTime,
-  shown: { schema: Type.String({ format: 'date-time' }), render: (text: unknown) => text },
+  shown: asIs(Type.String({ format: 'date-time' })),
 }
 
 const authority = reference(sshCertificateAuthority.kind, sshCertificateAuthority.idPrefix, {
@@ -63,7 +63,7 @@ const authority = reference(sshCertificateAuthority.kind, sshCertificateAuthorit
 
 const authorityId = {
   ...authority,
-  shown: { schema: Type.String(), render: (id: unknown) => id },
+  shown: asIs(Type.String()),
 }
 
 export const sshCertificateFields = {
@@ -81,6 +81,8 @@ export const sshCertificateExample = {
   ssh_certificate_authority_id: exampleId(sshCertificateAuthority.idPrefix),
   public_key: exampleSshKey,
   key_type: 'ed25519',
+  valid_after: '2026-11-20T10:00:00Z',
+  valid_until: '2036-11-20T10:00:00Z',
   certificate: 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t…',
 }
 

@@ -11,8 +11,8 @@ import {
   usable,
 } from './certificate-fields.js'
 import { defineResource } from './define.js'
-import { exampleCertificate, examplePrivateKey } from './examples.js'
-import { derived, described, required, unseen } from './fields.js'
+import { exampleCertificate, exampleCertificateFacts, examplePrivateKey } from './examples.js'
+import { assigned, derived, described, required, unseen } from './fields.js'
 import { readCertificates, readPrivateKey } from './pem.js'
 import { keyTypeOf, leafFacts, privateKeyTypes } from './x509.js'
 
@@ -36,7 +36,8 @@ export const tlsCertificate = defineResource({
     description: 'www',
     certificate_pem: exampleCertificate,
     private_key_pem: examplePrivateKey,
-    subject_common_name: 'www.example.com',
+    ...exampleCertificateFacts,
+    serial_number: '68389bd60cfae2fdd173c7c14542c6d5befda398',
     subject_alternative_names: { dns_names: ['www.example.com'], ips: [] },
     private_key_type: 'ecdsa',
   },
@@ -50,9 +51,9 @@ export const tlsCertificate = defineResource({
     subject_alternative_names: alternativeNamesField,
     /** Of certificates that Weir obtained: there are none. */
     issued_at: derived(certificateTime, { unset: 'null' }),
-    private_key_type: derived(oneOf(privateKeyTypes)),
+    private_key_type: assigned(oneOf(privateKeyTypes)),
     issuer_common_name: part(),
-    serial_number: part(),
+    serial_number: assigned(Type.String()),
     subject_organization: part(),
     subject_organizational_unit: part(),
     subject_locality: part(),

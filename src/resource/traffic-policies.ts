@@ -8,40 +8,41 @@ import {
   policiesPerDirectionMax,
   policyNameBytesMax,
 } from '../core/limits.js'
-import { boundedBytes, mapOf, oneOf, type Static, Type } from '../core/schema.js'
+import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { checkExpression } from '../expr/expression.js'
 import { inboundScope, outboundScope } from '../record/policy-scope.js'
-import { defaulted, moduleField } from './fields.js'
+import { asIs, defaulted, moduleField } from './fields.js'
 
-const action = Type.Object(
-  {
-    type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
-    config: Type.Optional(Type.Union([mapOf(Type.Unknown()), Type.Null()])),
-  },
-  { additionalProperties: false },
-)
+const action = objectOf({
+  type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
+  config: Type.Optional(orNull(mapOf(Type.Unknown()))),
+})
 
-const policy = Type.Object(
-  {
-    name: Type.Optional(Type.Union([boundedBytes(policyNameBytesMax), Type.Null()])),
-    expressions: Type.Optional(
-      Type.Union([Type.Array(Type.String(), { maxItems: expressionsPerPolicyMax }), Type.Null()], {
-        description: 'All of them have to be true; none: the policy always applies.',
-      }),
-    ),
-    actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
-  },
-  { additionalProperties: false },
-)
+const policy = objectOf({
+  name: Type.Optional(orNull(boundedBytes(policyNameBytesMax))),
+  expressions: Type.Optional(
+    orNull(Type.Array(Type.String(), { maxItems: expressionsPerPolicyMax }), {
+      description: 'All of them have to be true; none: the policy always applies.',
+    }),
+  ),
+  actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
+})
 
 const policies = Type.Array(policy, { maxItems: policiesPerDirectionMax })
+
+/** A policy with what it leaves out; a name is left out of responses, too. */
+const wholePolicy = objectOf({
+  name: Type.Optional(Type.String()),
+  expressions: Type.Array(Type.String()),
+  actions: Type.Array(objectOf({ type: action.properties.type, config: orNull(mapOf(Type.Unknown())) })),
+})
 
 type Action = Static<typeof action>
 type Policy = Static<typeof policy>
 type Direction = 'inbound' | 'outbound'
 
 /** What a policy leaves out: no expressions are an empty list, no config is null, no name is none. */
-const completePolicy = ({ name, expressions, actions }: Policy): Policy => ({
+const completePolicy = ({ name, expressions, actions }: Policy): Static<typeof wholePolicy> => ({
   ...(typeof name === 'string' && name !== '' ? { name } : {}),
   expressions: expressions ?? [],
   actions: actions.map(({ type, config }) => ({ type, config: isEmpty(config) ? null : config! })),
@@ -52,6 +53,7 @@ const isEmpty = (config: object | null | undefined): boolean => Object.keys(conf
 const direction = () => ({
   ...defaulted(policies, [] as Policy[], { column: 'json' }),
   complete: (list: readonly Policy[]) => list.map(completePolicy),
+  shown: asIs(Type.Array(wholePolicy)),
 })
 
 export const trafficPoliciesModule = moduleField({ inbound: direction(), outbound: direction() })

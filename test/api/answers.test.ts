@@ -1,0 +1,102 @@
+/**
+ * What the API reference says of answers is exact: they have no field more, and none is called optional that is always
+ * there. That they have none less is looked at wherever a test calls the API.
+ */
+import t from 'tap'
+import { runAdminCommand } from '../../src/admin.js'
+import { schemaName } from '../../src/api/openapi.js'
+import { type AnyResource, isServed } from '../../src/resource/define.js'
+import { resources } from '../../src/resource/registry.js'
+import { openTestStore } from '../harness/api.js'
+import { certificateBody, fixturePem } from '../harness/certificates.js'
+import type { Document } from '../harness/openapi.js'
+import { Estate } from './estate.js'
+
+interface Schema {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: unknown
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+}
+
+const served = resources.filter(isServed)
+
+/** What certificates tell may be left out, too: of subjects and issuers that lack a part of their names. */
+const nameless: Readonly<Record<string, readonly object[]>> = {
+  tls_certificate: ['ed25519', 'ecdsa'].map((name) => certificateBody(name)),
+  certificate_authority: [{ ca_pem: fixturePem('nameless-authority') }],
+}
+
+/** The body without what need not be said. */
+const bare = ({ fields }: AnyResource, body: object): object =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => fields[name]?.required))
+
+/** Paths of objects that may have more members than the schema tells. */
+function* openObjects(schema: Schema, path: string): Generator<string> {
+  if (schema.type === 'object' && schema.additionalProperties === undefined) yield path
+  for (const [name, member] of Object.entries(schema.properties ?? {}))
+    yield* openObjects(member, `${path}.${name}`)
+  if (schema.items !== undefined) yield* openObjects(schema.items, `${path}[]`)
+  for (const choice of schema.anyOf ?? []) yield* openObjects(choice, path)
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Paths of members that the schema calls optional, though each of the values has them. */
+function* neverLeftOut(schema: Schema, values: readonly unknown[], path: string): Generator<string> {
+  const objects = values.filter((value): value is Members => typeof value === 'object' && value !== null)
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    const isOptional = !schema.required?.includes(name)
+    if (isOptional && objects.length > 0 && objects.every((each) => name in each)) yield `${path}.${name}`
+    const below = objects.flatMap((each) => (name in each ? [each[name]] : []))
+    yield* neverLeftOut(member, below, `${path}.${name}`)
+  }
+  if (schema.items !== undefined) {
+    const entries = values.filter(Array.isArray).flat()
+    yield* neverLeftOut(schema.items, entries, `${path}[]`)
+  }
+  for (const choice of schema.anyOf ?? []) yield* neverLeftOut(choice, values, path)
+}
+
+t.test('answers and their schemas', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const document = api.app.swagger() as unknown as Document
+
+  t.test('no object of an answer may have members that are not told', async (t) => {
+    const shared = Object.entries(document.components.schemas)
+    const ofOperations = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ operationId, responses }) =>
+        Object.entries(responses).flatMap(([status, { content = {} }]) =>
+          Object.values(content).map(({ schema }) => [`${operationId} ${status}`, schema ?? {}] as const),
+        ),
+      ),
+    )
+    t.ok(ofOperations.length > 100)
+    t.strictSame(
+      [...shared, ...ofOperations].flatMap(([name, schema]) => [...openObjects(schema, name)]),
+      [],
+    )
+  })
+
+  t.test('what is optional is left out by some', async (t) => {
+    const estate = async (name: string): Promise<Estate> => {
+      const client = await api.account(name)
+      const account = client.accountId
+      await runAdminCommand(store.parts, { command: 'account grant', account, right: 'abuse_reports' })
+      return new Estate(client, name)
+    }
+    const [rich, poor] = [await estate('rich'), await estate('poor')]
+    for (const resource of served) {
+      const { kind } = resource
+      const schema: Schema = document.components.schemas[schemaName(kind)] ?? {}
+      const bodies = [bare(resource, await poor.body(kind)), ...(nameless[kind] ?? [])]
+      const path = await poor.collection(resource)
+      const shown: object[] = [await rich.one(kind)]
+      for (const body of bodies) shown.push(await poor.client.post(path, body))
+      t.strictSame([...neverLeftOut(schema, shown, kind)], [])
+    }
+  })
+})
