@@ -2,9 +2,8 @@
  * Writing resources.
  *
  * A write reads its account's head, plans its change against a view that has seen everything before, and commits the
- * change to the head. What follows is the same for all who find a change there: its rows go into ClickHouse, synced ▸
- * into the configuration bucket, while its audit events are published ▸ claims are given up ▸ its answer is kept,
- * where its request may come again ▸ the head is marked done.
+ * change to the head. What follows is the same for all who find a change there: it is carried out, and the head is
+ * marked done.
  */
 import { now } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
@@ -14,19 +13,12 @@ import type { Occurrences } from '../core/occurrences.js'
 import { Queues } from '../core/queues.js'
 import { type Answer, Answers, keptAnswer, type Repeatable, type RequestKey } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
+import { Carrier } from './carrier.js'
 import { type Change, emptyChange, type Principal } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { DraftClaims } from './draft-claims.js'
 import { type Committed, type FinishedHead, Heads, versionGap } from './heads.js'
-import {
-  checkSize,
-  countsAfter,
-  type Draft,
-  isEmpty,
-  type Plan,
-  type RulesPlan,
-  splitRelease,
-} from './plan.js'
+import { checkSize, countsAfter, type Draft, isEmpty, type Plan, type RulesPlan } from './plan.js'
 import type { Basis, Projection } from './projection.js'
 import type { Repair } from './repair.js'
 import { RuleReplacer, type Settled } from './replace-rules.js'
@@ -72,12 +64,13 @@ export class ResourceStore {
       bucket: parts.heads,
       bytesMax: parts.headBytesMax,
       occurrences: parts.occurrences,
-      carryOut: (accountId, version, change, basis) => this.#carryOut(accountId, version, change, basis),
+      carryOut: (...committed) => carrier.carryOut(...committed),
       maySweep: () => parts.contradiction() === undefined,
       known: (accountId) => this.#known(accountId),
     })
     this.#claims = new DraftClaims({ bucket: parts.claims, view: parts.view, heads: this.heads })
     this.#answers = new Answers(parts.idempotency)
+    const carrier = new Carrier({ ...parts, claims: this.#claims, answers: this.#answers })
     this.#replacer = new RuleReplacer({
       ...parts,
       heads: this.heads,
@@ -241,25 +234,6 @@ export class ResourceStore {
     if (revision === undefined) return
     const recent = [...known.recent, change.id]
     await this.heads.carryOut(accountId, { version, change, recent }, revision, basis)
-  }
-
-  /** All that follows a commit. Every step can be repeated, by several at once. */
-  async #carryOut(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
-    const { rows, projection, audits, repair } = this.#parts
-    if (change.isRepair) return repair.apply(accountId, version)
-    const replaced = await projection.replacedRules(version, change)
-    if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
-    await Promise.all([
-      replaced === 'gone'
-        ? repair.apply(accountId, version)
-        : projection.apply(accountId, version, change, basis),
-      audits.publish(accountId, version, change),
-    ])
-    for (const release of change.releases) {
-      const [id, claim] = splitRelease(release)
-      await this.#claims.release(accountId, version, id, claim)
-    }
-    if (change.answer !== undefined) await this.#answers.keep(change.answer)
   }
 
   async #known(accountId: string): Promise<{ highest: number; seen: number }> {

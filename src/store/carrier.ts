@@ -1,0 +1,49 @@
+/**
+ * Carries out what was committed. Every step can be repeated, by several processes at once: the change's rows go into
+ * ClickHouse, synced ▸ into the configuration bucket, while its audit events are published ▸ claims are given up ▸ its
+ * answer is kept, where its request may come again.
+ */
+import type { Answers } from './answers.js'
+import type { AuditRelay } from './audit-relay.js'
+import type { Change } from './change.js'
+import type { ChangeRows } from './change-rows.js'
+import type { DraftClaims } from './draft-claims.js'
+import { splitRelease } from './plan.js'
+import type { Basis, Projection } from './projection.js'
+import type { Repair } from './repair.js'
+
+export interface CarrierParts {
+  readonly rows: ChangeRows
+  readonly projection: Projection
+  readonly repair: Repair
+  readonly audits: AuditRelay
+  readonly claims: Pick<DraftClaims, 'release'>
+  readonly answers: Answers
+}
+
+export class Carrier {
+  readonly #parts: CarrierParts
+
+  constructor(parts: CarrierParts) {
+    this.#parts = parts
+  }
+
+  /** `basis`: of a change that the own process has just committed. */
+  async carryOut(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
+    const { rows, projection, audits, repair, claims, answers } = this.#parts
+    if (change.isRepair) return repair.apply(accountId, version)
+    const replaced = await projection.replacedRules(version, change)
+    if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
+    await Promise.all([
+      replaced === 'gone'
+        ? repair.apply(accountId, version)
+        : projection.apply(accountId, version, change, basis),
+      audits.publish(accountId, version, change),
+    ])
+    for (const release of change.releases) {
+      const [id, claim] = splitRelease(release)
+      await claims.release(accountId, version, id, claim)
+    }
+    if (change.answer !== undefined) await answers.keep(change.answer)
+  }
+}
