@@ -68,8 +68,10 @@ export class BucketFollower {
   }
 
   async #check(mayBeCut: boolean): Promise<void> {
+    // What comes in before the answer does may be beyond it.
+    const cursor = this.#cursor
     const position = await this.#bucket.position()
-    if (position.identity !== this.#identity || position.lastRevision < this.#cursor) {
+    if (position.identity !== this.#identity || position.lastRevision < cursor) {
       this.#options.reread?.(position)
       return this.#begin(position)
     }

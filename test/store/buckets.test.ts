@@ -1,7 +1,7 @@
 /** Buckets under those that follow them: given other limits, made anew, made by two at once. */
 import t from 'tap'
 import type { Nats } from '../../src/core/nats.js'
-import { streamOf } from '../../src/core/nats-bucket.js'
+import { type Bucket, type BucketWatcher, streamOf } from '../../src/core/nats-bucket.js'
 import { BucketFollower } from '../../src/store/follow-bucket.js'
 import { bucketNames } from '../../src/store/keys.js'
 import type { StoreWorld } from '../harness/store-world.js'
@@ -67,6 +67,45 @@ t.test('a follower goes on in a bucket with other limits, and reads one made ane
   for (const key of ['three', 'four', 'five', 'six']) await again.put(key, '1')
   await until('it is read from its start', () => passes[2]?.length === 4)
   t.strictSame(passes[2], ['three', 'four', 'five', 'six'])
+})
+
+t.test('what is written while a follower asks where its bucket stands', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.nats()
+  const bucket = await nats.openBucket('followed', mebibyte)
+  const followed: string[] = []
+  let passes = 0
+  let checked = 0
+  let check = (): void => {}
+  const lateToAnswer = {
+    position: async () => {
+      const position = await bucket.position()
+      const key = `while-asking-${checked}`
+      await bucket.put(key, '')
+      if (passes > 0) await until('it is followed', () => followed.includes(key))
+      checked += 1
+      return position
+    },
+    watch: (watcher: BucketWatcher, from?: number) => bucket.watch(watcher, from),
+    onReconnect: (listener: () => void) => {
+      check = listener
+      return () => {}
+    },
+  }
+  const follower = new BucketFollower(lateToAnswer as unknown as Bucket, {
+    begin: () => {
+      passes += 1
+      return { entry: ({ key }) => void followed.push(key), current: () => {} }
+    },
+  })
+  t.teardown(() => follower.close())
+  await follower.open()
+  check()
+  check()
+  await until('it asked again, twice', () => checked >= 3)
+  await bucket.put('after', '')
+  await until('it goes on', () => followed.includes('after'))
+  t.equal(passes, 1, 'nothing is read again')
 })
 
 t.test('a bucket gets the room of the settings, and keeps what it has', async (t) => {
