@@ -90,13 +90,13 @@ export async function openStoreParts(
   baseUrl: () => string,
   release: ReleaseStack,
 ): Promise<StoreParts> {
+  const { openStore } = await import('./store/open-store.js')
   const { settings, occurrences } = at
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(at, 'api'))
   await ensureStreams(nats, settings.nats)
   const presenter = new Presenter(new BaseLinks(baseUrl))
-  const { openStore } = await import('./store/open-store.js')
   const store: Store = await openStore({
     clickhouse,
     nats,
@@ -126,6 +126,8 @@ export interface OpenedApi extends Role {
 }
 
 export async function openApi(at: Surroundings, parent: Parent | undefined): Promise<OpenedApi> {
+  // Loading blocks: once the store is open, its health is watched.
+  const { buildApi } = await import('./api/server.js')
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
   const { host, port, baseUrl } = settings.api
@@ -149,7 +151,6 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     const own = parent === undefined ? await metricsText(registry) : await parent.ask('metrics')
     return own + deploymentMetrics(books, store.view)
   }
-  const { buildApi } = await import('./api/server.js')
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,

@@ -114,7 +114,8 @@ async function insistently(call: () => Promise<void>): Promise<void> {
   }
 }
 
-const deploymentTimeoutMs = 2_000
+/** A machine that is out of breath must not look like a database that is away. */
+const deploymentTimeoutMs = 5_000
 
 /** Which deployment the database belongs to. */
 export async function readDeployment(clickhouse: Clickhouse): Promise<Deployment> {
