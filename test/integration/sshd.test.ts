@@ -1,13 +1,16 @@
 /** Certificates of the API in use: a real sshd shows and trusts them, a real ssh that trusts the authority alone calls it. */
 import t from 'tap'
 import { openTestStore } from '../harness/api.js'
-import { keyKinds, makeKeyFiles } from '../harness/ssh.js'
+import { type KeyPairFiles, keyKinds, makeKeyFiles } from '../harness/ssh.js'
 import { type Call, openSshd, ssh, withoutSshd } from '../harness/sshd.js'
 import { tempDir } from '../harness/temp-dir.js'
 
+t.setTimeout(300_000)
+
 const authorityKinds = [
   {},
-  { private_key_type: 'rsa' },
+  { private_key_type: 'rsa', key_size: 2048 },
+  { private_key_type: 'rsa', key_size: 4096 },
   { private_key_type: 'ecdsa', elliptic_curve: 'nistp256' },
   { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' },
   { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
@@ -23,30 +26,25 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
   const me = await api.account()
   const keys = keyKinds.map((kind) => ({ name: kind.name, ...makeKeyFiles(dir, kind) }))
 
-  /** A server with a certificate of this host, and the call of a user with another one: both as given. */
-  async function called(
-    kind: object,
-    hostKey = keys[0]!,
-    userKey = keys[0]!,
-    of: { host?: object; user?: object } = {},
-  ) {
+  /**
+   * A server with a certificate of this host, and the call of a user with another one: both as given. `signed` makes
+   * more certificates of users whom the server trusts.
+   */
+  async function called(kind: object, hostKey = keys[0]!, of: { host?: object; user?: object } = {}) {
     const authority = await me.post('/ssh_certificate_authorities', kind)
-    const ssh_certificate_authority_id: string = authority.id
-    const hostCertificate = await me.post('/ssh_host_certificates', {
-      ssh_certificate_authority_id,
-      public_key: hostKey.publicKey,
-      principals: [host],
-      ...of.host,
-    })
-    const userCertificate = await me.post('/ssh_user_certificates', {
-      ssh_certificate_authority_id,
-      public_key: userKey.publicKey,
-      principals: ['root'],
-      ...of.user,
-    })
+    const certificate = async (path: string, key: KeyPairFiles, body: object): Promise<string> => {
+      const own = { ssh_certificate_authority_id: authority.id, public_key: key.publicKey }
+      return (await me.post(path, { ...own, ...body })).certificate
+    }
+    const signed = (key: KeyPairFiles, body: object = {}) =>
+      certificate('/ssh_user_certificates', key, { principals: ['root'], ...body })
+    const userKey = keys[0]!
     const server = await openSshd(dir, {
       hostKey: hostKey.file,
-      hostCertificate: hostCertificate.certificate,
+      hostCertificate: await certificate('/ssh_host_certificates', hostKey, {
+        principals: [host],
+        ...of.host,
+      }),
       userAuthority: authority.public_key,
     })
     const call: Call = {
@@ -54,18 +52,29 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
       host,
       hostAuthority: authority.public_key,
       userKey: userKey.file,
-      userCertificate: userCertificate.certificate,
+      userCertificate: await signed(userKey, of.user),
     }
-    return { server, call }
+    return { server, call, signed }
   }
 
-  // Each kind of key is an authority's, a host's and a user's once.
+  const stranger = await me.post('/ssh_certificate_authorities')
+
   for (const [at, kind] of authorityKinds.entries()) {
-    const hostKey = keys[(at + 1) % keys.length]!
-    const userKey = keys[(at + 2) % keys.length]!
-    t.test(`${JSON.stringify(kind)} signs for ${hostKey.name} and ${userKey.name}`, async (t) => {
-      const { server, call } = await called(kind, hostKey, userKey)
-      t.match(await ssh(dir, call), { code: 0, output: 'here\n' })
+    const hostKey = keys[at % keys.length]!
+    t.test(`${JSON.stringify(kind)} signs for a host with ${hostKey.name}, and for users`, async (t) => {
+      const { server, call, signed } = await called(kind, hostKey)
+      for (const userKey of keys) {
+        const ofUser = { ...call, userKey: userKey.file, userCertificate: await signed(userKey) }
+        t.match(await ssh(dir, ofUser), { code: 0, output: 'here\n' }, `a user with ${userKey.name}`)
+      }
+      const refused: [string, Partial<Call>][] = [
+        ['another host name', { host: 'other.example' }],
+        ['another authority of hosts', { hostAuthority: stranger.public_key }],
+        ['another user', { userCertificate: await signed(keys[0]!, { principals: ['nobody'] }) }],
+        ['a user certificate that is over', { userCertificate: await signed(keys[0]!, over) }],
+      ]
+      for (const [name, differing] of refused)
+        t.match(await ssh(dir, { ...call, ...differing }), { code: 255, output: '' }, name)
       await server.close()
     })
   }
@@ -86,13 +95,12 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
   ]
   for (const { name, of, output = 'here\n' } of accepted) {
     t.test(`accepted: ${name}`, async (t) => {
-      const { server, call } = await called({}, keys[0], keys[0], of)
+      const { server, call } = await called({}, keys[0], of)
       t.match(await ssh(dir, call), { code: 0, output })
       await server.close()
     })
   }
 
-  const stranger = await me.post('/ssh_certificate_authorities')
   const refused = [
     {
       name: 'another host name',
@@ -124,7 +132,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
   ]
   for (const { name, says, of = {}, call: differing = {} } of refused) {
     t.test(`refused: ${name}`, async (t) => {
-      const { server, call } = await called({}, keys[0], keys[0], of)
+      const { server, call } = await called({}, keys[0], of)
       const { code, output, errors } = await ssh(dir, { ...call, ...differing })
       t.equal(code, 255)
       t.equal(output, '')
