@@ -99,11 +99,11 @@ export async function ensureStreams(
 
 const lookAgainMs = 500
 
-/** Resolves with when the stream was made, once it is there: the API makes them. */
-export async function whenStream(nats: Nats, name: string, signal: AbortSignal): Promise<string> {
+/** Resolves once the stream is there: the API makes them. */
+export async function whenStream(nats: Nats, name: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const info = await nats.streamInfo(name).catch(() => undefined)
-    if (info !== undefined) return String(info.created)
+    if (info !== undefined) return
     await sleep(lookAgainMs, signal)
   }
   throw new Error(`The stream ${name} did not appear before the stop.`)

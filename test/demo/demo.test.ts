@@ -3,8 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { tempDir } from '../harness/temp-dir.js'
+import { isAlive, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
+import { demo, directoriesIn, exitCode } from './command.js'
 
 t.setTimeout(300_000)
 
@@ -44,7 +45,7 @@ t.test('the tour shows every situation, and ends well', async (t) => {
     output.some((line) => line.startsWith('  NOT')),
     'no equation is broken',
   )
-  await until('no process is left', () => stillAlive(below).length === 0)
+  await until('no process is left', () => !below.some(isAlive))
   t.strictSame(directoriesIn(tmp), [], 'no directory is left')
 })
 

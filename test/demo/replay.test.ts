@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { tempDir } from '../harness/temp-dir.js'
+import { isAlive, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { demo, directoriesIn, exitCode, processesBelow, stillAlive } from './command.js'
+import { demo, directoriesIn, exitCode } from './command.js'
 
 t.setTimeout(300_000)
 
@@ -36,7 +37,7 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   ]
   for (const line of lines) t.match(running.output(), line)
   t.notMatch(running.output(), /^ {2}NOT/m, 'no equation is broken')
-  await until('no process is left', () => stillAlive(below).length === 0)
+  await until('no process is left', () => !below.some(isAlive))
   t.strictSame(directoriesIn(tmp), [], 'no directory is left')
 })
 
@@ -47,5 +48,5 @@ t.test('killed, it takes everything along', async (t) => {
   const below = processesBelow(running.pid)
   t.ok(below.length >= 7, 'a whole service runs below it')
   await running.kill()
-  await until('no process is left', () => stillAlive(below).length === 0)
+  await until('no process is left', () => !below.some(isAlive))
 })

@@ -8,10 +8,12 @@ export interface TreeProcess {
   readonly role: string
 }
 
+/** Of one that runs: those that have ended and only wait to be asked how are left out. */
 function parentOf(pid: string): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return state === 'Z' ? undefined : Number(parent)
   } catch {
     return undefined
   }
@@ -42,6 +44,8 @@ export function processesBelow(pid: number): TreeProcess[] {
   return below
 }
 
+export const isAlive = ({ pid }: TreeProcess): boolean => parentOf(String(pid)) !== undefined
+
 export function endNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
@@ -62,6 +66,5 @@ export async function killAll(pid: number): Promise<void> {
   const below = processesBelow(pid)
   endNow(pid)
   for (const one of below) endNow(one.pid)
-  while (below.some((one) => parentOf(String(one.pid)) !== undefined && roleOf(one.pid) !== ''))
-    await sleep(20)
+  while (below.some(isAlive)) await sleep(20)
 }

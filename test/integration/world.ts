@@ -189,8 +189,28 @@ export async function arrivedRecords({ emulator }: World): Promise<Set<number>> 
   return numbers
 }
 
-/** Ids that arrived with different bytes: there must be none. */
-export async function idsWithDifferentBytes({ emulator }: World, name: DestinationName): Promise<string[]> {
+/** No destination got an event twice. */
+export async function checkOnce(
+  t: { equal(actual: unknown, expected: unknown, name: string): unknown },
+  { emulator }: World,
+): Promise<void> {
+  for (const name of destinationNames) {
+    const { duplicates } = await emulator.client.counts({ service: 'kinesis', name })
+    t.equal(duplicates, 0, `nothing arrived twice at ${name}`)
+  }
+}
+
+/** What a destination got twice is the same event. */
+export async function checkRepeats(
+  t: { strictSame(actual: unknown, expected: unknown, name: string): unknown },
+  world: World,
+): Promise<void> {
+  for (const name of destinationNames)
+    t.strictSame(await idsWithDifferentBytes(world, name), [], `repeats at ${name} are the same events`)
+}
+
+/** Ids that arrived with different bytes. */
+async function idsWithDifferentBytes({ emulator }: World, name: DestinationName): Promise<string[]> {
   const known = new Map<string, string>()
   const different: string[] = []
   for await (const { eventId, data } of emulator.client.received({ service: 'kinesis', name })) {
