@@ -10,22 +10,67 @@ t.setTimeout(480_000)
 
 const metricsOf = async ({ api }: World): Promise<string> => (await api.call('GET', '/metrics')).body
 
-t.test('the ledger deleted under running processes: it is made anew, and new books begin', async (t) => {
+t.test('books begun anew, and what outlives a process', async (t) => {
   const world = await openWorld(t)
-  const nats = await world.weir.nats()
-  await publish(nats, 'run', 0, 100)
-  await untilArrived(world, expectedEvents(100))
-  await nats.request(`$JS.API.STREAM.DELETE.${ledgerStream}`, '', 2_000)
-  const isEmpty = async () => total(await metricsOf(world), 'weir_records_in_total') === 0
-  await until('new books begin', isEmpty)
-  await publish(nats, 'run', 100, 200)
-  await untilArrived(world, expectedEvents(200))
-  await until('they hold what is new', async () => {
-    const metrics = await metricsOf(world)
-    const sum = (name: string) => total(metrics, `weir_${name}`)
-    return sum('records_in_total') === 100 && sum('events_delivered_total') === 175
-  })
-  t.equal(total(await metricsOf(world), 'weir_events_backlog'), 0)
+
+  await t.test(
+    'the ledger deleted under running processes: it is made anew, and new books begin',
+    async (t) => {
+      const nats = await world.weir.nats()
+      await publish(nats, 'run', 0, 100)
+      await untilArrived(world, expectedEvents(100))
+      await nats.request(`$JS.API.STREAM.DELETE.${ledgerStream}`, '', 2_000)
+      const isEmpty = async () => total(await metricsOf(world), 'weir_records_in_total') === 0
+      await until('new books begin', isEmpty)
+      await publish(nats, 'run', 100, 200)
+      await untilArrived(world, expectedEvents(200))
+      await until('they hold what is new', async () => {
+        const metrics = await metricsOf(world)
+        const sum = (name: string) => total(metrics, `weir_${name}`)
+        return sum('records_in_total') === 100 && sum('events_delivered_total') === 175
+      })
+      t.equal(total(await metricsOf(world), 'weir_events_backlog'), 0)
+      await nats.close()
+    },
+  )
+
+  await t.test(
+    'what is known of a destination outlives its deliverer, and its kind the destination',
+    async (t) => {
+      const id = world.destinations.all
+      const status = (api = world.weir.api) => api.get(`/event_destinations/${id}/status`)
+      await world.emulator.client.addFault({
+        effect: { type: 'error', code: 'InternalFailure', status: 500 },
+        resource: 'all',
+      })
+      const nats = await world.weir.nats()
+      await publish(nats, 'run', 200, 300)
+      await until('it fails', async () => (await status()).state === 'failing')
+      await world.emulator.client.clearFaults()
+      await untilArrived(world, expectedEvents(300))
+      const { last_success_at, last_error } = await status()
+      t.type(last_success_at, 'string')
+      t.match(last_error, { code: 'InternalFailure' })
+      t.equal(killRole(world.weir.process.pid, 'deliver'), 1)
+      await until('another delivers', async () => (await status()).cause !== 'no deliverer answers')
+      t.match(await status(), { state: 'healthy', last_success_at, last_error })
+
+      const before = await metricsOf(world)
+      for (const { id: subscription } of (await world.api.get('/event_subscriptions')).event_subscriptions)
+        await world.api.delete(`/event_subscriptions/${subscription}`)
+      for (const destination of Object.values(world.destinations))
+        await world.api.delete(`/event_destinations/${destination}`)
+      await nats.close()
+      await killAll(world.weir.process.pid)
+      world.weir = await startWeir(world.dataDir, world.env)
+      const after = await metricsOf({ ...world, api: world.weir.api })
+      for (const name of ['produced', 'filtered', 'delivered']) {
+        const counter = `weir_events_${name}_total`
+        t.ok(total(before, counter) > 0)
+        t.equal(total(after, counter, 'target="kinesis"'), total(before, counter), counter)
+      }
+    },
+  )
 })
 
 t.test('the bucket of the snapshots deleted under running processes: nothing is forgotten', async (t) => {
@@ -45,40 +90,4 @@ t.test('the bucket of the snapshots deleted under running processes: nothing is 
   await world.weir.stop()
   world.weir = await startWeir(world.dataDir, world.env)
   await checkBooks(t, { ...world, api: world.weir.api }, 200)
-})
-
-t.test('what is known of a destination outlives its deliverer, and its kind the destination', async (t) => {
-  const world = await openWorld(t)
-  const id = world.destinations.all
-  const status = (api = world.weir.api) => api.get(`/event_destinations/${id}/status`)
-  await world.emulator.client.addFault({
-    effect: { type: 'error', code: 'InternalFailure', status: 500 },
-    resource: 'all',
-  })
-  const nats = await world.weir.nats()
-  await publish(nats, 'run', 0, 100)
-  await until('it fails', async () => (await status()).state === 'failing')
-  await world.emulator.client.clearFaults()
-  await untilArrived(world, expectedEvents(100))
-  const { last_success_at, last_error } = await status()
-  t.type(last_success_at, 'string')
-  t.match(last_error, { code: 'InternalFailure' })
-  t.equal(killRole(world.weir.process.pid, 'deliver'), 1)
-  await until('another delivers', async () => (await status()).cause !== 'no deliverer answers')
-  t.match(await status(), { state: 'healthy', last_success_at, last_error })
-
-  const before = await metricsOf(world)
-  for (const { id: subscription } of (await world.api.get('/event_subscriptions')).event_subscriptions)
-    await world.api.delete(`/event_subscriptions/${subscription}`)
-  for (const destination of Object.values(world.destinations))
-    await world.api.delete(`/event_destinations/${destination}`)
-  await nats.close()
-  await killAll(world.weir.process.pid)
-  world.weir = await startWeir(world.dataDir, world.env)
-  const after = await metricsOf({ ...world, api: world.weir.api })
-  for (const name of ['produced', 'filtered', 'delivered']) {
-    const counter = `weir_events_${name}_total`
-    t.ok(total(before, counter) > 0)
-    t.equal(total(after, counter, 'target="kinesis"'), total(before, counter), counter)
-  }
 })
