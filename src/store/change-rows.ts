@@ -122,6 +122,16 @@ FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
     }
   }
 
+  /** Did the change leave rows of the policy's rules? */
+  async hasRules(accountId: string, version: number, policyId: string): Promise<boolean> {
+    const found = await this.#clickhouse.rows(
+      `SELECT id FROM ${tableOf(ruleKind)}
+WHERE account_id = {account:String} AND ip_policy_id = {policy:String} AND version = {version:UInt64} LIMIT 1`,
+      { account: accountId, version, policy: policyId },
+    )
+    return found.length > 0
+  }
+
   /** The rows of a query that asks for ids beyond `after`, each id once though its row was written twice. */
   async *#pages(
     sql: string,

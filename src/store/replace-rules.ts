@@ -1,8 +1,10 @@
 /** Replaces all rules of an IP policy: stages them, and commits the small change that makes them count. */
 import { now } from '../core/clock.js'
+import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import { type Change, emptyChange, type Principal } from './change.js'
+import type { ChangeRows } from './change-rows.js'
 import { type Committed, type FinishedHead, type Heads, versionGap } from './heads.js'
 import { ruleKind, versionOfStaged } from './keys.js'
 import { moveBeyond } from './move-beyond.js'
@@ -23,6 +25,7 @@ export interface RuleReplacerParts {
   readonly heads: Heads
   readonly view: View
   readonly projection: Projection
+  readonly rows: ChangeRows
   readonly settled: (accountId: string) => Promise<Settled>
   /** Carries out what was committed. */
   readonly finish: (
@@ -42,7 +45,7 @@ export class RuleReplacer {
 
   /**
    * What others change while rules are staged is staged anew, for the commit fails then; all of it where the generation
-   * to replace has become another one.
+   * to replace has become another one. A `WeirError` where NATS lost what was staged before it was carried out.
    */
   async replace<T>(
     accountId: string,
@@ -50,7 +53,7 @@ export class RuleReplacer {
     policyId: string,
     plan: RulesPlan<T>,
   ): Promise<T> {
-    const { config, heads, settled, finish, view } = this.#parts
+    const { config, heads, settled, finish, view, rows } = this.#parts
     let staging: RuleStaging | undefined
     for (;;) {
       const { known, state } = await settled(accountId)
@@ -75,6 +78,9 @@ export class RuleReplacer {
       if (committed === undefined) continue
       await finish(accountId, known, committed, change)
       await view.reached(accountId, version)
+      if (!(await rows.hasRules(accountId, version, policyId))) {
+        throw unavailable('NATS lost the new rules before they took effect; nothing was changed.')
+      }
       return result
     }
   }

@@ -10,7 +10,9 @@ export interface Cut {
   readonly write: number
   /** Is the write itself to arrive? */
   readonly after: boolean
-  readonly meet: () => void
+  readonly meet: () => unknown
+  /** Is a write that was held back let through when `meet` has resolved? */
+  readonly passes?: boolean
 }
 
 export interface NatsProxy {
@@ -46,8 +48,14 @@ export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {
       const met = due !== undefined && writes >= due.at ? due : undefined
       if (met === undefined) return void upstream.write(chunk)
       due = undefined
-      if (met.after) upstream.write(chunk, () => setTimeout(met.meet, 20))
-      else met.meet()
+      if (met.after) return void upstream.write(chunk, () => setTimeout(met.meet, 20))
+      const held = Promise.resolve(met.meet())
+      if (!met.passes) return
+      client.pause()
+      void held.then(() => {
+        upstream.write(chunk)
+        client.resume()
+      })
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

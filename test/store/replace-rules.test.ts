@@ -1,5 +1,6 @@
 /** The rules of IP policies replaced all at once: seen whole, by whomever, whatever dies and whoever else writes. */
 import t, { type Test } from 'tap'
+import { sleep } from '../../src/core/clock.js'
 import { silentLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
@@ -9,6 +10,7 @@ import { bucketNames, newStagedGeneration, rulesKey } from '../../src/store/keys
 import { StagingSweep } from '../../src/store/staging-sweep.js'
 import { View } from '../../src/store/view.js'
 import { openTestStore } from '../harness/api.js'
+import { startNatsProxy } from '../harness/nats-proxy.js'
 import type { StoreWorld } from '../harness/store-world.js'
 import { type ApiClient, until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
@@ -100,6 +102,33 @@ t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) =
   await survivor.client.put(path, { rules: [] })
   const config = await (await world.nats()).findBucket(bucketNames.config)
   t.strictSame(await config?.keys('rules.>'), [], 'nothing is left behind')
+})
+
+t.test('NATS loses what was staged before it is carried out', { timeout: 300_000 }, async (t) => {
+  const world = await openWorld(t)
+  const proxy = await startNatsProxy(world.natsUrl)
+  t.teardown(() => proxy.close())
+  const { client } = await world.startApi('one', { NATS_URL: proxy.url })
+  const { id } = await client.post('/ip_policies', {})
+  const path = `/ip_policies/${id}/rules`
+  await client.put(path, { rules: rulesWith('allow', 3) })
+  const before = sorted(await rulesOf(client))
+  const config = (await (await world.nats()).findBucket(bucketNames.config))!
+  const present = await config.keys(`rules.${id}.>`)
+  const lose = async (): Promise<void> => {
+    for (const key of await config.keys(`rules.${id}.>`)) {
+      if (!present.includes(key)) await config.remove(key, (await config.get(key))!.revision)
+    }
+    // The process has heard of it when it goes on.
+    await sleep(1_000)
+  }
+  // One chunk is staged first; the second write commits the change.
+  proxy.cut({ write: 2, after: false, passes: true, meet: lose })
+  t.match(await client.call('PUT', path, { rules: rulesWith('deny', 3) }), { status: 503 })
+  t.strictSame(sorted(await rulesOf(client)), before, 'the rules are what they were')
+  t.strictSame(await toldRules(t, world), before, 'and nothing else is told')
+  t.match(await client.put(path, { rules: rulesWith('deny', 3) }), { added: 3, removed: 3 })
+  t.strictSame(await storedRules(t, world), sorted(await rulesOf(client)))
 })
 
 t.test('others change single rules meanwhile, in two processes', { timeout: 300_000 }, async (t) => {
