@@ -12,7 +12,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../store/view.js'
-import type { Caller } from './caller.js'
+import { type Caller, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
 import { viewRestrictions } from './lockout.js'
 
@@ -67,6 +67,12 @@ export class Auth {
   }
 
   #authenticate(request: FastifyRequest, address: string): Row {
+    const token = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+    // Who names no key guesses none.
+    if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
+    const key = this.#keys.find(token)
+    // Guesses of others at the same address, or behind the same proxy, are none of this caller's.
+    if (key !== undefined) return key
     const source = loginSource(address)
     const waitSeconds = this.#failures.waitSeconds(source)
     if (waitSeconds > 0) {
@@ -74,14 +80,9 @@ export class Auth {
         retryAfterSeconds: waitSeconds,
       })
     }
-    const token = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
-    // Who names no key guesses none.
-    if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
-    const key = this.#keys.find(token)
-    if (key !== undefined) return key
     this.#failures.note(source)
     this.#options.occurrences.loginFailed({ address })
-    throw unauthenticated('The API key is not valid.')
+    throw invalidKey()
   }
 
   #checkVersion(request: FastifyRequest): void {
@@ -98,8 +99,6 @@ export class Auth {
     )
   }
 }
-
-const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)
 
 /** API keys by the hash of their token, rebuilt when a key changes. */
 class KeyIndex {

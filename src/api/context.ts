@@ -9,7 +9,7 @@ import type { Store } from '../store/open-store.js'
 import type { Plan } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
-import { checkPathId, objectBody, supported, unknownResource } from './input.js'
+import { checkNames, checkPathId, objectBody, supported, unknownResource } from './input.js'
 import type { Presenter } from './present.js'
 import type { Writes } from './writes.js'
 
@@ -45,9 +45,20 @@ export function readable({ store }: ApiContext): ViewState {
   return store.view.state
 }
 
-/** The body as an object; ids of the path may stand in it and have to agree. */
-export const bodyOf = (request: FastifyRequest): Record<string, unknown> =>
-  objectBody(request.body, pathParams(request))
+/** The body as an object; ids of the path may stand in it and have to agree. No body is an empty one, but for PUT. */
+export function bodyOf(request: FastifyRequest): Record<string, unknown> {
+  const { body, method } = request
+  if (body === undefined && method === 'PUT')
+    throw badRequest('PUT needs a body: it replaces the whole, and an empty body does not say by what.')
+  return objectBody(body, pathParams(request))
+}
+
+/** GET and DELETE are told all by their path: the ids of it are all that a body may hold. */
+export function refuseBody(request: FastifyRequest): void {
+  const { method } = request
+  if (method !== 'GET' && method !== 'DELETE') return
+  checkNames(bodyOf(request), Object.keys(pathParams(request)), `${method} request`)
+}
 
 /** Query parameters, each once and known. */
 export function queryOf<const Name extends string>(

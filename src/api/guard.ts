@@ -45,19 +45,18 @@ function checkContentType({ headers }: FastifyRequest): void {
   if (!hasBody) return
   const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim())
   if (type.toLowerCase() !== 'application/json') {
-    const given = type === '' ? 'has none' : `is ${shown(type)}`
-    throw new WeirError(
-      'ERR_CONTENT_TYPE',
-      `The content type of the body ${given}: application/json is needed.`,
-    )
+    const given =
+      type === '' ? 'The body has no content type' : `The content type of the body is ${shown(type)}`
+    throw new WeirError('ERR_CONTENT_TYPE', `${given}: application/json is needed.`)
   }
   const charset = parameters.map((each) => /^charset\s*=\s*"?([^"]*)"?$/i.exec(each)?.[1]).find(Boolean)
   if (charset === undefined || charset.toLowerCase() === 'utf-8' || charset.toLowerCase() === 'utf8') return
   throw new WeirError('ERR_CONTENT_TYPE', `The charset of the body is ${shown(charset)}: JSON is UTF-8.`)
 }
 
-/** JSON, and an empty body of whatever type: that is no body. */
+/** JSON, and an empty body of whatever type: that is no body. On GET, too, so that nothing is sent in vain unnoticed. */
 export function acceptBodies(app: FastifyInstance): void {
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()
   const parse = (_request: FastifyRequest, body: Buffer) => parseJsonBody(body)
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, parse)

@@ -6,6 +6,7 @@ import { pluralOf } from '../core/plural.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../resource/rule-counts.js'
+import { whileKeyLasts } from './caller.js'
 import { type ApiContext, bodyOf, json, pathParams, rowAt } from './context.js'
 import { describe, ofWrite, routePath } from './openapi.js'
 import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
@@ -26,7 +27,7 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
     const isRehearsal = isRehearsed(request)
     const { caller } = request
     const { id } = rowAt(context, request, anyResource(ipPolicy), pathParams(request)['id'] ?? '')
-    const plan = planRules(caller, id, await wantedRules(bodyOf(request)), now())
+    const plan = whileKeyLasts(caller, planRules(caller, id, await wantedRules(bodyOf(request)), now()))
     const { store } = context
     const counts = isRehearsal
       ? (await plan(await store.settled(caller.accountId), 0)).result

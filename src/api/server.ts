@@ -15,7 +15,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { resources } from '../resource/registry.js'
 import type { View } from '../store/view.js'
 import { Auth } from './auth.js'
-import type { ApiContext } from './context.js'
+import { type ApiContext, refuseBody } from './context.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
@@ -101,6 +101,7 @@ function registerResources(
   context: ApiContext,
   destinations: DestinationOperations,
 ): void {
+  app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
     registerResource(app, context, resource)
     registerModules(app, context, resource)

@@ -8,6 +8,7 @@ import { idempotencyKeyCharsMax } from '../core/limits.js'
 import { type Answer, type RequestKey, requestKey } from '../store/answers.js'
 import { type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
+import { whileKeyLasts } from './caller.js'
 import { type ApiContext, json, queryOf } from './context.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -31,15 +32,15 @@ export const writing =
     const key = keyOf(request)
     const { accountId, principal } = request.caller
     const { store } = context
+    const planned = async () => whileKeyLasts(request.caller, await planFor(request))
     if (isRehearsal) {
-      const { once: _, ...answer } = await store.rehearse(accountId, principal, await planFor(request))
+      const { once: _, ...answer } = await store.rehearse(accountId, principal, await planned())
       return send(reply, answer)
     }
-    if (key === undefined)
-      return send(reply, await store.commit(accountId, principal, await planFor(request)))
+    if (key === undefined) return send(reply, await store.commit(accountId, principal, await planned()))
     const before = await store.answered(key)
     if (before !== undefined) return send(reply, before)
-    return send(reply, await store.commitOnce(accountId, principal, await planFor(request), key))
+    return send(reply, await store.commitOnce(accountId, principal, await planned(), key))
   }
 
 /** The route of an action that changes no resource. Under a key it is not done again once it was answered. */

@@ -1,6 +1,8 @@
 /** What holds for every request, whatever it asks for. */
 import t from 'tap'
+import type { ApiStore } from '../../src/api/context.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
+import type { Store } from '../../src/store/open-store.js'
 import { type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
 
 t.test('the protocol', async (t) => {
@@ -92,11 +94,13 @@ t.test('the protocol', async (t) => {
       statuses.push((await guarded.stranger(`guess${tries}`).send('GET', '/ip_policies', { from })).status)
     t.equal(statuses[0], 401)
     t.equal(statuses.at(-1), 429)
-    const known = guarded.stranger(me.token)
-    const refused = await known.send('GET', '/ip_policies', { from })
-    t.equal(refused.status, 429, 'whoever guesses right is not told')
+    const guess = guarded.stranger('another')
+    const refused = await guess.send('GET', '/ip_policies', { from })
     t.match(refused.headers['retry-after'], /^\d+$/)
-    t.equal((await known.send('GET', '/ip_policies', { from: '198.51.100.8' })).status, 200)
+    t.equal((await guess.send('GET', '/ip_policies', { from: '198.51.100.8' })).status, 401)
+    const known = guarded.stranger(me.token)
+    t.equal((await known.send('GET', '/ip_policies', { from })).status, 200, 'a valid key always passes')
+    t.equal((await guess.send('GET', '/ip_policies', { from })).status, 429, 'and vouches for no other')
   })
 
   t.test('X-Forwarded-For counts when a trusted proxy says it', async (t) => {
@@ -157,7 +161,61 @@ t.test('the protocol', async (t) => {
     }
   })
 
+  t.test('GET and DELETE have no body but ids of their path', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    const edge = await me.post('/edges/https')
+    const route = await me.post(`/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/' })
+    const policy = `/ip_policies/${id}`
+    const below = `/edges/https/${edge.id}/routes/${route.id}`
+    const cases: [string, unknown, RegExp][] = [
+      [policy, { id: `${id}x` }, /"id" is .*, but the path says/],
+      [policy, { zzz: 1 }, /"zzz" is no field of a (GET|DELETE) request: supported are "id"/],
+      [policy, { id, description: 'x' }, /"description" is no field/],
+      [policy, '{x', /not valid JSON/],
+      [policy, '[]', /must be a JSON object/],
+      [policy, 'null', /must be a JSON object/],
+      [`${below}/backend`, { edge_id: 'edghts_other' }, /"edge_id" is "edghts_other", but the path says/],
+      [below, { match: '/' }, /"match" is no field .*supported are "edge_id", "id"/],
+    ]
+    for (const [path, body, says] of cases) {
+      for (const method of ['GET', 'DELETE']) {
+        const { status, body: told } = await me.send(method, path, { body })
+        t.equal(status, 400, `${method} ${path}`)
+        t.match(told.msg, says)
+      }
+    }
+    t.match((await me.send('GET', '/ip_policies', { body: '{x' })).body.msg, /not valid JSON/)
+    t.match((await me.send('GET', '/ip_policies', { body: { limit: 1 } })).body.msg, /none are supported/)
+    const plain = { body: 'x', headers: { 'content-type': 'text/plain' } }
+    t.equal((await me.send('GET', policy, plain)).status, 415)
+    for (const body of [{}, { id }, { edge_id: edge.id }])
+      t.equal((await me.send('GET', below, { body })).status, 'id' in body ? 400 : 200)
+    t.equal((await me.send('DELETE', below, { body: { id: route.id, edge_id: edge.id } })).status, 204)
+    t.equal((await me.send('DELETE', policy, { body: {} })).status, 204)
+  })
+
+  t.test('what replaces something is said', async (t) => {
+    const { id } = await me.post('/ip_policies')
+    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
+    await me.put(`/ip_policies/${id}/rules`, { rules })
+    const deny = [{ actions: [{ type: 'deny' }] }]
+    const edge = await me.post('/edges/tcp', { policies: { inbound: deny } })
+    for (const path of [`/edges/tcp/${edge.id}/policies`, `/ip_policies/${id}/rules`]) {
+      for (const body of ['', ' \n', undefined]) {
+        const { status, body: told } = await me.send('PUT', path, body === undefined ? {} : { body })
+        t.equal(status, 400, path)
+        t.match(told.msg, /^PUT needs a body/)
+      }
+    }
+    t.match((await me.get(`/edges/tcp/${edge.id}/policies`)).inbound, deny)
+    t.equal((await me.put(`/ip_policies/${id}/rules`, { rules })).kept, 1)
+    t.strictSame((await me.put(`/edges/tcp/${edge.id}/policies`, {})).inbound, [], 'an empty one says it')
+  })
+
   t.test('content types of a body', async (t) => {
+    const bare = await me.send('POST', '/ip_policies', { body: '{}', headers: { 'content-type': undefined } })
+    t.equal(bare.status, 415)
+    t.match(bare.body.msg, /^The body has no content type: application\/json is needed\.$/)
     const cases: [string | undefined, number][] = [
       ['application/json', 201],
       ['Application/JSON;charset=UTF-8', 201],
@@ -281,7 +339,73 @@ t.test('the protocol', async (t) => {
     await caller.delete(`/api_keys/${id}`)
     t.equal((await second.send('GET', '/api_keys')).status, 401)
   })
+
+  t.test('of two keys that delete each other at the same time, one stays', async (t) => {
+    for (let round = 0; round < 10; round += 1) {
+      const caller = await api.account()
+      const [first] = (await caller.get('/api_keys')).keys
+      const { id, token } = await caller.post('/api_keys')
+      const second = caller.withToken(token)
+      const answers = await Promise.all([
+        caller.send('DELETE', `/api_keys/${id}`),
+        second.send('DELETE', `/api_keys/${first.id}`),
+      ])
+      t.strictSame(answers.map(({ status }) => status).toSorted(), [204, 401])
+      const refused = answers.find(({ status }) => status === 401)
+      t.match(refused, {
+        body: { msg: 'The API key is not valid.' },
+        headers: { 'www-authenticate': 'Bearer' },
+      })
+      const left = refused === answers[0] ? second : caller
+      t.equal((await left.get('/api_keys')).keys.length, 1)
+    }
+  })
+
+  t.test('a key that goes before its change is planned changes nothing', async (t) => {
+    const caller = await api.account()
+    const { id: policy } = await caller.post('/ip_policies')
+    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
+    await caller.put(`/ip_policies/${policy}/rules`, { rules })
+    const before = await caller.get(`/ip_policies/${policy}`)
+    const writes: [string, string, object?, Headers?][] = [
+      ['POST', '/ip_policies', {}],
+      ['POST', '/ip_policies', {}, { 'idempotency-key': 'once' }],
+      ['POST', '/ip_policies?validate_only=true', {}],
+      ['PATCH', `/ip_policies/${policy}`, { description: 'x' }],
+      ['PATCH', `/ip_policies/${policy}`, {}],
+      ['PUT', `/ip_policies/${policy}/rules`, { rules: [] }],
+      ['PUT', `/ip_policies/${policy}/rules?validate_only=true`, { rules: [] }],
+      ['DELETE', `/ip_policies/${policy}`],
+    ]
+    for (const [method, path, body, headers = {}] of writes) {
+      const { id, token } = await caller.post('/api_keys')
+      const late = lateStore(store.parts.store, () => caller.delete(`/api_keys/${id}`))
+      const overtaken = await store.api({ context: { ...store.parts, store: late } })
+      const answer = await overtaken.stranger(token).send(method, path, { body, headers })
+      t.equal(answer.status, 401, `${method} ${path}`)
+      t.equal(answer.body.msg, 'The API key is not valid.')
+    }
+    t.strictSame((await caller.get('/ip_policies')).ip_policies, [before])
+    t.match((await caller.get('/ip_policy_rules')).ip_policy_rules, rules)
+  })
 })
+
+/** The store, as it is when something else was done between a request's arrival and its plan. */
+function lateStore(store: Store, first: () => Promise<unknown>): ApiStore {
+  const after = async <T>(work: () => Promise<T>): Promise<T> => {
+    await first()
+    return work()
+  }
+  return {
+    view: store.view,
+    answered: (key) => store.answered(key),
+    settled: (accountId) => after(() => store.settled(accountId)),
+    commit: (...planned) => after(() => store.commit(...planned)),
+    commitOnce: (...planned) => after(() => store.commitOnce(...planned)),
+    rehearse: (...planned) => after(() => store.rehearse(...planned)),
+    replaceRules: (...planned) => after(() => store.replaceRules(...planned)),
+  }
+}
 
 /** The id of a new policy that allows one range. */
 async function allowing(client: Client, cidr: string): Promise<string> {
