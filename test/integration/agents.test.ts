@@ -1,5 +1,6 @@
 /** Agents: credentials made over HTTP, asked about over NATS. */
 import t from 'tap'
+import { soonestRefusalMs } from '../harness/revocation.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
 
@@ -74,6 +75,22 @@ t.test('what agents may bind', async (t) => {
       (await api.call('GET', '/credentials', undefined, { authorization: `Bearer ${token}` })).status,
       401,
     )
+  })
+
+  t.test('a deleted credential is blocked before anything later is known, within two seconds', async (t) => {
+    const revocable = async () => {
+      const { id, token } = await credential()
+      return {
+        isAccepted: async () => (await ask(token, 'a.example')).decision === 'allow',
+        revoke: () => api.delete(`/credentials/${id}`),
+      }
+    }
+    const first = await revocable()
+    await until('it is known', first.isAccepted)
+    await first.revoke()
+    await until('a later one is known', (await revocable()).isAccepted)
+    t.notOk(await first.isAccepted())
+    t.ok((await soonestRefusalMs(revocable)) <= 2_000)
   })
 
   t.test('where the agent restriction lets them in', async (t) => {

@@ -1,6 +1,7 @@
 /** Two API processes on one store: no write is lost, what is unique stays so, and a revoked key is refused by both. */
 import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
+import { soonestRefusalMs } from '../harness/revocation.js'
 import type { StoreApi } from '../harness/store-world.js'
 import { ApiClient, until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
@@ -90,15 +91,29 @@ t.test('two processes want what only one may have', { timeout: 300_000 }, async 
 
 t.test('a revoked key is refused by every process', { timeout: 120_000 }, async (t) => {
   const world = await openWorld(t)
-  const apis = await Promise.all([world.startApi('one'), world.startApi('two')])
-  const [one] = apis
-  const key = await one.client.post('/api_keys', {})
-  const clients = apis.map(({ client }) => new ApiClient(client.base, key.token))
-  for (const client of clients) {
-    await until('it is let in', async () => (await client.call('GET', '/ip_policies')).status === 200)
+  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+  const key = async () => {
+    const { id, token } = await one.client.post('/api_keys', {})
+    const isLetIn = async ({ client }: StoreApi) => {
+      const { status } = await new ApiClient(client.base, token).call('GET', '/ip_policies')
+      if (status !== 200 && status !== 401) throw new Error(`The answer is ${status}.`)
+      return status === 200
+    }
+    return { isLetIn, isAccepted: () => isLetIn(two), revoke: () => one.client.delete(`/api_keys/${id}`) }
   }
-  await one.client.delete(`/api_keys/${key.id}`)
-  for (const client of clients) {
-    await until('it is refused', async () => (await client.call('GET', '/ip_policies')).status === 401)
-  }
+
+  t.test('at once by the one that was asked, and by the other before it knows anything later', async (t) => {
+    const { isLetIn, isAccepted, revoke } = await key()
+    await until('both let it in', async () => (await isLetIn(one)) && (await isAccepted()))
+    await revoke()
+    t.notOk(await isLetIn(one))
+    const later = await one.client.post('/ip_policies', {})
+    const path = `/ip_policies/${later.id}`
+    await until('it knows', async () => (await two.client.call('GET', path)).status === 200)
+    t.notOk(await isAccepted())
+  })
+
+  t.test('within two seconds of the answer', async (t) => {
+    t.ok((await soonestRefusalMs(key)) <= 2_000)
+  })
 })
