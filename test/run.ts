@@ -1,7 +1,8 @@
 /**
- * Runs the test files, each in a process of its own and some at a time, and writes what they say as TAP:
+ * The one test that `tap` runs: it runs all the others, each in a process of its own and some at a time. Arguments are
+ * handed on to them, but for the beginnings of the paths of those that are to run:
  *
- *     node dist/test/run.js [--full]
+ *     npm test -- --test-arg=core/ --test-arg=api/lists
  *
  * Left to run them itself, `tap` puts the hooks of its coverage into every process of a test and into all that those
  * start, wanted or not. A role then takes more than twice as long to start, and most of the time here is starts.
@@ -24,8 +25,13 @@ const rank = (file: string): number => {
   return at === -1 ? longest.length : at
 }
 
+const options = argv.slice(2).filter((each) => each.startsWith('-'))
+const wanted = argv.slice(2).filter((each) => !each.startsWith('-'))
+const isWanted = (file: string): boolean =>
+  wanted.length === 0 || wanted.some((path) => file.startsWith(path))
+
 const files = readdirSync(compiled('test'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.test.js'))
+  .filter((file) => file.endsWith('.test.js') && isWanted(file))
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
 t.setTimeout(0)
@@ -34,7 +40,7 @@ t.plan(files.length)
 for (const file of files) {
   const path = join('dist/test', file)
   // `tap` sets the variable for whatever it starts.
-  const command = ['-u', 'NODE_OPTIONS', execPath, '--enable-source-maps', path, ...argv.slice(2)]
+  const command = ['-u', 'NODE_OPTIONS', execPath, '--enable-source-maps', path, ...options]
   void t.spawn('env', command, {
     name: path,
     buffered: true,

@@ -53,7 +53,7 @@ t.test('what a consumer has in hand comes again after what it acknowledged was r
 t.test('who watches a bucket is told of every key that stays, while others are forgotten', async (t) => {
   const { server, nats } = await openServer(t)
   const bucket = await nats.openBucket('bucket', 64 * mebibyte)
-  const rounds = 300
+  const rounds = 150
   const seen = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const watched = (await (await connected(t, server)).findBucket('bucket'))!
