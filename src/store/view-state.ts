@@ -15,9 +15,15 @@ import {
 } from './keys.js'
 import { SortedIds } from './sorted-ids.js'
 
+interface Generation {
+  readonly chunks: Map<number, RulesChunk>
+  /** Where each rule is kept. */
+  readonly chunkOf: Map<string, number>
+}
+
 interface PolicyRules {
-  /** Chunks per generation: those of a coming one wait until the policy's row names it. */
-  readonly generations: Map<string, Map<number, RulesChunk>>
+  /** Those of a coming generation wait until the policy's row names it. */
+  readonly generations: Map<string, Generation>
   /** Changes whenever the rules that count do. */
   stamp: number
 }
@@ -40,7 +46,6 @@ export class ViewState {
   /** Of each kind that an account has, and of each that lives under one resource. */
   readonly #ids = new Map<string, SortedIds>()
   readonly #rules = new Map<string, PolicyRules>()
-  readonly #chunkOfRule = new Map<string, { policyId: string; chunk: number }>()
   #stamp = 0
   meta: Meta | undefined
   revision = 0
@@ -104,17 +109,19 @@ export class ViewState {
   /** True where the rules that count are other ones now. */
   #applyChunk(policyId: string, generation: string, chunk: number, value: RulesChunk | undefined): boolean {
     const policy = this.#policyRules(policyId)
-    const chunks = getOrMake(policy.generations, generation, () => new Map<number, RulesChunk>())
-    const previous = chunks.get(chunk)
+    const { chunks, chunkOf } = getOrMake(policy.generations, generation, newGeneration)
+    const { rules: previous = [] } = chunks.get(chunk) ?? {}
+    const { rules = [] } = value ?? {}
     if (value === undefined) chunks.delete(chunk)
     else chunks.set(chunk, value)
     if (chunks.size === 0) policy.generations.delete(generation)
+    const kept = new Set(rules.map(({ id }) => id))
+    const gone = previous.filter(({ id }) => !kept.has(id) && chunkOf.get(id) === chunk)
+    for (const { id } of gone) chunkOf.delete(id)
+    for (const { id } of rules) chunkOf.set(id, chunk)
     if (generation !== this.generationOf(policyId)) return false
-    const kept = new Set(value?.rules.map(({ id }) => id))
-    this.#hideRules(
-      (previous?.rules ?? []).filter(({ id }) => !kept.has(id) && this.#chunkOfRule.get(id)?.chunk === chunk),
-    )
-    this.#showRules(policyId, chunk, value?.rules ?? [])
+    for (const { id } of gone) this.#remove(ruleKind, id)
+    for (const rule of rules) this.#put(ruleKind, rule)
     policy.stamp = ++this.#stamp
     return true
   }
@@ -127,24 +134,18 @@ export class ViewState {
   #showGeneration(policyId: string, from: string, to: string): void {
     const policy = this.#policyRules(policyId)
     const rows = getOrMake(this.rows, ruleKind, () => new Map<string, Row>())
-    const kept = new Set<string>()
-    const added: Row[] = []
-    for (const [chunk, { rules }] of this.generation(policyId, to)) {
-      const place = { policyId, chunk }
-      for (const rule of rules) {
-        const { size } = rows
-        rows.set(rule.id, rule)
-        if (rows.size > size) added.push(rule)
-        else kept.add(rule.id)
-        this.#chunkOfRule.set(rule.id, place)
-      }
-    }
+    const { chunks, chunkOf } = policy.generations.get(to) ?? newGeneration()
     const removed: Row[] = []
     for (const rule of rulesOf(this.generation(policyId, from).values())) {
-      if (kept.has(rule.id)) continue
+      if (chunkOf.has(rule.id)) continue
       removed.push(rule)
       rows.delete(rule.id)
-      this.#chunkOfRule.delete(rule.id)
+    }
+    const added: Row[] = []
+    for (const rule of rulesOf(chunks.values())) {
+      const { size } = rows
+      rows.set(rule.id, rule)
+      if (rows.size > size) added.push(rule)
     }
     this.#reorder(removed, added)
     policy.stamp = ++this.#stamp
@@ -172,20 +173,6 @@ export class ViewState {
     }
   }
 
-  #showRules(policyId: string, chunk: number, rules: readonly Row[]): void {
-    for (const rule of rules) {
-      this.#put(ruleKind, rule)
-      this.#chunkOfRule.set(rule.id, { policyId, chunk })
-    }
-  }
-
-  #hideRules(rules: readonly Row[]): void {
-    for (const { id } of rules) {
-      this.#remove(ruleKind, id)
-      this.#chunkOfRule.delete(id)
-    }
-  }
-
   /** `ownerId`: an account, or a resource that the kind lives under. */
   ids(ownerId: string, kind: string): SortedIds {
     return this.#ids.get(`${ownerId} ${kind}`) ?? new SortedIds()
@@ -205,7 +192,7 @@ export class ViewState {
 
   /** The chunks of one generation of a policy's rules, whether they count or not. */
   generation(policyId: string, generation: string): ReadonlyMap<number, RulesChunk> {
-    return this.#rules.get(policyId)?.generations.get(generation) ?? new Map()
+    return this.#rules.get(policyId)?.generations.get(generation)?.chunks ?? new Map()
   }
 
   /** Which generation of a policy's rules counts. */
@@ -216,7 +203,7 @@ export class ViewState {
   /** Generations that do not count: being staged, or left behind by who staged them. */
   *idleGenerations(): Generator<IdleGeneration> {
     for (const [policyId, { generations }] of this.#rules) {
-      for (const [generation, chunks] of generations) {
+      for (const [generation, { chunks }] of generations) {
         if (generation === this.generationOf(policyId)) continue
         const [first] = chunks.values()
         if (first !== undefined) yield { policyId, generation, accountId: first.account_id }
@@ -226,7 +213,9 @@ export class ViewState {
 
   /** Where a rule is kept. */
   chunkOf(ruleId: string): number | undefined {
-    return this.#chunkOfRule.get(ruleId)?.chunk
+    const policyId = String(this.rows.get(ruleKind)?.get(ruleId)?.['ip_policy_id'])
+    const { generations } = this.#rules.get(policyId) ?? {}
+    return generations?.get(this.generationOf(policyId))?.chunkOf.get(ruleId)
   }
 
   /** Of a key's last entry, deletions included; 0 where it was never written. */
@@ -263,6 +252,8 @@ export class ViewState {
     return [...other.accounts].some(([accountId, { version }]) => this.versionOf(accountId) < version)
   }
 }
+
+const newGeneration = (): Generation => ({ chunks: new Map(), chunkOf: new Map() })
 
 const parentFields = new Map(resources.map(({ kind, parent }) => [kind, parent?.field]))
 
