@@ -1,6 +1,6 @@
 /** Accounts: made from the command line, and the first one at the first start. */
-import { now, randomToken } from '../core/clock.js'
-import { badRequest, notFound } from '../core/errors.js'
+import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+import { badRequest, notFound, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import { account } from '../resource/account.js'
@@ -8,6 +8,7 @@ import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Store } from '../store/open-store.js'
 import { unchanged } from '../store/plan.js'
+import type { ViewState } from '../store/view-state.js'
 import type { Writes } from './writes.js'
 
 /** The command line, as the one who makes a change. */
@@ -20,12 +21,14 @@ export interface MadeAccount {
   readonly token: string
 }
 
-/** A new account and its first key. `token`: the key's, made where none is given. */
+const newToken = (): string => `weir_${randomToken(32)}`
+
+/** A new account and its first key; undefined where there is an account of this id, and the key is another one. */
 export async function createAccount(
   store: Store,
   writes: Writes,
   name: string,
-  { id = newId('ac_'), token = `weir_${randomToken(32)}` }: { id?: string; token?: string } = {},
+  { id = newId('ac_'), token = newToken() }: { id?: string; token?: string } = {},
 ): Promise<MadeAccount | undefined> {
   if (name.trim() === '' || Buffer.byteLength(name) > accountNameBytesMax) {
     throw badRequest(`An account's name has 1 to ${accountNameBytesMax} bytes.`)
@@ -35,7 +38,7 @@ export async function createAccount(
   const first = { description: 'First key of the account.' }
   const key = await writes.create(caller, resourceOf('api_key'), first, at)
   const made = await store.commit(id, cli, (state, version, changedAt) => {
-    if (state.rows.get('account')?.has(id)) return unchanged(undefined)
+    if (state.rows.get('account')?.has(id)) return unchanged(madeBefore(state, id, token))
     const draft = key(state, version, changedAt)
     const row: Row = {
       id,
@@ -50,6 +53,14 @@ export async function createAccount(
     return { ...draft, puts: [{ kind: account.kind, row, isNew: true }, ...keyPuts], result }
   })
   return made
+}
+
+/** The account's key of this token: a try whose answer was lost has made it. */
+function madeBefore(state: ViewState, accountId: string, token: string): MadeAccount | undefined {
+  const hash = hashToken(token)
+  const keys = [...(state.rows.get('api_key')?.values() ?? [])]
+  const key = keys.find((row) => row.account_id === accountId && row['token_hash'] === hash)
+  return key === undefined ? undefined : { accountId, keyId: key.id, token }
 }
 
 export async function grantRight(store: Store, accountId: string, right: string): Promise<Row> {
@@ -67,16 +78,28 @@ export async function grantRight(store: Store, accountId: string, right: string)
   })
 }
 
+const bootstrapPatienceMs = 60_000
+const bootstrapPauseMs = 500
+
 /**
  * The account of an empty store, made once, however many processes start at the same time: its id follows from the
- * deployment's. Resolves with the key where this process made it.
+ * deployment's. Resolves with the key where this process made it. A store that is away for a moment is waited for.
  */
 export async function bootstrapAccount(
   store: Store,
   writes: Writes,
-  token: string | undefined,
+  token: string = newToken(),
 ): Promise<MadeAccount | undefined> {
   if ((store.view.state.rows.get('account')?.size ?? 0) > 0) return undefined
   const id = `ac_${store.deploymentId.replace(/^\w+_/, '')}`
-  return createAccount(store, writes, 'default', { id, ...(token === undefined ? {} : { token }) })
+  const deadline = monotonicMs() + bootstrapPatienceMs
+  for (;;) {
+    try {
+      return await createAccount(store, writes, 'default', { id, token })
+    } catch (error) {
+      const isAway = error instanceof WeirError && error.code === 'ERR_UNAVAILABLE'
+      if (!isAway || monotonicMs() > deadline) throw error
+      await sleep(bootstrapPauseMs)
+    }
+  }
 }
