@@ -23,7 +23,7 @@ export interface MadeAccount {
 
 const newToken = (): string => `weir_${randomToken(32)}`
 
-/** A new account and its first key; undefined where there is an account of this id, and the key is another one. */
+/** A new account and its first key; undefined where there is an account of this id. */
 export async function createAccount(
   store: Store,
   writes: Writes,
@@ -38,7 +38,7 @@ export async function createAccount(
   const first = { description: 'First key of the account.' }
   const key = await writes.create(caller, resourceOf('api_key'), first, at)
   const made = await store.commit(id, cli, (state, version, changedAt) => {
-    if (state.rows.get('account')?.has(id)) return unchanged(madeBefore(state, id, token))
+    if (state.rows.get('account')?.has(id)) return unchanged(undefined)
     const draft = key(state, version, changedAt)
     const row: Row = {
       id,
@@ -53,14 +53,6 @@ export async function createAccount(
     return { ...draft, puts: [{ kind: account.kind, row, isNew: true }, ...keyPuts], result }
   })
   return made
-}
-
-/** The account's key of this token: a try whose answer was lost has made it. */
-function madeBefore(state: ViewState, accountId: string, token: string): MadeAccount | undefined {
-  const hash = hashToken(token)
-  const keys = [...(state.rows.get('api_key')?.values() ?? [])]
-  const key = keys.find((row) => row.account_id === accountId && row['token_hash'] === hash)
-  return key === undefined ? undefined : { accountId, keyId: key.id, token }
 }
 
 export async function grantRight(store: Store, accountId: string, right: string): Promise<Row> {
@@ -93,13 +85,22 @@ export async function bootstrapAccount(
   if ((store.view.state.rows.get('account')?.size ?? 0) > 0) return undefined
   const id = `ac_${store.deploymentId.replace(/^\w+_/, '')}`
   const deadline = monotonicMs() + bootstrapPatienceMs
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
-      return await createAccount(store, writes, 'default', { id, token })
+      const made = await createAccount(store, writes, 'default', { id, token })
+      return made === undefined && tries > 1 ? madeBefore(store.view.state, id, token) : made
     } catch (error) {
       const isAway = error instanceof WeirError && error.code === 'ERR_UNAVAILABLE'
       if (!isAway || monotonicMs() > deadline) throw error
       await sleep(bootstrapPauseMs)
     }
   }
+}
+
+/** What an earlier try made, whose answer was lost: the account's key of this token. */
+function madeBefore(state: ViewState, accountId: string, token: string): MadeAccount | undefined {
+  const hash = hashToken(token)
+  const keys = [...(state.rows.get('api_key')?.values() ?? [])]
+  const key = keys.find((row) => row.account_id === accountId && row['token_hash'] === hash)
+  return key === undefined ? undefined : { accountId, keyId: key.id, token }
 }
