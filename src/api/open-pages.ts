@@ -62,6 +62,8 @@ export async function registerOpenPages(
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,
+      // Else the examples would send a placeholder for it, too.
+      authentication: { securitySchemes: { version: { value: '2' } } },
       // What would send the reader, or the document, to someone else's service.
       agent: { disabled: true },
       mcp: { disabled: true },

@@ -148,6 +148,7 @@ t.test('the protocol', async (t) => {
     const sources = [...page.payload.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source)
     t.ok(sources.length > 0)
     for (const source of sources) t.notMatch(source, /^(https?:)?\/\//, source ?? '')
+    t.match(page.payload, /"version":\s*\{\s*"value":\s*"2"/, 'its examples carry the version')
   })
 
   t.test('an empty body is no body, on every method and with any content type', async (t) => {
