@@ -12,7 +12,11 @@ export interface HttpOptions {
   readonly timeoutMs?: number
   /** How long a call may wait, in all, for an API that asks to be asked later; 0: not at all. Default: 30 s. */
   readonly waitMs?: number
+  /** What sends requests, where that is not the global `fetch`: a proxy's, or a test's. */
+  readonly fetch?: Fetch
 }
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
@@ -27,6 +31,7 @@ export class Http {
   readonly #headers: Readonly<Record<string, string>>
   readonly #timeoutMs: number
   readonly #waitMs: number
+  readonly #fetchOne: Fetch
 
   constructor({
     url,
@@ -34,11 +39,13 @@ export class Http {
     versionHeader = 'Service-Version',
     timeoutMs = 60_000,
     waitMs = 30_000,
+    fetch = globalThis.fetch,
   }: HttpOptions) {
     this.#base = url.replace(/\/+$/, '')
     this.#headers = { authorization: `Bearer ${token}`, [versionHeader]: '2' }
     this.#timeoutMs = timeoutMs
     this.#waitMs = waitMs
+    this.#fetchOne = fetch
   }
 
   /**
@@ -59,7 +66,8 @@ export class Http {
   }
 
   #fetch(method: Method, path: string, { query, body, idempotencyKey }: Request): Promise<Response> {
-    return fetch(`${this.#base}${path}${queryText(query)}`, {
+    const fetchOne = this.#fetchOne
+    return fetchOne(`${this.#base}${path}${queryText(query)}`, {
       method,
       headers: {
         ...this.#headers,

@@ -13,6 +13,7 @@ t.test('reserved addresses', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
+  const { reservedAddr } = me.typed
   const other = await api.account('other')
   const reserve = async (by: Client, body: object = {}): Promise<{ id: string; addr: string }> =>
     by.post(path, body)
@@ -44,27 +45,27 @@ t.test('reserved addresses', async (t) => {
   })
 
   t.test('every region', async (t) => {
-    for (const region of ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa']) {
-      const address = await me.post(path, { region })
+    for (const region of ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const) {
+      const address = await reservedAddr.create({ region })
       t.equal(address.region, region)
       t.match(address.addr, `.tcp.${region}.weir.localhost:`)
     }
-    t.equal((await me.post(path, { region: null })).region, 'us')
+    t.equal((await reservedAddr.create({ region: null })).region, 'us')
     t.equal((await me.post(path, { region: '' })).region, 'us')
   })
 
   t.test('an endpoint configuration is attached and detached', async (t) => {
     const shown = { id: configuration, uri: `${base}/endpoint_configurations/${configuration}` }
-    const { id } = await reserve(me)
+    const { id } = await reservedAddr.create({})
     for (const nothing of [null, '']) {
-      const attached = await me.patch(`${path}/${id}`, { endpoint_configuration_id: configuration })
+      const attached = await reservedAddr.update(id, { endpoint_configuration_id: configuration })
       t.strictSame(attached.endpoint_configuration, shown)
-      t.strictSame((await me.get(`${path}/${id}`)).endpoint_configuration, shown)
-      t.strictSame((await me.patch(`${path}/${id}`, { metadata: 'x' })).endpoint_configuration, shown)
-      const detached = await me.patch(`${path}/${id}`, { endpoint_configuration_id: nothing })
+      t.strictSame((await reservedAddr.get(id)).endpoint_configuration, shown)
+      t.strictSame((await reservedAddr.update(id, { metadata: 'x' })).endpoint_configuration, shown)
+      const detached = await reservedAddr.update(id, { endpoint_configuration_id: nothing })
       t.equal(detached.endpoint_configuration, null)
     }
-    const made = await me.post(path, { endpoint_configuration_id: configuration })
+    const made = await reservedAddr.create({ endpoint_configuration_id: configuration })
     t.strictSame(made.endpoint_configuration, shown, 'or given at once')
   })
 

@@ -8,7 +8,9 @@ t.test('event sources', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
-  const { id } = await me.post('/event_subscriptions')
+  const { eventSubscription, sources: sourcesOf } = me.typed
+  const { id } = await eventSubscription.create({})
+  const typed = sourcesOf(id)
   const subscription = `/event_subscriptions/${id}`
   const sources = `${subscription}/sources`
   const uri = `${base}${sources}`
@@ -18,17 +20,17 @@ t.test('event sources', async (t) => {
     const plain = { type: tcp, uri: `${uri}/${tcp}` }
     const added = await me.post(sources, { type: tcp, fields: null, filter: '', subscription_id: id })
     t.strictSame(added, plain, 'what is not chosen is left out')
-    t.strictSame(await me.get(`${sources}/${tcp}`), plain)
+    t.strictSame(await typed.get(tcp), plain)
     const filter = 'ev.conn.server_port == 22'
     const fields = ['conn.client_ip', 'ip_policy.decision']
     const chosen = { ...plain, fields, filter }
-    t.strictSame(await me.patch(`${sources}/${tcp}`, { type: tcp, fields, filter }), chosen)
-    t.strictSame(await me.patch(`${sources}/${tcp}`, {}), chosen, 'absent is unchanged')
-    t.strictSame((await me.get(subscription)).sources, [chosen])
-    t.strictSame(await me.patch(`${sources}/${tcp}`, { fields: null }), { ...plain, filter })
-    t.strictSame(await me.patch(`${sources}/${tcp}`, { filter: '' }), plain)
-    await me.post(sources, { type: 'ip_policy_created.v0' })
-    t.equal(await me.delete(`${sources}/${tcp}`), undefined)
+    t.strictSame(await typed.update(tcp, { fields, filter }), chosen)
+    t.strictSame(await me.patch(`${sources}/${tcp}`, { type: tcp }), chosen, 'absent is unchanged')
+    t.strictSame((await eventSubscription.get(id)).sources, [chosen])
+    t.strictSame(await typed.update(tcp, { fields: null }), { ...plain, filter })
+    t.strictSame(await typed.update(tcp, { filter: '' }), plain)
+    await typed.create({ type: 'ip_policy_created.v0' })
+    await typed.delete(tcp)
     t.strictSame((await me.get(sources)).sources.length, 1)
     for (const method of ['GET', 'PATCH', 'DELETE'])
       t.match(await me.refused(404, method, `${sources}/${tcp}`, method === 'PATCH' ? {} : undefined), tcp)
@@ -40,21 +42,33 @@ t.test('event sources', async (t) => {
       ['POST', sources, {}, /"type" is required/],
       ['POST', sources, { type: null }, /"type" is required/],
       ['POST', sources, { type: tcp }, /which the subscription has/],
-      ['POST', sources, { type: 'log.v1' }, /did you mean log.v0/],
+      ['POST', sources, { type: 'log.v1' }, /^"type" is refused: .*did you mean log.v0/],
       ['POST', sources, { type: 'log.v0', uri: 'x' }, /"uri" is no field/],
       ['POST', sources, { type: 'log.v0', subscription_id: 'esb_x' }, /the path says/],
       ['PATCH', `${sources}/${tcp}`, { type: 'log.v0' }, /the path says/],
-      ['PATCH', `${sources}/${tcp}`, { fields: ['conn.client_ib'] }, /conn.client_ip/],
-      ['PATCH', `${sources}/${tcp}`, { filter: 'conn.bytes_in > 1' }, /not filterable/],
+      [
+        'PATCH',
+        `${sources}/${tcp}`,
+        { fields: ['conn.client_ib'] },
+        /^"fields" is refused: .*conn.client_ip/,
+      ],
+      [
+        'PATCH',
+        `${sources}/${tcp}`,
+        { filter: 'conn.bytes_in > 1' },
+        /^"filter" is refused: .*not filterable/,
+      ],
       ['PATCH', `${sources}/${tcp}`, { filter: 5 }, /"filter" is 5/],
     ]
     for (const [method, path, body, says] of cases) t.match(await me.refused(400, method, path, body), says)
   })
 
   t.test('a list that is given replaces them all', async (t) => {
-    const shown = await me.patch(subscription, { sources: [{ type: 'log.v0', fields: ['metadata'] }] })
+    const shown = await eventSubscription.update(id, {
+      sources: [{ type: 'log.v0', fields: ['metadata'] }],
+    })
     t.strictSame(shown.sources, [{ type: 'log.v0', uri: `${uri}/log.v0`, fields: ['metadata'] }])
-    t.strictSame((await me.patch(subscription, { sources: null })).sources, [])
+    t.strictSame((await eventSubscription.update(id, { sources: null })).sources, [])
   })
 
   t.test('text is counted in characters', async (t) => {

@@ -1,14 +1,24 @@
-/** The client against the real API. What must not compile is refused by the API, too. */
-import type { AddressInfo } from 'node:net'
+/** The client against the real API, without a port in between. What must not compile is refused by the API, too. */
 import t from 'tap'
-import { type Client, openClient } from '../../src/client/client.js'
+import type { Client } from '../../src/client/client.js'
 import type { Resource } from '../../src/client/kinds.js'
 import { isServed } from '../../src/resource/define.js'
+import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
 import { declarations, resourceOf } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
+
+const idle: DeliveryStatus = {
+  state: 'healthy',
+  cause: null,
+  since: null,
+  backlog: { events: 0, oldest_at: null },
+  last_success_at: null,
+  last_error: null,
+  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
+}
 
 t.test('the typed client', async (t) => {
   const store = await openTestStore(t)
@@ -16,13 +26,10 @@ t.test('the typed client', async (t) => {
   const api = await store.api({
     destinations: {
       sendTestEvent: async ({ id }) => ({ eventId: eventIds[eventIds.push(`ev_${id}`) - 1]! }),
-      status: async () => ({ state: 'healthy' }),
+      status: async () => idle,
     },
   })
-  await api.app.listen({ host: '127.0.0.1', port: 0 })
-  const url = `http://127.0.0.1:${(api.app.server.address() as AddressInfo).port}`
-  const newClient = async (name: string): Promise<Client> =>
-    openClient({ url, token: (await api.account(name)).token })
+  const newClient = async (name: string): Promise<Client> => (await api.account(name)).typed
 
   t.test('every kind that the API serves is there', async (t) => {
     const client: object = await newClient('kinds')
@@ -125,7 +132,7 @@ t.test('the typed client', async (t) => {
     })
     t.equal(destination.target.kinesis?.auth.creds?.aws_secret_access_key, null)
     t.strictSame(await weir.sendTestEvent(destination.id), { event_id: eventIds[0] })
-    t.equal((await weir.deliveryStatus(destination.id)).state, 'healthy')
+    t.strictSame(await weir.deliveryStatus(destination.id), idle)
     const subscription = await weir.eventSubscription.create({ destination_ids: [destination.id] })
     const sources = weir.sources(subscription.id)
     const type = 'tcp_connection_closed.v0'

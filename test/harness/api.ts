@@ -7,6 +7,7 @@ import type { Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { openStoreParts, type StoreParts } from '../../src/app.js'
+import { openClient, type Client as TypedClient } from '../../src/client/client.js'
 import { loadSettings, localNatsServer } from '../../src/config.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
@@ -96,6 +97,26 @@ export class Client {
   patch = (path: string, body: unknown) => this.expect(200, 'PATCH', path, body)
   put = (path: string, body: unknown) => this.expect(200, 'PUT', path, body)
   delete = (path: string) => this.expect(204, 'DELETE', path)
+
+  /** The typed client of the same caller; its answers are held against the document, too. */
+  get typed(): TypedClient {
+    return openClient({
+      url: base,
+      token: this.token,
+      waitMs: 0,
+      fetch: (url, init) => this.#fetch(url, init),
+    })
+  }
+
+  async #fetch(url: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> {
+    const sent = { headers: headers as Record<string, string>, ...(body ? { body: String(body) } : {}) }
+    const answer = await this.send(method, url, sent)
+    const given = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ])
+    return new Response(answer.text === '' ? null : answer.text, { status: answer.status, headers: given })
+  }
 
   /** The sentence of a refusal with this status. */
   async refused(status: number, method: string, path: string, body?: unknown): Promise<string> {

@@ -1,5 +1,6 @@
 /** Certificates of the API in use: a real sshd shows and trusts them, a real ssh that trusts the authority alone calls it. */
 import t from 'tap'
+import type { NewResource } from '../../src/client/kinds.js'
 import { openTestStore } from '../harness/api.js'
 import { type KeyPairFiles, keyKinds, makeKeyFiles } from '../harness/ssh.js'
 import { type Call, openSshd, ssh, withoutSshd } from '../harness/sshd.js'
@@ -16,6 +17,12 @@ const authorityKinds = [
   { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
 ]
 
+/** What a host's and a user's certificate say that is not said here of each. */
+interface Of {
+  readonly host?: Partial<NewResource<'sshHostCertificate'>>
+  readonly user?: Partial<NewResource<'sshUserCertificate'>>
+}
+
 const over = { valid_after: '2020-01-01T00:00:00Z', valid_until: '2021-01-01T00:00:00Z' }
 const host = 'host.example'
 
@@ -23,28 +30,30 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
   const dir = tempDir(t)
   const store = await openTestStore(t)
   const api = await store.api()
-  const me = await api.account()
+  const weir = (await api.account()).typed
   const keys = keyKinds.map((kind) => ({ name: kind.name, ...makeKeyFiles(dir, kind) }))
 
   /**
    * A server with a certificate of this host, and the call of a user with another one: both as given. `signed` makes
    * more certificates of users whom the server trusts.
    */
-  async function called(kind: object, hostKey = keys[0]!, of: { host?: object; user?: object } = {}) {
-    const authority = await me.post('/ssh_certificate_authorities', kind)
-    const certificate = async (path: string, key: KeyPairFiles, body: object): Promise<string> => {
-      const own = { ssh_certificate_authority_id: authority.id, public_key: key.publicKey }
-      return (await me.post(path, { ...own, ...body })).certificate
-    }
-    const signed = (key: KeyPairFiles, body: object = {}) =>
-      certificate('/ssh_user_certificates', key, { principals: ['root'], ...body })
+  async function called(kind: object, hostKey = keys[0]!, of: Of = {}) {
+    const authority = await weir.sshCertificateAuthority.create(kind)
+    const signedFor = ({ publicKey }: KeyPairFiles) => ({
+      ssh_certificate_authority_id: authority.id,
+      public_key: publicKey,
+    })
+    const signed = async (key: KeyPairFiles, body: Of['user'] = {}): Promise<string> =>
+      (await weir.sshUserCertificate.create({ ...signedFor(key), principals: ['root'], ...body })).certificate
+    const hostCertificate = await weir.sshHostCertificate.create({
+      ...signedFor(hostKey),
+      principals: [host],
+      ...of.host,
+    })
     const userKey = keys[0]!
     const server = await openSshd(dir, {
       hostKey: hostKey.file,
-      hostCertificate: await certificate('/ssh_host_certificates', hostKey, {
-        principals: [host],
-        ...of.host,
-      }),
+      hostCertificate: hostCertificate.certificate,
       userAuthority: authority.public_key,
     })
     const call: Call = {
@@ -57,7 +66,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
     return { server, call, signed }
   }
 
-  const stranger = await me.post('/ssh_certificate_authorities')
+  const stranger = await weir.sshCertificateAuthority.create({})
 
   for (const [at, kind] of authorityKinds.entries()) {
     const hostKey = keys[at % keys.length]!
