@@ -18,9 +18,13 @@ export function hash128(...parts: readonly string[]): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
-/** 128 bits of SHA-256 over bytes, base64url. */
-export const hashBytes128 = (bytes: Uint8Array): string =>
-  createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+/** 128 bits of SHA-256 over bytes and a text about them, base64url. */
+export const hashBytes128 = (bytes: Uint8Array, about: string): string =>
+  createHash('sha256')
+    .update(`${Buffer.byteLength(about)}:${about}`)
+    .update(bytes)
+    .digest('base64url')
+    .slice(0, 22)
 
 /** What is kept of a bearer token: it is random, so a plain SHA-256 can't be searched backwards. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('base64url')

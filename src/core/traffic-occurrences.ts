@@ -61,7 +61,7 @@ export const delivery = {
     'Snapshots of the books that failed.',
   ),
   booksReopened: warn(
-    'The ledger was made anew or has a gap; the books are read again.',
+    'The ledger was made anew, has a gap or went silent; the books are read again.',
     'weir_books_reopened_total',
     'Times that the books were read again.',
   ),

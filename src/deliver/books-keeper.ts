@@ -2,27 +2,26 @@
  * Keeps the books of a process up to date: a snapshot, and the ledger from there on. Any process may keep them, and
  * each of them saves a snapshot now and then, so that the ledger needs to reach back no further.
  *
- * What a snapshot holds is taken out of the ledger. A keeper that lagged behind finds a gap then, and reads the
- * newer snapshot; so it does when the ledger was made anew or put back.
+ * The ledger is read again where it has a gap, was made anew or put back; and where it goes on and nothing of it comes:
+ * a server that was killed and is back may know nothing of who follows it, and that takes the client a minute to notice.
  */
-import { every, sleep, type Timer, within } from '../core/clock.js'
+import { every, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Nats } from '../core/nats.js'
 import type { Bucket } from '../core/nats-bucket.js'
-import type { Followed } from '../core/nats-consumers.js'
 import { streamIdentity } from '../core/nats-streams.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { Books } from './books.js'
-import { Snapshots } from './books-snapshots.js'
-import { type LedgerEntry, ledgerStream, ledgerSubject } from './ledger.js'
+import { LedgerReading } from './books-reading.js'
+import { type LedgerEnd, Snapshots } from './books-snapshots.js'
+import { ledgerStream } from './ledger.js'
 
 export { booksBucket } from './books-snapshots.js'
 
 const snapshotEveryMs = 5_000
 /** A snapshot is worth its while after this many messages of the ledger. */
 const snapshotAfterMessages = 200
-const checkEveryMs = 10_000
-const catchUpTimeoutMs = 30_000
+const checkEveryMs = 2_000
 const reopenPauseMs = 500
 
 export class BooksKeeper {
@@ -30,12 +29,10 @@ export class BooksKeeper {
   readonly #snapshots: Snapshots
   readonly #occurrences: Occurrences
   readonly #timers: Timer[] = []
-  #books = new Books()
-  #since = ''
+  #reading: LedgerReading | undefined
   #savedSequence = 0
-  #followed: Followed | undefined
-  /** Each reading of the ledger has its number, so that what an earlier one still brings is left out. */
-  #reading = 0
+  /** Where the books stood at the last look, when the ledger was further. */
+  #behindAt: number | undefined
   #reopening: Promise<void> | undefined
   #isClosed = false
 
@@ -46,85 +43,20 @@ export class BooksKeeper {
   }
 
   get books(): Books {
-    return this.#books
+    return this.#reading?.books ?? new Books()
   }
 
   /** Resolves when the books hold everything that was in the ledger at the time of the call. */
   async open(): Promise<void> {
-    await this.#read()
+    await this.#readUntilDone()
     this.#timers.push(
       every(snapshotEveryMs, () => this.#save(snapshotAfterMessages)),
       every(checkEveryMs, () => this.#check()),
+      { stop: this.#nats.onReconnect(() => void this.#reopen('reconnected')) },
     )
-    this.#nats.onReconnect(() => void this.#check())
   }
 
-  /** From the snapshot and the ledger behind it; what was known before stays in use until that is read. */
-  async #read(): Promise<void> {
-    await this.#followed?.close()
-    this.#reading += 1
-    const reading = this.#reading
-    const info = await this.#nats.streamInfo(ledgerStream)
-    const since = info === undefined ? '' : streamIdentity(info)
-    const books = new Books(await this.#snapshots.load(since))
-    const savedSequence = books.sequence
-    const target = info?.state.last_seq ?? 0
-    const isEmpty = (info?.state.messages ?? 0) === 0
-    const caughtUp = new Promise<void>((resolve, reject) => {
-      const reached = (): void => {
-        if (isEmpty || books.sequence >= target) resolve()
-      }
-      const hear = ({ sequence, data }: { sequence: number; data: Uint8Array }): void => {
-        if (reading === this.#reading) this.#add(books, sequence, data)
-        reached()
-      }
-      const follow = this.#nats.follow(ledgerStream, ledgerSubject, books.sequence + 1, hear)
-      follow.then((followed) => {
-        this.#followed = followed
-        reached()
-      }, reject)
-    })
-    await within(catchUpTimeoutMs, caughtUp, 'The ledger can not be followed.')
-    this.#books = books
-    this.#since = since
-    this.#savedSequence = savedSequence
-  }
-
-  #add(books: Books, sequence: number, data: Uint8Array): void {
-    if (sequence <= books.sequence) return
-    const hasGap = sequence > books.sequence + 1
-    // A snapshot that another process saved meanwhile holds what is missing; the first pass has just read it.
-    if (hasGap && books === this.#books) {
-      void this.#reopen('gap')
-      return
-    }
-    books.sequence = sequence
-    for (const line of Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString().split('\n'))
-      if (line !== '') books.add(JSON.parse(line) as LedgerEntry)
-  }
-
-  /** Was the ledger made anew, or put back to an earlier state? */
-  async #check(): Promise<void> {
-    try {
-      const info = await this.#nats.streamInfo(ledgerStream)
-      if (info === undefined) return
-      const isAnother = streamIdentity(info) !== this.#since
-      if (isAnother || info.state.last_seq < this.#books.sequence)
-        await this.#reopen(isAnother ? 'made anew' : 'put back')
-    } catch {
-      // NATS is away; the next look will tell.
-    }
-  }
-
-  #reopen(reason: string): Promise<void> {
-    this.#reopening ??= this.#reopenUntilRead(reason).finally(() => {
-      this.#reopening = undefined
-    })
-    return this.#reopening
-  }
-
-  async #reopenUntilRead(reason: string): Promise<void> {
-    this.#occurrences.booksReopened({ reason })
+  async #readUntilDone(): Promise<void> {
     while (!this.#isClosed) {
       try {
         return await this.#read()
@@ -135,21 +67,72 @@ export class BooksKeeper {
     }
   }
 
+  /** What was known before stays in use until all is read. */
+  async #read(): Promise<void> {
+    const before = this.#reading
+    this.#reading = await LedgerReading.open({
+      nats: this.#nats,
+      snapshots: this.#snapshots,
+      onGap: () => void this.#reopen('gap'),
+    })
+    this.#behindAt = undefined
+    // The bucket's snapshot may be of a time before the ledger was put back.
+    this.#savedSequence = 0
+    await before?.close()
+  }
+
+  async #check(): Promise<void> {
+    try {
+      const info = await this.#nats.streamInfo(ledgerStream)
+      if (info === undefined || this.#reopening !== undefined) return
+      const { sequence } = this.books
+      const { last_seq } = info.state
+      const isBehind = last_seq > sequence
+      if (streamIdentity(info) !== this.#reading?.since) await this.#reopen('made anew')
+      else if (last_seq < sequence) await this.#reopen('put back')
+      else if (isBehind && this.#behindAt === sequence) await this.#reopen('silent')
+      else this.#behindAt = isBehind ? sequence : undefined
+    } catch {
+      // NATS is away; the next look will tell.
+    }
+  }
+
+  #reopen(reason: string): Promise<void> {
+    if (this.#reopening === undefined) {
+      this.#occurrences.booksReopened({ reason })
+      this.#reopening = this.#readUntilDone().finally(() => {
+        this.#reopening = undefined
+      })
+    }
+    return this.#reopening
+  }
+
   async #save(afterMessages: number): Promise<void> {
-    const { sequence } = this.#books
+    const { sequence } = this.books
     if (sequence - this.#savedSequence < afterMessages || this.#reopening !== undefined) return
     try {
-      this.#savedSequence = await this.#snapshots.save(this.#books.snapshot(), this.#since)
-      await this.#nats.purgeUpTo(ledgerStream, this.#savedSequence)
+      const saved = await this.#snapshots.save(this.books.snapshot(), this.#reading!.since, () =>
+        this.#ledger(),
+      )
+      if (saved === undefined) return
+      this.#savedSequence = saved
+      await this.#nats.purgeUpTo(ledgerStream, saved)
     } catch (error) {
       this.#occurrences.booksUnsaved({ reason: messageOf(error) })
     }
   }
 
+  /** What there is of the ledger. */
+  async #ledger(): Promise<LedgerEnd> {
+    const info = await this.#nats.streamInfo(ledgerStream)
+    if (info === undefined) throw new Error('The ledger is missing.')
+    return { since: streamIdentity(info), sequence: info.state.last_seq }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     for (const timer of this.#timers) timer.stop()
-    await this.#followed?.close()
     await this.#save(1)
+    await this.#reading?.close()
   }
 }

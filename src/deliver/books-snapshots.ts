@@ -24,6 +24,12 @@ interface SnapshotHead {
   readonly parts: number
 }
 
+/** The ledger there is now, and the last sequence in it. */
+export interface LedgerEnd {
+  readonly since: string
+  readonly sequence: number
+}
+
 export class Snapshots {
   readonly #bucket: Bucket
   readonly #makeBucket: () => Promise<unknown>
@@ -47,12 +53,29 @@ export class Snapshots {
     return undefined
   }
 
-  /** Answers up to which sequence of the ledger the bucket's snapshot reaches now. */
-  async save(snapshot: BooksSnapshot, since: string): Promise<number> {
+  /** Up to which sequence of this ledger the last snapshot reaches; 0 where there is none. */
+  async sequence(since: string): Promise<number> {
+    const head = (await this.#head())?.value
+    return head?.since === since ? head.sequence : 0
+  }
+
+  /**
+   * Answers up to which sequence of the ledger the bucket's snapshot reaches now; undefined where that is of another
+   * ledger. `ledgerEnd` is asked once the head is known: a head beyond the end is of a time before the ledger was put
+   * back, and one that is within it of somebody who is further.
+   */
+  async save(
+    snapshot: BooksSnapshot,
+    since: string,
+    ledgerEnd: () => Promise<LedgerEnd>,
+  ): Promise<number | undefined> {
     const { sequence } = snapshot
     await this.#makeBucket()
     const known = await this.#head()
-    if (known?.value.since === since && known.value.sequence >= sequence) return known.value.sequence
+    const end = await ledgerEnd()
+    if (end.since !== since || end.sequence < sequence) return undefined
+    const isFurther = known?.value.since === since && known.value.sequence >= sequence
+    if (isFurther && known.value.sequence <= end.sequence) return known.value.sequence
     const bytes = gzipSync(JSON.stringify(snapshot))
     const head: SnapshotHead = {
       sequence,
@@ -64,12 +87,13 @@ export class Snapshots {
       const slice = bytes.subarray(part * partBytesMax, (part + 1) * partBytesMax)
       await this.#bucket.put(partKey(head, part), slice)
     }
-    const stored = await this.#bucket.replace('head', JSON.stringify(head), known?.revision ?? 0)
-    const stale = stored === undefined ? head : known?.value
-    for (let part = 0; part < (stale?.parts ?? 0); part += 1) await this.#bucket.forget(partKey(stale!, part))
-    if (stored === undefined) return (await this.#head())?.value.sequence ?? 0
-    await this.#dropLeftovers(head)
-    return sequence
+    const revision = await this.#bucket.replace('head', JSON.stringify(head), known?.revision ?? 0)
+    const present = revision === undefined ? (await this.#head())?.value : head
+    // Where the answer was lost, what looks like somebody else's head is our own.
+    const isOurs = present?.id === head.id
+    await this.#dropParts(isOurs ? known?.value : head)
+    if (isOurs) await this.#dropLeftovers(head)
+    return present?.since === since ? present.sequence : undefined
   }
 
   async #head(): Promise<{ value: SnapshotHead; revision: number } | undefined> {
@@ -87,6 +111,10 @@ export class Snapshots {
       parts.push(entry.value)
     }
     return Buffer.concat(parts)
+  }
+
+  async #dropParts(stale: SnapshotHead | undefined): Promise<void> {
+    for (let part = 0; part < (stale?.parts ?? 0); part += 1) await this.#bucket.forget(partKey(stale!, part))
   }
 
   /** A process that saves at this moment has young parts: only old ones are surely named by no head. */

@@ -10,7 +10,8 @@
  *   entering it; the pack is then met for the first time when it is delivered. If its messages are settled by then,
  *   whoever settled them entered packs of its own.
  * - A message that was processed again under another configuration may settle with fewer events than its packs
- *   held. Those beyond were produced, too: they are added to what the sources of the destination say.
+ *   held. Those beyond were produced, too: they are added to what the sources of the destination say. So are those
+ *   of messages that are open when their stream is made anew or put back, unless they settle after all.
  */
 import { getOrMake } from '../core/maps.js'
 import type { DestinationKindName } from './destination.js'
@@ -95,12 +96,13 @@ export class Books {
     for (const [id, pack] of snapshot.packs) this.#packs.set(id, pack)
   }
 
+  /** It stays as it is: entries that come while it is saved are behind its sequence, and must not be in it. */
   snapshot(): BooksSnapshot {
     return {
       sequence: this.sequence,
-      records: this.records,
-      sources: [...this.#sources.values()],
-      destinations: [...this.#destinations],
+      records: { ...this.records },
+      sources: [...this.#sources.values()].map((source) => ({ ...source })),
+      destinations: [...this.#destinations].map(([id, totals]) => [id, { ...totals }]),
       runs: this.#runs.map((run) => run.snapshot()),
       packs: [...this.#packs],
     }
@@ -112,6 +114,7 @@ export class Books {
         this.#addInput(entry)
         break
       case 'pack':
+        this.#workedOn(entry)
         this.#enter(entry)
         break
       case 'delivered':
@@ -126,7 +129,7 @@ export class Books {
   }
 
   #addInput({ stream, since, ranges, counts }: InputEntry): void {
-    const run = this.#run(stream, since)
+    const run = this.#workedOn({ stream, since })
     const expected = eventsByDestination(counts)
     let messages = 0
     for (const range of ranges) messages += run.settle(range, expected, this.#addExtra)
@@ -148,10 +151,19 @@ export class Books {
     const ofStream = this.#runs.filter((run) => run.stream === stream)
     const known = ofStream.find((run) => run.since === since)
     if (known !== undefined) return known
-    for (const run of ofStream) run.abandon(this.#addExtra)
-    const run = new InputRun({ stream, since, settled: [], open: [] })
-    const oldest = ofStream.length < runsMax ? undefined : ofStream[0]
-    this.#runs = [...this.#runs.filter((one) => one !== oldest), run]
+    const run = new InputRun({ stream, since, settled: [], open: [], isOver: true })
+    const dropped = ofStream.length < runsMax ? undefined : ofStream.find(({ isOver }) => isOver)
+    this.#runs = [...this.#runs.filter((one) => one !== dropped), run]
+    return run
+  }
+
+  /** Somebody works on this run. Where it is the newest, that is so from now on; else, it was long ago. */
+  #workedOn({ stream, since }: Pick<PackContents, 'stream' | 'since'>): InputRun {
+    const run = this.#run(stream, since)
+    const ofStream = this.#runs.filter((one) => one.stream === stream)
+    if (run !== ofStream.at(-1)) return run
+    for (const one of ofStream) if (one !== run) one.end(this.#addExtra)
+    run.resume(this.#addExtra)
     return run
   }
 
@@ -169,7 +181,7 @@ export class Books {
     let events = 0
     for (const { range, part, events: ofEach } of parseSegments(contents.segments)) {
       for (let sequence = range[0]; sequence <= range[1]; sequence += 1) {
-        const fresh = run.hold(sequence, contents.destination, part, ofEach)
+        const fresh = run.hold(sequence, contents.destination, part, ofEach, this.#addExtra)
         events += fresh
         if (fresh > 0) sequences.push(sequence)
         if (fresh < ofEach) isWhole = false

@@ -8,9 +8,14 @@ export interface InputRunSnapshot {
   readonly since: string
   readonly settled: readonly SequenceRange[]
   readonly open: readonly (readonly [number, readonly (readonly [string, number])[]])[]
+  /** Nobody works on it, as far as known: its packs are still delivered. */
+  readonly isOver: boolean
 }
 
-/** Called with events that packs held of a message and that the message did not settle with. */
+/**
+ * Called with events that packs held of a message and that the message did not settle with; and with fewer than none,
+ * where it settles with some of them after all.
+ */
 export type ExtraEvents = (destination: string, events: number) => void
 
 export class InputRun {
@@ -19,27 +24,32 @@ export class InputRun {
   readonly #settled: SequenceSet
   /** Events per destination and part, as the fullest of the packs held them. */
   readonly #open: Map<number, Map<string, number>>
+  #isOver: boolean
 
-  constructor({ stream, since, settled, open }: InputRunSnapshot) {
+  constructor({ stream, since, settled, open, isOver }: InputRunSnapshot) {
     this.stream = stream
     this.since = since
     this.#settled = new SequenceSet(settled)
     this.#open = new Map(open.map(([sequence, counts]) => [sequence, new Map(counts)]))
+    this.#isOver = isOver
   }
 
   snapshot(): InputRunSnapshot {
     const open = [...this.#open].map(([sequence, counts]) => [sequence, [...counts]] as const)
-    return { stream: this.stream, since: this.since, settled: this.#settled.ranges, open }
+    const settled = this.#settled.ranges.map(([first, last]) => [first, last] as const)
+    return { stream: this.stream, since: this.since, settled, open, isOver: this.#isOver }
   }
 
   /** A pack holds this of a message; answers how many of the events are beyond what packs before held. */
-  hold(sequence: number, destination: string, part: number, events: number): number {
+  hold(sequence: number, destination: string, part: number, events: number, extra: ExtraEvents): number {
     if (this.#settled.has(sequence)) return 0
     const counts = getOrMake(this.#open, sequence, () => new Map<string, number>())
     const key = `${destination} ${part}`
     const known = counts.get(key) ?? 0
-    if (events > known) counts.set(key, events)
-    return Math.max(0, events - known)
+    if (events <= known) return 0
+    counts.set(key, events)
+    if (this.#isOver) extra(destination, events - known)
+    return events - known
   }
 
   /** Messages came to their end with these events per destination; answers how many had not before. */
@@ -51,23 +61,47 @@ export class InputRun {
     return this.#settled.add(range)
   }
 
-  /** The run is over: what is open will not come to its end any more. */
-  abandon(extra: ExtraEvents): void {
-    for (const sequence of [...this.#open.keys()]) this.#settleOpen(sequence, new Map(), extra)
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Another run begins: what is open will hardly come to its end, and what packs hold of it was produced all the same. */
+  end(extra: ExtraEvents): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#addOpen(1, extra)
+  }
+
+  /** It is worked on, after all. */
+  resume(extra: ExtraEvents): void {
+    if (!this.#isOver) return
+    this.#isOver = false
+    this.#addOpen(-1, extra)
+  }
+
+  #addOpen(sign: 1 | -1, extra: ExtraEvents): void {
+    for (const counts of this.#open.values())
+      for (const [destination, events] of heldOf(counts)) extra(destination, sign * events)
   }
 
   #settleOpen(sequence: number, expected: ReadonlyMap<string, number>, extra: ExtraEvents): void {
     const counts = this.#open.get(sequence)
     if (counts === undefined) return
     this.#open.delete(sequence)
-    const held = new Map<string, number>()
-    for (const [key, events] of counts) {
-      const [destination = ''] = key.split(' ')
-      held.set(destination, (held.get(destination) ?? 0) + events)
-    }
-    for (const [destination, events] of held) {
-      const beyond = events - (expected.get(destination) ?? 0)
-      if (beyond > 0) extra(destination, beyond)
+    for (const [destination, events] of heldOf(counts)) {
+      const beyond = Math.max(0, events - (expected.get(destination) ?? 0))
+      const counted = this.#isOver ? events : 0
+      if (beyond !== counted) extra(destination, beyond - counted)
     }
   }
+}
+
+/** Events per destination, of all parts. */
+function heldOf(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const held = new Map<string, number>()
+  for (const [key, events] of counts) {
+    const [destination = ''] = key.split(' ')
+    held.set(destination, (held.get(destination) ?? 0) + events)
+  }
+  return held
 }

@@ -47,7 +47,7 @@ export type SourceTally = readonly [string, string, string, number, number]
 /** What a pack holds, as its headers say it. */
 export interface PackContents {
   readonly destination: string
-  /** The message id under which it was stored: equal for equal bytes. */
+  /** The message id under which it was stored: equal for equal bytes of the same messages. */
   readonly pack: string
   readonly stream: InputStream
   readonly since: string

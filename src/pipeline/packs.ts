@@ -187,7 +187,8 @@ export class Packs {
     since: string,
   ): Promise<boolean> {
     const { nats, ledger, stream } = this.#deps
-    const pack = `${destination}.${hashBytes128(bytes)}`
+    // Records that were published twice can make equal bytes of other messages: those are another pack's events.
+    const pack = `${destination}.${hashBytes128(bytes, `${stream} ${since} ${segments}`)}`
     const headers = {
       [packHeaders.events]: String(events),
       [packHeaders.stream]: stream,

@@ -29,11 +29,19 @@ export class OwnNats {
   }
 
   /** SIGTERM: everything is on the disk then. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return this.#end('SIGTERM')
+  }
+
+  kill(): Promise<void> {
+    return this.#end('SIGKILL')
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGTERM')
+    child.kill(signal)
     await ended
   }
 
