@@ -4,7 +4,7 @@
  * Nothing here obtains certificates or sets DNS records: what tells of managed certificates is null, and the target
  * of a CNAME record is a name for those who run the deployment to resolve.
  */
-import { badRequest } from '../core/errors.js'
+import { badRequest, shown } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { certificateTime } from './certificate-fields.js'
 import { defineResource } from './define.js'
@@ -12,6 +12,7 @@ import { canonicalDomainName, parseDomainName } from './domain-name.js'
 import { exampleId } from './examples.js'
 import { asIs, derived, described, required, writable } from './fields.js'
 import { reference } from './reference-fields.js'
+import { isUnder } from './tcp-address.js'
 
 const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
   const parsed = parseDomainName(text)
@@ -50,11 +51,9 @@ const job = objectOf({
 })
 const status = objectOf({ renews_at: timeOrNull, provisioning_job: orNull(job) })
 
-/** Where a DNS record of the domain has to point; names under the deployment's own domain need none. */
-const cnameTarget = (row: { readonly id: string; readonly domain: string }, tcpDomain: string) =>
-  row.domain === tcpDomain || row.domain.endsWith(`.${tcpDomain}`)
-    ? null
-    : `${row.id.slice(idPrefix.length).toLowerCase()}.cname.${tcpDomain}`
+/** Where a DNS record of the domain has to point. */
+const cnameTarget = (id: string, tcpDomain: string): string =>
+  `${id.slice(idPrefix.length).toLowerCase()}.cname.${tcpDomain}`
 
 const idPrefix = 'rd_'
 const claimPrefix = 'domain.'
@@ -86,9 +85,14 @@ export const domain = defineResource({
   takenMessage: (claim) =>
     `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain is reserved once in a deployment.`,
   derive(draft, previous, { tcpDomain }) {
-    return previous === undefined ? { ...draft, cname_target: cnameTarget(draft, tcpDomain) } : draft
+    return previous === undefined ? { ...draft, cname_target: cnameTarget(draft.id, tcpDomain) } : draft
   },
-  check({ certificate_id, certificate_management_policy }) {
+  check({ domain, certificate_id, certificate_management_policy }, previous, { tcpDomain }) {
+    if (previous === undefined && isUnder(tcpDomain, domain)) {
+      throw badRequest(
+        `"domain" is ${shown(domain)}: names under ${tcpDomain} are this deployment's own, and can't be reserved.`,
+      )
+    }
     if (certificate_id === null || certificate_management_policy === null) return
     throw badRequest(
       '"certificate_id" and "certificate_management_policy" are both set: a certificate is managed or the account\'s own, so one of the two must be null.',

@@ -42,7 +42,7 @@ interface Edge {
 export function checkReserved(edge: Edge, previous: Edge | undefined, lookups: Lookups): void {
   const served = previous?.hostports ?? []
   for (const [at, hostport] of (edge.hostports ?? []).entries()) {
-    if (served.includes(hostport) || !isUnder(lookups.tcpDomain, hostport)) continue
+    if (served.includes(hostport) || !isUnder(lookups.tcpDomain, hostOf(hostport))) continue
     if (addressAt(hostport, lookups) !== undefined) continue
     throw badRequest(
       `"hostports[${at}]" is ${shown(hostport)}: under ${lookups.tcpDomain} an edge serves addresses that its account reserved (POST /reserved_addrs).`,
@@ -50,11 +50,11 @@ export function checkReserved(edge: Edge, previous: Edge | undefined, lookups: L
   }
 }
 
-/** Is the host the domain, or below it? */
-function isUnder(domain: string, hostport: string): boolean {
-  const host = hostport.slice(0, hostport.lastIndexOf(':'))
-  return host === domain || host.endsWith(`.${domain}`)
-}
+const hostOf = (hostport: string): string => hostport.slice(0, hostport.lastIndexOf(':'))
+
+/** Is the name the domain, or below it? */
+export const isUnder = (domain: string, name: string): boolean =>
+  name === domain || name.endsWith(`.${domain}`)
 
 function addressAt(hostport: string, lookups: Lookups): Row | undefined {
   for (const address of lookups.all('reserved_addr')) if (address['addr'] === hostport) return address

@@ -26,7 +26,7 @@ const refused: Row[] = [
   [
     'a field no policy has',
     { domain: 'a.example', certificate_management_policy: { key: 'rsa' } },
-    /"certificate_management_policy" has no field "key"/,
+    /"certificate_management_policy" has no field "key": supported are "authority", "private_key_type"/,
   ],
   [
     'a certificate of another kind',
@@ -67,8 +67,18 @@ t.test('domains', async (t) => {
     t.equal(cname_target, `${id.slice('rd_'.length).toLowerCase()}.cname.weir.localhost`)
     const patched = await me.patch(`/reserved_domains/${id}`, { description: 'x' })
     t.equal(patched.cname_target, cname_target, 'it stays')
-    const own = await me.post('/reserved_domains', { domain: 'app.weir.localhost' })
-    t.equal(own.cname_target, null, 'a name under the domain of the deployment needs no record')
+  })
+
+  t.test("what is under the domain of the deployment is nobody's", async (t) => {
+    const own = ['weir.localhost', '*.weir.localhost', '3.tcp.us.weir.localhost', 'x.cname.WEIR.localhost']
+    for (const domain of own) {
+      const says = await me.refused(400, 'POST', '/reserved_domains', { domain })
+      t.match(
+        says,
+        `"domain" is "${domain.toLowerCase()}": names under weir.localhost are this deployment's own`,
+      )
+    }
+    await me.post('/reserved_domains', { domain: 'otherweir.localhost' })
   })
 
   t.test('every field', async (t) => {
