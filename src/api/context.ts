@@ -1,6 +1,7 @@
 /** What the routes work with. */
 import type { FastifyRequest } from 'fastify'
 import { badRequest, shown, unavailable } from '../core/errors.js'
+import { supported } from '../core/nearest.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Answer, RequestKey } from '../store/answers.js'
@@ -9,7 +10,7 @@ import type { Store } from '../store/open-store.js'
 import type { Plan } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
-import { checkNames, checkPathId, objectBody, supported, unknownResource } from './input.js'
+import { checkNames, checkPathId, objectBody, unknownResource } from './input.js'
 import type { Presenter } from './present.js'
 import type { Writes } from './writes.js'
 

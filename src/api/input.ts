@@ -2,7 +2,7 @@
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { isId } from '../core/ids.js'
 import { getOrMakeWeak } from '../core/maps.js'
-import { nearestNames } from '../core/nearest.js'
+import { insteadOf, supported } from '../core/nearest.js'
 import { type Check, compileCheck } from '../core/schema.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
 
@@ -13,9 +13,6 @@ const checks = new WeakMap<object, Check>()
 
 /** What is wrong with a value of this field; compiled once per field. */
 const checkOf = ({ schema }: AnyField): Check => getOrMakeWeak(checks, schema, () => compileCheck(schema))
-
-export const supported = (names: readonly string[]): string =>
-  names.length === 0 ? 'none are supported' : `supported are ${names.map((name) => `"${name}"`).join(', ')}`
 
 /** The body as an object; ids of the path may be repeated in it and have to agree. */
 export function objectBody(body: unknown, pathIds: Readonly<Record<string, string>>): Values {
@@ -38,9 +35,7 @@ export function objectBody(body: unknown, pathIds: Readonly<Record<string, strin
 export function checkNames(values: Values, names: readonly string[], title: string, at = ''): void {
   for (const name of Object.keys(values)) {
     if (names.includes(name)) continue
-    const near = nearestNames(name, names)
-    const hint = near.length > 0 ? `did you mean "${near[0]}"? ` : ''
-    throw badRequest(`${shown(`${at}${name}`)} is no field of ${article(title)}: ${hint}${supported(names)}.`)
+    throw badRequest(`${shown(`${at}${name}`)} is no field of ${article(title)}: ${insteadOf(name, names)}.`)
   }
 }
 
@@ -134,6 +129,17 @@ export function moduleValue(name: string, field: AnyField, body: Values): unknow
   }
   return given(field, '', body)
 }
+
+/** How a body calls a field of the resource. */
+export type NameInBody = (path: string) => string
+
+export const asInResource: NameInBody = (path) => path
+
+/** Of a body that is a part of the resource alone: `part` is what stands before the names of the part's fields. */
+export const asInPart =
+  (part: RegExp): NameInBody =>
+  (path) =>
+    path.replace(part, '') || 'body'
 
 /** Another resource that values name. */
 export interface NamedReference {

@@ -6,7 +6,7 @@ import type { TSchema } from '../core/schema.js'
 import type { AnyResource, Field } from '../resource/define.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { moduleExample, shownModuleExample } from './examples.js'
-import { article, moduleValue } from './input.js'
+import { article, asInPart, moduleValue } from './input.js'
 import { type Described, describe, ofWrite, routePath, shownBy } from './openapi.js'
 import { answered, writing } from './writing.js'
 
@@ -38,6 +38,7 @@ function registerModule(
       ...(method === 'get' ? {} : ofWrite),
       ...(body === undefined ? {} : { body }),
     })
+  const nameInBody = asInPart(new RegExp(`^${name}(\\.|$)`))
   const whole = shownBy(withoutNull(shown.schema), shownModuleExample(resource, name))
   const body = shownBy(field.schema, moduleExample(resource, name))
 
@@ -51,7 +52,7 @@ function registerModule(
   const put = writing(context, (request) => {
     const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
     const value = moduleValue(name, field as never, bodyOf(request))
-    const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: value }))
+    const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: value }), nameInBody)
     return answered(plan, ({ row }) => ({ status: 200, body: show(row[name]) }))
   })
   app.put(path, as('put', [200, whole], body), put)

@@ -17,6 +17,7 @@ import type { Answer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
 import { exampleLinks, shownExample } from './examples.js'
+import { asInPart } from './input.js'
 import { type Described, describe, listSchema, ofPost, ofWrite, shownBy } from './openapi.js'
 import { changedSource, parseSource } from './source-input.js'
 import { answered, writing } from './writing.js'
@@ -37,6 +38,8 @@ const sourcesOf = (row: Row): readonly Source[] => row['sources'] as Source[]
 
 const typeOf = (request: FastifyRequest): string => pathParams(request)['type'] ?? ''
 
+const nameInBody = asInPart(/^sources\[\d+\]\./)
+
 /** The source of this type; a `WeirError` where there is none. */
 function sourceAt(row: Row, type: string): Source {
   const source = sourcesOf(row).find((candidate) => candidate.type === type)
@@ -53,9 +56,9 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     change: (present: Row) => readonly Source[],
     answerOf: (row: Row) => Answer,
   ): Plan<Answer> => {
-    const plan = context.writes.update(request.caller, subscription, rowFor(request).id, (present) => ({
-      sources: change(present),
-    }))
+    const { caller } = request
+    const sources = (present: Row) => ({ sources: change(present) })
+    const plan = context.writes.update(caller, subscription, rowFor(request).id, sources, nameInBody)
     return answered(plan, ({ row }) => answerOf(row))
   }
 

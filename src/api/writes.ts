@@ -17,7 +17,7 @@ import { countRules, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
-import { checkPathId, referencesIn, unknownResource } from './input.js'
+import { asInResource, checkPathId, type NameInBody, referencesIn, unknownResource } from './input.js'
 import { lockoutCheck } from './lockout.js'
 import { type Presenter, rowsOf } from './present.js'
 import { claimsOf, claimTexts, redraws } from './row-claims.js'
@@ -66,7 +66,8 @@ export class Writes {
     return (state, version, at) => {
       this.#checkReferences(resource, values, state, caller)
       const row: Row = { ...derived, version }
-      const { puts, audits } = this.#change(caller, resource, 'created', row, undefined, state, at)
+      resource.check?.(row as never, undefined, this.#lookups(state, caller))
+      const { puts, audits } = this.#change(caller, resource, 'created', row, state, at)
       return {
         puts,
         removals: [],
@@ -78,16 +79,23 @@ export class Writes {
   }
 
   /** Changes what `change` makes of the present row; the same row again changes nothing. */
-  update(caller: Caller, resource: AnyResource, id: string, change: (present: Row) => Values): Plan<Written> {
+  update(
+    caller: Caller,
+    resource: AnyResource,
+    id: string,
+    change: (present: Row) => Values,
+    nameInBody: NameInBody = asInResource,
+  ): Plan<Written> {
     checkPathId(resource, id)
     return (state, version, at) => {
       const present = this.#present(resource, id, state, caller)
       const values = change(present)
-      this.#checkReferences(resource, values, state, caller)
+      this.#checkReferences(resource, values, state, caller, nameInBody)
       const tools = deriveTools(this.#tools, {})
       const row: Row = { ...derivedOf(resource, { ...present, ...values }, present, tools), version }
       if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
-      const { puts, audits } = this.#change(caller, resource, 'updated', row, present, state, at)
+      resource.check?.(row as never, present as never, this.#lookups(state, caller, nameInBody))
+      const { puts, audits } = this.#change(caller, resource, 'updated', row, state, at)
       const before = claimTexts(resource, present)
       const after = claimTexts(resource, row)
       const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(id, text))
@@ -140,18 +148,16 @@ export class Writes {
     return resource.prepare(draft as never, prepareTools(tools, sealer, store, this.#turns))
   }
 
-  /** Checks a row in its surroundings and says what storing it takes. */
+  /** What storing a row takes. */
   #change(
     caller: Caller,
     resource: AnyResource,
-    verb: AuditVerb,
+    verb: 'created' | 'updated',
     row: Row,
-    previous: Row | undefined,
     state: ViewState,
     at: number,
   ): { puts: Put[]; audits: AuditEvent[] } {
-    resource.check?.(row as never, previous as never, this.#lookups(state, caller))
-    const puts = [{ kind: resource.kind, row, isNew: previous === undefined }]
+    const puts = [{ kind: resource.kind, row, isNew: verb === 'created' }]
     lockoutCheck(caller, state, { puts })
     return { puts, audits: this.#audits(caller, resource, verb, row, state, row.version, at) }
   }
@@ -181,16 +187,22 @@ export class Writes {
     ]
   }
 
-  #lookups(state: ViewState, { accountId }: Caller): Lookups {
+  #lookups(state: ViewState, { accountId }: Caller, nameInBody = asInResource): Lookups {
     const { sourceProblem, tcpAddresses } = this.#tools
-    return { ...lookupsOf(state, accountId), sourceProblem, tcpDomain: tcpAddresses.domain }
+    return { ...lookupsOf(state, accountId), nameInBody, sourceProblem, tcpDomain: tcpAddresses.domain }
   }
 
-  #checkReferences(resource: AnyResource, values: Values, state: ViewState, caller: Caller): void {
+  #checkReferences(
+    resource: AnyResource,
+    values: Values,
+    state: ViewState,
+    caller: Caller,
+    nameInBody = asInResource,
+  ): void {
     for (const { path, kind, id } of referencesIn(resource.fields, values)) {
       const row = state.rows.get(kind)?.get(id)
       if (row?.account_id === caller.accountId) continue
-      throw notFound(`"${path}" names ${JSON.stringify(id)}, which does not exist.`)
+      throw notFound(`"${nameInBody(path)}" names ${JSON.stringify(id)}, which does not exist.`)
     }
   }
 }
@@ -226,7 +238,9 @@ function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values
 const derivedOf = (resource: AnyResource, draft: Row, previous: Row | undefined, tools: DeriveTools): Row =>
   resource.derive?.(draft as never, previous as never, tools) ?? draft
 
-const lookupsOf = (state: ViewState, accountId: string): Omit<Lookups, 'sourceProblem' | 'tcpDomain'> => ({
+type StateLookups = Omit<Lookups, 'nameInBody' | 'sourceProblem' | 'tcpDomain'>
+
+const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
   get: (kind, id) => {
     const row = state.rows.get(kind)?.get(id)
     return row?.account_id === accountId ? row : undefined

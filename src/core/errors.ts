@@ -102,3 +102,9 @@ export function shown(value: unknown, charsMax = 80): string {
     typeof value === 'bigint' ? String(value) : (JSON.stringify(value, withoutSecrets) ?? String(value))
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }
+
+/** The sentence about a member of a message that is not what it must be, or not there. */
+export const wrong = (name: string, value: unknown, allowed: string): string =>
+  value === undefined
+    ? `"${name}" is missing; it must be ${allowed}.`
+    : `"${name}" is ${shown(value)}; it must be ${allowed}.`

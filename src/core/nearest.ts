@@ -33,3 +33,12 @@ export function nearestNames(name: string, known: Iterable<string>, namesMax = 3
     .slice(0, namesMax)
     .map(({ candidate }) => candidate)
 }
+
+export const supported = (names: readonly string[]): string =>
+  names.length === 0 ? 'none are supported' : `supported are ${names.map((name) => `"${name}"`).join(', ')}`
+
+/** What is said to a name that is not known: the closest of those that are, and all of them. */
+export function insteadOf(name: string, known: readonly string[]): string {
+  const [nearest] = nearestNames(name, known, 1)
+  return `${nearest === undefined ? '' : `did you mean "${nearest}"? `}${supported(known)}`
+}

@@ -7,6 +7,7 @@
 import Type, { type Static, type TProperties, type TSchema, type TUnsafe } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { isSecretName, shown } from './errors.js'
+import { insteadOf } from './nearest.js'
 
 export { type Static, type TSchema, type TUnsafe, Type }
 
@@ -25,10 +26,17 @@ const bounded = (description: string, atMost: string): string =>
 /** Text of at most `bytesMax` bytes in UTF-8. */
 export const boundedBytes = (bytesMax: number, description = '') =>
   ruled(
-    Type.String({ maxLength: bytesMax, description: bounded(description, `${bytesMax} bytes in UTF-8`) }),
-    (text) =>
-      Buffer.byteLength(text) > bytesMax ? `at most ${bytesMax} bytes in UTF-8 are allowed` : undefined,
+    // Text of more units has more bytes, too: `maxBytes` is told where `maxLength` is broken.
+    Type.String({
+      maxLength: bytesMax,
+      maxBytes: bytesMax,
+      description: bounded(description, `${bytesMax} bytes in UTF-8`),
+    }),
+    (text) => (Buffer.byteLength(text) > bytesMax ? tooManyBytes(text, bytesMax) : undefined),
   )
+
+const tooManyBytes = (text: string, bytesMax: number): string =>
+  `is too long (${Buffer.byteLength(text)} bytes): at most ${bytesMax} bytes in UTF-8 are allowed`
 
 /** Text of at most `charsMax` characters (code points). */
 export const boundedChars = (charsMax: number, description = '') =>
@@ -67,6 +75,8 @@ export type Check = (value: unknown, name: string) => string | undefined
 
 interface SchemaError {
   readonly keyword: string
+  /** Of the schema that is broken: `#/properties/urls/items`. */
+  readonly schemaPath: string
   readonly instancePath: string
   readonly params: object
   readonly message: string
@@ -77,7 +87,7 @@ export function compileCheck(schema: TSchema): Check {
   return (value, name) => {
     if (compiled.Check(value)) return undefined
     const errors = [...compiled.Errors(value)] as SchemaError[]
-    return sentence(chosen(errors), value, name)
+    return sentence(chosen(errors), schema, value, name)
   }
 }
 
@@ -91,8 +101,9 @@ function chosen(errors: readonly SchemaError[]): SchemaError {
   return errors.find(isTelling) ?? errors[0]!
 }
 
-function sentence(error: SchemaError, root: unknown, name: string): string {
+function sentence(error: SchemaError, schema: TSchema, root: unknown, name: string): string {
   const { path, value } = locate(error.instancePath, root, name)
+  const { properties = {}, maxBytes } = brokenSchema(error, schema)
   const params = error.params as Record<string, unknown>
   const is = isSecretName(path)
     ? `"${path}" has a value that is not shown here`
@@ -102,8 +113,10 @@ function sentence(error: SchemaError, root: unknown, name: string): string {
       return `${is}, but must be ${article(String(params['type']))}.`
     case 'required':
       return `"${path}" lacks ${quoted(missing(list(params['requiredProperties']), value))}.`
-    case 'additionalProperties':
-      return `"${path}" has no field ${quoted(list(params['additionalProperties']))}.`
+    case 'additionalProperties': {
+      const [unknown = ''] = list(params['additionalProperties'])
+      return `"${path}" has no field ${shown(unknown)}: ${insteadOf(unknown, Object.keys(properties))}.`
+    }
     case 'enum':
       return `${is}, but must be one of ${quoted(list(params['allowedValues']))}.`
     case 'const':
@@ -116,6 +129,7 @@ function sentence(error: SchemaError, root: unknown, name: string): string {
     case 'minLength':
       return `${is}, but must have at least ${params['limit']} characters.`
     case 'maxLength':
+      if (maxBytes !== undefined) return `"${path}" ${tooManyBytes(String(value), maxBytes)}.`
       return `"${path}" is too long (${String(value).length} characters): at most ${params['limit']} are allowed.`
     case 'minItems':
       return `"${path}" has ${lengthOf(value)} entries, but must have at least ${params['limit']}.`
@@ -127,6 +141,18 @@ function sentence(error: SchemaError, root: unknown, name: string): string {
       // A rule of another room may tell the value itself.
       return error.message.startsWith('is ') ? `"${path}" ${error.message}.` : `${is}: ${error.message}.`
   }
+}
+
+function brokenSchema({ schemaPath }: SchemaError, schema: TSchema): SchemaParts {
+  let part: unknown = schema
+  for (const key of schemaPath.split('/').slice(1)) part = (part as Record<string, unknown>)[key]
+  return part as SchemaParts
+}
+
+/** What sentences tell of a schema beside the error's own parameters. */
+interface SchemaParts {
+  readonly properties?: object
+  readonly maxBytes?: number
 }
 
 const list = (value: unknown): string[] => (Array.isArray(value) ? value : [])

@@ -1,6 +1,6 @@
 /** Every kind of traffic event, and what a subscription may ask of a source. */
 import { type Problem, shown } from '../core/errors.js'
-import { nearestNames } from '../core/nearest.js'
+import { nearestNames, supported } from '../core/nearest.js'
 import { checkExpression } from '../expr/expression.js'
 import type { TrafficEventKind } from './define.js'
 import { httpRequestComplete } from './http-request-complete.js'
@@ -69,11 +69,13 @@ const isGiven = <T>(choice: T): choice is NonNullable<T> =>
 
 function unknownType(type: string, auditKinds: readonly string[]): Problem {
   const near = nearestNames(type, [...byName.keys(), ...auditKinds])
-  return { msg: `There is no event source ${shown(type)}${didYouMean(near)}` }
+  const objects = new Set(auditKinds.map((kind) => kind.replace(/_[a-z]+\.v\d+$/, '')))
+  const known = `supported are ${[...byName.keys()].join(', ')}, and <object>_created.v0, <object>_updated.v0 and <object>_deleted.v0 of ${[...objects].join(', ')}`
+  return { msg: `There is no event source ${shown(type)}; ${didYouMean(near) ?? `${known}.`}` }
 }
 
-const didYouMean = (near: readonly string[]): string =>
-  near.length === 0 ? '.' : `; did you mean ${near.join(' or ')}?`
+const didYouMean = (near: readonly string[]): string | undefined =>
+  near.length === 0 ? undefined : `did you mean ${near.join(' or ')}?`
 
 function checkFields(kind: TrafficKind, fields: SourceChoice['fields']): Problem | undefined {
   if (!isGiven(fields)) return undefined
@@ -83,11 +85,11 @@ function checkFields(kind: TrafficKind, fields: SourceChoice['fields']): Problem
   const unknown = fields.find((field) => !kind.fieldNames.includes(field))
   if (unknown === undefined) return undefined
   const owners = trafficKinds.filter(({ fieldNames }) => fieldNames.includes(unknown)).map(({ name }) => name)
+  const said = `${kind.name} has no field ${shown(unknown)}`
   if (owners.length > 0)
-    return { msg: `${kind.name} has no field ${shown(unknown)}; ${owners.join(' and ')} has it.` }
-  return {
-    msg: `${kind.name} has no field ${shown(unknown)}${didYouMean(nearestNames(unknown, kind.fieldNames))}`,
-  }
+    return { msg: `${said}; ${owners.join(' and ')} ${owners.length === 1 ? 'has' : 'have'} it.` }
+  const near = didYouMean(nearestNames(unknown, kind.fieldNames))
+  return { msg: `${said}; ${near ?? `${supported(kind.fieldNames)}.`}` }
 }
 
 function checkFilter(kind: TrafficKind, filter: SourceChoice['filter']): Problem | undefined {

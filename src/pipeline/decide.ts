@@ -2,7 +2,7 @@
  * Answers to ingress nodes: may this connection come in, may this agent bind this name? Bytes in, bytes out; the same
  * evaluator as the pipeline's, and no events.
  */
-import { type ErrorCode, type Problem, shown } from '../core/errors.js'
+import { type ErrorCode, type Problem, shown, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { hostportCharsMax } from '../core/limits.js'
 import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
@@ -75,8 +75,8 @@ function complaintAboutAgent(request: unknown): string | undefined {
   }
   const { token, client_ip, bind } = request as Readonly<Record<string, unknown>>
   if (typeof token !== 'string' || token === '') return '"token" must be a string that is not empty.'
-  if (!isAddress(client_ip)) return `"client_ip" is ${shown(client_ip)}; it must be an IPv4 or IPv6 address.`
+  if (!isAddress(client_ip)) return wrong('client_ip', client_ip, 'an IPv4 or IPv6 address')
   if (typeof bind !== 'string' || bind === '' || bind.length > hostportCharsMax)
-    return `"bind" is ${shown(bind)}; it must be a host or an address of at most ${hostportCharsMax} characters.`
+    return wrong('bind', bind, `a host or an address of at most ${hostportCharsMax} characters`)
   return undefined
 }

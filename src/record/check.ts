@@ -2,7 +2,7 @@
  * The schema of records, checked by hand: this runs for every record, and a compiled schema would cost more than
  * the rest of the parse. A **complaint** is the sentence that names the member, its value and what is allowed.
  */
-import { shown } from '../core/errors.js'
+import { wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { isTimestamp } from '../core/timestamp.js'
@@ -14,11 +14,6 @@ type Check = (value: unknown, name: string) => Complaint
 
 const portMax = 65_535
 const int32Max = 2 ** 31 - 1
-
-const wrong = (name: string, value: unknown, allowed: string): string =>
-  value === undefined
-    ? `"${name}" is missing; it must be ${allowed}.`
-    : `"${name}" is ${shown(value)}; it must be ${allowed}.`
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 

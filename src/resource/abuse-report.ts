@@ -17,12 +17,16 @@ const reportedHostname = objectOf({
 
 export type ReportedHostname = Static<typeof reportedHostname>
 
+/** Parsers leave blanks out of a URL, or write them in another way: what is stored is to be what was read. */
+const blank = /[\s\p{Cc}]/u
+
 const isWebUrl = (text: string): boolean =>
   URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)
 
-const url = ruled(boundedBytes(urlBytesMax, 'A URL with suspected abusive content.'), (text) =>
-  isWebUrl(text) ? undefined : 'a URL that begins with "http://" or "https://" is needed',
-)
+const url = ruled(boundedBytes(urlBytesMax, 'A URL with suspected abusive content.'), (text) => {
+  if (!isWebUrl(text)) return 'a URL that begins with "http://" or "https://" is needed'
+  return blank.test(text) ? 'a URL has no white space and no control characters' : undefined
+})
 
 export const abuseReport = defineResource({
   kind: 'abuse_report',

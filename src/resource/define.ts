@@ -97,6 +97,11 @@ export interface Lookups {
   countRules(ipPolicyId: string): number
   /** The domain that reserved addresses are under. */
   readonly tcpDomain: string
+  /**
+   * How the body of the request calls a field of the resource: `policies.inbound` of an edge is `inbound` where the
+   * body is the module alone.
+   */
+  nameInBody(path: string): string
   /** What is wrong with a source of an event subscription, which is known right of this room. */
   sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
 }

@@ -101,7 +101,9 @@ export const eventSubscription = defineResource({
     for (const [index, source] of sources.entries()) {
       const found = lookups.sourceProblem(source)
       if (found !== undefined)
-        throw badRequest(`"sources[${index}].${found.member}" is refused: ${found.msg}`)
+        throw badRequest(
+          `"${lookups.nameInBody(`sources[${index}].${found.member}`)}" is refused: ${found.msg}`,
+        )
     }
   },
   embed: (subscription, links) => ({

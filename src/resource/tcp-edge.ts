@@ -39,6 +39,6 @@ export const tcpEdge = defineResource({
   takenMessage: hostportTaken,
   check(edge, previous, lookups) {
     checkReserved(edge, previous, lookups)
-    if (edge.policies !== null) checkTrafficPolicies(edge.policies)
+    if (edge.policies !== null) checkTrafficPolicies(edge.policies, lookups.nameInBody)
   },
 })

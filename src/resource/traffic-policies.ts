@@ -1,5 +1,5 @@
 /** The traffic policy module of a TCP edge: its shape, its bounds, and expressions compiled when they are saved. */
-import { badRequest, WeirError } from '../core/errors.js'
+import { badRequest, shown, WeirError } from '../core/errors.js'
 import {
   actionsPerPolicyMax,
   expressionsPerModuleBytesMax,
@@ -11,6 +11,7 @@ import {
 import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { checkExpression } from '../expr/expression.js'
 import { inboundScope, outboundScope } from '../record/policy-scope.js'
+import type { Lookups } from './define.js'
 import { asIs, defaulted, moduleField } from './fields.js'
 
 const action = objectOf({
@@ -41,14 +42,12 @@ type Action = Static<typeof action>
 type Policy = Static<typeof policy>
 type Direction = 'inbound' | 'outbound'
 
-/** What a policy leaves out: no expressions are an empty list, no config is null, no name is none. */
+/** What a policy leaves out: no expressions are an empty list, no name is none. */
 const completePolicy = ({ name, expressions, actions }: Policy): Static<typeof wholePolicy> => ({
   ...(typeof name === 'string' && name !== '' ? { name } : {}),
   expressions: expressions ?? [],
-  actions: actions.map(({ type, config }) => ({ type, config: isEmpty(config) ? null : config! })),
+  actions: actions.map(({ type, config }) => ({ type, config: config ?? null })),
 })
-
-const isEmpty = (config: object | null | undefined): boolean => Object.keys(config ?? {}).length === 0
 
 const direction = () => ({
   ...defaulted(policies, [] as Policy[], { column: 'json' }),
@@ -60,22 +59,22 @@ export const trafficPoliciesModule = moduleField({ inbound: direction(), outboun
 
 type Module = Readonly<Record<Direction, readonly Policy[]>>
 
-/** Throws what is wrong with the module beyond its shape, naming the place in it. */
-export function checkTrafficPolicies(module: Module): void {
+/** Throws what is wrong with the module beyond its shape, naming the place in the body of the request. */
+export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {
   let expressionBytes = 0
   for (const [side, list] of [
     ['inbound', module.inbound],
     ['outbound', module.outbound],
   ] as const) {
     list.forEach((entry, index) => {
-      const place = `policies.${side}[${index}]`
+      const place = nameInBody(`policies.${side}[${index}]`)
       expressionBytes += checkExpressions(entry, side, place)
       checkActions(entry.actions, side, place)
     })
   }
   if (expressionBytes > expressionsPerModuleBytesMax) {
     throw badRequest(
-      `"policies" has ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed in one module.`,
+      `"${nameInBody('policies')}" has ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed in one module.`,
     )
   }
 }
@@ -108,33 +107,33 @@ function checkActions(actions: readonly Action[], side: Direction, place: string
   }
   for (const [index, { type, config }] of actions.entries()) {
     const at = `${place}.actions[${index}].config`
-    if (type === 'deny') checkDenyConfig(config ?? null, at)
-    else checkLogConfig(config ?? null, at)
+    if (type === 'log') checkLogConfig(config ?? {}, at)
+    else if (config !== null) throw configOfDeny(at)
   }
 }
 
-function checkDenyConfig(config: object | null, at: string): void {
-  if (!isEmpty(config)) {
-    throw badRequest(`"${at}" is given, but a deny action has no configuration: leave it out or send null.`)
-  }
-}
+const configOfDeny = (at: string): WeirError =>
+  badRequest(`"${at}" is given, but a deny action has no configuration: leave it out or send null.`)
+
+const isMetadata = (key: string): boolean => key.toLowerCase() === 'metadata'
 
 /** The log action's configuration: the one key Metadata, in any case, holding a map. */
-function checkLogConfig(config: Record<string, unknown> | null, at: string): void {
-  const keys = Object.keys(config ?? {})
-  const metadata = keys.length === 1 && keys[0]!.toLowerCase() === 'metadata' ? config![keys[0]!] : undefined
-  if (
-    metadata === undefined ||
-    metadata === null ||
-    typeof metadata !== 'object' ||
-    Array.isArray(metadata)
-  ) {
-    throw badRequest(`"${at}" must be {"Metadata": {…}}, a map of what the log event shall say.`)
-  }
-  const bytes = Buffer.byteLength(JSON.stringify(metadata))
-  if (bytes > logMetadataBytesMax) {
+function checkLogConfig(config: Record<string, unknown>, at: string): void {
+  const keys = Object.keys(config)
+  const other = keys.find((key) => !isMetadata(key))
+  if (other !== undefined) throw badRequest(`"${at}" has no field ${shown(other)}: supported are "Metadata".`)
+  const [name, again] = keys
+  if (again !== undefined) {
     throw badRequest(
-      `"${at}.${keys[0]}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
+      `"${at}" has the fields "${name}" and "${again}", which mean the same: one of them is allowed.`,
     )
   }
+  const metadata = name === undefined ? undefined : config[name]
+  if (name === undefined || typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    throw badRequest(`"${at}" must be {"Metadata": {…}}, a map of what the log event shall say.`)
+  const bytes = Buffer.byteLength(JSON.stringify(metadata))
+  if (bytes > logMetadataBytesMax)
+    throw badRequest(
+      `"${at}.${name}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
+    )
 }

@@ -32,8 +32,17 @@ const common: Row[] = [
 ]
 
 const inBytes: Row[] = [
-  ['256 bytes', { description: 'x'.repeat(256) }, /"description" .*at most 255/],
-  ['multi-byte text', { description: 'é'.repeat(128) }, /"description" .*at most 255 bytes/],
+  [
+    '256 bytes',
+    { description: 'x'.repeat(256) },
+    /^"description" is too long \(256 bytes\): at most 255 bytes in UTF-8 are allowed\.$/,
+  ],
+  [
+    'multi-byte text',
+    { description: 'é'.repeat(128) },
+    /^"description" is too long \(256 bytes\): at most 255 bytes in UTF-8 are allowed\.$/,
+  ],
+  ['both', { description: 'é'.repeat(256) }, /^"description" is too long \(512 bytes\): at most 255 bytes/],
   ['4097 bytes', { metadata: 'x'.repeat(4097) }, /"metadata" .*at most 4096/],
   ['4098 bytes of emoji', { metadata: `${'😀'.repeat(1024)}é` }, /"metadata" .*at most 4096 bytes/],
 ]
@@ -102,8 +111,33 @@ const trafficPolicies: Row[] = [
     inbound({ actions: [{ type: 'deny', config: { a: 1 } }] }),
     /actions\[0\].config" is given/,
   ],
+  [
+    'a deny with an empty config',
+    inbound({ actions: [{ type: 'deny', config: {} }] }),
+    /"policies.inbound\[0\].actions\[0\].config" is given/,
+  ],
   ['a log without one', inbound(logging(null)), /actions\[0\].config" must be \{"Metadata"/],
-  ['a log with more', inbound(logging({ Metadata: {}, More: 1 })), /must be \{"Metadata"/],
+  ['a log with nothing', inbound(logging({})), /must be \{"Metadata"/],
+  [
+    'a log with more',
+    inbound(logging({ Metadata: {}, More: 1 })),
+    /actions\[0\].config" has no field "More": supported are "Metadata"/,
+  ],
+  [
+    'metadata twice',
+    inbound(logging({ Metadata: {}, metadata: {} })),
+    /config" has the fields "Metadata" and "metadata", which mean the same: one of them is allowed/,
+  ],
+  [
+    'a field no policy has',
+    inbound({ ...when(), expression: [] }),
+    /"policies.inbound\[0\]" has no field "expression": did you mean "expressions"\? supported are "name", "expressions", "actions"/,
+  ],
+  [
+    'a field no action has',
+    inbound({ actions: [{ type: 'deny', foo: 1, bar: 2 }] }),
+    /"policies.inbound\[0\].actions\[0\]" has no field "foo": supported are "type", "config"\.$/,
+  ],
   ['metadata that is no map', inbound(logging({ Metadata: 'x' })), /must be \{"Metadata"/],
   ['metadata as a list', inbound(logging({ Metadata: [] })), /must be \{"Metadata"/],
   ['metadata of 4 KiB and more', inbound(logging({ Metadata: { a: 'x'.repeat(4096) } })), /at most 4096/],
@@ -134,6 +168,12 @@ const trafficPolicies: Row[] = [
     /expressions: at most 65536/,
   ],
 ]
+
+/** The same as the module's own body, whose fields have no edge before them. */
+const asModule = ([name, body, says]: Row): Row => {
+  const { policies } = body as { policies: unknown }
+  return [name, policies, new RegExp(says.source.replaceAll('"policies.', '^"'))]
+}
 
 const rule = { cidr: '10.0.0.0/8', action: 'allow' }
 
@@ -234,7 +274,16 @@ const route: Row[] = [
 const eventDestination: Row[] = [
   ['nothing', {}, /"target" is required/],
   ['an empty target', { target: {} }, /exactly one of kinesis, firehose, cloudwatch_logs/],
-  ['an unknown kind', { target: { s3: {} } }, /"target" has no field "s3"/],
+  [
+    'an unknown kind',
+    { target: { s3: {} } },
+    /"target" has no field "s3": supported are "kinesis", "firehose", "cloudwatch_logs"/,
+  ],
+  [
+    'a field no target has',
+    { target: { kinesis: { ...kinesis(arn).target.kinesis, x: 1 } } },
+    /"target.kinesis" has no field "x": supported are "stream_arn", "auth"/,
+  ],
   [
     'two targets',
     {
@@ -290,7 +339,16 @@ const eventSubscription: Row[] = [
   ['4097 characters', { metadata: 'x'.repeat(4097) }, /at most 4096 characters/],
   ['no list', { sources: {} }, /"sources" is \{\}, but must be a list/],
   ['no type', { sources: [{}] }, /"sources\[0\]" lacks "type"/],
-  ['a field no source has', source('log.v0', { field: 'x' }), /"sources\[0\]" has no field "field"/],
+  [
+    'a field no source has',
+    source('log.v0', { field: 'x' }),
+    /"sources\[0\]" has no field "field": did you mean "fields"\? supported are "type", "fields", "filter"/,
+  ],
+  [
+    'a kind near to nothing',
+    source('log'),
+    /"sources\[0\].type" is refused: .*supported are http_request_complete.v0, .* of api_key, .*, tunnel_credential\.$/,
+  ],
   [
     'an unknown kind',
     source('tcp_connection_close.v0'),
@@ -424,6 +482,13 @@ const abuseReport: Row[] = [
   ['101 of them', { urls: many(101, (at) => `http://h${at}.example`) }, /101 entries: at most 100/],
   ['another scheme', { urls: ['ftp://a.example'] }, /"urls\[0\]" is "ftp:\/\/a.example"/],
   ['no URL', { urls: ['http://a.example', 'x y'] }, /"urls\[1\]" is "x y"/],
+  [
+    'blanks around it',
+    { urls: [' http://a.example/ '] },
+    /"urls\[0\]" is " http:\/\/a.example\/ ": a URL has no white space/,
+  ],
+  ['a line break in it', { urls: ['http://a.example/\nb'] }, /"urls\[0\]" .* a URL has no white space/],
+  ['a zero byte in it', { urls: ['http://a.example/\0'] }, /"urls\[0\]" .* no control characters/],
   ['an endless URL', { urls: [`http://a.example/${'x'.repeat(8000)}`] }, /"urls\[0\]" is too long/],
   ['a decision', { urls: ['http://a.example'], status: 'PROCESSED' }, /"status" is no field/],
 ]
@@ -537,6 +602,8 @@ t.test('bad requests', async (t) => {
     t.strictSame(made(), before, `nothing was made at ${path}`)
   }
   for (const [path, rows] of await unchangeable(me)) await check('PATCH', path, rows)
+  const { id: tcp } = await me.post('/edges/tcp')
+  await check('PUT', `/edges/tcp/${tcp}/policies`, trafficPolicies.map(asModule))
   t.notMatch(api.log(), 'never-told')
   t.ok(distinct.size >= 150, `${distinct.size} different requests`)
   const paths = created.map(([path]) => path.replace(edge, '{edge_id}'))

@@ -78,7 +78,7 @@ const refusedCertificates: Row[] = [
   [
     'too much text',
     { ...certificateBody('ecdsa'), certificate_pem: 'x'.repeat(65_537) },
-    /"certificate_pem" is too long \(65537 characters\): at most 65536/,
+    /"certificate_pem" is too long \(65537 bytes\): at most 65536 bytes/,
   ],
   [
     'too much of a key',

@@ -169,14 +169,8 @@ t.test('accounts know nothing of each other', async (t) => {
           for (const { method, path, part } of attempts) {
             const where = `${method} ${path}: ${module ?? ''} ${name}`
             const answer = await asked(method, path, part(naming(await theirs.id(kind))))
-            t.match(
-              answer,
-              {
-                status: 404,
-                msg: `"${module === undefined ? '' : `${module}.`}${name}${many ? '[0]' : ''}" names`,
-              },
-              where,
-            )
+            const place = module === undefined || method === 'PUT' ? name : `${module}.${name}`
+            t.match(answer, { status: 404, msg: `"${place}${many ? '[0]' : ''}" names` }, where)
             t.strictSame(answer, await asked(method, path, part(naming(unknownId(kind)))), where)
             const right = await me.send(method, `${path}?validate_only=true`, {
               body: part(naming(await mine.id(kind))),

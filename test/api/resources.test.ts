@@ -35,7 +35,7 @@ const kinds = (named: Named) => {
         hostports: ['A.Example:22', '[0:0::1]:22'],
         backend: { backend_id: named.backend },
         ip_restriction: { enabled: false, ip_policy_ids: [named.policy] },
-        policies: { inbound: [{ name: '', actions: [{ type: 'deny', config: {} }] }] },
+        policies: { inbound: [{ name: '', actions: [{ type: 'deny', config: null }] }] },
       },
       shown: {
         hostports: ['a.example:22', '[::1]:22'],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nearestNames } from '../../src/core/nearest.js'
+import { insteadOf, nearestNames } from '../../src/core/nearest.js'
 
 const known = ['WEIR_PORT', 'WEIR_HOST', 'conn.client_ip', 'conn.client_port', 'ip', 'storageMax']
 
@@ -14,5 +14,12 @@ const cases = [
 t.test('the nearest known names', (t) => {
   for (const { name, typed, want } of cases) t.strictSame(nearestNames(typed, known), want, name)
   t.strictSame(nearestNames('WEIR_PROT', known, 1), ['WEIR_PORT'], 'at most as many as asked for')
+  t.end()
+})
+
+t.test('what is said instead of a name', (t) => {
+  t.equal(insteadOf('cidrr', ['cidr', 'action']), 'did you mean "cidr"? supported are "cidr", "action"')
+  t.equal(insteadOf('x', ['description']), 'supported are "description"')
+  t.equal(insteadOf('x', []), 'none are supported')
   t.end()
 })

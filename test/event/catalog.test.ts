@@ -54,7 +54,14 @@ t.test('sources that are taken', async (t) => {
 t.test('sources that are refused, with a sentence', async (t) => {
   const cases = [
     { name: 'an unknown kind', source: { type: 'tcp_conection_closed.v0' }, says: [tcp, 'did you mean'] },
-    { name: 'a kind near to nothing', source: { type: 'x' }, says: ['There is no event source "x".'] },
+    {
+      name: 'a kind near to nothing',
+      source: { type: 'log' },
+      says: [
+        `There is no event source "log"; supported are ${http}, ${tcp}, log.v0, and <object>_created.v0,`,
+        'of ip_policy, api_key.',
+      ],
+    },
     {
       name: 'an unknown field',
       source: { type: tcp, fields: ['conn.byte_in'] },
@@ -64,6 +71,16 @@ t.test('sources that are refused, with a sentence', async (t) => {
       name: 'a field of another kind',
       source: { type: tcp, fields: ['tls.version'] },
       says: [`${http} has it`],
+    },
+    {
+      name: 'a field of two other kinds',
+      source: { type: 'log.v0', fields: ['conn.client_ip'] },
+      says: [`log.v0 has no field "conn.client_ip"; ${http} and ${tcp} have it.`],
+    },
+    {
+      name: 'a field near to nothing',
+      source: { type: 'log.v0', fields: ['x'] },
+      says: ['log.v0 has no field "x"; supported are "metadata".'],
     },
     { name: 'no fields', source: { type: tcp, fields: [] }, says: ['empty list'] },
     {
@@ -77,11 +94,6 @@ t.test('sources that are refused, with a sentence', async (t) => {
       says: ['audit kind', 'no filter'],
     },
     { name: 'a filter of log', source: { type: 'log.v0', filter: 'true' }, says: ['log.v0 takes no filter'] },
-    {
-      name: 'another field of log',
-      source: { type: 'log.v0', fields: ['conn.client_ip'] },
-      says: ['log.v0 has no field'],
-    },
     {
       name: 'a field that is not filterable',
       source: { type: tcp, filter: 'conn.bytes_in > 3' },

@@ -206,12 +206,17 @@ t.test('agents', async (t) => {
     {
       name: 'no address',
       request: { token: 'secret-token', client_ip: 'x', bind: 'a' },
-      want: { error_code: 'ERR_INVALID_REQUEST', msg: /client_ip/ },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: '"client_ip" is "x"; it must be an IPv4' },
+    },
+    {
+      name: 'an address left out',
+      request: { token: 'secret-token', bind: 'a' },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: '"client_ip" is missing; it must be an IPv4' },
     },
     {
       name: 'nothing to bind',
       request: { token: 'secret-token', client_ip: '::1' },
-      want: { error_code: 'ERR_INVALID_REQUEST', msg: /bind/ },
+      want: { error_code: 'ERR_INVALID_REQUEST', msg: '"bind" is missing; it must be a host' },
     },
     { name: 'a list', request: [], want: { error_code: 'ERR_INVALID_REQUEST' } },
   ]
