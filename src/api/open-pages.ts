@@ -3,6 +3,7 @@ import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { namedReferences, type OpenapiOptions, openapiHead, registerSchemas } from './openapi.js'
+import { registerReference } from './reference-page.js'
 
 /** What every role tells of itself. */
 export interface HealthPages {
@@ -11,22 +12,15 @@ export interface HealthPages {
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
 }
 
-/** The reference page serves its own script; nothing is fetched from elsewhere. */
-const docsPolicy = {
-  directives: {
-    defaultSrc: ["'self'"],
-    scriptSrc: ["'self'", "'unsafe-inline'"],
-    styleSrc: ["'self'", "'unsafe-inline'"],
-    imgSrc: ["'self'", 'data:'],
-    fontSrc: ["'self'", 'data:'],
-    connectSrc: ["'self'"],
-    upgradeInsecureRequests: null,
-  },
+/** Answers are data: nothing in them is run, shown in a frame or sent on. */
+const contentSecurityPolicy = {
+  useDefaults: false,
+  directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
 }
 
 /** To be called before the first route: the document is made of those that follow. */
 export async function openReference(app: FastifyInstance, options: OpenapiOptions): Promise<void> {
-  await app.register(helmet, { contentSecurityPolicy: docsPolicy, hsts: false })
+  await app.register(helmet, { contentSecurityPolicy, hsts: false })
   await app.register(swagger, { openapi: openapiHead(options), refResolver: namedReferences })
   registerSchemas(app)
 }
@@ -52,24 +46,5 @@ export async function registerOpenPages(
     return reply.type(type).send(text)
   })
   app.get('/openapi.json', hidden, document)
-  // Only here: it is slow to load, and the other roles load this file as well.
-  const { default: scalar } = await import('@scalar/fastify-api-reference')
-  await app.register(scalar, {
-    routePrefix: '/docs',
-    configuration: {
-      content: document,
-      pageTitle: 'Weir management API',
-      withDefaultFonts: false,
-      telemetry: false,
-      hideClientButton: true,
-      // Else the examples would send a placeholder for it, too.
-      authentication: { securitySchemes: { version: { value: '2' } } },
-      // What would send the reader, or the document, to someone else's service.
-      agent: { disabled: true },
-      mcp: { disabled: true },
-      showDeveloperTools: 'never',
-      metaData: { title: 'Weir management API' },
-      proxyUrl: '',
-    },
-  })
+  await registerReference(app)
 }

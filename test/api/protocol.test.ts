@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ApiStore } from '../../src/api/context.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
 import type { Store } from '../../src/store/open-store.js'
-import { type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
+import { base, type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
 
 t.test('the protocol', async (t) => {
   const store = await openTestStore(t)
@@ -126,9 +126,10 @@ t.test('the protocol', async (t) => {
 
   t.test('pages that need neither key nor version', async (t) => {
     const bare = { headers: { authorization: undefined, 'service-version': undefined } }
-    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/'])
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) {
       t.equal((await nobody.send('GET', path, bare)).status, 200, path)
-    for (const path of ['/healthz', '/readyz']) t.equal((await nobody.send('HEAD', path, bare)).status, 200)
+      t.match(await nobody.send('HEAD', path, bare), { status: 200, text: '' }, path)
+    }
     const unready = await store.api({
       health: {
         ready: async () => ({ nats: 'away' }),
@@ -141,14 +142,26 @@ t.test('the protocol', async (t) => {
   })
 
   t.test('the reference fetches nothing from elsewhere', async (t) => {
-    const page = await api.app.inject('/docs/')
+    const page = await api.app.inject('/docs')
     const policy = String(page.headers['content-security-policy'])
-    for (const source of ["default-src 'self'", "connect-src 'self'", "font-src 'self' data:"])
+    for (const source of ["default-src 'none'", "connect-src 'self'", "font-src 'self' data:"])
       t.match(policy, source, 'what its script would fetch from elsewhere is refused')
-    const sources = [...page.payload.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source)
-    t.ok(sources.length > 0)
-    for (const source of sources) t.notMatch(source, /^(https?:)?\/\//, source ?? '')
-    t.match(page.payload, /"version":\s*\{\s*"value":\s*"2"/, 'its examples carry the version')
+    t.match(policy, "script-src 'self';", 'and what would stand in the page is not run')
+    const scripts = [...page.payload.matchAll(/<script([^>]*)>([^<]*)/g)]
+    t.equal(scripts.length, 2)
+    for (const [, attributes, text] of scripts) {
+      t.equal(text, '')
+      const [, source = ''] = / src="([^"]+)"/.exec(attributes ?? '') ?? []
+      const { pathname, origin } = new URL(source, `${base}/docs`)
+      t.equal(origin, base)
+      const { statusCode, headers, payload } = await api.app.inject(pathname)
+      t.equal(statusCode, 200, pathname)
+      t.match(headers['content-type'], /^text\/javascript/)
+      t.match(payload, 'createApiReference')
+    }
+    const { statusCode, headers } = await api.app.inject('/docs/')
+    t.equal(statusCode, 301)
+    t.equal(new URL(String(headers['location']), `${base}/docs/`).href, `${base}/docs`)
   })
 
   t.test('an empty body is no body, on every method and with any content type', async (t) => {

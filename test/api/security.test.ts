@@ -96,11 +96,14 @@ t.test('security', async (t) => {
       t.equal(headers['x-content-type-options'], 'nosniff', path)
       t.equal(headers['cache-control'], 'no-store', path)
     }
-    for (const path of ['/docs/', '/openapi.json', '/healthz', '/readyz', '/metrics']) {
+    for (const path of ['/docs', '/docs/start.js', '/openapi.json', '/healthz', '/metrics', '/nowhere']) {
       const { headers } = await api.app.inject(path)
       t.equal(headers['x-content-type-options'], 'nosniff', path)
       t.equal(headers['x-frame-options'], 'SAMEORIGIN', path)
-      t.match(headers['content-security-policy'], "default-src 'self'", path)
+      const policy = String(headers['content-security-policy'])
+      t.match(policy, "default-src 'none';", path)
+      t.match(policy, 'frame-ancestors ', path)
+      if (path !== '/docs') t.notMatch(policy, 'unsafe', path)
       t.equal(headers['access-control-allow-origin'], undefined, 'no page of another site reads it')
     }
   })
