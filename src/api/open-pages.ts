@@ -3,6 +3,7 @@ import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { namedReferences, type OpenapiOptions, openapiHead, registerSchemas } from './openapi.js'
+import { withOptionalBodies } from './optional-bodies.js'
 import { registerReference } from './reference-page.js'
 
 /** What every role tells of itself. */
@@ -21,7 +22,11 @@ const contentSecurityPolicy = {
 /** To be called before the first route: the document is made of those that follow. */
 export async function openReference(app: FastifyInstance, options: OpenapiOptions): Promise<void> {
   await app.register(helmet, { contentSecurityPolicy, hsts: false })
-  await app.register(swagger, { openapi: openapiHead(options), refResolver: namedReferences })
+  await app.register(swagger, {
+    openapi: openapiHead(options),
+    refResolver: namedReferences,
+    transformObject: withOptionalBodies,
+  })
   registerSchemas(app)
 }
 

@@ -98,7 +98,7 @@ export function describe({ operationId, summary, tag, path, success, query, head
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
       response: {
-        [status]: shown,
+        [status]: status === 201 ? ({ ...shown, ...location } as TSchema) : shown,
         ...problems,
         ...(body === undefined ? {} : problemsOfBodies),
         '4xx': shared(problemName, 'Something else that the client can correct.'),
@@ -106,6 +106,10 @@ export function describe({ operationId, summary, tag, path, success, query, head
       },
     },
   }
+}
+
+const location = {
+  headers: { Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' } },
 }
 
 const retryAfter = {
@@ -227,12 +231,8 @@ export const listQuery = Type.Object({
   ),
 })
 
-function createSchema(resource: AnyResource): TSchema {
-  const fields = Object.entries(resource.fields)
-    .filter(([name]) => name !== resource.parent?.field)
-    .map(([name, field]) => [name, field.required ? field : { ...field, schema: orNull(field.schema) }])
-  return bodySchema(Object.fromEntries(fields))
-}
+const createSchema = ({ fields, parent }: AnyResource): TSchema =>
+  bodySchema(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== parent?.field)))
 
 /** Every field that can be changed, all optional; null clears what need not be there. */
 const patchSchema = (resource: AnyResource): TSchema =>

@@ -47,6 +47,12 @@ function sourceAt(row: Row, type: string): Source {
   throw notFound(`The event subscription ${row.id} has no source ${shown(type)}.`)
 }
 
+const created = (source: { readonly uri: string }): Answer => ({
+  status: 201,
+  location: source.uri,
+  body: source,
+})
+
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
   const rowFor = (request: FastifyRequest): Row =>
     rowAt(context, request, subscription, pathParams(request)['subscription_id'] ?? '')
@@ -80,7 +86,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
         `"type" is ${shown(source.type)}, which the subscription has: a source stands in it once.`,
       )
     }
-    return changed(request, change, (row) => ({ status: 201, body: show(row, source.type) }))
+    return changed(request, change, (row) => created(show(row, source.type)))
   })
   app.post(sourcesPath, as('create', [201, shownSource], shownBy(sourceSchema, { type: 'log.v0' })), create)
 

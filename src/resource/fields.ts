@@ -151,13 +151,16 @@ export const moduleField = <F extends Fields>(own: F) => {
 
 type ModuleOf<F extends Fields> = { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
-/** The object a client sends: required fields required, nothing unknown. */
+/** The object a client sends: required fields required, null the same as left out, nothing unknown. */
 export const bodySchema = (fields: Fields): TSchema =>
   objectOf(
     Object.fromEntries(
       Object.entries(fields)
         .filter(([, { setBy }]) => setBy !== 'weir')
-        .map(([name, { schema, required: needed }]) => [name, needed ? schema : Type.Optional(schema)]),
+        .map(([name, { schema, required: needed }]) => [
+          name,
+          needed ? schema : Type.Optional(orNull(schema)),
+        ]),
     ),
   )
 

@@ -127,12 +127,13 @@ t.test('examples', async (t) => {
 
   t.test('every answer has one, of the form it says', async (t) => {
     const check = new AnswerCheck(document)
-    const headers = { 'operation-id': 'op_1' }
     for (const { path, method, operation } of operations) {
       const [status = '', response] = Object.entries(operation.responses)[0]!
       if (response?.content === undefined) continue
       const body = exampleOf(response.content[mediaType])
       t.ok(body, `${method} ${path}`)
+      const { uri } = body as { uri?: string }
+      const headers = { 'operation-id': 'op_1', location: uri }
       check.check(method, path, { status: Number(status), headers, text: JSON.stringify(body), body })
     }
   })

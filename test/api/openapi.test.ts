@@ -92,6 +92,60 @@ t.test('the OpenAPI document', async (t) => {
         t.equal(response.content !== undefined, status !== '204', `${name} ${status}`)
       }
       t.equal(operation.requestBody !== undefined, bodied(method, path), `${name} takes a body or none`)
+      const created = operation.responses['201']
+      if (created !== undefined) t.match(created.headers, { Location: { schema: { format: 'uri' } } }, name)
+    }
+  })
+
+  t.test('a body is required where an empty one is refused', async (t) => {
+    const me = await api.account()
+    for (const { path, method, operation } of operations) {
+      if (operation.requestBody === undefined || path.includes('{')) continue
+      const { status } = await me.send(method.toUpperCase(), path)
+      const isRefused = status === 400 || path === '/abuse_reports'
+      t.equal(operation.requestBody.required, isRefused, `${method} ${path}`)
+    }
+    const edge = await me.post('/edges/tcp')
+    const single = document.paths['/edges/tcp/{id}']
+    t.equal(single.patch.requestBody.required, false)
+    t.equal((await me.send('PATCH', `/edges/tcp/${edge.id}`)).status, 200)
+    const module = document.paths['/edges/tcp/{id}/policies'].put
+    t.equal(module.requestBody.required, true)
+    t.equal((await me.send('PUT', `/edges/tcp/${edge.id}/policies`)).status, 400)
+  })
+
+  t.test('what may be null in a body is said to be', async (t) => {
+    const me = await api.account()
+    const { id: policy } = await me.post('/ip_policies')
+    const { id: backend } = await me.post('/backends/tunnel_group')
+    const body = {
+      description: null,
+      metadata: null,
+      hostports: null,
+      backend: { enabled: null, backend_id: backend },
+      ip_restriction: { enabled: null, ip_policy_ids: [policy] },
+      policies: { enabled: null, inbound: null, outbound: null },
+    }
+    const edge = await me.post('/edges/tcp', body)
+    const schemaOf = (operation: Operation) =>
+      operation.requestBody?.content['application/json']?.schema ?? {}
+    const requests: [string, string, object][] = [
+      ['/edges/tcp', 'post', body],
+      ['/edges/tcp/{id}', 'patch', body],
+      ['/edges/tcp/{id}/policies', 'put', body.policies],
+      ['/edges/tcp/{id}/backend', 'put', body.backend],
+      [
+        '/ip_policies/{id}/rules',
+        'put',
+        { rules: [{ cidr: '192.0.2.0/24', action: 'deny', metadata: null }] },
+      ],
+    ]
+    for (const [path, method, sent] of requests) {
+      const check = Compile(schemaOf(document.paths[path][method]))
+      t.equal(check.Check(sent), true, `${method} ${path}`)
+      t.equal(check.Check({ ...sent, unknown: null }), false)
+      const at = path.replace('{id}', path.startsWith('/ip_policies') ? policy : edge.id)
+      t.ok((await me.send(method.toUpperCase(), at, { body: sent })).status < 300, `${method} ${path}`)
     }
   })
 
@@ -126,6 +180,11 @@ interface Operation {
   readonly summary?: string
   readonly tags?: readonly string[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
-  readonly requestBody?: object
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Readonly<Record<string, { readonly schema: object }>>
+  }
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: object; readonly headers?: object }>
+  >
 }

@@ -62,6 +62,8 @@ export class AnswerCheck {
       if (answer.body.details.operation_id !== id) say('The operation id in the body is another one.')
       if (!answer.headers['content-type']?.startsWith('application/json')) say('An error is JSON.')
     }
+    if (answer.status === 201 && answer.headers['location'] !== answer.body.uri)
+      say(`The header Location is ${answer.headers['location']}.`)
     const operation = this.#operation(method, url)
     if (operation === undefined) return
     const { responses } = operation
