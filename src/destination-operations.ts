@@ -60,11 +60,14 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
     const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
     return {
       ...merged(lanes, books.lastOutcomes(row.id)),
-      backlog: { events: backlog, oldest_at: oldest === undefined ? null : isoMillis(oldest.storedAtMs) },
+      backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
       counts: { produced, filtered, delivered, dead_lettered, retried },
     }
   },
 })
+
+const storedAt = (pack: KeptMessage | undefined): string | null =>
+  pack === undefined ? null : isoMillis(pack.storedAtMs)
 
 /** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
 async function oldestPack(nats: Nats, id: string): Promise<KeptMessage | undefined> {
