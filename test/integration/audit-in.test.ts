@@ -110,6 +110,8 @@ t.test('audit events of other services', async (t) => {
       ...object,
       id: 'ca_1',
       ca_pem: 'x'.repeat(65_536),
+      not_before: '2026-01-01T00:00:00Z',
+      not_after: '2036-01-01T00:00:00Z',
       key_usages: [],
       extended_key_usages: [],
     }
