@@ -90,8 +90,9 @@ export const answerAgeMaxMs = 24 * 60 * 60_000
 export const headsAtOnceMax = 8
 /** Keys of a bucket written side by side. */
 export const keysAtOnceMax = 64
-/** Messages of a stream removed side by side. */
+/** Messages of a stream removed side by side, and before it is looked at again. */
 export const removalsAtOnceMax = 64
+export const removalsPerPassMax = 10_000
 /** Audit events of rules that share a message, and the bytes of their rules: with 2 KiB around each they fit 1 MiB. */
 export const ruleEventsPerMessage = 250
 export const ruleBytesPerMessage = 256 * 1024

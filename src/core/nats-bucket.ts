@@ -194,7 +194,7 @@ export class Bucket {
       for await (const { revision } of await this.#kv.history(options)) found.push(revision)
       return found
     })
-    await this.#host.removeMessages(streamOf(this.name), revisions, this.#patience)
+    await this.#call(() => this.#host.removeMessages(streamOf(this.name), revisions, this.#patience))
   }
 
   /** Takes every key out, without a trace: only for what is filled again from somewhere else. */

@@ -65,7 +65,13 @@ interface Client {
   destroy(): void
 }
 
-const destroy = (client: Client): void => client.destroy()
+/** One that could not be made has nothing to destroy. */
+const destroy = (client: Promise<Client> | undefined): void => {
+  void client?.then(
+    (made) => made.destroy(),
+    () => {},
+  )
+}
 
 /** A command, as far as its body is replaced. */
 interface Command {
@@ -121,27 +127,37 @@ export class Connection<C extends Client> {
     signal: AbortSignal,
     request: (client: C, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<Result<T, Fault>> {
-    this.#client ??= this.#options().then(this.#create)
-    const client = await this.#client
+    const work = async (abort: AbortSignal) => request(await this.#open(), abort)
     try {
-      return ok(await withDeadline(this.#deps.requestTimeoutMs, signal, (abort) => request(client, abort)))
+      return ok(await withDeadline(this.#deps.requestTimeoutMs, signal, work))
     } catch (error) {
       return fail(faultOf(error))
     }
   }
 
+  /** The client; one that could not be made is made by the next request. */
+  #open(): Promise<C> {
+    if (this.#client !== undefined) return this.#client
+    const client = this.#options().then(this.#create)
+    this.#client = client
+    client.catch(() => {
+      if (this.#client === client) this.#client = undefined
+    })
+    return client
+  }
+
   /** The SDK keeps credentials with the client, so a new client is what forgets them. */
   dropCredentials(): void {
     if (this.#client === undefined) return
-    void this.#retired?.then(destroy)
+    destroy(this.#retired)
     this.#retired = this.#client
     this.#client = undefined
   }
 
   close(): void {
-    void this.#client?.then(destroy)
+    destroy(this.#client)
     this.#client = undefined
-    void this.#retired?.then(destroy)
+    destroy(this.#retired)
     this.#retired = undefined
   }
 

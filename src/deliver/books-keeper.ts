@@ -48,12 +48,20 @@ export class BooksKeeper {
 
   /** Resolves when the books hold everything that was in the ledger at the time of the call. */
   async open(): Promise<void> {
-    await this.#readUntilDone()
+    await this.#readAgain()
     this.#timers.push(
       every(snapshotEveryMs, () => this.#save(snapshotAfterMessages)),
       every(checkEveryMs, () => this.#check()),
       { stop: this.#nats.onReconnect(() => void this.#reopen('reconnected')) },
     )
+  }
+
+  /** One reading at a time. */
+  #readAgain(): Promise<void> {
+    this.#reopening ??= this.#readUntilDone().finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
   }
 
   async #readUntilDone(): Promise<void> {
@@ -70,11 +78,13 @@ export class BooksKeeper {
   /** What was known before stays in use until all is read. */
   async #read(): Promise<void> {
     const before = this.#reading
-    this.#reading = await LedgerReading.open({
+    const reading = await LedgerReading.open({
       nats: this.#nats,
       snapshots: this.#snapshots,
       onGap: () => void this.#reopen('gap'),
     })
+    if (this.#isClosed) return reading.close()
+    this.#reading = reading
     this.#behindAt = undefined
     // The bucket's snapshot may be of a time before the ledger was put back.
     this.#savedSequence = 0
@@ -83,12 +93,14 @@ export class BooksKeeper {
 
   async #check(): Promise<void> {
     try {
-      const info = await this.#nats.streamInfo(ledgerStream)
-      if (info === undefined || this.#reopening !== undefined) return
+      // What comes in before the answer does may be beyond it.
+      const reading = this.#reading
       const { sequence } = this.books
+      const info = await this.#nats.streamInfo(ledgerStream)
+      if (info === undefined || this.#reopening !== undefined || this.#reading !== reading) return
       const { last_seq } = info.state
       const isBehind = last_seq > sequence
-      if (streamIdentity(info) !== this.#reading?.since) await this.#reopen('made anew')
+      if (streamIdentity(info) !== reading?.since) await this.#reopen('made anew')
       else if (last_seq < sequence) await this.#reopen('put back')
       else if (isBehind && this.#behindAt === sequence) await this.#reopen('silent')
       else this.#behindAt = isBehind ? sequence : undefined
@@ -98,13 +110,8 @@ export class BooksKeeper {
   }
 
   #reopen(reason: string): Promise<void> {
-    if (this.#reopening === undefined) {
-      this.#occurrences.booksReopened({ reason })
-      this.#reopening = this.#readUntilDone().finally(() => {
-        this.#reopening = undefined
-      })
-    }
-    return this.#reopening
+    if (this.#reopening === undefined) this.#occurrences.booksReopened({ reason })
+    return this.#readAgain()
   }
 
   async #save(afterMessages: number): Promise<void> {

@@ -14,6 +14,8 @@ import { type LedgerEntry, ledgerStream, ledgerSubject } from './ledger.js'
 
 const lookEveryMs = 20
 const silenceMaxMs = 10_000
+/** A snapshot that can't be read at any of these is damaged. */
+const triesMax = 10
 
 export interface LedgerReadingDeps {
   readonly nats: Nats
@@ -43,13 +45,14 @@ export class LedgerReading {
 
   /** Resolves when the books hold everything that was in the ledger at the time of the call. */
   static async open({ nats, snapshots, onGap }: LedgerReadingDeps): Promise<LedgerReading> {
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       const info = await nats.streamInfo(ledgerStream)
       const since = info === undefined ? '' : streamIdentity(info)
       const reading = new LedgerReading(since, new Books(await snapshots.load(since)), onGap)
       try {
         await reading.#catchUp(nats)
-        if (!reading.#hasGap || (await snapshots.sequence(since)) <= reading.#snapshotSequence) return reading
+        if (!reading.#hasGap || tries === triesMax) return reading
+        if ((await snapshots.sequence(since)) <= reading.#snapshotSequence) return reading
       } catch (error) {
         await reading.close()
         throw error

@@ -46,7 +46,8 @@ export class Snapshots {
       const head = (await this.#head())?.value
       if (head === undefined || head.since !== since) return undefined
       const bytes = await this.#parts(head)
-      if (bytes !== undefined) return JSON.parse(gunzipSync(bytes).toString()) as BooksSnapshot
+      const snapshot = bytes === undefined ? undefined : snapshotIn(bytes)
+      if (snapshot !== undefined) return snapshot
       // Replaced while it was read, most likely.
       await sleep(loadAgainMs)
     }
@@ -125,6 +126,15 @@ export class Snapshots {
       const [madeMs = ''] = id.split('-')
       if (id !== head.id && Number(madeMs) < oldestMs) await this.#bucket.forget(key)
     }
+  }
+}
+
+/** Undefined for what is damaged: the ledger is read without it then, as where there is none. */
+function snapshotIn(bytes: Uint8Array): BooksSnapshot | undefined {
+  try {
+    return JSON.parse(gunzipSync(bytes).toString()) as BooksSnapshot
+  } catch {
+    return undefined
   }
 }
 

@@ -15,6 +15,7 @@ import {
   leftoverPackAfterMs,
   recordsFullShare,
   recordsKeptShare,
+  removalsPerPassMax,
 } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../core/nats.js'
@@ -77,7 +78,7 @@ export class Janitor {
     // A consumer that is ahead of its stream says nothing of what the stream holds.
     if (consumer === undefined || consumer.delivered > last_seq) return
     const excess = Math.ceil((messages * (bytes - max_bytes * recordsKeptShare)) / bytes)
-    const below = Math.min(first_seq + excess, consumer.ackFloor + 1)
+    const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1)
     if (below <= first_seq) return
     await nats.removeMessages(stream, range(first_seq, below))
     occurrences.inputRemoved({ stream, messages: below - first_seq, bytes, bytes_max: max_bytes })
@@ -111,12 +112,13 @@ export class Janitor {
 
   async #packsUpTo(id: string, last: number): Promise<number[]> {
     const sequences: number[] = []
-    for (let from = 1; ; ) {
+    for (let from = 1; sequences.length < removalsPerPassMax; ) {
       const pack = await this.#options.nats.nextMessage(deliveriesStream, deliverySubject(id), from)
-      if (pack === undefined || pack.sequence > last) return sequences
+      if (pack === undefined || pack.sequence > last) break
       sequences.push(pack.sequence)
       from = pack.sequence + 1
     }
+    return sequences
   }
 
   async #sweepGone(id: string): Promise<void> {

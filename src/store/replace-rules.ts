@@ -3,7 +3,7 @@ import { now } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Bucket } from '../core/nats-bucket.js'
-import { type Change, emptyChange, type Principal } from './change.js'
+import { type Change, emptyChange, type Principal, type RulesReplacement } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { type Committed, type FinishedHead, type Heads, versionGap } from './heads.js'
 import { ruleKind, versionOfStaged } from './keys.js'
@@ -53,7 +53,7 @@ export class RuleReplacer {
     policyId: string,
     plan: RulesPlan<T>,
   ): Promise<T> {
-    const { config, heads, settled, finish, view, rows } = this.#parts
+    const { config, heads, settled, finish, view } = this.#parts
     let staging: RuleStaging | undefined
     for (;;) {
       const { known, state } = await settled(accountId)
@@ -78,10 +78,28 @@ export class RuleReplacer {
       if (committed === undefined) continue
       await finish(accountId, known, committed, change)
       await view.reached(accountId, version)
-      if (!(await rows.hasRules(accountId, version, policyId))) {
+      if (!(await this.#tookEffect(accountId, version, change.replacements[0]!))) {
         throw unavailable('NATS lost the new rules before they took effect; nothing was changed.')
       }
       return result
+    }
+  }
+
+  /** Do the new rules count, or did they until somebody made a later change? */
+  async #tookEffect(
+    accountId: string,
+    version: number,
+    { policyId, to }: RulesReplacement,
+  ): Promise<boolean> {
+    const { view, rows } = this.#parts
+    if (view.state.generationOf(policyId) === to) return true
+    try {
+      return await rows.hasRules(accountId, version, policyId)
+    } catch (error) {
+      throw unavailable(
+        'Whether the new rules took effect can not be told: ClickHouse does not answer.',
+        error,
+      )
     }
   }
 

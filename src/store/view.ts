@@ -31,7 +31,7 @@ export class View {
   #state = new ViewState()
   #latest = this.#state
   #isUsable = false
-  /** How many entries were still to come when the last one was sent. */
+  /** How many entries were still to come when the last one of the configuration in use was sent. */
   #pending = 0
   readonly #whenUsable = deferred()
   #whenRead = deferred()
@@ -121,8 +121,8 @@ export class View {
     if (!this.#isUsable) this.#state = state
     return {
       entry: (entry, pending) => {
-        this.#pending = pending
         this.#take(state, completeness, entry)
+        if (state === this.#state) this.#pending = pending
       },
       current: () => {
         completeness.begin()
@@ -150,6 +150,7 @@ export class View {
   #use(state: ViewState): void {
     if (this.#isUsable && (state === this.#state || state.isOlderThan(this.#state))) return
     this.#state = state
+    this.#pending = 0
     this.#isUsable = true
     this.#whenUsable.resolve()
     this.#tell('*')
