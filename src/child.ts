@@ -66,7 +66,11 @@ export async function runRole(options: RoleOptions): Promise<never> {
   const link = process.send === undefined ? undefined : new ParentLink()
   const stop = link === undefined ? stopAlone() : link.stopped(options.occurrences)
   try {
-    const role = await options.open(link)
+    const opening = options.open(link)
+    const isStoppedFirst = await Promise.race([opening.then(() => false), stop.then(() => true)])
+    // What runs alone and still waits for others has nothing in hand.
+    if (isStoppedFirst && link === undefined) process.exit(0)
+    const role = await opening
     link?.ready(role)
     await stop
     await role.close()

@@ -8,7 +8,7 @@
  *     await weir.tcpEdge.ip_restriction.put(edge.id, { ip_policy_ids: [policy.id] })
  *     for await (const { id } of weir.tcpEdge.list({ filter: 'ip_restriction.enabled' })) console.log(id)
  *
- * It needs no more than `fetch`. Whatever the API refuses is thrown as an `ApiError`.
+ * It sends by `fetch` alone. Whatever the API refuses is thrown as an `ApiError`.
  */
 import type { Static } from '../core/schema.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
@@ -19,6 +19,8 @@ import type { RuleCounts } from '../resource/rule-counts.js'
 import { Collection, type CreateOptions, type WriteOptions, written } from './collection.js'
 import { Http, type HttpOptions } from './http.js'
 import type { Kinds, NewResource } from './kinds.js'
+
+export { ApiError } from './api-error.js'
 
 export interface Client extends Kinds {
   /** The sources of an event subscription, by their types. */

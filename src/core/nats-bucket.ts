@@ -4,12 +4,20 @@ import {
   type JetStreamClient,
   type JetStreamManager,
   StorageType,
+  type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
 import { unavailable } from './errors.js'
-import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './nats-retry.js'
+import {
+  callTimeoutMs,
+  isStorageFull,
+  isStreamMissing,
+  isWrongRevision,
+  type Patience,
+  retried,
+} from './nats-retry.js'
 import { newStreamIdentity, streamIdentity } from './nats-streams.js'
 
 export interface BucketEntry {
@@ -97,8 +105,21 @@ export async function ensureBucket(
   const isOtherwise = Object.entries(limits).some(
     ([limit, value]) => config[limit as keyof typeof limits] !== value,
   )
-  if (isOtherwise) await manager.streams.update(streamOf(name), limits)
+  if (isOtherwise) await enlarge(manager, name, limits)
   return kv
+}
+
+/** A bucket for which the server has no more room keeps the one it has: a role may be set to more than the API is. */
+async function enlarge(
+  manager: JetStreamManager,
+  name: string,
+  limits: Partial<StreamConfig>,
+): Promise<void> {
+  try {
+    await manager.streams.update(streamOf(name), limits)
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
+  }
 }
 
 export const findBucket = (jetstream: JetStreamClient, name: string): Promise<KV> =>

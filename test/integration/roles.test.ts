@@ -8,6 +8,7 @@ import { localNatsServer } from '../../src/config.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { openNats } from '../../src/core/nats.js'
+import { freePort } from '../../src/core/nats-probe.js'
 import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { Janitor } from '../../src/ingest/janitor.js'
@@ -48,7 +49,6 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     WEIR_DATA_DIR: dataDir,
     WEIR_PORT: '0',
     WEIR_OPS_PORT: '0',
-    WEIR_STORAGE_MAX: '64MiB',
     WEIR_LOG_LEVEL: 'info',
     WEIR_BOOTSTRAP_TOKEN: token,
     AWS_ENDPOINT_URL: emulator.url,
@@ -56,7 +56,9 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   const started: Running[] = []
   t.teardown(() => Promise.all(started.map((one) => one.stop())))
   const start = (role: string): Running => {
-    const running = run('src/main.js', [role], env)
+    // What the API makes has its bounds; the others need not know them.
+    const bounds = role === 'api' ? { WEIR_STORAGE_MAX: '64MiB' } : {}
+    const running = run('src/main.js', [role], { ...env, ...bounds })
     started.push(running)
     return running
   }
@@ -111,6 +113,19 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     t.equal(after.last_seq, waiting.at(-1))
     t.match((await fetch(`${base}/readyz`)).status, 200)
   })
+})
+
+t.test('a role that still waits for NATS stops at once', async (t) => {
+  const role = run('src/main.js', ['pipeline'], {
+    NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+    WEIR_SECRET_KEY: randomBytes(32).toString('base64'),
+    WEIR_DATA_DIR: tempDir(t),
+    WEIR_OPS_PORT: '0',
+    WEIR_LOG_LEVEL: 'info',
+  })
+  t.teardown(() => role.kill())
+  await role.line(/Health and metrics are served/)
+  t.strictSame(await role.stop(), { code: 0, signal: null })
 })
 
 /** Records of a real trap for attackers where they are at hand, else of our own. */
