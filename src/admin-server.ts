@@ -1,8 +1,9 @@
 /** How the command line reaches the service that owns the store. */
 import { timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { randomToken } from './core/clock.js'
 import { badRequest, messageOf } from './core/errors.js'
+import { type Listening, listenHttp } from './core/http-listen.js'
 import { requestBodyBytesMax } from './core/limits.js'
 
 /** A command and its arguments, as they travel. */
@@ -11,10 +12,8 @@ export interface AdminCommand {
   readonly [argument: string]: string
 }
 
-export interface AdminServer {
-  readonly url: string
+export interface AdminServer extends Listening {
   readonly token: string
-  close(): Promise<void>
 }
 
 /** Carries a command out; throws with a sentence. */
@@ -23,22 +22,10 @@ type Run = (command: AdminCommand) => Promise<string>
 /** Answers the command line, on loopback alone and only with the token. */
 export async function openAdminServer(run: Run): Promise<AdminServer> {
   const token = randomToken(32)
-  const server = createServer((request, response) => void answer(run, token, request, response))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: '127.0.0.1', port: 0 }, resolve)
+  const server = await listenHttp('127.0.0.1', 0, (request, response) => {
+    void answer(run, token, request, response)
   })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}`,
-    token,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return { ...server, token }
 }
 
 async function answer(

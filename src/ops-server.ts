@@ -1,6 +1,7 @@
 /** What a role without the API tells whoever watches over it: is it alive, is it ready, its metrics. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Failing } from './child.js'
+import { type Listening, listenHttp } from './core/http-listen.js'
 import { metricsContentType } from './core/metrics.js'
 
 export interface OpsServerOptions {
@@ -13,11 +14,6 @@ export interface OpsServerOptions {
   readonly metrics: () => Promise<string>
 }
 
-export interface OpsServer {
-  readonly url: string
-  close(): Promise<void>
-}
-
 interface Answer {
   readonly status: number
   readonly type: string
@@ -25,23 +21,10 @@ interface Answer {
 }
 
 /** Opens the server. Rejects where the port is taken. */
-export async function openOpsServer(options: OpsServerOptions): Promise<OpsServer> {
-  const server = createServer((request, response) => void respond(options, request, response))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: options.host, port: options.port }, resolve)
+export const openOpsServer = (options: OpsServerOptions): Promise<Listening> =>
+  listenHttp(options.host, options.port, (request, response) => {
+    void respond(options, request, response)
   })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : options.port
-  return {
-    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
 
 async function respond(
   options: OpsServerOptions,

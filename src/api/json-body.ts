@@ -1,6 +1,5 @@
 /** A request body as JSON: bounded in depth, without repeated keys, and clear about what is wrong with it. */
 import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
-import { yieldTurn } from '../core/clock.js'
 import { shown, WeirError } from '../core/errors.js'
 import { outlineOf } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
@@ -20,7 +19,7 @@ export async function parseJsonBody(body: Buffer): Promise<unknown> {
     throw invalid('The body is not valid UTF-8.')
   }
   if (text.trim() === '') return undefined
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices()
   const { isTooDeep, keys } = outlineOf(text)
   if (isTooDeep) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
   if (slices.isDue()) await slices.pause()

@@ -1,6 +1,5 @@
 /** Lists of resources: in pages, newest first, narrowed down by a filter or a description. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { yieldTurn } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
 import { badRequest, shown } from '../core/errors.js'
 import { isId } from '../core/ids.js'
@@ -76,7 +75,7 @@ function wantedBy(presenter: Presenter, resource: AnyResource, { filter, descrip
 
 /** Searches in slices, so that others have their turn; ends before its end where nobody waits for it any more. */
 async function searched(search: Search, state: () => ViewState, isForgotten: () => boolean): Promise<void> {
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices()
   while (!search.advance(state(), () => slices.isDue()) && !isForgotten()) await slices.pause()
 }
 

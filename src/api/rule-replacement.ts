@@ -1,5 +1,4 @@
 /** What replacing all rules of an IP policy changes: which of them are new, other ones, or as they were. */
-import { yieldTurn } from '../core/clock.js'
 import { badRequest, conflict } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
@@ -55,7 +54,7 @@ export async function wantedRules(body: Record<string, unknown>): Promise<Wanted
   if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
   const wrong = checkList(list, 'rules')
   if (wrong !== undefined) throw badRequest(wrong)
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices()
   const rules: WantedRule[] = []
   const places = new Map<string, number>()
   for (const [at, entry] of (list as unknown[]).entries()) {
@@ -106,7 +105,7 @@ async function draftOf(
   made: readonly MadeRule[],
 ): Promise<RulesDraft<RuleCounts>> {
   const chunks = [...state.chunks(policyId).values()]
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices()
   const present = new Map<string, Row>()
   for (const chunk of chunks) {
     if (slices.isDue()) await slices.pause()

@@ -1,14 +1,15 @@
 /** Long work without holding up what else waits for the event loop. */
-import { monotonicMs } from './clock.js'
+import { monotonicMs, yieldTurn } from './clock.js'
 import { buildSliceMs } from './limits.js'
 
 /** Work in slices: `if (slices.isDue()) await slices.pause()`. */
 export class Slices {
-  readonly #yieldTurn: () => Promise<void>
+  readonly #yield: () => Promise<void>
   #end = monotonicMs() + buildSliceMs
 
-  constructor(yieldTurn: () => Promise<void>) {
-    this.#yieldTurn = yieldTurn
+  /** `letOthers`: resolves when everything that waits had its turn. */
+  constructor(letOthers: () => Promise<void> = yieldTurn) {
+    this.#yield = letOthers
   }
 
   isDue(): boolean {
@@ -16,7 +17,7 @@ export class Slices {
   }
 
   async pause(): Promise<void> {
-    await this.#yieldTurn()
+    await this.#yield()
     this.#end = monotonicMs() + buildSliceMs
   }
 

@@ -3,7 +3,6 @@
  * chunk holds so few rules that the largest there can be still fit a message.
  */
 
-import { yieldTurn } from '../core/clock.js'
 import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
@@ -96,7 +95,7 @@ export async function addReplaced(
   staged: readonly RulesChunk[],
   version: number,
 ): Promise<void> {
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices()
   const kept = new Set<string>()
   for (const { rules } of staged) {
     if (slices.isDue()) await slices.pause()

@@ -3,17 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
-import { type Nats, openNats } from '../../src/core/nats.js'
+import type { Nats } from '../../src/core/nats.js'
 import type { Bucket } from '../../src/core/nats-bucket.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { noRecords } from '../../src/deliver/books.js'
 import { BooksKeeper, booksBucket } from '../../src/deliver/books-keeper.js'
 import { LedgerReading } from '../../src/deliver/books-reading.js'
 import { Snapshots } from '../../src/deliver/books-snapshots.js'
-import { LedgerWriter, ledgerStream } from '../../src/deliver/ledger.js'
-import { ensureStreams } from '../../src/ingest/streams.js'
-import { messagesOf, OwnNats } from '../harness/own-nats.js'
-import { tempDir } from '../harness/temp-dir.js'
+import { ledgerStream } from '../../src/deliver/ledger.js'
+import { messagesOf, type OwnNats } from '../harness/own-nats.js'
+import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
@@ -32,14 +31,7 @@ interface World {
 }
 
 async function openWorld(t: Test): Promise<World> {
-  const server = new OwnNats(tempDir(t))
-  await server.start()
-  t.teardown(() => server.stop())
-  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
-  t.teardown(() => nats.close())
-  await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
-  const ledger = new LedgerWriter(nats, (error) => t.comment(String(error)))
-  t.teardown(() => ledger.close())
+  const { server, nats, ledger } = await openStreams(t)
   const enter = async (first: number, last: number): Promise<void> => {
     const counts = { ...noRecords, records: 1, sources: [] }
     for (let n = first; n <= last; n += 1)
@@ -164,4 +156,22 @@ t.test('a ledger that is put back to a time before the snapshot: both count', as
   await save(world, reading, snapshots)
   await world.enter(26, 30)
   t.equal((await read(world, t, snapshots)).books.records.records, 30, 'and so they do once that is saved')
+})
+
+t.test('a snapshot that is damaged is left out, and what the ledger still has is known', async (t) => {
+  const world = await openWorld(t)
+  await world.enter(1, 10)
+  const first = await read(world, t, snapshotsOf(world, world.bucket))
+  await save(world, first, snapshotsOf(world, world.bucket))
+  await world.enter(11, 15)
+  const get = async (key: string) => {
+    const entry = await world.bucket.get(key)
+    return key.startsWith('part.') && entry !== undefined
+      ? { ...entry, value: Buffer.from('damaged') }
+      : entry
+  }
+  const second = await read(world, t, snapshotsOf(world, between(world.bucket, { get })))
+  const { messages } = (await world.nats.streamInfo(ledgerStream))!.state
+  t.ok(messages < 15, 'part of it was taken out')
+  t.equal(second.books.records.records, messages)
 })

@@ -1,36 +1,27 @@
 /** What the janitor takes out of the streams, and what it leaves there. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
-import { openNats } from '../../src/core/nats.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { deliveriesStream, deliverySubject } from '../../src/deliver/destination-run.js'
-import { LedgerWriter, ledgerStream, ledgerSubject } from '../../src/deliver/ledger.js'
+import { ledgerStream, ledgerSubject } from '../../src/deliver/ledger.js'
 import { Janitor } from '../../src/ingest/janitor.js'
-import { auditInStream, ensureStreams, inputConsumer, recordsStream } from '../../src/ingest/streams.js'
+import { auditInStream, inputConsumer, recordsStream } from '../../src/ingest/streams.js'
 import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
-import { messagesOf, OwnNats } from '../harness/own-nats.js'
-import { tempDir } from '../harness/temp-dir.js'
+import { messagesOf } from '../harness/own-nats.js'
+import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
 const atOnce = { leftoverMs: -1, goneMs: -1 }
-const mebibyte = 1024 * 1024
 
-async function openSweeps(t: Tap) {
-  const server = new OwnNats(tempDir(t))
-  await server.start()
-  t.teardown(() => server.stop())
-  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
-  t.teardown(() => nats.close())
-  await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
+async function openSweeps(t: Test) {
+  const { server, nats, ledger } = await openStreams(t)
   const occurrences = createOccurrences({
     logger: createLogger('test', 'silent'),
     registry: createRegistry(),
   })
-  const ledger = new LedgerWriter(nats, (error) => t.comment(String(error)))
-  t.teardown(() => ledger.close())
   const known = new Map<string, boolean>()
   const janitorOf = (sweepAfter?: typeof atOnce): Janitor => {
     const isDestination = (id: string) => known.get(id)
@@ -58,11 +49,6 @@ async function openSweeps(t: Tap) {
       ackPendingMax: 10,
     })
   return { server, nats, known, janitorOf, store, lying, consumerOf }
-}
-
-interface Tap {
-  teardown(close: () => unknown): unknown
-  comment(text: string): unknown
 }
 
 t.test('packs of a destination that is gone are swept after a while, and entered as dropped', async (t) => {

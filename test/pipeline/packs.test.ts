@@ -1,26 +1,13 @@
 /** Packs on their way into the deliveries. */
 import t from 'tap'
-import { openNats } from '../../src/core/nats.js'
 import { deliveriesStream, deliverySubject, packHeaders } from '../../src/deliver/destination-run.js'
-import { LedgerWriter } from '../../src/deliver/ledger.js'
-import { ensureStreams } from '../../src/ingest/streams.js'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
-import { OwnNats } from '../harness/own-nats.js'
-import { tempDir } from '../harness/temp-dir.js'
-
-const mebibyte = 1024 * 1024
+import { openStreams } from '../harness/own-streams.js'
 
 t.test(
   'a record that was published twice within a millisecond: each of its messages has its event',
   async (t) => {
-    const server = new OwnNats(tempDir(t))
-    await server.start()
-    t.teardown(() => server.stop())
-    const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
-    t.teardown(() => nats.close())
-    await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
-    const ledger = new LedgerWriter(nats, (error) => t.comment(String(error)))
-    t.teardown(() => ledger.close())
+    const { nats, ledger } = await openStreams(t)
     const packs = new Packs({ nats, ledger, stream: 'records', failed: (error) => t.fail(String(error)) })
 
     const store = (sequence: number): Promise<void> =>

@@ -1,0 +1,27 @@
+/** A nats-server of a test's own with Weir's streams on it, and nobody at work. */
+import type { Test } from 'tap'
+import { type Nats, openNats } from '../../src/core/nats.js'
+import { LedgerWriter } from '../../src/deliver/ledger.js'
+import { ensureStreams } from '../../src/ingest/streams.js'
+import { OwnNats } from './own-nats.js'
+import { tempDir } from './temp-dir.js'
+
+const mebibyte = 1024 * 1024
+
+export interface OwnStreams {
+  readonly server: OwnNats
+  readonly nats: Nats
+  readonly ledger: LedgerWriter
+}
+
+export async function openStreams(t: Test): Promise<OwnStreams> {
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+  t.teardown(() => nats.close())
+  await ensureStreams(nats, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
+  const ledger = new LedgerWriter(nats, (error) => t.comment(String(error)))
+  t.teardown(() => ledger.close())
+  return { server, nats, ledger }
+}
