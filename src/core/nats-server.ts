@@ -10,7 +10,8 @@
  * - It is in a process group of its own: Ctrl-C signals the whole group of a terminal, and the other processes still
  *   have to store and acknowledge what they hold. It is closed after them.
  *
- * It is brought back on the same port whenever it ends before `close`, because clients know it by that port.
+ * It is brought back on the same port whenever it ends before `close`, and so is the server of the next start, because
+ * clients know it by that port.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -40,7 +41,7 @@ export interface NatsServer {
   close(): Promise<void>
 }
 
-/** What is kept of a running server. */
+/** The record of a running server; the port is also kept while none runs. */
 interface Kept {
   readonly pid: number
   readonly start: string
@@ -74,7 +75,7 @@ export async function openNatsServer(options: NatsServerOptions): Promise<NatsSe
   const kept = readKept(dir)
   if (kept !== undefined) await endLeftover(kept, options.occurrences)
   const server = new LocalServer(options.executable, dir, options)
-  await server.open(kept?.port)
+  await server.open(readPort(dir) ?? kept?.port)
   return server
 }
 
@@ -112,6 +113,9 @@ class LocalServer implements NatsServer {
       this.#port = await this.#choosePort(keptPort)
       const ended = this.#spawn()
       if (await this.#answers()) {
+        writePort(this.#dir, this.#port)
+        if (keptPort !== undefined && keptPort !== this.#port)
+          this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: keptPort })
         this.#keeping = this.#keep(ended)
         return
       }
@@ -223,8 +227,21 @@ function writeConfig(dir: string, port: number, storageMaxBytes: number): void {
 const serverName = (dir: string): unknown => JSON.parse(readFileSync(configPath(dir), 'utf8')).server_name
 
 function keep(dir: string, { pid, port }: { pid: number; port: number }): void {
-  const path = join(dir, 'server.json')
-  writeFileSync(`${path}.new`, JSON.stringify({ pid, start: processStart(pid), port }), { mode: 0o600 })
+  writeWhole(join(dir, 'server.json'), JSON.stringify({ pid, start: processStart(pid), port }))
+}
+
+/** A file of its own: it stays when the server is closed, and the record of a process does not. */
+const portPath = (dir: string): string => join(dir, 'port')
+
+const writePort = (dir: string, port: number): void => writeWhole(portPath(dir), `${port}\n`)
+
+function readPort(dir: string): number | undefined {
+  const port = Number(readText(portPath(dir)))
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
+}
+
+function writeWhole(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
 

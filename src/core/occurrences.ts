@@ -84,6 +84,11 @@ const nats = {
     'weir_nats_server_failed_starts_total',
     'Starts of the local nats-server that failed.',
   ),
+  natsServerMoved: warn(
+    'The local nats-server has another port than at its last start; ingress nodes must be given the new one.',
+    'weir_nats_server_moves_total',
+    'Starts of the local nats-server on another port than before.',
+  ),
   natsDisconnected: warn(
     'The connection to NATS is lost; reconnecting.',
     'weir_nats_disconnects_total',

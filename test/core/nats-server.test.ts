@@ -104,10 +104,16 @@ if (process.argv[2] === 'owner') {
     t.equal(first.port, port, 'the one that was asked for')
     await first.close()
 
+    const again = await open(dir)
+    t.equal(again.port, port, 'that of the last start, also after a clean stop')
+    await again.close()
+
     const taken = await listen(port)
     await t.rejects(open(dir, port), /WEIR_NATS_PORT.*taken/)
-    const other = await open(dir)
+    const registry = createRegistry()
+    const other = await open(dir, 0, registry)
     t.not(other.port, port, 'another one, where none was asked for and the last one is taken')
+    t.match(await metricsText(registry), /weir_nats_server_moves_total 1\n/, 'which is reported')
     await other.close()
     taken.close()
   })
