@@ -22,10 +22,10 @@ import { bucketNames } from './store/keys.js'
 import { View } from './store/view.js'
 import type { Surroundings } from './surroundings.js'
 
-export const connect = ({ settings }: Surroundings, role: string): Promise<Nats> => {
+export const connect = ({ settings, occurrences }: Surroundings, role: string): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
-  return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}` })
+  return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}`, occurrences })
 }
 
 /** Requests under way may end; then connections that clients keep open are cut. */

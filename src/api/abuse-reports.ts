@@ -98,17 +98,17 @@ export async function answerDecision(
     const row = await decideHostname(parts, overNats, await parseJsonBody(Buffer.from(request)))
     return parts.presenter.showJson(resource, row, parts.store.view.state)
   } catch (error) {
-    return JSON.stringify(refusal(error, occurrences))
+    // Anything else is a defect, which is answered and reported by the frame around this.
+    if (!(error instanceof WeirError)) throw error
+    const { code, status, message, cause } = error
+    if (status === 503)
+      occurrences.requestUnavailable({
+        operation_id: newId('op_'),
+        path: decideSubject,
+        err: cause ?? error,
+      })
+    return JSON.stringify({ error_code: code, msg: message })
   }
-}
-
-function refusal(error: unknown, occurrences: Occurrences): { error_code: string; msg: string } {
-  const known = error instanceof WeirError ? error : undefined
-  const fields = { operation_id: newId('op_'), path: decideSubject, err: known?.cause ?? error }
-  if (known?.status === 503) occurrences.requestUnavailable(fields)
-  if (known !== undefined) return { error_code: known.code, msg: known.message }
-  occurrences.requestFailed(fields)
-  return { error_code: 'ERR_INTERNAL', msg: 'Something went wrong here; the log tells what.' }
 }
 
 /** Reports that wait for decisions, or all there are, the oldest first: a line each, and one for each hostname. */

@@ -98,13 +98,52 @@ const withoutSecrets = (name: string, value: unknown): unknown =>
  * readable.
  */
 export function shown(value: unknown, charsMax = 80): string {
-  const text =
-    typeof value === 'bigint' ? String(value) : (JSON.stringify(value, withoutSecrets) ?? String(value))
+  const text = jsonUpTo(charsMax, '', value)
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }
+
+/**
+ * JSON that stops soon after `charsMax` characters. Every level of nesting takes at least one of them, so that the
+ * recursion is bounded too, however deep the value is. `JSON.stringify` would exhaust the stack.
+ */
+function jsonUpTo(charsMax: number, name: string, value: unknown): string {
+  const visible = withoutSecrets(name, value)
+  if (typeof visible === 'string') return JSON.stringify(visible.slice(0, charsMax + 1))
+  if (typeof visible !== 'object' || visible === null) return scalarText(visible)
+  const isList = Array.isArray(visible)
+  let text = isList ? '[' : '{'
+  for (const [key, member] of membersOf(visible)) {
+    if (text.length > 1) text += ','
+    if (!isList) text += `${JSON.stringify(key.slice(0, charsMax + 1))}:`
+    if (text.length > charsMax) return text
+    text += jsonUpTo(charsMax - text.length, key, member)
+  }
+  return text + (isList ? ']' : '}')
+}
+
+/** Members as JSON shows them, one after the other: a long list is not walked to its end. */
+function* membersOf(value: object): Generator<[string, unknown]> {
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key]
+    if (member !== undefined) yield [key, member]
+  }
+}
+
+const scalarText = (value: unknown): string =>
+  typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? String(value))
 
 /** The sentence about a member of a message that is not what it must be, or not there. */
 export const wrong = (name: string, value: unknown, allowed: string): string =>
   value === undefined
     ? `"${name}" is missing; it must be ${allowed}.`
     : `"${name}" is ${shown(value)}; it must be ${allowed}.`
+
+/** A member that is called as its sender likes, as part of the path that names it in a sentence. */
+export const memberName = (key: string): string => (/^[\w.-]{1,64}$/.test(key) ? key : shown(key))
+
+/** The answer over NATS to a request that failed for no fault of its own: the reason is in the log alone. */
+export const internalErrorJson = (operationId: string): string =>
+  JSON.stringify({
+    error_code: 'ERR_INTERNAL' satisfies ErrorCode,
+    msg: `Internal error. Search the log for the operation id ${operationId}.`,
+  })

@@ -1,5 +1,6 @@
 /** How the connection to NATS is made. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import type { Occurrences } from './occurrences.js'
 
 export interface NatsOptions {
   /** Addresses, credentials included (`nats://user:pass@host:4222`). */
@@ -9,6 +10,8 @@ export interface NatsOptions {
   readonly replicas: number
   /** Prefix of reply inboxes, where the server's permissions confine a user to one of its own. */
   readonly inboxPrefix?: string
+  /** Left out, nothing is reported: by tools that are no process of Weir. */
+  readonly occurrences?: Pick<Occurrences, 'natsRequestFailed'>
 }
 
 /** Servers as the settings write them, and a connection that comes back for as long as the process runs. */

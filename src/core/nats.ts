@@ -10,9 +10,9 @@ import {
   jetstreamManager,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import type { Msg } from '@nats-io/nats-core'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from './clock.js'
+import { answerRequests, type Reply } from './nats-answers.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket, streamOf } from './nats-bucket.js'
 import {
   type ConsumerOptions,
@@ -43,7 +43,7 @@ export async function openNats(options: NatsOptions): Promise<Nats> {
   const manager = await retried(() =>
     jetstreamManager(connection, { timeout: callTimeoutMs, checkAPI: false }),
   )
-  return new Nats(connection, manager, options.replicas)
+  return new Nats(connection, manager, options)
 }
 
 export class Nats {
@@ -52,15 +52,21 @@ export class Nats {
   readonly #jetstream: JetStreamClient
   readonly #consumers: Consumers
   readonly #replicas: number
+  readonly #occurrences: NatsOptions['occurrences']
   readonly #reconnected = new Set<() => void>()
   #isUp = true
 
-  constructor(connection: NatsConnection, manager: JetStreamManager, replicas: number) {
+  constructor(
+    connection: NatsConnection,
+    manager: JetStreamManager,
+    { replicas, occurrences }: Pick<NatsOptions, 'replicas' | 'occurrences'>,
+  ) {
     this.#connection = connection
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#consumers = new Consumers(manager, this.#jetstream)
     this.#replicas = replicas
+    this.#occurrences = occurrences
     // The iterator ends with the connection; an error of it tells nothing that the connection does not tell itself.
     this.#followStatus().catch(() => {})
   }
@@ -143,23 +149,8 @@ export class Nats {
   }
 
   /** Answers requests; requests are shared among all that answer under the same `queue`. */
-  answer(
-    subject: string,
-    queue: string | undefined,
-    reply: (data: Uint8Array) => Uint8Array | string | Promise<Uint8Array | string>,
-  ): { close(): Promise<void> } {
-    const respond = async (message: Msg): Promise<void> => {
-      const answer = await reply(message.data)
-      if (message.reply) message.respond(answer)
-    }
-    const subscription = this.#connection.subscribe(subject, {
-      ...(queue === undefined ? {} : { queue }),
-      callback: (error, message) => {
-        // A question that can't be answered stays so: whoever asked has a time limit.
-        if (error === null) respond(message).catch(() => {})
-      },
-    })
-    return { close: () => subscription.drain() }
+  answer(subject: string, queue: string | undefined, reply: Reply): { close(): Promise<void> } {
+    return answerRequests(this.#connection, { subject, queue, reply }, this.#occurrences)
   }
 
   /** Makes the stream, or brings the limits of an existing one up to the settings. */

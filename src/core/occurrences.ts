@@ -100,6 +100,11 @@ const nats = {
     'Connections to NATS that came back.',
   ),
   natsError: warn('NATS reported an error.', 'weir_nats_errors_total', 'Errors reported by NATS.'),
+  natsRequestFailed: error(
+    'A request over NATS failed with an internal error.',
+    'weir_nats_requests_failed_total',
+    'Requests over NATS that failed with an internal error.',
+  ),
   natsCallRetried: count('weir_nats_retries_total', 'JetStream calls that were tried again.', ['call']),
 }
 

@@ -6,7 +6,7 @@
  */
 import Type, { type Static, type TProperties, type TSchema, type TUnsafe } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { isSecretName, shown } from './errors.js'
+import { isSecretName, memberName, shown } from './errors.js'
 import { insteadOf } from './nearest.js'
 
 export { type Static, type TSchema, type TUnsafe, Type }
@@ -176,16 +176,13 @@ const articles: Record<string, string> = {
 
 const article = (type: string): string => articles[type] ?? type
 
-/** Keys of maps are the client's own: longer and stranger ones stand in a sentence as text does. */
-const plainName = /^[\w.-]{1,64}$/
-
 /** `/b/0/k` under the name `a` is `a.b[0].k`. */
 function locate(pointer: string, root: unknown, name: string): { path: string; value: unknown } {
   let path = name
   let value = root
   for (const escaped of pointer.split('/').slice(1)) {
     const key = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
-    const name = plainName.test(key) ? key : shown(key)
+    const name = memberName(key)
     path += Array.isArray(value) ? `[${key}]` : path === '' ? name : `.${name}`
     value = (value as Record<string, unknown> | undefined)?.[key]
   }

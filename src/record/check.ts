@@ -2,7 +2,7 @@
  * The schema of records, checked by hand: this runs for every record, and a compiled schema would cost more than
  * the rest of the parse. A **complaint** is the sentence that names the member, its value and what is allowed.
  */
-import { wrong } from '../core/errors.js'
+import { memberName, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { isTimestamp } from '../core/timestamp.js'
@@ -64,7 +64,7 @@ const headers: Check = (value, name) => {
   if (!isObject(value)) return wrong(name, value, 'a map of lists of strings')
   for (const [header, values] of Object.entries(value)) {
     const listed = Array.isArray(values) && values.every((entry) => typeof entry === 'string')
-    if (!listed) return wrong(`${name}.${header}`, values, 'a list of strings')
+    if (!listed) return wrong(`${name}.${memberName(header)}`, values, 'a list of strings')
   }
   return undefined
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import {
   badRequest,
@@ -71,5 +72,23 @@ t.test('values in messages', (t) => {
   for (const { name, value, want } of texts) t.equal(shown(value), want, name)
   t.equal(messageOf(new Error('why')), 'why')
   t.equal(messageOf('why'), 'why')
+  t.end()
+})
+
+t.test('values in messages are the beginning of their JSON', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 120 }), (value, charsMax) => {
+      const json = JSON.stringify(value)
+      return shown(value, charsMax) === (json.length <= charsMax ? json : `${json.slice(0, charsMax)}…`)
+    }),
+    { seed: 5, numRuns: 2_000 },
+  )
+  t.end()
+})
+
+t.test('values in messages may be nested as deeply as they like', (t) => {
+  for (const depth of [100, 3_000, 30_000, 1_000_000]) {
+    t.equal(shown(JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)), `${'['.repeat(80)}…`)
+  }
   t.end()
 })
