@@ -19,10 +19,6 @@ const unreadable = ['ERR_INVALID_REQUEST', 'Bad Request', 'The request is not va
 
 /** Answers on the bare connection, as there is no request to answer, and closes it. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
   const [code, phrase, message] = parserErrors[error.code ?? ''] ?? unreadable
   const problem = new WeirError(code, message)
   const operationId = newId('op_')

@@ -15,6 +15,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { resources } from '../resource/registry.js'
 import type { View } from '../store/view.js'
 import { Auth } from './auth.js'
+import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
@@ -53,10 +54,12 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const answer = answerProblem(occurrences)
   let counted: OverRate = async () => undefined
   const auth = new Auth({ ...options, overRate: (request, accountId) => counted(request, accountId) })
+  const connections = new Connections()
   const app = fastify({
-    ...httpOptions(options),
+    ...httpOptions(options, connections),
     frameworkErrors: undecodablePath((request) => auth.check(request), answer),
   })
+  connections.watch(app.server)
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(answer)
@@ -75,7 +78,10 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   return app
 }
 
-const httpOptions = ({ trustedProxies }: ApiOptions): FastifyHttpOptions<Server> => ({
+const httpOptions = (
+  { trustedProxies }: ApiOptions,
+  connections: Connections,
+): FastifyHttpOptions<Server> => ({
   bodyLimit: requestBodyBytesMax,
   requestTimeout: requestTimeoutMs,
   keepAliveTimeout: idleConnectionMs,
@@ -91,7 +97,10 @@ const httpOptions = ({ trustedProxies }: ApiOptions): FastifyHttpOptions<Server>
     headersTimeout: requestTimeoutMs,
     connectionsCheckingInterval: slowRequestsCheckMs,
   },
-  clientErrorHandler: (error, socket) => answerUnreadable(error, socket as Socket),
+  clientErrorHandler: (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    else void connections.unreadable(socket as Socket, () => answerUnreadable(error, socket as Socket))
+  },
   // The methods of a resource are those that are described: HEAD is none of them.
   exposeHeadRoutes: false,
 })
