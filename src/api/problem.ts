@@ -43,6 +43,10 @@ function asWeirError(error: FastifyError | WeirError, bodyBytesMax: number): Wei
   })
 }
 
+/** Reaches no client: the connection is closed. It gives the request a status in the metrics. */
+const incomplete = (): WeirError =>
+  new WeirError('ERR_REQUEST_TIMEOUT', 'The connection ended before the request was complete.')
+
 export const problemBody = (error: WeirError, operationId: string): string =>
   JSON.stringify({
     error_code: error.code,
@@ -62,7 +66,10 @@ export const problemHeaders = {
 export const answerProblem =
   (occurrences: Occurrences) =>
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = asWeirError(thrown, request.routeOptions.bodyLimit)
+    const isAborted = thrown === request.raw.errored
+    const error = isAborted ? incomplete() : asWeirError(thrown, request.routeOptions.bodyLimit)
+    if (isAborted)
+      occurrences.requestAborted({ operation_id: request.id, path: request.routeOptions.url ?? '' })
     if (error.status >= 500) {
       const fields = {
         operation_id: request.id,

@@ -188,6 +188,11 @@ const api = {
     'weir_api_unavailable_total',
     'Requests answered with 503.',
   ),
+  requestAborted: info(
+    'A connection ended before its request was complete.',
+    'weir_api_aborted_requests_total',
+    'Requests whose body did not arrive whole, because the client went away or took too long.',
+  ),
   loginFailed: warn('A login failed.', 'weir_api_failed_logins_total', 'Requests without a valid API key.'),
   apiRestrictionWarning: warn(
     'An IP restriction that is not enforced would have blocked a request.',

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { openTestStore, type TestApi } from '../harness/api.js'
 import { RawConnection } from '../harness/raw-connection.js'
+import { until } from '../harness/weir.js'
 
 const portOf = (api: TestApi): number => {
   const address = api.app.server.address()
@@ -72,6 +73,30 @@ t.test('one answer for each request', async (t) => {
     both.send(...head('POST /ip_policies'), json, 'Transfer-Encoding: chunked', '', 'not a chunk', '', '')
     await both.closed()
     t.strictSame(both.statuses, [200, 400])
+  })
+
+  await t.test('a client that goes away in the middle of a body is no defect', async (t) => {
+    const bodies = [
+      ['Content-Length: 100', '{"descript'],
+      ['Transfer-Encoding: chunked', '5\r\n{"des'],
+      ['Transfer-Encoding: chunked', '5\r\n{"des\r\n'],
+    ] as const
+    for (const [length, sent] of bodies) {
+      const before = api.log().length
+      const raw = connection(t)
+      raw.send(...head('POST /ip_policies'), json, length, '', sent)
+      await raw.sent()
+      raw.destroy()
+      await until('it is logged', () => api.log().length > before)
+      const lines = api
+        .log()
+        .slice(before)
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      t.match(lines, [{ level: 30, msg: 'A connection ended before its request was complete.' }])
+      t.match(lines, [{ operation_id: /^op_/, path: '/ip_policies' }])
+    }
   })
 
   await t.test('what follows the last request of a connection is not read', async (t) => {

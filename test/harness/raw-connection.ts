@@ -30,6 +30,11 @@ export class RawConnection {
     this.#socket.write(lines.join('\r\n'))
   }
 
+  /** Waits until the operating system has everything that was sent. */
+  async sent(): Promise<void> {
+    await until('everything is sent', () => !this.#socket.connecting && this.#socket.writableLength === 0)
+  }
+
   /** The client goes away: the rest is never sent. */
   destroy(): void {
     this.#socket.destroy()
