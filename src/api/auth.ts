@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { shown, unavailable, WeirError } from '../core/errors.js'
+import { unavailable, WeirError } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import { failedLoginsPerMinuteMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -14,6 +14,7 @@ import type { Row } from '../resource/define.js'
 import type { View } from '../store/view.js'
 import { type Caller, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
+import { headerLines, onlyHeader } from './headers.js'
 import { viewRestrictions } from './lockout.js'
 
 const supportedVersion = '2'
@@ -67,7 +68,7 @@ export class Auth {
   }
 
   #authenticate(request: FastifyRequest, address: string): Row {
-    const token = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+    const token = /^Bearer +(\S+)\s*$/i.exec(onlyHeader(request, 'Authorization') ?? '')?.[1]
     // Who names no key guesses none.
     if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
     const key = this.#keys.find(token)
@@ -87,18 +88,31 @@ export class Auth {
 
   #checkVersion(request: FastifyRequest): void {
     const { versionHeaders } = this.#options
-    const name = versionHeaders.find((header) => request.headers[header.toLowerCase()] !== undefined)
-    if (name === undefined) {
+    const given = versionHeaders.flatMap((name) =>
+      headerLines(request, name).map((value) => ({ name, value })),
+    )
+    const [first] = given
+    if (first === undefined) {
       throw new WeirError('ERR_VERSION', `The header "${versionHeaders[0]}: ${supportedVersion}" is needed.`)
     }
-    const given = request.headers[name.toLowerCase()]
-    if (given === supportedVersion) return
+    const other = given.find(({ value }) => value !== first.value)
+    if (other !== undefined) {
+      throw new WeirError(
+        'ERR_VERSION',
+        `The headers ${versionOf(first)} and ${versionOf(other)} contradict each other: ${supportedVersion} is the supported version.`,
+      )
+    }
+    if (first.value === supportedVersion) return
     throw new WeirError(
       'ERR_VERSION',
-      `The header "${name}" is ${shown(given)}: ${supportedVersion} is the supported version.`,
+      `The header ${versionOf(first)} is refused: ${supportedVersion} is the supported version.`,
     )
   }
 }
+
+/** Anything but a version is not repeated: it may be a token that was meant for another header. */
+const versionOf = ({ name, value }: { name: string; value: string }): string =>
+  /^v?\d[\d.-]{0,15}$/i.test(value) ? `"${name}: ${value}"` : `"${name}" without a version in it`
 
 /** API keys by the hash of their token, rebuilt when a key changes. */
 class KeyIndex {

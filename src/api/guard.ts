@@ -1,10 +1,11 @@
 /**
  * What is checked before a body is looked at, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and
- * method ▸ content type. Unknown paths pass the same checks first: nothing is told to those who are refused.
+ * method ▸ content encoding and type. Unknown paths pass the same checks first: nothing is told to those who are refused.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, shown, WeirError } from '../core/errors.js'
 import type { Auth } from './auth.js'
+import { headerLines, onlyHeader } from './headers.js'
 import { parseJsonBody } from './json-body.js'
 
 const shownPathCharsMax = 200
@@ -34,16 +35,20 @@ export function nothingThere({ method, url }: FastifyRequest): WeirError {
 }
 
 /** A request of HTTP/1.1 names its host: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
-function checkHost({ raw, headers }: FastifyRequest): void {
-  if (raw.httpVersion === '1.1' && headers.host === undefined)
+function checkHost(request: FastifyRequest): void {
+  if (onlyHeader(request, 'Host') === undefined && request.raw.httpVersion === '1.1')
     throw badRequest('The header "Host" is needed.')
 }
 
 /** Bodies are JSON in UTF-8. Without a body the content type says nothing: clients send it on any method. */
-function checkContentType({ headers }: FastifyRequest): void {
+function checkContentType(request: FastifyRequest): void {
+  const { headers } = request
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim())
+  checkContentEncoding(request)
+  const [type = '', ...parameters] = (onlyHeader(request, 'Content-Type') ?? '')
+    .split(';')
+    .map((part) => part.trim())
   if (type.toLowerCase() !== 'application/json') {
     const given =
       type === '' ? 'The body has no content type' : `The content type of the body is ${shown(type)}`
@@ -52,6 +57,19 @@ function checkContentType({ headers }: FastifyRequest): void {
   const charset = parameters.map((each) => /^charset\s*=\s*"?([^"]*)"?$/i.exec(each)?.[1]).find(Boolean)
   if (charset === undefined || charset.toLowerCase() === 'utf-8' || charset.toLowerCase() === 'utf8') return
   throw new WeirError('ERR_CONTENT_TYPE', `The charset of the body is ${shown(charset)}: JSON is UTF-8.`)
+}
+
+/** Bodies are read as they are sent; what decompressing one would take is known by nobody before. */
+function checkContentEncoding(request: FastifyRequest): void {
+  const codings = headerLines(request, 'Content-Encoding').flatMap((line) => line.split(','))
+  const coding = codings
+    .map((each) => each.trim())
+    .find((each) => each !== '' && each.toLowerCase() !== 'identity')
+  if (coding === undefined) return
+  throw new WeirError(
+    'ERR_CONTENT_TYPE',
+    `The content encoding of the body is ${shown(coding)}: send it uncompressed.`,
+  )
 }
 
 /** JSON, and an empty body of whatever type: that is no body. On GET, too, so that nothing is sent in vain unnoticed. */

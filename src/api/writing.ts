@@ -10,6 +10,7 @@ import { type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import { whileKeyLasts } from './caller.js'
 import { type ApiContext, json, queryOf } from './context.js'
+import { onlyHeader } from './headers.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -69,10 +70,11 @@ export function isRehearsed(request: FastifyRequest): boolean {
 const printableAscii = /^[ -~]+$/
 
 /** Of a request that may come again; other methods than POST do the same when they are repeated. */
-function keyOf({ method, headers, url, body, caller }: FastifyRequest): RequestKey | undefined {
-  const key = headers['idempotency-key']
-  if (method !== 'POST' || key === undefined) return undefined
-  if (typeof key !== 'string' || key.length > idempotencyKeyCharsMax || !printableAscii.test(key)) {
+function keyOf(request: FastifyRequest): RequestKey | undefined {
+  const { method, url, body, caller } = request
+  const key = method === 'POST' ? onlyHeader(request, 'Idempotency-Key') : undefined
+  if (key === undefined) return undefined
+  if (key.length > idempotencyKeyCharsMax || !printableAscii.test(key)) {
     throw badRequest(
       `The header "Idempotency-Key" is ${shown(key)}: 1 to ${idempotencyKeyCharsMax} printable ASCII characters are allowed.`,
     )

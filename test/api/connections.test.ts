@@ -1,13 +1,8 @@
 /** Each request gets one answer, in order, whatever a client does with the rest of its connection. */
 import t, { type Test } from 'tap'
-import { openTestStore, type TestApi } from '../harness/api.js'
-import { RawConnection } from '../harness/raw-connection.js'
+import { openTestStore } from '../harness/api.js'
+import { portOf, RawConnection } from '../harness/raw-connection.js'
 import { until } from '../harness/weir.js'
-
-const portOf = (api: TestApi): number => {
-  const address = api.app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 t.test('one answer for each request', async (t) => {
   const store = await openTestStore(t)
@@ -25,7 +20,7 @@ t.test('one answer for each request', async (t) => {
   const get = [...head('GET /ip_policies'), '', '']
   const refused = (...more: string[]): string[] => [...head('POST /ip_policies', 'wrong'), json, ...more, '']
   const connection = (t: Test): RawConnection => {
-    const raw = new RawConnection(portOf(api))
+    const raw = new RawConnection(portOf(api.app))
     t.teardown(() => raw.destroy())
     return raw
   }

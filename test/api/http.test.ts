@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Client, openTestStore, type TestApi } from '../harness/api.js'
+import { portOf } from '../harness/raw-connection.js'
 
 /** Everything the server answers until it closes the connection. */
 const exchange = (port: number, text: string): Promise<string> =>
@@ -16,17 +17,12 @@ const exchange = (port: number, text: string): Promise<string> =>
     socket.on('error', reject)
   })
 
-const portOf = (api: TestApi): number => {
-  const address = api.app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
 t.test('connections', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
-  await t.test('requests that are none', (t) => unreadable(t, me, portOf(api)))
+  await t.test('requests that are none', (t) => unreadable(t, me, portOf(api.app)))
   await t.test('clients that keep a connection and send next to nothing', (t) => slow(t, me, api))
 })
 
@@ -101,7 +97,7 @@ async function slow(t: Test, me: Client, api: TestApi): Promise<void> {
   server.requestTimeout = 300
   server.headersTimeout = 300
   server.keepAliveTimeout = 300
-  const port = portOf(api)
+  const port = portOf(api.app)
   const head = `Host: x\r\nAuthorization: Bearer ${me.token}\r\nService-Version: 2\r\n`
   const ofBody = 'Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"description": "'
   const [headers, body, idle] = await Promise.all([

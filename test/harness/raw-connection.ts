@@ -1,6 +1,12 @@
 /** A connection that sends what a test says, byte for byte, and keeps every answer. */
-import { connect, type Socket } from 'node:net'
+import { connect, type Server, type Socket } from 'node:net'
 import { until } from './weir.js'
+
+/** The port on which an API instance of a test listens. */
+export function portOf({ server }: { readonly server: Server }): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
 
 export interface RawAnswer {
   readonly status: number
@@ -27,7 +33,7 @@ export class RawConnection {
   }
 
   send(...lines: readonly string[]): void {
-    this.#socket.write(lines.join('\r\n'))
+    this.#socket.write(lines.join('\r\n'), 'latin1')
   }
 
   /** Waits until the operating system has everything that was sent. */

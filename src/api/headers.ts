@@ -1,0 +1,20 @@
+/**
+ * Request headers as they were sent. Node keeps the first line of some headers and joins the lines of others, so that
+ * a request with two credentials would be taken for one with either.
+ */
+import type { FastifyRequest } from 'fastify'
+import { badRequest } from '../core/errors.js'
+
+/** The value of each line of a header, in the order of the request. */
+export function headerLines({ raw: { rawHeaders } }: FastifyRequest, name: string): string[] {
+  const wanted = name.toLowerCase()
+  return rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === wanted && index % 2 === 1)
+}
+
+/** The value of a header that a request may have once. */
+export function onlyHeader(request: FastifyRequest, name: string): string | undefined {
+  const lines = headerLines(request, name)
+  if (lines.length > 1)
+    throw badRequest(`The header "${name}" is given ${lines.length} times: once is allowed.`)
+  return lines[0]
+}
