@@ -17,7 +17,7 @@ import { callerAddress, loginSource } from './caller-address.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { viewRestrictions } from './lockout.js'
 
-const supportedVersion = '2'
+export const supportedVersion = '2'
 const minuteMs = 60_000
 /** Sources whose failed logins are remembered; more push out the oldest. */
 const sourcesMax = 10_000

@@ -3,7 +3,7 @@ import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { namedReferences, type OpenapiOptions, openapiHead, registerSchemas } from './openapi.js'
-import { withOptionalBodies } from './optional-bodies.js'
+import { finishedDocument } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
 /** What every role tells of itself. */
@@ -25,7 +25,7 @@ export async function openReference(app: FastifyInstance, options: OpenapiOption
   await app.register(swagger, {
     openapi: openapiHead(options),
     refResolver: namedReferences,
-    transformObject: withOptionalBodies,
+    transformObject: finishedDocument,
   })
   registerSchemas(app)
 }

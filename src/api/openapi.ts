@@ -7,6 +7,7 @@ import { type AnyResource, isServed, type Operation } from '../resource/define.j
 import { bodySchema } from '../resource/fields.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { supportedVersion } from './auth.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
 import { problemSchema } from './problem.js'
@@ -29,16 +30,24 @@ export const openapiHead = ({ baseUrl, versionHeaders }: OpenapiOptions) => ({
   servers: [{ url: baseUrl ?? '/' }],
   components: {
     securitySchemes: {
-      key: { type: 'http' as const, scheme: 'bearer' },
-      version: {
-        type: 'apiKey' as const,
-        in: 'header' as const,
-        name: versionHeaders[0] ?? 'Service-Version',
-        description: 'Always 2.',
-      },
+      key: { type: 'http' as const, scheme: 'bearer', description: 'The token of an API key.' },
     },
+    parameters: { [versionParameter]: versionHeader(versionHeaders[0] ?? 'Service-Version') },
   },
-  security: [{ key: [], version: [] }],
+  security: [{ key: [] }],
+})
+
+/** The component that every operation refers to. */
+export const versionParameter = 'Version'
+
+/** A parameter, not a security scheme: of those, tools ask for a secret. */
+const versionHeader = (name: string) => ({
+  name,
+  in: 'header' as const,
+  required: true,
+  description: 'The version of the API.',
+  schema: { type: 'string' as const, enum: [supportedVersion], default: supportedVersion },
+  example: supportedVersion,
 })
 
 // --- schemas that stand in the document once ---

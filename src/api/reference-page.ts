@@ -3,6 +3,7 @@
  * browser need not be allowed to run what stands in a page, nor to fetch anything from elsewhere.
  */
 import { type FastifyInstance, fastify } from 'fastify'
+import { faviconIco } from './favicon.js'
 
 const title = 'Weir management API'
 
@@ -12,6 +13,7 @@ const page = `<!doctype html>
     <title>${title}</title>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="favicon.ico" />
   </head>
   <body>
     <div id="app"></div>
@@ -35,7 +37,16 @@ const configuration = {
   proxyUrl: '',
 }
 
-const start = `Scalar.createApiReference('#app', ${JSON.stringify(configuration)})\n`
+/**
+ * Requests of the page go to where it came from: the browser lets it reach no other address, and the deployment's base
+ * URL may be another one.
+ */
+const start = `const servers = [{ url: new URL('.', location.href).href.replace(/[/]$/, '') }]
+Scalar.createApiReference('#app', { ...${JSON.stringify(configuration)}, servers })
+`
+
+/** Browsers ask for the icon with every page. */
+const iconCaching = 'public, max-age=86400'
 
 /** What the page may do: its script writes the styles into it. */
 const contentSecurityPolicy = {
@@ -57,8 +68,14 @@ export async function registerReference(app: FastifyInstance): Promise<void> {
   const hidden = { schema: { hide: true }, exposeHeadRoute: true }
   const html = { ...hidden, helmet: { contentSecurityPolicy } }
   app.get('/docs', html, (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
+  // Relative, for a proxy may serve the API below a path of its own.
+  app.get('/', hidden, (_request, reply) => reply.redirect('docs', 302))
   // The page names its scripts from where it stands.
   app.get('/docs/', hidden, (_request, reply) => reply.redirect('../docs', 301))
+  const icon = faviconIco()
+  app.get('/favicon.ico', hidden, (_request, reply) =>
+    reply.header('Cache-Control', iconCaching).type('image/x-icon').send(icon),
+  )
   const scripts = { 'scalar.js': await scalarScript(), 'start.js': start }
   for (const [name, text] of Object.entries(scripts))
     app.get(`/docs/${name}`, hidden, (_request, reply) =>

@@ -11,17 +11,19 @@ t.test('the OpenAPI document', async (t) => {
   const api = await store.api()
   const { payload } = await api.app.inject('/openapi.json')
   const document = JSON.parse(payload)
+  const parametersOf = ({ parameters = [] }: Operation): readonly Parameter[] =>
+    parameters.map((each) => document.components.parameters[each.$ref?.split('/').at(-1) ?? ''] ?? each)
   const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
 
   t.test('its version and what every request carries', async (t) => {
     t.equal(document.openapi, '3.1.0')
-    t.strictSame(document.security, [{ key: [], version: [] }])
-    t.match(document.components.securitySchemes, {
-      key: { type: 'http', scheme: 'bearer' },
-      version: { type: 'apiKey', in: 'header', name: 'Service-Version' },
-    })
+    t.strictSame(document.security, [{ key: [] }])
+    t.match(document.components.securitySchemes, { key: { type: 'http', scheme: 'bearer' } })
+    const { Version } = document.components.parameters
+    t.match(Version, { in: 'header', name: 'Service-Version', required: true })
+    t.match(Version.schema, { enum: ['2'], default: '2' }, 'tools fill it in')
   })
 
   t.test('it is a document as OpenAPI 3.1 has them', async (t) => {
@@ -79,7 +81,7 @@ t.test('the OpenAPI document', async (t) => {
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       t.ok(operation.summary && operation.tags?.length === 1, name)
-      const named = (operation.parameters ?? []).filter((each) => each.in === 'path')
+      const named = parametersOf(operation).filter((each) => each.in === 'path')
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id)
       t.strictSame(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
       const statuses = Object.keys(operation.responses)
@@ -151,11 +153,15 @@ t.test('the OpenAPI document', async (t) => {
 
   t.test('each says what it takes beside its path and body', async (t) => {
     const takes = (operation: Operation, place: string): string[] =>
-      (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
+      parametersOf(operation).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       const isTest = path.endsWith('/send_test_event')
-      t.strictSame(takes(operation, 'header'), method === 'post' ? ['Idempotency-Key'] : [], name)
+      t.strictSame(
+        takes(operation, 'header'),
+        [...(method === 'post' ? ['Idempotency-Key'] : []), 'Service-Version'],
+        name,
+      )
       const isRehearsed = method !== 'get' && !isTest
       t.equal(takes(operation, 'query').includes('validate_only'), isRehearsed, name)
     }
@@ -168,18 +174,24 @@ t.test('the OpenAPI document', async (t) => {
     for (const [, name] of payload.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
       if (!(name !== undefined && name in schemas)) t.fail(`There is no schema ${name}.`)
     for (const [name, schema] of Object.entries(schemas)) t.ok(Compile(schema), name)
-    t.equal(/"\$ref":"(?!#\/components\/schemas\/)/.test(payload), false)
+    t.equal(/"\$ref":"(?!#\/components\/(schemas|parameters)\/)/.test(payload), false)
   })
 })
 
 const bodied = (method: string, path: string): boolean =>
   ['post', 'patch', 'put'].includes(method) && !path.endsWith('/send_test_event')
 
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly $ref?: string
+}
+
 interface Operation {
   readonly operationId: string
   readonly summary?: string
   readonly tags?: readonly string[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly parameters?: readonly Parameter[]
   readonly requestBody?: {
     readonly required: boolean
     readonly content: Readonly<Record<string, { readonly schema: object }>>

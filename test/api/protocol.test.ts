@@ -126,7 +126,7 @@ t.test('the protocol', async (t) => {
 
   t.test('pages that need neither key nor version', async (t) => {
     const bare = { headers: { authorization: undefined, 'service-version': undefined } }
-    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) {
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/favicon.ico']) {
       t.equal((await nobody.send('GET', path, bare)).status, 200, path)
       t.match(await nobody.send('HEAD', path, bare), { status: 200, text: '' }, path)
     }
@@ -162,6 +162,18 @@ t.test('the protocol', async (t) => {
     const { statusCode, headers } = await api.app.inject('/docs/')
     t.equal(statusCode, 301)
     t.equal(new URL(String(headers['location']), `${base}/docs/`).href, `${base}/docs`)
+    const root = await api.app.inject('/')
+    t.equal(root.statusCode, 302)
+    t.equal(new URL(String(root.headers['location']), `${base}/`).href, `${base}/docs`)
+  })
+
+  t.test('the icon that browsers ask for', async (t) => {
+    const { statusCode, headers, rawPayload } = await api.app.inject('/favicon.ico')
+    t.equal(statusCode, 200)
+    t.match(headers, { 'content-type': 'image/x-icon', 'cache-control': /^public, max-age=\d+$/ })
+    // One picture, where and as long as the head says.
+    t.strictSame([...rawPayload.subarray(0, 6)], [0, 0, 1, 0, 1, 0])
+    t.equal(rawPayload.readUInt32LE(18) + rawPayload.readUInt32LE(14), rawPayload.length)
   })
 
   t.test('an empty body is no body, on every method and with any content type', async (t) => {
@@ -285,7 +297,6 @@ t.test('the protocol', async (t) => {
   t.test('unknown paths and wrong methods', async (t) => {
     const { id } = await me.post('/ip_policies')
     const cases = [
-      ['GET', '/'],
       ['GET', '/nowhere'],
       ['GET', '/ip_policies/'],
       ['GET', '//ip_policies'],

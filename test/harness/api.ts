@@ -201,7 +201,13 @@ export class TestApi {
 export type TestApiOptions = Partial<
   Pick<
     ApiOptions,
-    'context' | 'destinations' | 'rateLimitPerMinute' | 'trustedProxies' | 'versionHeaders' | 'health'
+    | 'baseUrl'
+    | 'context'
+    | 'destinations'
+    | 'rateLimitPerMinute'
+    | 'trustedProxies'
+    | 'versionHeaders'
+    | 'health'
   >
 >
 
