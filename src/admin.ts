@@ -85,6 +85,7 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
     () => baseUrl ?? `http://${host}:${port}`,
     release,
   )
+  if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)
   // What was opened here must stay open until the command is through.
   return await runAdminCommand(parts, command)
 }

@@ -19,6 +19,7 @@ export async function openApiRole(loaded: Settings, parent: Parent | undefined):
     adminUrl: admin.url,
     adminToken: admin.token,
   })
+  if (parts.loss !== undefined) process.stdout.write(`${parts.loss}\n`)
   const made = await bootstrapAccount(parts.store, parts.writes, loaded.api.bootstrapToken)
   if (made !== undefined) {
     const token = loaded.api.bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'

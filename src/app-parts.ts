@@ -16,7 +16,7 @@ import { openSender } from './deliver/kinds.js'
 import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
 import type { Reach } from './deliver/test-event.js'
 import { StreamWatch } from './ingest/stream-watch.js'
-import { reservedBytes, whenStream } from './ingest/streams.js'
+import { ensureStreams, lossOf, reservedBytes, whenStream } from './ingest/streams.js'
 import { openOpsServer } from './ops-server.js'
 import { bucketNames } from './store/keys.js'
 import { View } from './store/view.js'
@@ -112,6 +112,21 @@ export async function openBooks({ occurrences, settings }: Surroundings, nats: N
   const keeper = new BooksKeeper(nats, await makeBucket(), makeBucket, occurrences)
   await keeper.open()
   return keeper
+}
+
+/**
+ * Makes the streams that are missing. A deployment that was in use before has lost these, which is reported at once:
+ * the next start finds them there. Resolves with the loss as a sentence.
+ */
+export async function makeStreams(
+  { settings, occurrences }: Surroundings,
+  nats: Nats,
+  isInUse: boolean,
+): Promise<string | undefined> {
+  const made = await ensureStreams(nats, settings.nats)
+  const loss = isInUse ? lossOf(made) : undefined
+  if (loss !== undefined) occurrences.natsStoreLost({ loss })
+  return loss
 }
 
 /** For what is waited for as long as it takes. */

@@ -20,6 +20,7 @@ import {
   connect,
   deploymentMetrics,
   listen,
+  makeStreams,
   never,
   openBooks,
   openBooksAlone,
@@ -48,7 +49,7 @@ import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
 import { Janitor } from './ingest/janitor.js'
 import { StreamWatch } from './ingest/stream-watch.js'
-import { auditInStream, ensureStreams, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
+import { auditInStream, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
 import { AuditInPipeline } from './pipeline/audit-in-run.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
@@ -67,6 +68,7 @@ import { destinationsIn } from './store/destinations.js'
 import { bucketNames } from './store/keys.js'
 import type { Store } from './store/open-store.js'
 import { SecretsView } from './store/secrets-view.js'
+import { hasAccounts } from './store/stored-rows.js'
 import type { Surroundings } from './surroundings.js'
 
 // --- the store, as the API and the command line use it ---
@@ -78,6 +80,8 @@ export interface StoreParts {
   readonly nats: Nats
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
+  /** What was lost with a NATS store that was found wiped, as a sentence. */
+  readonly loss: string | undefined
 }
 
 export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
@@ -95,7 +99,7 @@ export async function openStoreParts(
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(at, 'api'))
-  await ensureStreams(nats, settings.nats)
+  const loss = await makeStreams(at, nats, await hasAccounts(clickhouse))
   const presenter = new Presenter(new BaseLinks(baseUrl))
   const store: Store = await openStore({
     clickhouse,
@@ -116,6 +120,7 @@ export async function openStoreParts(
     nats,
     sealer,
     clickhouse,
+    loss,
   }
 }
 
@@ -140,7 +145,10 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
   await secrets.open()
   const books = release.own(await openBooks(at, nats))
   const streams = release.own(
-    new StreamWatch({ nats, makeStreams: () => ensureStreams(nats, settings.nats) }),
+    new StreamWatch({
+      nats,
+      makeStreams: async () => void (await makeStreams(at, nats, store.view.latest.accounts.size > 0)),
+    }),
   )
   const ready = async (): Promise<Failing> => {
     const { refusal } = store

@@ -153,21 +153,23 @@ export class Nats {
     return answerRequests(this.#connection, { subject, queue, reply }, this.#occurrences)
   }
 
-  /** Makes the stream, or brings the limits of an existing one up to the settings. */
-  ensureStream(options: StreamOptions): Promise<StreamInfo> {
+  /** Makes the stream, or brings the limits of an existing one up to the settings. Was it made? */
+  ensureStream(options: StreamOptions): Promise<boolean> {
     const config = streamConfig(options, this.#replicas)
     return retried(async () => {
       let present = await this.streamInfo(options.name)
       if (present === undefined) {
         try {
-          return await this.#manager.streams.add({ ...config, description: newStreamIdentity() })
+          await this.#manager.streams.add({ ...config, description: newStreamIdentity() })
+          return true
         } catch (error) {
           // Another process was first: under an identity of its own, so that this looks like another stream.
           present = await this.streamInfo(options.name)
           if (present === undefined) throw error
         }
       }
-      return this.#manager.streams.update(options.name, changeableConfig(config, present))
+      await this.#manager.streams.update(options.name, changeableConfig(config, present))
+      return false
     })
   }
 

@@ -89,6 +89,11 @@ const nats = {
     'weir_nats_server_moves_total',
     'Starts of the local nats-server on another port than before.',
   ),
+  natsStoreLost: warn(
+    'NATS lost what it stored for this deployment; its streams were made again, empty.',
+    'weir_nats_store_losses_total',
+    'Times that streams of a deployment in use were found missing and made again.',
+  ),
   natsDisconnected: warn(
     'The connection to NATS is lost; reconnecting.',
     'weir_nats_disconnects_total',

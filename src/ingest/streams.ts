@@ -89,12 +89,31 @@ export const trafficStreams = [
   ledgerStream,
 ]
 
+/** Makes the streams that are missing; resolves with their names. */
 export async function ensureStreams(
   nats: Nats,
   bounds: Omit<StreamBounds, 'payloadBytesMax'>,
-): Promise<void> {
+): Promise<string[]> {
+  const made: string[] = []
   for (const options of streams({ ...bounds, payloadBytesMax: nats.payloadBytesMax }))
-    await nats.ensureStream(options)
+    if (await nats.ensureStream(options)) made.push(options.name)
+  return made
+}
+
+/**
+ * What went with streams that a deployment in use lost, as a sentence; undefined if nothing did. Only streams that
+ * every version of Weir had: one that a newer version adds is missing once, and nothing is lost.
+ */
+export function lossOf(made: readonly string[]): string | undefined {
+  const losses = Object.entries(lostWith).flatMap(([name, loss]) => (made.includes(name) ? [loss] : []))
+  if (losses.length === 0) return undefined
+  return `NATS lost what it stored (${made.join(', ')}): ${losses.join('; ')}.`
+}
+
+const lostWith: Readonly<Record<string, string>> = {
+  [recordsStream]: 'records that were not processed are gone',
+  [deliveriesStream]: 'events that were not delivered are gone',
+  [ledgerStream]: 'the books begin again at zero',
 }
 
 const lookAgainMs = 500

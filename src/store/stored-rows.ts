@@ -1,7 +1,8 @@
 /** What ClickHouse holds, deletions included, each resource in its last version. */
 import { getOrMake } from '../core/maps.js'
+import { account } from '../resource/account.js'
 import type { AnyResource, Row } from '../resource/define.js'
-import type { Clickhouse } from './clickhouse.js'
+import { type Clickhouse, isTableMissing } from './clickhouse.js'
 import { decodeRow, tableOf } from './tables.js'
 
 export interface Stored {
@@ -74,4 +75,15 @@ export async function highestVersion(
     { account: accountId },
   )
   return Number(first?.version ?? 0)
+}
+
+/** Was the deployment in use before? A new one has no tables yet, or no account. */
+export async function hasAccounts(clickhouse: Clickhouse): Promise<boolean> {
+  try {
+    const rows = await clickhouse.rows(`SELECT 1 AS one FROM ${tableOf(account.kind)} LIMIT 1`)
+    return rows.length > 0
+  } catch (error) {
+    if (isTableMissing(error)) return false
+    throw error
+  }
 }

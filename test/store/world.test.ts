@@ -3,7 +3,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from '../harness/processes.js'
+import type { StoreApi } from '../harness/store-world.js'
 import { until } from '../harness/weir.js'
+import { total } from '../integration/world.js'
 import { everything, fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)
@@ -65,9 +67,15 @@ t.test('two APIs change one resource, and race for what is unique', async (t) =>
   )
 })
 
+const lossLine = /^NATS lost what it stored .*events that were not delivered are gone; the books begin again/m
+
+const losses = async ({ client }: StoreApi): Promise<number> =>
+  total(await client.get('/metrics'), 'weir_nats_store_losses_total')
+
 t.test('NATS wiped, ClickHouse kept', async (t) => {
   const world = await openWorld(t)
   let api = await world.startApi()
+  t.notMatch(api.process.output(), lossLine, 'a first start has lost nothing')
   await fill(api.client)
   const before = await everything(api)
   await api.process.kill()
@@ -75,6 +83,8 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
   world.wipeNats()
   await world.startNats()
   api = await world.startApi()
+  t.match(api.process.output(), lossLine, 'the start says what is gone')
+  t.equal(await losses(api), 1, 'it is counted')
   t.equal(await everything(api), before, 'the same configuration')
   t.equal((await api.client.call('POST', '/edges/tcp', { hostports: ['a.example.com:22'] })).status, 400)
   const destination = (await api.client.get('/event_destinations')).event_destinations[0]
@@ -84,6 +94,10 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
     }),
   )
   t.ok(await takesWrites(api))
+  await api.process.kill()
+  api = await world.startApi()
+  t.notMatch(api.process.output(), lossLine, 'the next start has lost nothing')
+  t.equal(await losses(api), 0)
 })
 
 t.test('NATS wiped under a running API', async (t) => {
@@ -99,6 +113,7 @@ t.test('NATS wiped under a running API', async (t) => {
   world.wipeNats()
   await world.startNats()
   await until('writes are taken again', () => takesWrites(api))
+  await until('the loss is counted', async () => (await losses(api)) > 0)
   await world.killNats()
   await world.startNats()
   await until('and after a restart', () => takesWrites(api))
