@@ -5,6 +5,7 @@ import { getOrMakeWeak } from '../core/maps.js'
 import { insteadOf, supported } from '../core/nearest.js'
 import { type Check, compileCheck } from '../core/schema.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
+import { isNothing, withoutForeign, withoutNothing } from './empty-values.js'
 
 type Values = Record<string, unknown>
 type AnyField = Field<never, null>
@@ -50,61 +51,56 @@ const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])
 
 /** A value that is given, checked and completed. */
 function given(field: AnyField, name: string, value: unknown): unknown {
-  const whole = field.fields === undefined ? value : withoutNulls(value)
+  const whole = withoutNothing(field.schema, value)
   const wrong = checkOf(field)(whole, name)
   if (wrong !== undefined) throw badRequest(wrong)
   return field.complete === undefined ? whole : field.complete(whole as never)
 }
 
-/** A module is always given whole, so that null in it says the same as nothing. */
-function withoutNulls(module: unknown): unknown {
-  if (typeof module !== 'object' || module === null || Array.isArray(module)) return module
-  return Object.fromEntries(Object.entries(module).filter(([, value]) => value !== null))
-}
-
 /** All fields of a new resource: what is given, and defaults for the rest. `at` stands before names in messages. */
 export function createValues(resource: AnyResource, body: Values, at = ''): Values {
   const fields = fieldsOf(resource)
+  const sent = withoutForeign(resource.kind, body)
   checkNames(
-    body,
+    sent,
     fields.map(([name]) => name),
     resource.title,
     at,
   )
   const values: Values = {}
   for (const [name, field] of fields) {
-    const value = body[name]
-    if (value !== undefined && value !== null && !isEmptyText(field, value)) {
-      values[name] = given(field, `${at}${name}`, value)
-    } else if (field.required) {
+    const value = sent[name] ?? null
+    if (field.required && value === null) {
       throw badRequest(`"${at}${name}" is required for ${article(resource.title)}.`)
-    } else values[name] = field.fallback ?? null
+    }
+    const isAbsent = !field.required && isNothing(field.schema, value)
+    values[name] = isAbsent ? (field.fallback ?? null) : given(field, `${at}${name}`, value)
   }
   return values
 }
 
-/** Empty text is none, where text is optional. */
-const isEmptyText = ({ required, column }: AnyField, value: unknown): boolean =>
-  value === '' && !required && column === 'text'
-
 /** The fields that an update changes. */
 export function updateValues(resource: AnyResource, body: Values): Values {
-  const fields = fieldsOf(resource)
-  const changeable = fields.filter(([, { setBy }]) => setBy === 'client')
-  const names = changeable.map(([name]) => name)
-  for (const [name, { setBy }] of fields) {
-    if (setBy === 'client' || !Object.hasOwn(body, name)) continue
-    throw badRequest(
-      `"${name}" is ${shown(body[name])}, but can't be changed after creation: ${supported(names)}.`,
-    )
+  const fields = new Map(fieldsOf(resource))
+  const changeable = [...fields].flatMap(([name, { setBy }]) => (setBy === 'client' ? [name] : []))
+  const changes: Values = {}
+  for (const [name, value] of Object.entries(withoutForeign(resource.kind, body))) {
+    const field = fields.get(name)
+    if (field === undefined) checkNames({ [name]: value }, changeable, resource.title)
+    else if (isUnchanged(field, value)) continue
+    else if (field.setBy === 'client') changes[name] = updated(field, name, value)
+    else {
+      throw badRequest(
+        `"${name}" is ${shown(value)}, but can't be changed after creation: ${supported(changeable)}.`,
+      )
+    }
   }
-  checkNames(body, names, resource.title)
-  return Object.fromEntries(
-    changeable
-      .filter(([name]) => Object.hasOwn(body, name))
-      .map(([name, field]) => [name, updated(field, name, body[name])]),
-  )
+  return changes
 }
+
+/** Does the empty value of an update leave the field as it is? Only optional fields can be cleared. */
+const isUnchanged = ({ required, setBy, schema }: AnyField, value: unknown): boolean =>
+  value !== null && (required || setBy !== 'client') && isNothing(schema, value)
 
 function updated(field: AnyField, name: string, value: unknown): unknown {
   const isModule = field.fields !== undefined
@@ -113,9 +109,8 @@ function updated(field: AnyField, name: string, value: unknown): unknown {
       `"${name}" is ${shown(value)}: a module is removed by its own DELETE, or replaced by a whole one.`,
     )
   }
-  if (value !== null && !isEmptyText(field, value)) return given(field, name, value)
-  if (field.required) throw badRequest(`"${name}" is required and can't be cleared.`)
-  return field.fallback ?? null
+  if (value === null && field.required) throw badRequest(`"${name}" is required and can't be cleared.`)
+  return isNothing(field.schema, value) ? (field.fallback ?? null) : given(field, name, value)
 }
 
 /** A module's own body: the module, whole. */

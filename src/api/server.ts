@@ -18,6 +18,7 @@ import { Auth } from './auth.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
+import { registerDetachments } from './detachments.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
 import { registerModules } from './module-routes.js'
@@ -114,6 +115,7 @@ function registerResources(
   for (const resource of resources) {
     registerResource(app, context, resource)
     registerModules(app, context, resource)
+    registerDetachments(app, context, resource)
   }
   registerRules(app, context)
   registerSources(app, context)

@@ -2,6 +2,7 @@
 import { badRequest } from '../core/errors.js'
 import { compileCheck } from '../core/schema.js'
 import { completeSource, type Source, sourceSchema } from '../resource/event-subscription.js'
+import { withoutNothing } from './empty-values.js'
 import { checkNames } from './input.js'
 
 const checkSource = compileCheck(sourceSchema)
@@ -12,9 +13,10 @@ type Values = Readonly<Record<string, unknown>>
 export function parseSource(body: Values): Source {
   checkNames(body, ['type', 'fields', 'filter'], title)
   if ((body['type'] ?? null) === null) throw badRequest(`"type" is required for an ${title}.`)
-  const wrong = checkSource(body, '')
+  const source = withoutNothing(sourceSchema, body)
+  const wrong = checkSource(source, '')
   if (wrong !== undefined) throw badRequest(wrong)
-  return completeSource(body as unknown as Source)
+  return completeSource(source as Source)
 }
 
 /** What is not named stays; null and empty text clear. */

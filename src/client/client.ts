@@ -71,12 +71,12 @@ function kindOf(http: Http, { path, listName, fields, parent }: AnyResource): ob
   return { under }
 }
 
-/** A collection, and its modules by the names of their fields. */
+/** A collection, and what lies below its entries: modules and fields that can be detached, by their names. */
 function operationsAt(http: Http, path: string, listName: string, fields: Fields): object {
   const collection = new Collection(http, path, listName)
-  const modules = Object.entries(fields).filter(([, field]) => field.fields !== undefined)
-  return Object.assign(
-    collection,
-    Object.fromEntries(modules.map(([name]) => [name, collection.module(name)])),
-  )
+  const parts = Object.entries(fields).flatMap(([name, { fields: members, isDetachable, shown }]) => {
+    if (members !== undefined) return [name]
+    return isDetachable && shown !== 'hidden' ? [shown.name ?? name] : []
+  })
+  return Object.assign(collection, Object.fromEntries(parts.map((name) => [name, collection.module(name)])))
 }

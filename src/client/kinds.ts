@@ -1,5 +1,5 @@
 /** Requests and responses of every resource kind, as types: computed from the declarations, never written down. */
-import type { BodyOf, ChangesOf, ShownFields } from '../resource/client-types.js'
+import type { BodyOf, ChangesOf, ShownFields, ShownName } from '../resource/client-types.js'
 import type { Fields } from '../resource/define.js'
 import type { declarations } from '../resource/registry.js'
 import type { Collection, Module } from './collection.js'
@@ -50,12 +50,20 @@ type ModulesOf<N extends Name> = {
     : never
 }
 
+/** Fields that can be detached on their own, by the names they are shown under. */
+type DetachmentsOf<N extends Name> = {
+  readonly [Field in keyof FieldsOf<N> as FieldsOf<N>[Field] extends { readonly isDetachable: true }
+    ? ShownName<FieldsOf<N>[Field], Field>
+    : never]: Pick<Module<never, never>, 'delete'>
+}
+
 /** The operations that a kind has, and its modules by their names. */
 export type Operations<N extends Name> = Pick<
   Collection<NewResource<N>, Changes<N>, Resource<N>>,
   OperationOf<N> | ('list' extends OperationOf<N> ? 'pages' : never)
 > &
-  ModulesOf<N>
+  ModulesOf<N> &
+  DetachmentsOf<N>
 
 /** A kind: what it can do, or what it can do under a resource. */
 export type Kind<N extends Name> = [ParentOf<N>['kind']] extends [never]

@@ -10,7 +10,7 @@ type Flat<T> = { [Name in keyof T]: T[Name] }
 
 // --- what is shown ---
 
-type ShownName<F, Name> = F extends { readonly shown: { readonly name: infer Other extends string } }
+export type ShownName<F, Name> = F extends { readonly shown: { readonly name: infer Other extends string } }
   ? Other
   : Name
 

@@ -29,6 +29,8 @@ export interface Field<S extends TSchema = TSchema, Unset extends null | never =
    */
   readonly sealed?: boolean
   readonly reference?: Reference
+  /** Can be cleared by a DELETE of its own, at the resource's path and the name it is shown under. */
+  readonly isDetachable?: boolean
   /** Fields of a module. */
   readonly fields?: Fields
   /** Fills in what a valid value leaves out, one spelling for all that mean the same. */

@@ -40,6 +40,7 @@ const policyField = {
     private_key_type,
   }),
   shown: asIs(orNull(wholePolicy)),
+  isDetachable: true as const,
 }
 
 const timeOrNull = orNull(certificateTime)
@@ -76,7 +77,10 @@ export const domain = defineResource({
     domain: domainField,
     region: writable(oneOf(regions, 'Deprecated, and without effect.'), { atCreation: true, unset: 'null' }),
     cname_target: derived(Type.String(), { unset: 'null' }),
-    certificate_id: reference('tls_certificate', 'cert_', { shownAs: 'certificate', unset: 'null' }),
+    certificate_id: {
+      ...reference('tls_certificate', 'cert_', { shownAs: 'certificate', unset: 'null' }),
+      isDetachable: true as const,
+    },
     certificate_management_policy: policyField,
     certificate_management_status: derived(status, { unset: 'null' }),
     acme_challenge_cname_target: derived(Type.String(), { unset: 'null' }),

@@ -130,6 +130,31 @@ t.test('domains', async (t) => {
     t.match(await me.refused(400, 'POST', '/reserved_domains', both), /are both set/)
   })
 
+  t.test('a certificate and the wish for a managed one are detached', async (t) => {
+    const own = await me.post('/reserved_domains', { domain: 'detach.example', certificate_id: certificate })
+    const path = `/reserved_domains/${own.id}`
+    const events = await api.auditsOf(me.accountId, async () => {
+      await me.delete(`${path}/certificate?validate_only=true`)
+      t.strictSame((await me.get(path)).certificate, ref, 'not by a rehearsal')
+      await me.delete(`${path}/certificate`)
+      t.strictSame(await me.get(path), { ...own, certificate: null })
+      await me.delete(`${path}/certificate`)
+      await me.delete(`${path}/certificate_management_policy`)
+    })
+    t.strictSame(
+      events.map(({ event_type, object }) => [event_type, object.certificate]),
+      [['domain_updated.v0', null]],
+      'told once: the others changed nothing',
+    )
+    await me.patch(path, { certificate_management_policy: {} })
+    await me.typed.domain.certificate_management_policy.delete(own.id)
+    t.strictSame(await me.get(path), { ...own, certificate: null })
+    for (const part of ['certificate', 'certificate_management_policy']) {
+      await other.refused(404, 'DELETE', `${path}/${part}`)
+      await me.refused(404, 'GET', `${path}/${part}`)
+    }
+  })
+
   t.test('a domain is reserved once, whoever asks and however it is written', async (t) => {
     const { id } = await me.post('/reserved_domains', { domain: 'taken.example' })
     for (const client of [me, other]) {

@@ -191,8 +191,15 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.not((await me.post(hosts, body)).certificate, first.certificate)
     const { description, ...changed } = await me.patch(`${hosts}/${first.id}`, { description: 'x' })
     t.strictSame(changed, first)
-    for (const field of ['public_key', 'principals', 'valid_after', 'valid_until', 'certificate']) {
-      const says = await me.refused(400, 'PATCH', `${hosts}/${first.id}`, { [field]: first[field] })
+    const others = {
+      public_key: `${publicKey} another comment`,
+      principals: ['another.example'],
+      valid_after: '2001-01-01T00:00:00Z',
+      valid_until: '2101-01-01T00:00:00Z',
+      certificate: 'another',
+    }
+    for (const [field, value] of Object.entries(others)) {
+      const says = await me.refused(400, 'PATCH', `${hosts}/${first.id}`, { [field]: value })
       t.match(says, field)
     }
   })

@@ -1,0 +1,94 @@
+/**
+ * Values that mean "nothing". Clients that are generated for this family of APIs send a default for every field that
+ * their caller left out: `""`, `0` or `[]`, whichever the type has.
+ */
+import type { TSchema } from '../core/schema.js'
+
+/** The parts of a schema that decide what is empty. */
+interface Shape {
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly items?: TSchema
+  readonly anyOf?: readonly TSchema[]
+}
+
+/** The schema's shape; of a schema that also allows null, the shape of the rest. */
+function shapeOf(schema: TSchema): Shape {
+  const shape = schema as Shape
+  const choice = shape.anyOf?.find((each) => (each as Shape).type !== 'null')
+  return choice === undefined ? shape : shapeOf(choice)
+}
+
+/**
+ * Is the value null or the empty value of the schema's type? An empty object is not: `{}` asks for a certificate
+ * policy with its defaults, or for a certificate without extensions.
+ */
+export function isNothing(schema: TSchema, value: unknown): boolean {
+  if (value === null || value === undefined) return true
+  const { type, enum: values } = shapeOf(schema)
+  if (value === '') return type === 'string' || values !== undefined
+  if (value === 0) return type === 'integer'
+  return type === 'array' && Array.isArray(value) && value.length === 0
+}
+
+/** The value without optional members that say nothing, at any depth. Maps with the client's own keys stay as they are. */
+export function withoutNothing(schema: TSchema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { properties, required = [], items } = shapeOf(schema)
+  if (Array.isArray(value)) {
+    return items === undefined ? value : value.map((entry) => withoutNothing(items, entry))
+  }
+  if (properties === undefined) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
+      if (!Object.hasOwn(properties, name)) return [[name, member]]
+      const schema = properties[name]!
+      if (!required.includes(name) && isNothing(schema, member)) return []
+      return [[name, withoutNothing(schema, member)]]
+    }),
+  )
+}
+
+/**
+ * Fields that other services of this API family have and Weir does not: clients send them empty. By kind; with any
+ * other value they are unknown.
+ */
+const foreignFields: Readonly<Record<string, readonly string[]>> = {
+  api_key: ['owner_id', 'owner_email'],
+  tunnel_credential: ['owner_id', 'owner_email'],
+  ssh_credential: ['owner_id', 'owner_email'],
+  domain: ['name', 'resolves_to', 'http_endpoint_configuration_id', 'https_endpoint_configuration_id'],
+  tcp_edge: ['policy', 'traffic_policy'],
+  https_edge: ['mutual_tls', 'tls_termination'],
+  https_edge_route: [
+    'circuit_breaker',
+    'compression',
+    'oauth',
+    'oidc',
+    'policies',
+    'policy',
+    'request_headers',
+    'response_headers',
+    'saml',
+    'traffic_policy',
+    'user_agent_filter',
+    'webhook_verification',
+    'websocket_tcp_converter',
+  ],
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === '' || value === 0 || (Array.isArray(value) && value.length === 0)
+
+/** The body without empty fields that only other services of the family have. */
+export function withoutForeign(
+  kind: string,
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const foreign =
+    foreignFields[kind]?.filter((name) => Object.hasOwn(body, name) && isEmpty(body[name])) ?? []
+  if (foreign.length === 0) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !foreign.includes(name)))
+}

@@ -1,0 +1,160 @@
+/**
+ * Values that mean "nothing". Generated clients of this API family send the empty value of its type for every field
+ * that their caller left out.
+ */
+import t from 'tap'
+import { runAdminCommand } from '../../src/admin.js'
+import type { TSchema } from '../../src/core/schema.js'
+import { type AnyResource, allOperations, type Field, type Fields } from '../../src/resource/define.js'
+import { openTestStore } from '../harness/api.js'
+import { Estate, servedResources } from './estate.js'
+
+interface Shape {
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly items?: TSchema
+  readonly anyOf?: readonly TSchema[]
+}
+
+function shapeOf(schema: TSchema): Shape {
+  const shape = schema as Shape
+  const choice = shape.anyOf?.find((each) => (each as Shape).type !== 'null')
+  return choice === undefined ? shape : shapeOf(choice)
+}
+
+/** The empty values of a field's type: null, and what generated clients send. */
+function emptyValues(schema: TSchema): unknown[] {
+  const { type, enum: values } = shapeOf(schema)
+  if (values !== undefined || type === 'string') return [null, '']
+  if (type === 'integer') return [null, 0]
+  return type === 'array' ? [null, []] : [null]
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+const ofClient = ({ fields, parent }: AnyResource): readonly (readonly [string, Field])[] =>
+  Object.entries(fields as Fields).filter(
+    ([name, { setBy }]) => setBy !== 'weir' && name !== parent?.field,
+  ) as unknown as readonly (readonly [string, Field])[]
+
+/** The body once for each empty optional member below the top, with its path. */
+function* withEmptyMembers(
+  schema: TSchema,
+  value: unknown,
+  path: string,
+): Generator<readonly [path: string, value: unknown]> {
+  const { properties = {}, required = [], items } = shapeOf(schema)
+  if (Array.isArray(value)) {
+    for (const [index, entry] of value.entries())
+      for (const [at, changed] of withEmptyMembers(items!, entry, `${path}[${index}]`))
+        yield [at, value.with(index, changed)]
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(properties)) {
+    const present = (value as Body)[name]
+    for (const [at, changed] of withEmptyMembers(member, present, `${path}.${name}`))
+      yield [at, { ...value, [name]: changed }]
+    if (required.includes(name) || present !== undefined) continue
+    for (const empty of emptyValues(member)) {
+      yield [`${path}.${name}: ${JSON.stringify(empty)}`, { ...value, [name]: empty }]
+    }
+  }
+}
+
+const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g
+
+/** What clients set of a resource as it is shown, times and its own id aside. */
+function settings(resource: AnyResource, shown: Body): unknown {
+  const names = ofClient(resource).flatMap(([name, field]) =>
+    field.shown === 'hidden' ? [] : [field.shown.name ?? name],
+  )
+  const text = JSON.stringify(Object.fromEntries(names.map((name) => [name, shown[name]])))
+  return JSON.parse(text.replaceAll(isoTime, 'a time').replaceAll(String(shown['id']), 'its id'))
+}
+
+t.test('values that mean nothing', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const client = await api.account()
+  const account = client.accountId
+  await runAdminCommand(store.parts, { command: 'account grant', account, right: 'abuse_reports' })
+  const estate = new Estate(client, 'empty')
+
+  for (const resource of servedResources) {
+    const { kind, operations = allOperations } = resource
+
+    t.test(`${kind}: an empty optional field of a new one is absent`, async (t) => {
+      const path = `${await estate.collection(resource)}?validate_only=true`
+      const body = await estate.body(kind)
+      const made = async (sent: Body) => settings(resource, await client.post(path, sent))
+      for (const [name, field] of ofClient(resource)) {
+        if (field.required || field.fields !== undefined) continue
+        const { [name]: _, ...without } = body
+        const expected = await made(without)
+        for (const empty of emptyValues(field.schema))
+          t.strictSame(
+            await made({ ...without, [name]: empty }),
+            expected,
+            `${name}: ${JSON.stringify(empty)}`,
+          )
+      }
+      const expected = await made(body)
+      for (const [name, field] of ofClient(resource)) {
+        for (const [path, value] of withEmptyMembers(field.schema, body[name], name))
+          t.strictSame(await made({ ...body, [name]: value }), expected, path)
+      }
+    })
+
+    if (!operations.includes('update')) continue
+    t.test(
+      `${kind}: an empty field of an update clears what is optional, and says nothing else`,
+      async (t) => {
+        const { id } = await estate.one(kind)
+        const path = `${await estate.collection(resource)}/${id}`
+        const present = await client.get(path)
+        for (const [name, field] of ofClient(resource)) {
+          if (field.fields !== undefined || field.shown === 'hidden') continue
+          const isCleared = field.setBy === 'client' && !field.required
+          for (const empty of emptyValues(field.schema).filter((value) => isCleared || value !== null)) {
+            const updated = await client.patch(`${path}?validate_only=true`, { [name]: empty })
+            const { [field.shown.name ?? name]: value, ...others } = updated
+            const { [field.shown.name ?? name]: before, ...othersBefore } = present
+            t.strictSame(others, othersBefore, `${name}: ${JSON.stringify(empty)} changes nothing else`)
+            const { fallback } = field
+            if (!isCleared) t.strictSame(value, before, `${name}: ${JSON.stringify(empty)} says nothing`)
+            else if (fallback !== null && field.reference === undefined) t.strictSame(value, fallback, name)
+            else t.notOk(Array.isArray(value) ? value.length : value, `${name} is cleared`)
+          }
+        }
+      },
+    )
+  }
+
+  t.test('fields of other services of the family are absent while they are empty', async (t) => {
+    for (const empty of [[], null, '', 0]) {
+      const { id } = await client.post('/reserved_domains', { domain: 'foreign.example', resolves_to: empty })
+      await client.patch(`/reserved_domains/${id}`, { resolves_to: empty })
+      await client.delete(`/reserved_domains/${id}`)
+    }
+    const resolves = { domain: 'foreign.example', resolves_to: [{ value: 'eu' }] }
+    t.match(
+      await client.refused(400, 'POST', '/reserved_domains', resolves),
+      /"resolves_to" is no field of a domain/,
+    )
+    t.match(
+      await client.refused(400, 'POST', '/ip_policies', { resolves_to: [] }),
+      /"resolves_to" is no field of an IP policy/,
+      'of other kinds they are unknown',
+    )
+  })
+
+  t.test('a managed certificate with empty choices gets the usual ones', async (t) => {
+    const certificate_management_policy = { authority: '', private_key_type: '' }
+    const body = { domain: 'managed.example', certificate_management_policy }
+    const made = await client.post('/reserved_domains', body)
+    t.strictSame(made.certificate_management_policy, { authority: 'letsencrypt', private_key_type: 'rsa' })
+  })
+})
