@@ -1,6 +1,7 @@
 /** `weir api`: the API, and what it leaves in the data directory for the command line to find it. */
 import { runAdminCommand } from './admin.js'
 import { openAdminServer } from './admin-server.js'
+import { announceApi } from './announce.js'
 import { bootstrapAccount } from './api/accounts.js'
 import { openApi } from './app.js'
 import type { Parent, Role } from './child.js'
@@ -25,6 +26,8 @@ export async function openApiRole(loaded: Settings, parent: Parent | undefined):
     const token = loaded.api.bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
     process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
   }
+  // Below a supervisor, that one announces them.
+  if (parent === undefined) announceApi(api.addresses['api']!)
   return {
     ...api,
     close: async () => {

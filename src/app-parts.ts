@@ -1,14 +1,16 @@
 /** Parts that several roles share. */
 import type { Server } from 'node:http'
-import type { Failing, Parent } from './child.js'
+import type { Parent } from './child.js'
 import type { Settings } from './config.js'
 import { after, sleep } from './core/clock.js'
 import { messageOf } from './core/errors.js'
+import type { Failing } from './core/health.js'
 import { newId } from './core/ids.js'
 import { metricsText } from './core/metrics.js'
 import { type Nats, openNats } from './core/nats.js'
 import type { Bucket } from './core/nats-bucket.js'
 import type { ReleaseStack } from './core/release.js'
+import { version } from './core/version.js'
 import { checkRole, requestTimeoutMsDefault } from './deliver/aws.js'
 import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
 import { booksMetrics } from './deliver/books-metrics.js'
@@ -90,7 +92,7 @@ export async function openHealth(
     (parts?.books === undefined ? '' : deploymentMetrics(parts.books, parts.view))
   const server = await openOpsServer({ host: settings.api.host, port: settings.ops.port, failing, metrics })
   release.own(server)
-  logger.info({ url: server.url }, 'Health and metrics are served.')
+  logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
   return { started }
 }
 

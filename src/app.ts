@@ -31,10 +31,11 @@ import {
   reachOf,
   urlOf,
 } from './app-parts.js'
-import type { Failing, Parent, Role } from './child.js'
+import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
 import { now } from './core/clock.js'
-import { metricsContentType, metricsSnapshot, metricsText } from './core/metrics.js'
+import type { Failing } from './core/health.js'
+import { metricsSnapshot, metricsText } from './core/metrics.js'
 import type { Nats } from './core/nats.js'
 import { ReleaseStack } from './core/release.js'
 import { Sealer } from './core/seal.js'
@@ -150,7 +151,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
       makeStreams: async () => void (await makeStreams(at, nats, store.view.latest.accounts.size > 0)),
     }),
   )
-  const ready = async (): Promise<Failing> => {
+  const failing = async (): Promise<Failing> => {
     const { refusal } = store
     const own = { ...streams.failing, ...(refusal === undefined ? {} : { store: refusal }) }
     return parent === undefined ? own : { ...(await parent.ask('failing')), ...own }
@@ -168,7 +169,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     versionHeaders: settings.api.versionHeaders,
     rateLimitPerMinute: settings.api.rateLimitPerMinute,
     trustedProxies: settings.api.trustedProxies ?? [],
-    health: { ready, metrics: async () => ({ type: metricsContentType, text: await metrics() }) },
+    health: { failing, metrics },
   })
   release.add(() => closeServer(app))
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)

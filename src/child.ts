@@ -8,15 +8,13 @@
 import { once } from 'node:events'
 import { after, monotonicMs } from './core/clock.js'
 import { messageOf } from './core/errors.js'
+import type { Failing } from './core/health.js'
 import type { Logger } from './core/log.js'
 import type { MetricsSnapshot } from './core/metrics.js'
 import type { Occurrences } from './core/occurrences.js'
 
 /** Where a role can be reached, by name: `{ api: 'http://127.0.0.1:8080' }`. */
 export type Addresses = Readonly<Record<string, string>>
-
-/** Parts that don't work, each with a sentence that says why. */
-export type Failing = Readonly<Record<string, string>>
 
 /** What a child may ask its parent: the state of all processes together. */
 export interface Answers {

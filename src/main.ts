@@ -9,6 +9,7 @@ import { environmentWith, loadSettings, type Settings, settingNames } from './co
 import { messageOf } from './core/errors.js'
 import { readRuntime } from './core/runtime-file.js'
 import { forTerminal } from './core/terminal.js'
+import { version } from './core/version.js'
 import { serve } from './serve.js'
 import { openSupervisor } from './supervisor.js'
 import { surroundings } from './surroundings.js'
@@ -17,6 +18,7 @@ const mainModule = fileURLToPath(import.meta.url)
 
 const program = new Command('weir')
   .description('Traffic event pipeline and policy evaluator.')
+  .version(version, '--version', 'print the version')
   .option('--config <file>', 'a file of settings, beside the environment')
   .showHelpAfterError()
 

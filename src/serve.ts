@@ -1,10 +1,12 @@
 /** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
+import { announceApi } from './announce.js'
 import { stopSignal } from './child.js'
 import { describeSettings, localNatsServer, type Settings } from './config.js'
 import { lockDataDir } from './core/lock.js'
 import { openNatsServer } from './core/nats-server.js'
 import { ReleaseStack } from './core/release.js'
 import { withoutCredentials } from './core/setting-value.js'
+import { version } from './core/version.js'
 import { openSupervisor, type RoleSpec } from './supervisor.js'
 import { surroundings } from './surroundings.js'
 
@@ -24,6 +26,7 @@ export async function serve(
   const say = (line: string): void => {
     process.stdout.write(`${line}\n`)
   }
+  logger.info({ version, node: process.version }, 'Weir starts.')
   for (const [name, value] of Object.entries(describeSettings(settings)))
     logger.info({ name, value }, 'A setting.')
   const env = { NATS_URL: natsUrl }
@@ -45,13 +48,7 @@ export async function serve(
     registry,
   })
   release.own(supervisor)
-  const url = supervisor.addressesOf('api')['api']
-  for (const [what, path] of [
-    ['API', ''],
-    ['docs', '/docs'],
-    ['metrics', '/metrics'],
-  ])
-    say(`${what}: ${url}${path}`)
+  announceApi(supervisor.addressesOf('api')['api']!)
   await stop
   say('Stopping …')
 

@@ -8,9 +8,10 @@
  * starting then (a bad setting, a missing file) is for a person to mend, and is told instead of repeated.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import type { Addresses, Answers, Failing, FromChild, FromParent } from './child.js'
+import type { Addresses, Answers, FromChild, FromParent } from './child.js'
 import { environmentWith } from './config.js'
 import { monotonicMs, sleep, within } from './core/clock.js'
+import type { Failing } from './core/health.js'
 import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from './core/metrics.js'
 import type { Occurrences } from './core/occurrences.js'
 

@@ -62,6 +62,17 @@ export const problemHeaders = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
+/** The headers of an error, those that its kind asks for included. */
+export function problemHeadersOf(error: WeirError): Readonly<Record<string, string>> {
+  const { status, retryAfterSeconds } = error
+  return {
+    ...problemHeaders,
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+    ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(status === 405 ? { Allow: 'GET, HEAD' } : {}),
+  }
+}
+
 /** Answers an error; what is behind a 5xx stands in the log alone. */
 export const answerProblem =
   (occurrences: Occurrences) =>
@@ -79,7 +90,5 @@ export const answerProblem =
       if (error.code === 'ERR_INTERNAL') occurrences.requestFailed(fields)
       else occurrences.requestUnavailable(fields)
     }
-    if (error.retryAfterSeconds !== undefined) reply.header('Retry-After', error.retryAfterSeconds)
-    if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer')
-    reply.status(error.status).headers(problemHeaders).send(problemBody(error, request.id))
+    reply.status(error.status).headers(problemHeadersOf(error)).send(problemBody(error, request.id))
   }

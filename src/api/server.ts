@@ -9,6 +9,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import rateLimit from '@fastify/rate-limit'
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import type { HealthSource } from '../core/health.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -22,7 +23,7 @@ import { registerDetachments } from './detachments.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
 import { registerModules } from './module-routes.js'
-import { type HealthPages, openReference, registerOpenPages } from './open-pages.js'
+import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi.js'
 import { answerProblem } from './problem.js'
 import { registerResource } from './resource-routes.js'
@@ -38,7 +39,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly rateLimitPerMinute: number
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  readonly health: HealthPages
+  readonly health: HealthSource
 }
 
 /** From a request's first byte to its last: whoever sends more slowly keeps a connection for nothing. */

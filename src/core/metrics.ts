@@ -1,5 +1,7 @@
 /** The one file that knows prom-client: registries, and what one registry or several say in Prometheus' text. */
+import { version as nodeVersion } from 'node:process'
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { version } from './version.js'
 
 export type { Registry }
 
@@ -12,7 +14,22 @@ export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 export function createRegistry(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  registry.registerMetric(buildInfo())
   return registry
+}
+
+/** Always 1, also where several processes are added up. */
+function buildInfo(): Gauge {
+  const labels = { version, node: nodeVersion.slice(1) }
+  const info = new Gauge({
+    name: 'weir_build_info',
+    help: 'The version of Weir, and of the Node.js that runs it.',
+    labelNames: Object.keys(labels),
+    aggregator: 'first',
+    registers: [],
+  })
+  info.set(labels, 1)
+  return info
 }
 
 /** A counter of this name, made when first asked for: several occurrences may share one. */

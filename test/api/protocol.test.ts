@@ -131,10 +131,7 @@ t.test('the protocol', async (t) => {
       t.match(await nobody.send('HEAD', path, bare), { status: 200, text: '' }, path)
     }
     const unready = await store.api({
-      health: {
-        ready: async () => ({ nats: 'away' }),
-        metrics: async () => ({ type: 'text/plain', text: '' }),
-      },
+      health: { failing: () => ({ nats: 'away' }), metrics: async () => '' },
     })
     const { statusCode, payload } = await unready.app.inject('/readyz')
     t.equal(statusCode, 503)

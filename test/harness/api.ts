@@ -260,7 +260,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         versionHeaders: ['Service-Version'],
         rateLimitPerMinute: 0,
         trustedProxies: [],
-        health: { ready: async () => ({}), metrics: async () => ({ type: 'text/plain', text: '' }) },
+        health: { failing: () => ({}), metrics: async () => '' },
         ...options,
       })
       release.add(() => app.close())

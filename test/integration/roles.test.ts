@@ -63,8 +63,8 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     return running
   }
   const apiProcess = start('api')
-  await apiProcess.line(/^account: /)
-  const base = JSON.parse(readFileSync(join(dataDir, 'runtime.json'), 'utf8')).apiUrl
+  const [, base = ''] = await apiProcess.line(/^API: (\S+)$/)
+  t.match(apiProcess.output(), /^account: /m, 'the first account was made before')
   const api = new ApiClient(base, token)
   const { destinations } = await configure(api, emulator)
   const roles = ['pipeline', 'pipeline', 'deliver', 'deliver'].map(start)

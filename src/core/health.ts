@@ -1,0 +1,60 @@
+/**
+ * `/healthz`, `/readyz` and `/metrics`: what every role answers about itself. The answers are made here and are the
+ * same in every role; the API's server and that of the other roles only send them.
+ */
+import { WeirError } from './errors.js'
+import { metricsContentType } from './metrics.js'
+import { version } from './version.js'
+
+/** Parts that don't work, each with a sentence that says why. */
+export type Failing = Readonly<Record<string, string>>
+
+export interface HealthSource {
+  /** Parts that don't work; empty when the role is ready. */
+  readonly failing: () => Failing | Promise<Failing>
+  /** Prometheus' text. */
+  readonly metrics: () => Promise<string>
+}
+
+export interface HealthAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+type Page = (source: HealthSource) => Promise<HealthAnswer>
+
+const answer = (status: number, type: string, body: string): HealthAnswer => ({
+  status,
+  headers: { 'content-type': type, 'cache-control': 'no-store' },
+  body,
+})
+
+const json = (status: number, body: object): HealthAnswer =>
+  answer(status, 'application/json; charset=utf-8', JSON.stringify(body))
+
+const pages: Readonly<Record<string, Page>> = {
+  '/healthz': async () => json(200, { status: 'ok', version }),
+  '/readyz': async (source) => {
+    const failing = await source.failing()
+    const isReady = Object.keys(failing).length === 0
+    return json(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', failing })
+  },
+  '/metrics': async (source) => answer(200, metricsContentType, await source.metrics()),
+}
+
+export const healthPaths: readonly string[] = Object.keys(pages)
+
+/** The answer to a request; undefined if `path` is another page. Throws a `WeirError` for a method it does not take. */
+export async function healthAnswer(
+  source: HealthSource,
+  method: string,
+  path: string,
+): Promise<HealthAnswer | undefined> {
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+  if (page === undefined) return undefined
+  // Load balancers like to ask with HEAD.
+  if (method !== 'GET' && method !== 'HEAD')
+    throw new WeirError('ERR_METHOD', `${path} takes GET and HEAD only.`)
+  return page(source)
+}
