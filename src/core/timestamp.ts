@@ -9,15 +9,66 @@ export const isTimestamp = (text: string): boolean => form.test(text) && isDayOf
 /** Of text that has the form: days beyond the 28th are not in every month. */
 function isDayOfMonth(text: string): boolean {
   const day = Number(text.slice(8, 10))
-  return (
-    day <= 28 || day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate()
-  )
+  return day <= 28 || day <= daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))
+}
+
+const monthsOf30Days = [4, 6, 9, 11]
+
+function daysOf(year: number, month: number): number {
+  if (month !== 2) return monthsOf30Days.includes(month) ? 30 : 31
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
 }
 
 /** Whole seconds since the epoch, a fraction left out; a leap second is the one after it. Undefined for what is no time. */
-export function parseTimestamp(text: string): number | undefined {
-  if (!isTimestamp(text)) return undefined
-  const isLeap = text.slice(17, 19) === '60'
-  const plain = isLeap ? `${text.slice(0, 17)}59${text.slice(19)}` : text
-  return Math.floor(Date.parse(plain.toUpperCase()) / 1000) + (isLeap ? 1 : 0)
+export const parseTimestamp = (text: string): number | undefined =>
+  isTimestamp(text) ? secondsOf(text) : undefined
+
+/** Of text that is a time. */
+function secondsOf(text: string): number {
+  const isLeap = isLeapSecond(text)
+  const minute = text.slice(0, 17)
+  const second = isLeap ? '59' : text.slice(17, 19)
+  return (
+    Date.parse(`${minute}${second}${text.slice(zoneStart(text))}`.toUpperCase()) / 1000 + (isLeap ? 1 : 0)
+  )
 }
+
+const isLeapSecond = (text: string): boolean => text.charCodeAt(17) === sixDigit
+
+const isUtc = (text: string): boolean => /[Zz]$/.test(text)
+
+const zoneStart = (text: string): number => text.length - (isUtc(text) ? 'Z' : '+00:00').length
+
+const sixDigit = 0x36
+const capitalT = 0x54
+const capitalZ = 0x5a
+/** `2026-11-20T10:00:00.123456Z` */
+const microsCharsCount = 27
+const fractionStart = 20
+const fractionDigits = 6
+/** The years that four digits can write. */
+const secondsMin = Date.parse('0000-01-01T00:00:00Z') / 1000
+const secondsMax = Date.parse('9999-12-31T23:59:59Z') / 1000
+
+/**
+ * The one spelling of a time: UTC with six fractional digits, further ones cut. A leap second is the second after it,
+ * as parsers of times do not know it. Undefined for a time that UTC puts into a year before 0000 or after 9999. The
+ * text must be a time.
+ */
+export function utcMicros(text: string): string | undefined {
+  if (isUtcMicros(text)) return text
+  const hasFraction = text.charCodeAt(fractionStart - 1) === 0x2e
+  const fraction = hasFraction ? text.slice(fractionStart, zoneStart(text)) : ''
+  const micros = fraction.slice(0, fractionDigits).padEnd(fractionDigits, '0')
+  if (isUtc(text) && !isLeapSecond(text)) return `${text.slice(0, 10)}T${text.slice(11, 19)}.${micros}Z`
+  const seconds = secondsOf(text)
+  if (seconds < secondsMin || seconds > secondsMax) return undefined
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`
+}
+
+/** Most are: nothing is made anew for those. With this length and end, six digits stand behind the seconds. */
+const isUtcMicros = (text: string): boolean =>
+  text.length === microsCharsCount &&
+  text.charCodeAt(microsCharsCount - 1) === capitalZ &&
+  text.charCodeAt(10) === capitalT &&
+  !isLeapSecond(text)

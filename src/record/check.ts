@@ -5,7 +5,7 @@
 import { memberName, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
-import { isTimestamp } from '../core/timestamp.js'
+import { isTimestamp, utcMicros } from '../core/timestamp.js'
 
 type Complaint = string | undefined
 /** An object of which nothing is known but that its members can be read. */
@@ -48,9 +48,9 @@ const status: Check = (value, name) =>
     : wrong(name, value, 'an integer from 0 to 2^31-1')
 
 const timestamp: Check = (value, name) =>
-  isAbsent(value) || (typeof value === 'string' && isTimestamp(value))
+  isAbsent(value) || (typeof value === 'string' && isTimestamp(value) && utcMicros(value) !== undefined)
     ? undefined
-    : wrong(name, value, 'a time as RFC 3339 has it')
+    : wrong(name, value, 'a time as RFC 3339 has it, in UTC of the years 0000 to 9999')
 
 /** An id that names nothing is no id: taking it for absent would lose what it was meant to say. */
 const id: Check = (value, name) =>

@@ -7,6 +7,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { fail, messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { complaintAboutRecord } from './check.js'
+import { spellAlike } from './spelling.js'
 
 /** Absent members of a record may be left out or null. */
 type Optional<T> = T | null | undefined
@@ -18,7 +19,7 @@ export interface Connection {
   readonly server_ip?: Optional<string>
   readonly server_name?: Optional<string>
   readonly server_port?: Optional<number>
-  /** RFC 3339, as given. */
+  /** In UTC, with six fractional digits. */
   readonly start_ts?: Optional<string>
 }
 
@@ -134,12 +135,12 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true
 }
 
-/** Reads one record; the problem is one sentence that names the member and its value. */
+/** Reads one record, in its one spelling; the problem is one sentence that names the member and its value. */
 export function parseRecord(line: Uint8Array): Result<TrafficRecord> {
   const parsed = parseJson(line)
   if (!parsed.ok) return parsed
   const complaint = complaintAboutRecord(parsed.value)
-  return complaint === undefined ? ok(parsed.value as TrafficRecord) : problem(complaint)
+  return complaint === undefined ? ok(spellAlike(parsed.value as TrafficRecord)) : problem(complaint)
 }
 
 /** What an ingress node asks of before it lets a connection in. */
@@ -148,7 +149,7 @@ export interface DecisionRequest {
   readonly explain: boolean
 }
 
-/** Reads a record whose `record_id` may be missing, with `explain` beside it, from parsed JSON. */
+/** Reads a record, in its one spelling, whose `record_id` may be missing, with `explain` beside it, from parsed JSON. */
 export function parseDecisionRequest(value: unknown): Result<DecisionRequest> {
   const complaint = complaintAboutRecord(value, { recordIdRequired: false })
   if (complaint !== undefined) return problem(complaint)
@@ -156,7 +157,7 @@ export function parseDecisionRequest(value: unknown): Result<DecisionRequest> {
   const explain = request.explain ?? false
   if (typeof explain !== 'boolean')
     return problem(`"explain" is ${shown(explain)}; it must be true or false.`)
-  return ok({ record: request, explain })
+  return ok({ record: spellAlike(request), explain })
 }
 
 /** Any JSON value of at most 64 KiB. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseMessage, parseRecord } from '../../src/record/connection-record.js'
+import { parseDecisionRequest, parseMessage, parseRecord } from '../../src/record/connection-record.js'
 import { normalizeHeaders } from '../../src/record/normalize.js'
 
 const conn = { client_ip: '203.0.113.7' }
@@ -24,7 +24,7 @@ t.test('records that are taken', async (t) => {
           server_name: '1.tcp.eu.example',
           server_port: 65535,
           start_ts: '2026-11-20T10:00:00.123456Z',
-          end_ts: '2026-11-20T10:00:00+05:30',
+          end_ts: '2026-11-20T10:00:00.000000Z',
           bytes_in: 0,
           bytes_out: 2 ** 53 - 1,
         },
@@ -56,6 +56,16 @@ t.test('records that are taken', async (t) => {
     },
   ]
   for (const { name, record } of cases) t.same(parse(record), { ok: true, value: record }, name)
+})
+
+t.test('times are read in their one spelling', async (t) => {
+  const times = { start_ts: '2026-11-20T10:00:00+05:30', end_ts: '2026-11-20t10:00:00.1234567z' }
+  const want = { start_ts: '2026-11-20T04:30:00.000000Z', end_ts: '2026-11-20T10:00:00.123456Z' }
+  for (const record of [base, request]) {
+    t.match(parse({ ...record, conn: { ...conn, ...times } }), { ok: true, value: { conn: want } })
+  }
+  const asked = parseDecisionRequest({ type: 'tcp_connection', conn: { ...conn, ...times } })
+  t.match(asked, { ok: true, value: { record: { conn: want } } }, 'for a decision, too')
 })
 
 t.test('bad records, each with a sentence that names the member', async (t) => {
@@ -128,6 +138,11 @@ t.test('bad records, each with a sentence that names the member', async (t) => {
       name: 'a day that the month does not have',
       record: { ...base, conn: { ...conn, end_ts: '2026-02-29T10:00:00Z' } },
       says: 'conn.end_ts',
+    },
+    {
+      name: 'a time that UTC has in the year 10000',
+      record: { ...base, conn: { ...conn, end_ts: '9999-12-31T23:59:59-01:00' } },
+      says: '"conn.end_ts" is "9999-12-31T23:59:59-01:00"; it must be a time as RFC 3339 has it, in UTC of the',
     },
     { name: 'an empty edge_id', record: { ...base, edge_id: '' }, says: '"edge_id" is ""' },
     {

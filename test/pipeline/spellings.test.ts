@@ -1,0 +1,85 @@
+/** What a sender may write in several ways has one spelling in events, filters, expressions and decisions. */
+import fc from 'fast-check'
+import t from 'tap'
+import { PackWriter, readPack } from '../../src/deliver/pack.js'
+import { decide } from '../../src/pipeline/decide.js'
+import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
+import { noGeo } from '../../src/record/geo.js'
+import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+
+interface Given {
+  /** An inbound policy that denies. */
+  readonly deny?: string
+  readonly filter?: string
+}
+
+const edgeId = 'edgtcp_1'
+
+/** What becomes of a connection: the `conn` of its event, undefined where the filter drops it, and the decision. */
+async function outcomes({ deny, filter }: Given) {
+  const inbound = deny === undefined ? [] : [{ expressions: [deny], actions: [{ type: 'deny' }] }]
+  const configuration = new TestConfiguration('ac_1')
+    .tcpEdge(edgeId, { hostports: ['ssh.example:22'], policies: { enabled: true, inbound, outbound: [] } })
+    .subscription('esb_1', {
+      sources: [{ type: 'tcp_connection_closed.v0', ...(filter === undefined ? {} : { filter }) }],
+      destination_ids: ['ed_1'],
+    })
+  const view = await buildTrafficView(configuration, undefined, noYield)
+  return (conn: object, more: object = { edge_id: edgeId }) => {
+    const bytes = Buffer.from(
+      JSON.stringify({
+        record_id: 'r',
+        type: 'tcp_connection',
+        ...more,
+        conn: { client_ip: '192.0.2.1', ...conn },
+      }),
+    )
+    const writer = new PackWriter()
+    const surroundings = { view, geo: noGeo, buffers: { packOf: () => writer } }
+    const { counts, bad } = processMessage({ bytes, storedAtMs: 0 }, surroundings)
+    const [event] = readPack(Buffer.from(writer.take())).events
+    return {
+      shown: event && (JSON.parse(event.data.toString()).object.conn as Record<string, unknown>),
+      bad: bad.map(({ reason }) => reason),
+      denied: counts.decisions.deny === 1,
+      answer: JSON.parse(Buffer.from(decide(view.policySet, noGeo, bytes)).toString()),
+    }
+  }
+}
+
+t.test('times', async (t) => {
+  const outcome = await outcomes({ deny: "conn.start_ts >= '2026-11-20T10:00:00.000000Z'" })
+  const cases = [
+    { start_ts: '2026-11-20T10:00:00Z', shown: '2026-11-20T10:00:00.000000Z', denied: true },
+    { start_ts: '2026-11-20T11:00:00+02:00', shown: '2026-11-20T09:00:00.000000Z', denied: false },
+    { start_ts: '2026-11-20T05:00:00.1234567-05:00', shown: '2026-11-20T10:00:00.123456Z', denied: true },
+  ]
+  for (const { start_ts, shown, denied } of cases) {
+    const got = outcome({ start_ts, end_ts: start_ts })
+    t.match(got, { shown: { start_ts: shown, end_ts: shown }, denied }, start_ts)
+    t.equal(got.answer.decision, denied ? 'deny' : 'allow', start_ts)
+  }
+  const outbound = outcome({ end_ts: '2026-11-20T10:00:00' })
+  t.match(outbound.bad, [/"conn.end_ts" is "2026-11-20T10:00:00"/], 'a time without a zone is none')
+})
+
+t.test('events show every time alike', async () => {
+  const outcome = await outcomes({})
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const zone = fc.oneof(
+    fc.constant('Z'),
+    fc
+      .tuple(fc.constantFrom('+', '-'), fc.nat(23), fc.nat(59))
+      .map(([sign, h, m]) => `${sign}${two(h)}:${two(m)}`),
+  )
+  const fraction = fc.oneof(fc.constant(''), fc.stringMatching(/^\.\d{1,9}$/))
+  fc.assert(
+    fc.property(fc.nat(4_000_000_000), fraction, zone, (seconds, digits, offset) => {
+      const start_ts = `${new Date(seconds * 1000).toISOString().slice(0, 19)}${digits}${offset}`
+      const shown = String(outcome({ start_ts }).shown!['start_ts'])
+      const isAlike = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(shown)
+      return isAlike && Math.floor(Date.parse(shown)) === Math.floor(Date.parse(start_ts))
+    }),
+    { seed: 8, numRuns: 300 },
+  )
+})
