@@ -1,6 +1,7 @@
 /**
  * What waits to be sent, and its cutting into requests. Order is kept, but for what is sent again: that goes
- * first. An event too large for any request is set apart, and its neighbours go on.
+ * first. An event larger than the service takes is set apart, and its neighbours go on; one that is larger than a
+ * request should be, but no larger than an event may be, has a request of its own.
  */
 import type { BatchLimits } from './destination.js'
 import type { PackedEvent } from './pack.js'
@@ -64,7 +65,8 @@ export class Batcher<T extends Batchable> {
         oldestMs = Math.min(oldestMs, item.event.timestampMs)
         newestMs = Math.max(newestMs, item.event.timestampMs)
         bytes += size
-        if (bytes > requestBytesMax || newestMs - oldestMs > spanMaxMs) break
+        const fits = bytes <= requestBytesMax && newestMs - oldestMs <= spanMaxMs
+        if (!fits && batch.length > 0) break
         batch.push(item)
       }
       this.#shift()

@@ -78,6 +78,9 @@ export type SendOutcome =
   /** Nothing was accepted, as far as one can know. */
   | { readonly outcome: 'failed'; readonly fault: Fault }
 
+/** The request was answered; some of its events may have failed all the same. */
+export type Answer = Exclude<SendOutcome, { outcome: 'failed' }>
+
 export interface Sender {
   /** What a request may hold, as far as known now: a Kinesis stream has a record limit of its own. */
   limits(): BatchLimits

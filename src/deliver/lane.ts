@@ -11,8 +11,9 @@
  *     line goes on.
  *   - A whole request failed, throttled or for a passing reason: nothing is sent before a backoff has passed, and
  *     then one request at a time until one is accepted. At the backoff's cap the lane is *probing*.
- *   - A request was refused for what is in it: the culprit is found by halves and goes to the dead letters. Many
- *     such in a row with nothing accepted in between mean that it is not the events: the lane is *probing*.
+ *   - A request was refused for what is in it: the event that is refused alone, too, is found by halves and goes to
+ *     the dead letters; if there is none, requests become smaller. Many in a row with nothing accepted in between
+ *     mean that it is not the events: the lane is *probing*.
  *   - Credentials or configuration are refused: credentials are fetched anew and the request is sent again, once;
  *     then the lane is *probing*.
  * - **Probing.** One pack is held, and one event of it at a time is tried, at long intervals and with credentials
@@ -26,22 +27,22 @@
 import { after, randomFraction, sleep, type Timer } from '../core/clock.js'
 import { backoffMs } from './backoff.js'
 import { Batcher } from './batcher.js'
-import type { DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
+import type { Answer, BatchLimits, DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
 import { tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
-import { type HalfResult, isolate } from './isolate.js'
 import { type Item, Job, type PackResult } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { Pace } from './pace.js'
 import type { PackedEvent } from './pack.js'
-
-type Answer = Exclude<SendOutcome, { outcome: 'failed' }>
+import { findRefused } from './refused-request.js'
+import { RequestSize } from './request-size.js'
 
 export class Lane {
   readonly #deps: LaneDeps
   readonly #settings: LaneSettings
   readonly #health: Health
   readonly #pace: Pace
+  readonly #requestSize = new RequestSize()
   readonly #jobs = new Set<Job>()
   readonly #queue = new Batcher<Item>()
   readonly #underWay = new Set<Promise<void>>()
@@ -93,6 +94,7 @@ export class Lane {
     this.#credentialsAge += 1
     this.#credentialsUnproven = false
     this.#refusalsInARow = 0
+    this.#requestSize.reset()
     this.#pace.reset()
     this.#pump()
   }
@@ -116,8 +118,7 @@ export class Lane {
     this.#timer?.stop()
     if (this.#closing) return
     while (this.#maySend()) {
-      const limits = this.#sender.limits()
-      const { batch, oversize } = this.#queue.cut(this.probing ? { ...limits, eventsMax: 1 } : limits)
+      const { batch, oversize } = this.#queue.cut(this.#limits())
       for (const item of oversize) this.#track(this.#deadLetter(item, tooLarge))
       if (batch.length === 0) break
       this.#track(this.#send(batch))
@@ -128,7 +129,12 @@ export class Lane {
 
   #maySend(): boolean {
     if (this.#queue.length === 0 || this.#underWay.size >= this.#pace.concurrency) return false
-    return this.#underWay.size === 0 || this.#queue.fills(this.#sender.limits())
+    return this.#underWay.size === 0 || this.#queue.fills(this.#limits())
+  }
+
+  #limits(): BatchLimits {
+    const limits = this.#requestSize.of(this.#sender.limits())
+    return this.probing ? { ...limits, eventsMax: 1 } : limits
   }
 
   /** What runs here is waited for by `close`, and the line moves on when it has ended. */
@@ -174,6 +180,7 @@ export class Lane {
 
   #accepted(whole: boolean): void {
     this.#pace.flow()
+    this.#requestSize.grow()
     if (whole) this.#pace.speedUp()
     this.#refusalsInARow = 0
     this.#credentialsUnproven = false
@@ -215,12 +222,9 @@ export class Lane {
   #authRefused(fault: Fault, age: number): void {
     this.#health.note(fault)
     if (!this.probing && age < this.#credentialsAge) return
-    if (!this.probing && !this.#credentialsUnproven) {
-      this.#refreshCredentials()
-    } else {
-      this.#health.suffer(fault)
-      this.#probe()
-    }
+    if (!this.probing && !this.#credentialsUnproven) return this.#refreshCredentials()
+    this.#health.suffer(fault)
+    this.#probe()
   }
 
   #refreshCredentials(): void {
@@ -231,25 +235,23 @@ export class Lane {
 
   async #refused(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     this.#health.note(fault)
-    let interruption: Fault | undefined
-    const { culprit, remaining } = await isolate(batch, async (half): Promise<HalfResult> => {
-      const outcome = await this.#requestHalf(half)
-      if (outcome.outcome !== 'failed') return this.#answered(half, outcome).then(() => 'accepted')
-      if (outcome.fault.class === 'poison') return 'refused'
-      interruption = outcome.fault
-      return 'interrupted'
+    const found = await findRefused(batch, fault, {
+      send: (part) => this.#requestPart(part),
+      answered: (part, answer) => this.#answered(part, answer),
     })
-    if (interruption !== undefined) return this.#failed(remaining, interruption, credentialsAge)
-    for (const item of remaining) item.again()
-    this.#queue.addFirst(remaining)
-    if (culprit !== undefined) await this.#condemn(culprit, fault)
+    if (found.interruption !== undefined)
+      return this.#failed(found.remaining, found.interruption, credentialsAge)
+    for (const item of found.remaining) item.again()
+    this.#queue.addFirst(found.remaining)
+    if (found.culprit === undefined) this.#requestSize.shrink()
+    else await this.#condemn(found.culprit, found.fault)
   }
 
-  /** Passing faults are waited out: a search that began anew at each would never end where they are frequent. */
-  async #requestHalf(half: readonly Item[]): Promise<SendOutcome> {
+  /** Passing faults are waited out: a search that started again at each would never end if they are frequent. */
+  async #requestPart(part: readonly Item[]): Promise<SendOutcome> {
     for (;;) {
-      for (const item of half) item.again()
-      const outcome = await this.#request(half)
+      for (const item of part) item.again()
+      const outcome = await this.#request(part)
       if (outcome.outcome !== 'failed' || this.#closing) return outcome
       const { fault } = outcome
       if (fault.class !== 'throttle' && fault.class !== 'transient') return outcome
@@ -262,15 +264,14 @@ export class Lane {
   /** Parks the one event that is refused; unless everything is, for then it is no event's fault. */
   async #condemn(culprit: Item, fault: Fault): Promise<void> {
     this.#refusalsInARow += 1
-    if (this.#refusalsInARow > refusalsInARowMax) {
-      this.#health.suffer({ ...fault, class: 'configuration' })
-      this.#probe()
-      // Not even one is held: each probe takes another pack, in case it is these events after all.
-      this.#giveBack([...this.#jobs])
-    } else {
+    if (this.#refusalsInARow <= refusalsInARowMax) {
       if (this.probing) this.#pace.flow()
-      await this.#deadLetter(culprit, fault)
+      return this.#deadLetter(culprit, fault)
     }
+    this.#health.suffer({ ...fault, class: 'configuration' })
+    this.#probe()
+    // Not even one is held: each probe takes another pack, in case it is these events after all.
+    this.#giveBack([...this.#jobs])
   }
 
   async #deadLetter(item: Item, fault: Fault): Promise<void> {

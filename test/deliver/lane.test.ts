@@ -1,4 +1,5 @@
 /** The ways of a lane that flows, and its end. */
+import * as fc from 'fast-check'
 import t from 'tap'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import { eventsOf, someEvents } from './events.js'
@@ -117,6 +118,38 @@ t.test('the event that is refused goes to the dead letters alone', async (t) => 
   t.equal(new Set(good).size, good.length, 'what was accepted is not sent again')
   t.equal(lane.status().state, 'healthy')
   await lane.close()
+})
+
+t.test('a request that is refused for its size costs no event, and requests become smaller', async (t) => {
+  const { lane, dead, requests, states } = openLane((events) =>
+    events.length > 2 ? failed('poison') : accepted,
+  )
+  t.match(await lane.deliver(someEvents(200, 'e')), { outcome: 'done', counts: { delivered: 200 } })
+  t.same([dead, states], [[], []])
+  t.ok(requests.filter(({ length }) => length > 2).length <= 4, 'few are refused')
+  await lane.close()
+})
+
+t.test('an event goes to the dead letters if the service refused it alone, and only then', async (t) => {
+  const patterns = fc.record({
+    poisonous: fc.uniqueArray(fc.integer({ min: 0, max: 39 }), { maxLength: 6 }),
+    eventsMax: fc.integer({ min: 1, max: 4 }),
+    whims: fc.array(fc.boolean(), { minLength: 1, maxLength: 9 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(patterns, async ({ poisonous, eventsMax, whims }) => {
+      const { lane, dead } = openLane((events, request) => {
+        const isWhim = events.length > 1 && whims[request % whims.length] === true
+        const isPoisoned = events.some(({ id }) => poisonous.includes(Number(id.slice(1))))
+        return isWhim || isPoisoned || events.length > eventsMax ? failed('poison') : accepted
+      })
+      const result = await lane.deliver(someEvents(40, 'e'))
+      t.match(result, { outcome: 'done', counts: { dead_lettered: poisonous.length } })
+      t.same(dead.sort(), poisonous.map((at) => `e${at}`).sort())
+      await lane.close()
+    }),
+    { seed: 11, numRuns: 100 },
+  )
 })
 
 t.test('events the service rejects beside others, and those too large to send, are parked', async (t) => {

@@ -1,0 +1,41 @@
+/** The search of a request that was refused as a whole for the event it was refused for. */
+import type { Answer, Fault, SendOutcome } from './destination.js'
+import { type HalfResult, type Isolated, isolate } from './isolate.js'
+import type { Item } from './job.js'
+
+export interface SearchDeps {
+  /** Sends a part of the request. */
+  readonly send: (part: readonly Item[]) => Promise<SendOutcome>
+  /** Takes care of every item of a part that was answered. */
+  readonly answered: (part: readonly Item[], answer: Answer) => Promise<void>
+}
+
+export interface Found extends Isolated<Item> {
+  /** Why the culprit was refused when it was alone. */
+  readonly fault: Fault
+  /** A fault of another kind that ended the search. */
+  readonly interruption: Fault | undefined
+}
+
+export async function findRefused(
+  refused: readonly Item[],
+  fault: Fault,
+  { send, answered }: SearchDeps,
+): Promise<Found> {
+  let lastFault = fault
+  let interruption: Fault | undefined
+  const isolated = await isolate(refused, async (part): Promise<HalfResult> => {
+    const outcome = await send(part)
+    if (outcome.outcome !== 'failed') {
+      await answered(part, outcome)
+      return 'accepted'
+    }
+    if (outcome.fault.class === 'poison') {
+      lastFault = outcome.fault
+      return 'refused'
+    }
+    interruption = outcome.fault
+    return 'interrupted'
+  })
+  return { ...isolated, fault: lastFault, interruption }
+}
