@@ -163,6 +163,11 @@ export function reachOf({ aws }: Settings): Reach {
   const deps = {
     endpoints: aws,
     requestTimeoutMs: requestTimeoutMsDefault,
+    requestBytesMax: {
+      kinesis: aws.kinesisRequestBytesMax,
+      firehose: aws.firehoseRequestBytesMax,
+      cloudwatch_logs: aws.logsRequestBytesMax,
+    },
     workerSuffix: newId('').toLowerCase(),
   }
   return {

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf, shown } from './core/errors.js'
 import { findNatsServer } from './core/find-nats-server.mjs'
-import { tokenCharsMax, tokenCharsMin } from './core/limits.js'
+import { serviceRequestBytesMax as requestMax, tokenCharsMax, tokenCharsMin } from './core/limits.js'
 import { nearestNames } from './core/nearest.js'
 import * as form from './core/setting-value.js'
 
@@ -73,6 +73,9 @@ const declared = {
     firehoseEndpointUrl: optional('AWS_ENDPOINT_URL_FIREHOSE', form.httpUrl),
     cloudwatchLogsEndpointUrl: optional('AWS_ENDPOINT_URL_CLOUDWATCH_LOGS', form.httpUrl),
     stsEndpointUrl: optional('AWS_ENDPOINT_URL_STS', form.httpUrl),
+    kinesisRequestBytesMax: required('WEIR_KINESIS_REQUEST_MAX', form.requestSize(requestMax.kinesis)),
+    firehoseRequestBytesMax: required('WEIR_FIREHOSE_REQUEST_MAX', form.requestSize(requestMax.firehose)),
+    logsRequestBytesMax: required('WEIR_CLOUDWATCH_LOGS_REQUEST_MAX', form.requestSize(requestMax.logs)),
   },
 }
 

@@ -31,7 +31,13 @@ t.test('the defaults', (t) => {
       retentionMs: 72 * 3_600_000,
     },
     clickhouse: { url: undefined },
-    aws: { endpointUrl: undefined, stsEndpointUrl: undefined },
+    aws: {
+      endpointUrl: undefined,
+      stsEndpointUrl: undefined,
+      kinesisRequestBytesMax: 5 * mebibyte,
+      firehoseRequestBytesMax: 4 * mebibyte,
+      logsRequestBytesMax: mebibyte,
+    },
   })
   t.equal(settings.nats.storageMaxBytes, 8 * 1024 * mebibyte)
   t.equal(settings.geo.databases.length, 1)
@@ -72,6 +78,11 @@ const values = [
     name: 'a size in MiB',
     set: { WEIR_STORAGE_MAX: '64MiB' },
     want: { nats: { storageMaxBytes: 64 * mebibyte } },
+  },
+  {
+    name: 'smaller requests',
+    set: { WEIR_KINESIS_REQUEST_MAX: '10MiB', WEIR_CLOUDWATCH_LOGS_REQUEST_MAX: '64KiB' },
+    want: { aws: { kinesisRequestBytesMax: 10 * mebibyte, logsRequestBytesMax: 65_536 } },
   },
   {
     name: 'several NATS servers, one without a scheme',
@@ -119,6 +130,16 @@ const refused = [
     says: ['WEIR_TRUST_PROXY', 'CIDRs'],
   },
   { name: 'a duration without a unit', set: { WEIR_RETENTION: '72' }, says: ['WEIR_RETENTION', '72h'] },
+  {
+    name: 'requests larger than the service takes',
+    set: { WEIR_FIREHOSE_REQUEST_MAX: '5MiB' },
+    says: ['WEIR_FIREHOSE_REQUEST_MAX', 'from 64 KiB to 4 MiB', '512KiB'],
+  },
+  {
+    name: 'requests smaller than makes sense',
+    set: { WEIR_KINESIS_REQUEST_MAX: '63KiB' },
+    says: ['WEIR_KINESIS_REQUEST_MAX', 'from 64 KiB to 10 MiB'],
+  },
   { name: 'a size without a unit', set: { WEIR_STORAGE_MAX: '8' }, says: ['WEIR_STORAGE_MAX', '8GiB'] },
   { name: 'no replicas', set: { WEIR_NATS_REPLICAS: '0' }, says: ['WEIR_NATS_REPLICAS', '1 to 5'] },
   { name: 'a list of nothing', set: { WEIR_VERSION_HEADERS: ',' }, says: ['WEIR_VERSION_HEADERS'] },

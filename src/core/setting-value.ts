@@ -1,5 +1,6 @@
 /** What the text of a setting can mean: each form knows what it allows, and gives `undefined` for the rest. */
 import { isIP } from 'node:net'
+import { requestBytesMin } from './limits.js'
 
 export interface ValueForm<T> {
   /** Ends the sentence "… is allowed". */
@@ -100,10 +101,23 @@ const bytes = units({
   tb: 1e12,
 })
 
-export const byteSize = (minBytes: number, maxBytes: number): ValueForm<number> => ({
-  allowed: `a size from ${minBytes / mebi} MiB to ${maxBytes / mebi ** 2} TiB, such as 512MiB or 8GiB,`,
+/** In the largest unit of which it is a whole number. */
+const shownSize = (size: number): string => {
+  if (size % mebi ** 2 === 0) return `${size / mebi ** 2} TiB`
+  return size % mebi === 0 ? `${size / mebi} MiB` : `${size / 1024} KiB`
+}
+
+const sizeWithin = (minBytes: number, maxBytes: number, examples: string): ValueForm<number> => ({
+  allowed: `a size from ${shownSize(minBytes)} to ${shownSize(maxBytes)}, such as ${examples},`,
   parse: (text) => within(minBytes, maxBytes, bytes(text)),
 })
+
+export const byteSize = (minBytes: number, maxBytes: number): ValueForm<number> =>
+  sizeWithin(minBytes, maxBytes, '512MiB or 8GiB')
+
+/** The bytes of one request, up to the service's own limit. */
+export const requestSize = (serviceBytesMax: number): ValueForm<number> =>
+  sizeWithin(requestBytesMin, serviceBytesMax, '512KiB or 1MiB')
 
 export const subjectPrefix: ValueForm<string> = {
   allowed: 'a NATS subject without wildcards, such as _INBOX.weir,',

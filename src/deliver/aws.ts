@@ -13,7 +13,7 @@ import type { NodeHttpHandler } from '@smithy/node-http-handler'
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { parseArn } from './arn.js'
-import type { DestinationConfig, Fault } from './destination.js'
+import type { DestinationConfig, DestinationKindName, Fault } from './destination.js'
 import { faultOf } from './faults.js'
 
 export interface AwsCredentials {
@@ -38,6 +38,8 @@ export interface AwsDeps {
   readonly ambientCredentials?: AwsCredentials
   /** From call to answer, fetching credentials included. */
   readonly requestTimeoutMs: number
+  /** What one request may hold: at most the service's own limit. */
+  readonly requestBytesMax: Readonly<Record<DestinationKindName, number>>
   /** Ends the names of log streams, so that no two processes write to the same one. */
   readonly workerSuffix: string
 }

@@ -31,11 +31,10 @@ const groupName = (arn: string): string => parseArn(arn)!.resource.split(':')[1]
 
 const eventOverheadBytes = 26
 
-const limits: BatchLimits = {
+const limits: Omit<BatchLimits, 'requestBytesMax'> = {
   // The service takes 10,000. It names no culprit when it refuses a request, and among 512 events one is found
   // with nine halvings; in bytes a request of our events is seldom larger anyway.
   eventsMax: 512,
-  requestBytesMax: 1_048_576,
   eventBytesMax: 1_048_576,
   sizeOf: (event) => messageBytes(event) + eventOverheadBytes,
   spanMaxMs: 24 * 60 * 60 * 1000,
@@ -80,6 +79,7 @@ const toLogEvent = (event: PackedEvent) => ({
 class CloudWatchLogsSender implements Sender {
   readonly #connection: Connection<CloudWatchLogsClient>
   readonly #stream: LogStream
+  readonly #limits: BatchLimits
   #streamExists = false
 
   constructor(config: DestinationConfig, deps: AwsDeps) {
@@ -87,6 +87,7 @@ class CloudWatchLogsSender implements Sender {
       logGroupName: groupName(config.arn),
       logStreamName: `${config.id}-${deps.workerSuffix}`,
     }
+    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.cloudwatch_logs }
     this.#connection = new Connection(
       config,
       deps,
@@ -96,7 +97,7 @@ class CloudWatchLogsSender implements Sender {
   }
 
   limits(): BatchLimits {
-    return limits
+    return this.#limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {

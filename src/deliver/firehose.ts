@@ -21,9 +21,8 @@ const arnForm = {
 
 // --- limits ---
 
-const limits: BatchLimits = {
+const limits: Omit<BatchLimits, 'requestBytesMax'> = {
   eventsMax: 500,
-  requestBytesMax: 4 * 1024 * 1024,
   eventBytesMax: 1000 * 1024,
   sizeOf: (event) => event.data.length,
 }
@@ -54,9 +53,11 @@ class FirehoseSender implements Sender {
   readonly #connection: Connection<FirehoseClient>
   /** The service takes the delivery stream's name, not its ARN. */
   readonly #name: string
+  readonly #limits: BatchLimits
 
   constructor(config: DestinationConfig, deps: AwsDeps) {
     this.#name = parseArn(config.arn)!.resource.slice(resourceType.length)
+    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.firehose }
     this.#connection = new Connection(
       config,
       deps,
@@ -66,7 +67,7 @@ class FirehoseSender implements Sender {
   }
 
   limits(): BatchLimits {
-    return limits
+    return this.#limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {

@@ -19,9 +19,8 @@ const arnForm = {
 
 // --- limits ---
 
-const limits: BatchLimits = {
+const limits: Omit<BatchLimits, 'requestBytesMax'> = {
   eventsMax: 500,
-  requestBytesMax: 10 * 1024 * 1024,
   // A stream may be set to take records of up to 10 MiB; this is what a new one takes.
   eventBytesMax: 1024 * 1024,
   sizeOf: (event) => event.data.length + event.partitionKeyBytes,
@@ -60,11 +59,12 @@ function bodyOf(arn: string, events: readonly PackedEvent[]): Buffer {
 class KinesisSender implements Sender {
   readonly #connection: Connection<KinesisClient>
   readonly #arn: string
-  #limits = limits
+  #limits: BatchLimits
   #limitsAsked = false
 
   constructor(config: DestinationConfig, deps: AwsDeps) {
     this.#arn = config.arn
+    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.kinesis }
     this.#connection = new Connection(
       config,
       deps,
@@ -95,7 +95,7 @@ class KinesisSender implements Sender {
     )
     if (!described.ok) return
     const { MaxRecordSizeInKiB: recordKiB } = described.value.StreamDescriptionSummary ?? {}
-    if (recordKiB !== undefined) this.#limits = { ...limits, eventBytesMax: recordKiB * 1024 }
+    if (recordKiB !== undefined) this.#limits = { ...this.#limits, eventBytesMax: recordKiB * 1024 }
   }
 
   dropCredentials(): void {

@@ -214,17 +214,16 @@ export class Lane {
   }
 
   #waitAndRetry(fault: Fault, faultClass: 'throttle' | 'transient'): void {
-    this.#health.suffer(fault)
-    if (!this.#pace.backOff(this.#settings.backoffs[faultClass])) this.#probe()
+    if (this.#pace.backOff(this.#settings.backoffs[faultClass])) this.#health.suffer(fault)
+    else this.#probe(fault)
   }
 
   /** Of several requests under way with the same credentials the first to fail has them fetched anew. */
   #authRefused(fault: Fault, age: number): void {
     this.#health.note(fault)
     if (!this.probing && age < this.#credentialsAge) return
-    if (!this.probing && !this.#credentialsUnproven) return this.#refreshCredentials()
-    this.#health.suffer(fault)
-    this.#probe()
+    if (!this.probing && !this.#credentialsUnproven) this.#refreshCredentials()
+    else this.#probe(fault)
   }
 
   #refreshCredentials(): void {
@@ -268,8 +267,7 @@ export class Lane {
       if (this.probing) this.#pace.flow()
       return this.#deadLetter(culprit, fault)
     }
-    this.#health.suffer({ ...fault, class: 'configuration' })
-    this.#probe()
+    this.#probe({ ...fault, class: 'configuration' })
     // Not even one is held: each probe takes another pack, in case it is these events after all.
     this.#giveBack([...this.#jobs])
   }
@@ -287,7 +285,8 @@ export class Lane {
   // --- probing ---
 
   /** Holds the oldest pack, gives the others back, and tries again after a long while. */
-  #probe(): void {
+  #probe(fault: Fault): void {
+    this.#health.suffer(fault)
     this.#pace.probe()
     this.#giveBack([...this.#jobs].filter((job) => !job.ended).slice(1))
   }

@@ -39,13 +39,21 @@ const putOperations = {
   cloudwatch_logs: 'logs.PutLogEvents',
 } as const
 
+interface AwsWorldOptions {
+  readonly role?: Partial<RoleSpec>
+  readonly resource?: Partial<ResourceSpec>
+  readonly requestTimeoutMs?: number
+}
+
 export async function openAwsWorld(
   test: Test,
   {
     role,
     resource: spec,
+    // No answer is given up, however busy the machine: that would be a fault of another kind.
+    requestTimeoutMs = 60_000,
     ...options
-  }: EmulatorOptions & { role?: Partial<RoleSpec>; resource?: Partial<ResourceSpec> } = {},
+  }: EmulatorOptions & AwsWorldOptions = {},
 ): Promise<AwsWorld> {
   const emulator = await openEmulator(options)
   test.teardown(() => emulator.close())
@@ -63,7 +71,8 @@ export async function openAwsWorld(
     deps: {
       endpoints: { endpointUrl: emulator.url },
       ambientCredentials: key,
-      requestTimeoutMs: 300,
+      requestTimeoutMs,
+      requestBytesMax: { kinesis: 10_485_760, firehose: 4_194_304, cloudwatch_logs: 1_048_576 },
       workerSuffix: 'w1',
     },
     resource,

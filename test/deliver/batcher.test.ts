@@ -60,6 +60,12 @@ t.test('requests are cut at the limit that is met first', (t) => {
       want: [[1], [2]],
     },
     {
+      name: 'an event beyond the bound of a request',
+      items: [fake(1, 1), fake(2, 480), fake(3, 1), fake(4, 1)],
+      limits: { requestBytesMax: 100 },
+      want: [[1], [2], [3, 4]],
+    },
+    {
       name: 'span',
       items: [fake(1, 1, 50), fake(2, 1, 0), fake(3, 1, 100), fake(4, 1, 150)],
       limits: { spanMaxMs: 100 },

@@ -9,13 +9,16 @@ import { type AwsWorld, accountId, keyAuth, kindNames, openAwsWorld, roleArn, ro
 import { eventJson, eventsOf, someEvents } from './events.js'
 
 const dayMs = 86_400_000
+/** For what never answers. */
+const shortMs = 300
 
 async function send(
   world: AwsWorld,
   config: DestinationConfig,
   events: readonly PackedEvent[],
+  requestTimeoutMs = world.deps.requestTimeoutMs,
 ): Promise<SendOutcome> {
-  const sender = openSender(config, world.deps)
+  const sender = openSender(config, { ...world.deps, requestTimeoutMs })
   try {
     return await sender.send(events, new AbortController().signal)
   } finally {
@@ -49,7 +52,7 @@ t.test('events arrive as they were, in the form of each service', async (t) => {
 t.test('full requests pass the limits of the services', async (t) => {
   const world = await openAwsWorld(t)
   for (const kind of kindNames) {
-    const sender = openSender(world.config(kind), { ...world.deps, requestTimeoutMs: 5_000 })
+    const sender = openSender(world.config(kind), world.deps)
     t.teardown(() => sender.close())
     const { eventsMax, requestBytesMax, eventBytesMax, sizeOf } = sender.limits()
     const signal = new AbortController().signal
@@ -87,7 +90,8 @@ t.test('faults of requests have their class', async (t) => {
       world.emulator.world.clear()
       const { service, name: resource } = world.resource(kind)
       world.emulator.world.faults.add({ effect, service, resource })
-      const outcome = await send(world, world.config(kind), someEvents(1))
+      const timeoutMs = effect.type === 'hang' ? shortMs : undefined
+      const outcome = await send(world, world.config(kind), someEvents(1), timeoutMs)
       t.match(outcome, { outcome: 'failed', fault: want }, `${kind}: ${effect.type}`)
     }
     world.emulator.world.clear()
@@ -206,14 +210,14 @@ t.test('a role that may not be assumed is a fault of credentials', async (t) => 
   const outcome = await send(world, world.config('firehose', roleAuth), someEvents(1))
   t.match(outcome, { outcome: 'failed', fault: { class: 'credentials', code: 'AccessDenied' } })
   world.emulator.world.faults.add({ effect: { type: 'hang' }, service: 'sts' })
-  const hung = await send(world, world.config('firehose', roleAuth), someEvents(1))
+  const hung = await send(world, world.config('firehose', roleAuth), someEvents(1), shortMs)
   t.match(hung, { outcome: 'failed', fault: { class: 'transient' } }, 'STS hangs')
 })
 
 t.test('an abort ends a request at once', async (t) => {
   const world = await openAwsWorld(t)
   world.emulator.world.faults.add({ effect: { type: 'hang' } })
-  const sender = openSender(world.config('kinesis'), { ...world.deps, requestTimeoutMs: 60_000 })
+  const sender = openSender(world.config('kinesis'), world.deps)
   t.teardown(() => sender.close())
   const abort = new AbortController()
   const sent = sender.send(someEvents(1), abort.signal)
@@ -228,10 +232,9 @@ t.test('an abort ends a request at once', async (t) => {
 
 t.test('a test event is sent, or says why not', async (t) => {
   const world = await openAwsWorld(t)
-  const deps = { ...world.deps, requestTimeoutMs: 60_000 }
   const reach: Reach = {
-    openSender: (config) => openSender(config, deps),
-    checkRole: (config, signal) => checkRole(config, deps, signal),
+    openSender: (config) => openSender(config, world.deps),
+    checkRole: (config, signal) => checkRole(config, world.deps, signal),
   }
   const event = {
     partitionKey: 'ev_test',
@@ -253,13 +256,18 @@ t.test('a test event is sent, or says why not', async (t) => {
 
 t.test('a role is checked: who names no external id must be refused', async (t) => {
   const guarded = await openAwsWorld(t)
-  const check = (world: AwsWorld, auth: DestinationAuth) =>
-    checkRole(world.config('kinesis', auth), world.deps, new AbortController().signal)
+  const check = (world: AwsWorld, auth: DestinationAuth, requestTimeoutMs = world.deps.requestTimeoutMs) =>
+    checkRole(
+      world.config('kinesis', auth),
+      { ...world.deps, requestTimeoutMs },
+      new AbortController().signal,
+    )
   t.match(await check(guarded, roleAuth), { ok: true })
   t.match(await check(guarded, keyAuth), { ok: true }, 'a pair of keys has no role')
   t.equal(guarded.emulator.world.sessions.size, 0)
   guarded.emulator.world.faults.add({ effect: { type: 'hang' }, service: 'sts' })
-  t.match(await check(guarded, roleAuth), { ok: false, problem: { code: 'Timeout' } }, 'nothing is known')
+  const unknown = await check(guarded, roleAuth, shortMs)
+  t.match(unknown, { ok: false, problem: { code: 'Timeout' } }, 'nothing is known')
   const open = await openAwsWorld(t)
   open.emulator.world.addRole({ roleArn })
   const problem = {

@@ -58,15 +58,6 @@ async function untilDone(lane: Lane, ids: readonly string[]): Promise<PackResult
   }
 }
 
-/** No answer is given up, however busy the machine: that would be a fault of another kind. */
-async function openPatientWorld(
-  test: Test,
-  options: Parameters<typeof openAwsWorld>[1] = {},
-): Promise<AwsWorld> {
-  const world = await openAwsWorld(test, options)
-  return { ...world, deps: { ...world.deps, requestTimeoutMs: 60_000 } }
-}
-
 const ids = (count: number): string[] => Array.from({ length: count }, (_, at) => `ev_${at}`)
 
 const putOperation = {
@@ -101,7 +92,7 @@ t.test('faults that pass: nothing is lost, and nothing accepted is sent again', 
     },
     { name: 'half of the connections are cut', fault: some({ type: 'drop' }, 0.5), state: 'failing' },
   ]
-  const world = await openPatientWorld(t, { seed: 7 })
+  const world = await openAwsWorld(t, { seed: 7 })
   for (const { name, fault, kinds = kindNames, state } of cases) {
     for (const kind of kinds) {
       const situation = `${kind}: ${name}`
@@ -119,7 +110,7 @@ t.test('faults that pass: nothing is lost, and nothing accepted is sent again', 
 })
 
 t.test('answers lost after the service took the request: repeats, but no loss', async (t) => {
-  const world = await openAwsWorld(t, { seed: 8 })
+  const world = await openAwsWorld(t, { seed: 8, requestTimeoutMs: 300 })
   for (const kind of kindNames) {
     for (const type of ['commit_then_hang', 'commit_then_drop'] as const) {
       world.emulator.world.clear()
@@ -136,7 +127,7 @@ t.test('answers lost after the service took the request: repeats, but no loss', 
 })
 
 t.test('a session that ends in the middle is replaced unnoticed', async (t) => {
-  const world = await openPatientWorld(t)
+  const world = await openAwsWorld(t)
   for (const kind of kindNames) {
     const { lane, dead, states } = openLane(t, world, kind, { auth: roleAuth })
     await deliver(lane, ids(600))
@@ -188,7 +179,7 @@ t.test('what waits for a person pauses the destination, which then resumes by it
       },
     },
   ]
-  const world = await openPatientWorld(t)
+  const world = await openAwsWorld(t)
   for (const kind of kindNames) {
     for (const { name, cause, code, break: breakIt } of cases) {
       const situation = `${kind}: ${name}`
@@ -208,7 +199,7 @@ t.test('what waits for a person pauses the destination, which then resumes by it
 })
 
 t.test('one refused event in a full request is found with at most eleven more', async (t) => {
-  const world = await openPatientWorld(t)
+  const world = await openAwsWorld(t)
   for (const kind of kindNames) {
     for (const position of [0, 1, 250, 333, 'last'] as const) {
       world.emulator.world.clear()
@@ -232,7 +223,7 @@ t.test('one refused event in a full request is found with at most eleven more', 
 })
 
 t.test('events too old for CloudWatch Logs are parked, and their neighbours arrive', async (t) => {
-  const world = await openPatientWorld(t)
+  const world = await openAwsWorld(t)
   const { lane, dead } = openLane(t, world, 'cloudwatch_logs')
   const old = someEvents(3, 'ev_old', { timestampMs: Date.now() - 15 * 86_400_000 })
   const result = await lane.deliver([...someEvents(5), ...old])
@@ -245,7 +236,7 @@ t.test('events too old for CloudWatch Logs are parked, and their neighbours arri
 })
 
 t.test('a destination that never answers is nothing to its neighbour', async (t) => {
-  const world = await openAwsWorld(t)
+  const world = await openAwsWorld(t, { requestTimeoutMs: 300 })
   const { emulator, resource } = world
   emulator.world.addResource({ ...resource('kinesis', 'hole'), recordsPerSecond: null, bytesPerSecond: null })
   emulator.world.faults.add({ effect: { type: 'hang' }, resource: 'hole' })
@@ -262,7 +253,7 @@ t.test('a destination that never answers is nothing to its neighbour', async (t)
 })
 
 t.test('closing under load loses nothing: what was not taken is given back', async (t) => {
-  const world = await openPatientWorld(t)
+  const world = await openAwsWorld(t)
   world.emulator.world.faults.add({ effect: { type: 'latency', ms: 5 } })
   const { lane } = openLane(t, world, 'kinesis')
   const packs = Array.from({ length: 40 }, (_, at) => lane.deliver(someEvents(250, `ev_${at}-`)))
