@@ -160,30 +160,46 @@ export const familyOf = (text: unknown): AddressFamily | undefined => scratch.re
 
 /** Canonical text of an address: dotted decimal, or IPv6 as RFC 5952 has it. */
 export function formatAddress(family: AddressFamily, words: ArrayLike<number>): string {
-  if (family === 4) return [24, 16, 8, 0].map((shift) => (words[3]! >>> shift) & 255).join('.')
-  const groups = Array.from(
-    { length: 8 },
-    (_, index) => (words[index >> 1]! >>> (index % 2 === 0 ? 16 : 0)) & 0xffff,
-  )
-  const gap = longestZeros(groups)
-  const hex = (from: number, to: number) =>
-    groups
-      .slice(from, to)
-      .map((group) => group.toString(16))
-      .join(':')
-  return gap.length < 2 ? hex(0, 8) : `${hex(0, gap.start)}::${hex(gap.start + gap.length, 8)}`
+  return family === 4 ? formatIpv4(words[3]!) : formatIpv6(words)
 }
 
-/** The first of the longest runs of zeros. */
-function longestZeros(groups: readonly number[]): { start: number; length: number } {
-  let longest = { start: 0, length: 0 }
-  let start = 0
-  for (let at = 0; at <= groups.length; at++) {
-    if (groups[at] === 0) continue
-    if (at - start > longest.length) longest = { start, length: at - start }
-    start = at + 1
+const formatIpv4 = (address: number): string =>
+  `${address >>> 24}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`
+
+const groupOf = (words: ArrayLike<number>, index: number): number =>
+  (words[index >> 1]! >>> ((index & 1) === 0 ? 16 : 0)) & 0xffff
+
+/** By hand: this runs for each record of an IPv6 client, and lists would cost ten times as much. */
+function formatIpv6(words: ArrayLike<number>): string {
+  const gap = findGap(words)
+  let text = ''
+  for (let index = 0; index < 8; index++) {
+    if (index === gap.start) {
+      text += index === 0 ? '::' : ':'
+      index += gap.length - 1
+    } else {
+      text += groupOf(words, index).toString(16)
+      if (index < 7) text += ':'
+    }
   }
-  return longest
+  return text
+}
+
+/** Filled again for each address. */
+const foundGap = { start: -1, length: 0 }
+
+/** The first of the longest runs of at least two zeros; it begins at -1 where there is none. */
+function findGap(words: ArrayLike<number>): { readonly start: number; readonly length: number } {
+  foundGap.start = -1
+  foundGap.length = 1
+  let length = 0
+  for (let index = 0; index < 8; index++) {
+    length = groupOf(words, index) === 0 ? length + 1 : 0
+    if (length <= foundGap.length) continue
+    foundGap.length = length
+    foundGap.start = index - length + 1
+  }
+  return foundGap
 }
 
 /**

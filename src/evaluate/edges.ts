@@ -1,8 +1,8 @@
 /** Edges, and how the one of a record is found. */
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
-import { canonicalAddress } from '../core/ip.js'
 import type { RequestRecord, TrafficRecord } from '../record/connection-record.js'
+import { serverHost } from '../record/spelling.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
 import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'
 
@@ -110,11 +110,10 @@ export class HttpsEdge {
 
 const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
 
-/** A name in lower case; an address in its one spelling, IPv6 in brackets. */
+/** As hostports write it: IPv6 in brackets. */
 function hostOf(serverName: string): string {
-  if (!serverName.includes(':')) return serverName.toLowerCase()
-  const address = canonicalAddress(serverName.replace(/^\[(.*)\]$/, '$1'))
-  return address.includes(':') ? `[${address}]` : address
+  const host = serverHost(serverName)
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** `host:port` as hostports are stored; undefined where the record lacks either. */

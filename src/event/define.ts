@@ -2,11 +2,11 @@
  * What a kind of traffic event is: its name and its fields. A kind is one file with one line per field, which says
  * the field's type, whether filters may use it, and where its value comes from.
  */
-import { canonicalAddress } from '../core/ip.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Headers } from '../record/connection-record.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
+import { serverHost } from '../record/spelling.js'
 import { escaped, quoted } from './json.js'
 
 /** What events tell of the decision that was made about a record. */
@@ -48,8 +48,8 @@ const fieldType =
     ...writing,
   })
 
-/** Options of a filterable address: events pass it on as given, filters compare its one spelling. */
-export const address: FieldOptions = { filterable: true, compareAs: canonicalAddress }
+/** Options of a server name: events show it as given, filters compare its one spelling. */
+export const serverName: FieldOptions = { filterable: true, compareAs: serverHost }
 
 const inQuotes = (write: (value: string) => string): Writing<string> => ({ write, inQuotes: true })
 const bare = <T>(write: (value: T) => string): Writing<T> => ({ write, inQuotes: false })

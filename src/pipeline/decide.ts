@@ -3,7 +3,7 @@
  * evaluator as the pipeline's, and no events.
  */
 import { type ErrorCode, type Problem, shown, wrong } from '../core/errors.js'
-import { isAddress } from '../core/ip.js'
+import { canonicalAddress, isAddress } from '../core/ip.js'
 import { hostportCharsMax } from '../core/limits.js'
 import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
 import { nowhere } from '../evaluate/edges.js'
@@ -58,14 +58,16 @@ export function decide(
 /** The reply to a request on `weir.decide.agent`. `warned` hears of a restriction that would block if it were enforced. */
 export function decideAgent(
   policySet: PolicySet,
-  request: Uint8Array,
+  bytes: Uint8Array,
   warned: (warning: Warning) => void = () => {},
 ): Uint8Array {
-  const parsed = parseJson(request)
+  const parsed = parseJson(bytes)
   if (!parsed.ok) return refusal('ERR_INVALID_JSON', parsed.problem)
   const complaint = complaintAboutAgent(parsed.value)
   if (complaint !== undefined) return refusal('ERR_INVALID_REQUEST', { msg: complaint })
-  return reply(checkAgent(policySet, parsed.value as AgentRequest, warned))
+  const request = parsed.value as AgentRequest
+  const client_ip = canonicalAddress(request.client_ip)
+  return reply(checkAgent(policySet, { ...request, client_ip }, warned))
 }
 
 /** The token is never repeated in an answer. */

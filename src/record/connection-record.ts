@@ -13,10 +13,12 @@ import { spellAlike } from './spelling.js'
 type Optional<T> = T | null | undefined
 
 export interface Connection {
-  /** A valid address, as given. */
+  /** A valid address in its one spelling. */
   readonly client_ip: string
   readonly client_port?: Optional<number>
+  /** An address in its one spelling, or what was sent instead. */
   readonly server_ip?: Optional<string>
+  /** As given. */
   readonly server_name?: Optional<string>
   readonly server_port?: Optional<number>
   /** In UTC, with six fractional digits. */

@@ -1,8 +1,8 @@
 /** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
-import { canonicalAddress } from '../core/ip.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Connection, ConnectionRecord } from './connection-record.js'
 import type { Geo, GeoLookup } from './geo.js'
+import { serverHost } from './spelling.js'
 
 export type IpDecision = 'allow' | 'block'
 
@@ -33,13 +33,12 @@ type Read = ScopeName<PolicyContext>['read']
 const text = (read: Read): ScopeName<PolicyContext> => ({ type: 'string', read })
 const number = (read: Read): ScopeName<PolicyContext> => ({ type: 'number', read })
 
-/** Addresses are compared in their one spelling: a policy must not be evaded by another. */
 const inboundNames = {
-  'conn.client_ip': text(({ conn }) => canonicalAddress(conn.client_ip)),
+  'conn.client_ip': text(({ conn }) => conn.client_ip),
   'conn.client_port': number(({ conn }) => conn.client_port),
-  'conn.server_ip': text(({ conn }) => conn.server_ip && canonicalAddress(conn.server_ip)),
+  'conn.server_ip': text(({ conn }) => conn.server_ip),
   'conn.server_port': number(({ conn }) => conn.server_port),
-  'conn.server_name': text(({ conn }) => conn.server_name),
+  'conn.server_name': text(({ conn }) => conn.server_name && serverHost(conn.server_name)),
   'conn.start_ts': text(({ conn }) => conn.start_ts),
   'conn.geo.country_code': text(({ geo }) => geo.country_code),
   'conn.geo.country': text(({ geo }) => geo.country),

@@ -1,11 +1,15 @@
 /**
- * The one spelling of what a sender may write in several ways. A record gets it when it is read, so that events show
- * and expressions compare the same text, whatever the sender wrote.
+ * The one spelling of what a sender may write in several ways. Times and addresses get it when a record is read, so
+ * that events show and expressions compare the same text, whatever the sender wrote. The name that a client asked for
+ * is its own choice: events show it as given, everything that decides sees `serverHost` of it.
  */
+import { canonicalAddress } from '../core/ip.js'
 import { utcMicros } from '../core/timestamp.js'
 
 /** The members of a connection that may be spelled in several ways. */
 interface Spelled {
+  client_ip: string
+  server_ip?: string | null | undefined
   start_ts?: string | null | undefined
   end_ts?: string | null | undefined
 }
@@ -13,8 +17,21 @@ interface Spelled {
 /** Changes a checked record in place: it was made from JSON for us alone. */
 export function spellAlike<R extends { readonly conn: Readonly<Spelled> }>(record: R): R {
   const conn: Spelled = record.conn
-  const { start_ts, end_ts } = conn
+  const { client_ip, server_ip, start_ts, end_ts } = conn
+  conn.client_ip = canonicalAddress(client_ip)
+  if (server_ip) conn.server_ip = canonicalAddress(server_ip)
   if (start_ts) conn.start_ts = utcMicros(start_ts)
   if (end_ts) conn.end_ts = utcMicros(end_ts)
   return record
+}
+
+/**
+ * A server name in lower case and without a final dot, which both name the same host (RFC 4343, RFC 1034 section 3.1);
+ * an address in its one spelling, without brackets. A client must not get past a policy by the way it spells a name.
+ */
+export function serverHost(name: string): string {
+  const relative = name.length > 1 && name.endsWith('.') ? name.slice(0, -1) : name
+  if (!relative.includes(':')) return relative.toLowerCase()
+  const address = relative.replace(/^\[(.*)\]$/, '$1')
+  return canonicalAddress(address).toLowerCase()
 }

@@ -49,6 +49,9 @@ t.test('where a record belongs', async (t) => {
       record: tcp({}, at('0:0::0001', 22)),
       want: ['edgtcp_1', 'ac_1'],
     },
+    { name: 'a final dot', record: tcp({}, at('Ssh.example.', 22)), want: ['edgtcp_1', 'ac_1'] },
+    { name: 'two final dots', record: tcp({}, at('ssh.example..', 22)), want: [undefined, undefined] },
+    { name: 'a dot alone', record: tcp({}, at('.', 22)), want: [undefined, undefined] },
     { name: 'another port', record: tcp({}, at('ssh.example', 23)), want: [undefined, undefined] },
     {
       name: 'a name without port',

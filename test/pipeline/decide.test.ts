@@ -65,6 +65,11 @@ t.test('decisions', async (t) => {
       want: { decision: 'deny', ip_policy: ip, policy: 'inbound[2]' },
     },
     {
+      name: 'a restriction meets an IPv4-mapped address, and names it as IPv4',
+      request: { type: 'tcp_connection', edge_id: 'edgtcp_2', conn: { client_ip: '::FFFF:198.51.100.7' } },
+      want: { decision: 'allow', warnings: [/would block 198\.51\.100\.7;/] },
+    },
+    {
       name: 'a record_id is welcome',
       request: { record_id: 'r', type: 'tcp_connection', conn },
       want: { decision: 'allow' },

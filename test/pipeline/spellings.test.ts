@@ -83,3 +83,77 @@ t.test('events show every time alike', async () => {
     { seed: 8, numRuns: 300 },
   )
 })
+
+t.test('addresses', async (t) => {
+  const cases = [
+    { given: '198.51.100.7', shown: '198.51.100.7' },
+    { given: '::ffff:198.51.100.7', shown: '198.51.100.7' },
+    { given: '::FFFF:c633:6407', shown: '198.51.100.7' },
+    { given: '0:0:0:0:0:ffff:198.51.100.7', shown: '198.51.100.7' },
+    { given: '2001:db8::5', shown: '2001:db8::5' },
+    { given: '2001:DB8:0:0::5', shown: '2001:db8::5' },
+    { given: '2001:0db8:0000:0000:0000:0000:0000:0005', shown: '2001:db8::5' },
+    { given: '2001:db8::192.0.2.1', shown: '2001:db8::c000:201' },
+  ]
+  for (const { given, shown } of cases) {
+    for (const member of ['client_ip', 'server_ip']) {
+      const outcome = await outcomes({
+        deny: `conn.${member} == '${shown}'`,
+        filter: `ev.conn.${member} == '${shown}'`,
+      })
+      const got = outcome({ [member]: given })
+      t.match(
+        got,
+        { shown: { [member]: shown }, denied: true, answer: { decision: 'deny' } },
+        `${member} ${given}`,
+      )
+    }
+  }
+  const outcome = await outcomes({})
+  t.match(
+    outcome({ server_ip: 'unix:/run/s' }).shown,
+    { server_ip: 'unix:/run/s' },
+    'what is no address is left alone',
+  )
+})
+
+t.test('a server name in any spelling meets the same policies and edge, and is shown as given', async (t) => {
+  const cases = [
+    { given: 'ssh.example', seen: 'ssh.example' },
+    { given: 'SSH.Example', seen: 'ssh.example' },
+    { given: 'ssh.example.', seen: 'ssh.example' },
+    { given: 'SSH.EXAMPLE.', seen: 'ssh.example' },
+    { given: '2001:DB8:0::5', seen: '2001:db8::5' },
+    { given: '[2001:db8:0:0::5]', seen: '2001:db8::5' },
+    { given: '::ffff:192.0.2.1', seen: '192.0.2.1' },
+  ]
+  for (const { given: server_name, seen } of cases) {
+    const outcome = await outcomes({
+      deny: `conn.ServerName == '${seen}'`,
+      filter: `conn.server_name == '${seen}' && ev.conn.ServerName|endsWith('${seen}')`,
+    })
+    const got = outcome({ server_name })
+    t.match(got, { shown: { server_name }, denied: true, answer: { decision: 'deny' } }, server_name)
+    if (seen !== 'ssh.example') continue
+    const found = outcome({ server_name, server_port: 22 }, {})
+    t.match(
+      found,
+      { shown: { server_name }, denied: true, answer: { decision: 'deny' } },
+      `found: ${server_name}`,
+    )
+  }
+})
+
+t.test('letter case and a final dot never get a client past a policy', async () => {
+  const outcome = await outcomes({ deny: "conn.server_name|endsWith('.example')" })
+  const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/)
+  fc.assert(
+    fc.property(label, fc.infiniteStream(fc.boolean()), fc.boolean(), (name, upper, hasDot) => {
+      const host = [...`${name}.example`]
+        .map((char) => (upper.next().value ? char.toUpperCase() : char))
+        .join('')
+      return outcome({ server_name: hasDot ? `${host}.` : host }).denied
+    }),
+    { seed: 10, numRuns: 200 },
+  )
+})
