@@ -3,12 +3,14 @@
  *
  * A child ignores the signals that reach the whole process group (Ctrl-C, a service manager's stop): its parent
  * stops its children in order, and tells each when its turn has come. A child whose parent is gone stops at once,
- * gracefully. A role that runs alone has no parent to wait for: there, the signals stop it.
+ * gracefully if that is quick. A role that runs alone has no parent to wait for: there, the signals stop it. No role
+ * outlives the time it has for its end, whatever its main thread does.
  */
 import { once } from 'node:events'
-import { after, monotonicMs } from './core/clock.js'
+import { monotonicMs, yieldTurn } from './core/clock.js'
 import { messageOf } from './core/errors.js'
 import type { Failing } from './core/health.js'
+import { endAtOnce, LastResort } from './core/last-resort.js'
 import type { Logger } from './core/log.js'
 import type { MetricsSnapshot } from './core/metrics.js'
 import type { Occurrences } from './core/occurrences.js'
@@ -53,16 +55,23 @@ export interface RoleOptions {
   readonly open: (parent: Parent | undefined) => Promise<Role>
 }
 
-/** A role that runs alone has nobody to kill it where it does not stop. */
+/** No process kills a role that runs alone if it does not stop. */
 const stopTimeoutMs = 20_000
 /** A child whose parent is gone hurries: its place may soon be taken, and nats-server ended with the parent. */
-const orphanTimeoutMs = 5_000
+const orphanMs = 5_000
 
 /** Runs a role until it is to stop, and ends the process: with 0 when it was told to, with 1 when it can't start. */
 export async function runRole(options: RoleOptions): Promise<never> {
   const { logger } = options
   const link = process.send === undefined ? undefined : new ParentLink()
-  const stop = link === undefined ? stopAlone() : link.stopped(options.occurrences)
+  const fail = (error: unknown): never => {
+    logger.error({ err: error }, 'The process ends.')
+    return end(1, link)
+  }
+  // Node would print a defect only after the listeners of `exit`, one of which may end the process.
+  process.on('uncaughtException', fail)
+  const lastResort = await guard(link !== undefined)
+  const stop = link === undefined ? stopAlone(lastResort) : link.stopped(options.occurrences)
   try {
     const opening = options.open(link)
     const isStoppedFirst = await Promise.race([opening.then(() => false), stop.then(() => true)])
@@ -73,16 +82,38 @@ export async function runRole(options: RoleOptions): Promise<never> {
     await stop
     await role.close()
   } catch (error) {
-    logger.error({ err: error }, 'The process ends.')
     await link?.failed(messageOf(error))
-    process.exit(1)
+    return fail(error)
   }
-  process.exit(0)
+  return end(0, link)
 }
 
-async function stopAlone(): Promise<void> {
-  await stopSignal()
-  after(stopTimeoutMs, () => process.exit(1))
+/** No process reads the exit code of an orphan, so it need not wait for anything. */
+function end(code: number, link: ParentLink | undefined): never {
+  if (link?.isOrphan) endAtOnce()
+  process.exit(code)
+}
+
+/**
+ * From here on this process ends for certain once its parent is gone, while it loads and opens its parts, too. If the
+ * parent was gone before its number is read here, the closed channel shows it after one turn of the event loop.
+ */
+export async function guard(isChild: boolean): Promise<LastResort> {
+  const lastResort = new LastResort({ parentPid: isChild ? process.ppid : undefined, orphanMs })
+  if (isChild) {
+    void parentGone().then(() => lastResort.endWithin(orphanMs))
+    await yieldTurn()
+  }
+  return lastResort
+}
+
+/** A parent that ended while this process was loading was gone before anything listened. */
+const parentGone = (): Promise<unknown> =>
+  process.connected ? once(process, 'disconnect') : Promise.resolve()
+
+async function stopAlone(lastResort: LastResort): Promise<void> {
+  await stopSignal(endAtOnce)
+  lastResort.endWithin(stopTimeoutMs)
 }
 
 /** npm hands Ctrl-C on to a process that has heard it already: only a later signal is a second one. */
@@ -90,14 +121,14 @@ const sameSignalMs = 1_000
 
 /**
  * Resolves at the first SIGINT or SIGTERM, and when whoever started this process with a channel is gone or closes
- * it. A second signal ends the process at once.
+ * it. A second signal calls `endNow`.
  */
-export function stopSignal(): Promise<void> {
+export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<void> {
   return new Promise((resolve) => {
     let firstMs: number | undefined
     const heard = () => {
       firstMs ??= monotonicMs()
-      if (monotonicMs() - firstMs > sameSignalMs) process.exit(1)
+      if (monotonicMs() - firstMs > sameSignalMs) endNow()
       resolve()
     }
     process.on('SIGINT', heard)
@@ -123,6 +154,10 @@ class ParentLink implements Parent {
     })
   }
 
+  get isOrphan(): boolean {
+    return !process.connected
+  }
+
   /** Resolves when the parent says so, or is gone. */
   async stopped(occurrences: Occurrences): Promise<void> {
     const told = new Promise<void>((resolve) => {
@@ -130,12 +165,7 @@ class ParentLink implements Parent {
         if (message.type === 'stop') resolve()
       })
     })
-    // A parent that ended while this process was loading was gone before anybody listened.
-    const gone = process.connected ? once(process, 'disconnect') : Promise.resolve()
-    const lost = gone.then(() => {
-      occurrences.parentLost({})
-      after(orphanTimeoutMs, () => process.exit(1))
-    })
+    const lost = parentGone().then(() => occurrences.parentLost({}))
     await Promise.race([told, lost])
   }
 

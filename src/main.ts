@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { type AdminCommand, sendAdminCommand } from './admin-server.js'
-import { type Parent, type Role, runRole, stopSignal } from './child.js'
+import { guard, type Parent, type Role, runRole, stopSignal } from './child.js'
 import { environmentWith, loadSettings, type Settings, settingNames } from './config.js'
 import { messageOf } from './core/errors.js'
 import { readRuntime } from './core/runtime-file.js'
@@ -118,7 +118,11 @@ program
 program
   .command('quarantine', { hidden: true })
   .description('a child of a pipeline: tries records that may end the process')
-  .action(async () => (await roles()).openQuarantine(surroundings(settings(), 'quarantine')))
+  .action(async () => {
+    // A record that it never finishes would keep it after its parent's end.
+    await guard(true)
+    await (await roles()).openQuarantine(surroundings(settings(), 'quarantine'))
+  })
 
 program
   .command('deliver')

@@ -23,6 +23,8 @@ await runRole({
     if (behaviour === 'refuses') throw new Error('A file is missing.')
     if (behaviour === 'crashes') process.exit(3)
     if (behaviour === 'hangs') await sleep(60_000)
+    // As a native call may do it: no timer fires, and no message arrives.
+    while (behaviour === 'blocks');
     counterOf(registry, 'weir_test_total', 'Of the test.', ['kind']).inc({ kind: 'a' }, 2)
     const server = await openOpsServer({
       host: '127.0.0.1',

@@ -12,6 +12,9 @@ import { processStart } from '../src/core/process-start.mjs'
 import { readRuntime, removeRuntime, writeRuntime } from '../src/core/runtime-file.js'
 import { openOpsServer } from '../src/ops-server.js'
 import { openSupervisor, type RoleSpec } from '../src/supervisor.js'
+import { endNow } from './harness/tree.js'
+
+t.setTimeout(300_000)
 
 const program = fileURLToPath(new URL('supervised-role.js', import.meta.url))
 
@@ -31,7 +34,7 @@ function setUp(t: Test, roles: readonly (readonly [name: string, behaviour?: str
       ...limits,
     }),
   )
-  const happened = () => readFileSync(file, 'utf8').trim().split('\n')
+  const happened = () => happenedIn(file)
   return { happened, open: (more = {}) => openSupervisor({ roles: specs, occurrences, registry, ...more }) }
 }
 
@@ -119,18 +122,29 @@ t.test('signals to the whole group do not stop a child', async (t) => {
 
 t.test('a child whose parent is gone stops', async (t) => {
   const file = join(t.testdir({ happened: '' }), 'happened')
-  const child = fork(program, ['api', file, ''])
+  const child = fork(program, ['api', file, ''], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   await until(() => readFileSync(file, 'utf8') !== '')
   const exit = once(child, 'exit')
   child.disconnect()
-  t.strictSame(await exit, [0, null])
+  t.strictSame(await exit, [null, 'SIGKILL'])
   t.match(readFileSync(file, 'utf8'), 'api stopped')
+})
+
+t.test('a child whose main thread is blocked when its parent is killed ends all the same', async (t) => {
+  const file = join(t.testdir({ happened: '' }), 'happened')
+  const fork = `require('node:child_process').fork(...${JSON.stringify([program, ['api', file, 'blocks']])})`
+  const parent = spawn(process.execPath, ['-e', fork], { stdio: 'ignore' })
+  await until(() => readFileSync(file, 'utf8') !== '')
+  const [pid] = await alive(happenedIn(file))
+  t.teardown(() => endNow(pid!))
+  parent.kill('SIGKILL')
+  await until(() => processStart(pid!) === undefined)
 })
 
 t.test('a role that runs alone stops at a signal', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const file = join(t.testdir({ happened: '' }), 'happened')
-    const child = spawn(process.execPath, [program, 'deliver', file, ''])
+    const child = spawn(process.execPath, [program, 'deliver', file, ''], { stdio: 'ignore' })
     await until(() => readFileSync(file, 'utf8') !== '')
     const exit = once(child, 'exit')
     child.kill(signal)
@@ -178,6 +192,8 @@ t.test('the addresses of a running service are found while it runs', (t) => {
   t.equal(readRuntime(left), undefined, 'it was killed, and its number belongs to another process')
   t.end()
 })
+
+const happenedIn = (file: string): string[] => readFileSync(file, 'utf8').trim().split('\n')
 
 async function readyz(addresses: Readonly<Record<string, string>>) {
   const answer = await fetch(`${addresses['ops']}/readyz`)

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream'
 import { formatQueryParams, parseError } from '@clickhouse/client-common'
 import { type ChdbResult, Session } from 'chdb'
 import { newId } from '../core/ids.js'
+import { endAtOnce } from '../core/last-resort.js'
 
 interface Statement {
   readonly query: string
@@ -73,6 +74,15 @@ export class ChdbConnection {
   constructor(path: string) {
     this.#path = path
     this.#keeper = new Session(path)
+    process.on('exit', this.#endWithStatements)
+  }
+
+  /**
+   * `process.exit` waits until every running statement has ended, however long that takes. Their process ends without
+   * them instead: rows whose insertion was confirmed are on disk.
+   */
+  readonly #endWithStatements = (): void => {
+    if (this.#running.size > 0) endAtOnce()
   }
 
   async #run(statement: Statement, body = ''): Promise<ChdbResult> {
@@ -128,6 +138,7 @@ export class ChdbConnection {
     this.#closed = true
     await Promise.allSettled(this.#running)
     this.#keeper.close()
+    process.off('exit', this.#endWithStatements)
   }
 }
 

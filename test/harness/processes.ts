@@ -11,6 +11,8 @@ export const compiled = (path: string): string => `${dist}${path}`
 
 const readyTimeoutMs = 120_000
 const endTimeoutMs = 20_000
+/** Its last lines are read within this time. A process that it left behind may hold the other end for longer. */
+const lastLinesMs = 10_000
 
 /** How a process ended. */
 export interface Ending {
@@ -74,7 +76,13 @@ function watched(child: ChildProcess, send: (signal: NodeJS.Signals) => void): R
     })
   }
   const ended = new Promise<Ending>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }))
+    child.once('exit', (code, signal) => {
+      resolve({ code, signal })
+      setTimeout(() => {
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }, lastLinesMs).unref()
+    })
   })
   const output = (): string => lines.join('\n')
   return {
