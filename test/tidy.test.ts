@@ -270,6 +270,24 @@ t.test('what stands at the top', (t) => {
   t.end()
 })
 
+t.test('everything that is said to happen is reported somewhere', (t) => {
+  const tables = ['src/core/occurrences.ts', 'src/core/traffic-occurrences.ts']
+  const declared = sources
+    .filter(({ file }) => tables.includes(file))
+    .flatMap(({ text }) => [...text.matchAll(/^ {2}(\w+): (?:info|warn|error|count|gauge)\(/gm)])
+    .map(([, name = '']) => name)
+  t.ok(declared.length > 50, 'the tables are read')
+  const users = sources.filter(({ file }) => !tables.includes(file)).map(({ text }) => withoutComments(text))
+  for (const name of declared) {
+    const call = new RegExp(`\\.${name}\\(`)
+    t.ok(
+      users.some((text) => call.test(text)),
+      name,
+    )
+  }
+  t.end()
+})
+
 t.test('every setting that is spoken of exists', (t) => {
   const pages = ['README.md', 'Dockerfile', 'docker-compose.yml', 'config/default.jsonc'].filter((page) =>
     existsSync(page),

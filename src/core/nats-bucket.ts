@@ -149,7 +149,7 @@ export class Bucket {
   /** One that is gone is made anew by an API; until then it is away, as NATS is at times. */
   async #call<T>(call: () => Promise<T>, patience: Patience = this.#patience): Promise<T> {
     try {
-      return await retried(call, patience)
+      return await retried(call, { retrying: this.#patience.retrying, ...patience })
     } catch (error) {
       if (isStreamMissing(error)) throw unavailable('What NATS holds is being made anew.', error)
       throw error

@@ -2,6 +2,11 @@
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from './occurrences.js'
 
+type NatsOccurrences = Pick<
+  Occurrences,
+  'natsRequestFailed' | 'natsDisconnected' | 'natsReconnected' | 'natsError' | 'natsCallRetried'
+>
+
 export interface NatsOptions {
   /** Addresses, credentials included (`nats://user:pass@host:4222`). */
   readonly servers: readonly string[]
@@ -11,7 +16,7 @@ export interface NatsOptions {
   /** Prefix of reply inboxes, where the server's permissions confine a user to one of its own. */
   readonly inboxPrefix?: string
   /** Left out, nothing is reported: by tools that are no process of Weir. */
-  readonly occurrences?: Pick<Occurrences, 'natsRequestFailed'>
+  readonly occurrences?: NatsOccurrences
 }
 
 /** Servers as the settings write them, and a connection that comes back for as long as the process runs. */

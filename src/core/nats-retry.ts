@@ -67,11 +67,13 @@ export interface Patience {
   readonly triesMax?: number | undefined
   /** Gives up when a try fails this long after the first began, with an error that says so. */
   readonly patienceMs?: number | undefined
+  /** Called before each further try. */
+  readonly retrying?: (() => void) | undefined
 }
 
 /** Runs `call` until it succeeds or fails for good; for ever, where no patience is given. */
 export async function retried<T>(call: () => Promise<T>, patience: Patience = {}): Promise<T> {
-  const { signal, triesMax, patienceMs = Number.POSITIVE_INFINITY } = patience
+  const { signal, triesMax, patienceMs = Number.POSITIVE_INFINITY, retrying } = patience
   const startedMs = monotonicMs()
   for (let attempt = 1; ; attempt++) {
     try {
@@ -79,6 +81,7 @@ export async function retried<T>(call: () => Promise<T>, patience: Patience = {}
     } catch (error) {
       if (signal?.aborted || !isTransient(error) || attempt === triesMax) throw error
       if (monotonicMs() - startedMs >= patienceMs) throw unavailable('NATS does not answer.', error)
+      retrying?.()
       await sleep(Math.min(retryDelayMaxMs, retryDelayMs * 2 ** Math.min(attempt - 1, 8)), signal)
     }
   }

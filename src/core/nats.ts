@@ -73,12 +73,20 @@ export class Nats {
 
   async #followStatus(): Promise<void> {
     for await (const status of this.#connection.status()) {
-      if (status.type === 'disconnect') this.#isUp = false
+      if (status.type === 'error') this.#occurrences?.natsError({ reason: status.error.message })
+      if (status.type === 'disconnect') {
+        this.#isUp = false
+        this.#occurrences?.natsDisconnected({ server: status.server })
+      }
       if (status.type !== 'reconnect') continue
       this.#isUp = true
+      this.#occurrences?.natsReconnected({ server: status.server })
       for (const listener of this.#reconnected) listener()
     }
   }
+
+  readonly #publishRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'publish' })
+  readonly #bucketRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'bucket' })
 
   /** Calls back whenever the connection is back; the result ends that. */
   onReconnect(listener: () => void): () => void {
@@ -114,7 +122,7 @@ export class Nats {
           timeout: callTimeoutMs,
           retries: 0,
         }),
-      options,
+      { ...options, retrying: this.#publishRetried },
     )
     return { sequence: ack.seq, duplicate: ack.duplicate }
   }
@@ -132,7 +140,7 @@ export class Nats {
     const expect = { lastSubjectSequence: afterSequence }
     try {
       const publish = () => this.#jetstream.publish(subject, data, { ...options, expect })
-      return (await retried(publish, patience)).seq
+      return (await retried(publish, { ...patience, retrying: this.#publishRetried })).seq
     } catch (error) {
       if (isWrongRevision(error)) return undefined
       throw error
@@ -258,13 +266,14 @@ export class Nats {
   ): Promise<Bucket> {
     const limits = { bytesMax, replicas: this.#replicas, ageMaxMs }
     const kv = await retried(() => ensureBucket(this.#jetstream, this.#manager, name, limits))
-    return new Bucket(kv, name, this, patience)
+    return new Bucket(kv, name, this, { ...patience, retrying: this.#bucketRetried })
   }
 
   /** A bucket that another process makes; undefined while it has not. */
   async findBucket(name: string): Promise<Bucket | undefined> {
     if ((await retried(() => this.streamInfo(streamOf(name)))) === undefined) return undefined
-    return new Bucket(await retried(() => findBucket(this.#jetstream, name)), name, this)
+    const kv = await retried(() => findBucket(this.#jetstream, name))
+    return new Bucket(kv, name, this, { retrying: this.#bucketRetried })
   }
 
   /** Sends what is buffered, lets callbacks end, closes. */

@@ -48,11 +48,6 @@ const processes = {
     'weir_parent_lost_total',
     'Stops because the parent process was gone.',
   ),
-  settingIgnored: warn(
-    'A setting was ignored.',
-    'weir_settings_ignored_total',
-    'Settings that were given and have no effect.',
-  ),
   childrenRunning: gauge('weir_processes', 'Processes of this instance that are running.', ['role']),
 }
 
@@ -110,7 +105,11 @@ const nats = {
     'weir_nats_requests_failed_total',
     'Requests over NATS that failed with an internal error.',
   ),
-  natsCallRetried: count('weir_nats_retries_total', 'JetStream calls that were tried again.', ['call']),
+  natsCallRetried: count(
+    'weir_nats_retries_total',
+    'Publishes and calls of key-value buckets that were tried again.',
+    ['call'],
+  ),
 }
 
 // --- records and evaluation ---

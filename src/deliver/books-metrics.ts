@@ -70,7 +70,7 @@ function families(books: Books, targetOf: TargetOf): Family[] {
     counter('weir_events_delivered_total', 'Events that destinations accepted.', ends.delivered.samples),
     counter(
       'weir_events_dead_lettered_total',
-      'Events that lie in the dead letters.',
+      'Events set aside in the dead letters.',
       ends.dead_lettered.samples,
     ),
     counter(

@@ -1,5 +1,6 @@
 /** What is told of delivery to an event destination, beyond its resource. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
+import type { FaultClass } from '../deliver/destination.js'
 
 const instant = orNull(Type.String({ format: 'date-time' }))
 
@@ -26,7 +27,7 @@ export const deliveryStatusSchema = objectOf(
     examples: [
       {
         state: 'throttled',
-        cause: 'ProvisionedThroughputExceededException',
+        cause: 'throttle' satisfies FaultClass,
         since: '2026-11-20T10:00:00.000Z',
         backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
         last_success_at: '2026-11-20T10:00:01.000Z',
@@ -47,6 +48,6 @@ export const testEventSchema = objectOf(
   { event_id: Type.String() },
   {
     description: 'The destination accepted the event.',
-    examples: [{ event_id: 'ev_7f3a1c9e5d2b4860a1f0c3d5e7b9a2c4' }],
+    examples: [{ event_id: 'ev_01K0A1B2C3D4E5F6G7H8J9K0M1' }],
   },
 )
