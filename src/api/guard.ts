@@ -3,7 +3,7 @@
  * method ▸ content encoding and type. Unknown paths pass the same checks first: nothing is told to those who are refused.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest, shown, WeirError } from '../core/errors.js'
+import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
 import type { Auth } from './auth.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { parseJsonBody } from './json-body.js'
@@ -30,8 +30,19 @@ export function guard(app: FastifyInstance, auth: Auth): void {
 }
 
 export function nothingThere({ method, url }: FastifyRequest): WeirError {
-  const path = url.split('?')[0]!.slice(0, shownPathCharsMax)
+  const path = url.split('?')[0]!.split('/').map(shownSegment).join('/').slice(0, shownPathCharsMax)
   return new WeirError('ERR_NOT_FOUND', `There is nothing at ${method} ${path}.`)
+}
+
+/** A segment of a path, unless it looks like a secret: an id may have been mistaken for a token. */
+function shownSegment(segment: string): string {
+  let text = segment
+  try {
+    text = decodeURIComponent(segment)
+  } catch {
+    // What can't be decoded is looked at as it was sent.
+  }
+  return hideSecrets(text) === text ? segment : '…'
 }
 
 /** A request of HTTP/1.1 names its host: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */

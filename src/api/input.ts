@@ -1,5 +1,5 @@
 /** A request body as values of a resource's fields, or an error that names the culprit. */
-import { badRequest, notFound, shown } from '../core/errors.js'
+import { badRequest, notFound, scalarShown, shown, valueAt } from '../core/errors.js'
 import { isId } from '../core/ids.js'
 import { getOrMakeWeak } from '../core/maps.js'
 import { insteadOf, supported } from '../core/nearest.js'
@@ -19,13 +19,13 @@ const checkOf = ({ schema }: AnyField): Check => getOrMakeWeak(checks, schema, (
 export function objectBody(body: unknown, pathIds: Readonly<Record<string, string>>): Values {
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw badRequest(`The body is ${shown(body)}, but must be a JSON object.`)
+    throw badRequest(`The body is ${scalarShown(body)}, but must be a JSON object.`)
   }
   const isOfPath = (name: string): boolean => Object.hasOwn(pathIds, name)
   for (const [name, value] of Object.entries(body)) {
     if (!isOfPath(name) || value === pathIds[name]) continue
     throw badRequest(
-      `"${name}" is ${shown(value)}, but the path says ${shown(pathIds[name])}: leave it out, or let them agree.`,
+      `${valueAt(name, value)}, but the path says ${shown(pathIds[name])}: leave it out, or let them agree.`,
     )
   }
   // Object.fromEntries makes an own property even of "__proto__", which is then refused as any unknown name is.
@@ -91,7 +91,7 @@ export function updateValues(resource: AnyResource, body: Values): Values {
     else if (field.setBy === 'client') changes[name] = updated(field, name, value)
     else {
       throw badRequest(
-        `"${name}" is ${shown(value)}, but can't be changed after creation: ${supported(changeable)}.`,
+        `${valueAt(name, value)}, but can't be changed after creation: ${supported(changeable)}.`,
       )
     }
   }
@@ -134,7 +134,7 @@ export const asInResource: NameInBody = (path) => path
 export const asInPart =
   (part: RegExp): NameInBody =>
   (path) =>
-    path.replace(part, '') || 'body'
+    path.replace(part, '')
 
 /** Another resource that values name. */
 export interface NamedReference {

@@ -84,15 +84,32 @@ export const problem = (msg: string): { readonly ok: false; readonly problem: Pr
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Does a field's name, or a path that ends in it, say that its value must never be repeated? */
+/** Does a field's name, or a path that leads to the field or into it, say that its value must never be repeated? */
 export const isSecretName = (name: string): boolean =>
-  /(secret_access_key|private_key(_pem)?|token)$/i.test(name)
+  /(secret|token|password|passphrase|authorization|(secret_?access|private|api)_?key(_?pem)?)($|[.[])/i.test(
+    name,
+  )
 
-/** A private key may be pasted into any field: PEM text says that it is one. */
-const isSecretText = (value: unknown): boolean => typeof value === 'string' && value.includes('PRIVATE KEY')
+/** PEM text says that it is a private key, and is hidden whole: it may stand in pieces. */
+const isPrivateKey = (text: string): boolean => text.includes('PRIVATE KEY')
+
+/** Secrets that may be pasted into any field, by their form. */
+const secretForms = [
+  // Weir's own tokens.
+  /weir_[\w-]{20,}/g,
+  // Secret access keys of AWS: 40 characters of base64, which unlike hex digests use both cases and digits.
+  /(?<![\w+/])(?=[\w+/]{0,39}[a-z])(?=[\w+/]{0,39}[A-Z])(?=[\w+/]{0,39}\d)[A-Za-z0-9+/]{40}(?![\w+/=])/g,
+]
+
+/** The text without what looks like a secret. */
+export const hideSecrets = (text: string): string =>
+  isPrivateKey(text) ? '…' : secretForms.reduce((left, form) => left.replaceAll(form, '…'), text)
+
+/** No secret is longer; a text is searched this far beyond what is shown of it. */
+const secretCharsMax = 200
 
 const withoutSecrets = (name: string, value: unknown): unknown =>
-  isSecretName(name) || isSecretText(value) ? '…' : value
+  isSecretName(name) || (typeof value === 'string' && isPrivateKey(value)) ? '…' : value
 
 /**
  * `value` for an error message: as JSON, secrets left out, cut where it is long, so that hostile input stays
@@ -109,7 +126,8 @@ export function shown(value: unknown, charsMax = 80): string {
  */
 function jsonUpTo(charsMax: number, name: string, value: unknown): string {
   const visible = withoutSecrets(name, value)
-  if (typeof visible === 'string') return JSON.stringify(visible.slice(0, charsMax + 1))
+  if (typeof visible === 'string')
+    return JSON.stringify(hideSecrets(visible.slice(0, charsMax + secretCharsMax)).slice(0, charsMax + 1))
   if (typeof visible !== 'object' || visible === null) return scalarText(visible)
   const isList = Array.isArray(visible)
   let text = isList ? '[' : '{'
@@ -132,6 +150,19 @@ function* membersOf(value: object): Generator<[string, unknown]> {
 
 const scalarText = (value: unknown): string =>
   typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? String(value))
+
+/**
+ * The beginning of a sentence about a value: `"hostports[0]" is "a:99999"`. Members of objects and lists are left out:
+ * those of a value at the wrong place may be anything, a secret included.
+ */
+export const valueAt = (path: string, value: unknown): string =>
+  isSecretName(path) ? `"${path}" has a value that is not shown here` : `"${path}" is ${scalarShown(value)}`
+
+/** A value as `shown`, but for what is in objects and lists. */
+export function scalarShown(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return shown(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
+}
 
 /** The sentence about a member of a message that is not what it must be, or not there. */
 export const wrong = (name: string, value: unknown, allowed: string): string =>

@@ -6,7 +6,7 @@
  */
 import Type, { type Static, type TProperties, type TSchema, type TUnsafe } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { isSecretName, memberName, shown } from './errors.js'
+import { memberName, scalarShown, shown, valueAt } from './errors.js'
 import { insteadOf } from './nearest.js'
 
 export { type Static, type TSchema, type TUnsafe, Type }
@@ -105,17 +105,16 @@ function sentence(error: SchemaError, schema: TSchema, root: unknown, name: stri
   const { path, value } = locate(error.instancePath, root, name)
   const { properties = {}, maxBytes } = brokenSchema(error, schema)
   const params = error.params as Record<string, unknown>
-  const is = isSecretName(path)
-    ? `"${path}" has a value that is not shown here`
-    : `"${path}" is ${shown(value)}`
+  const is = path === '' ? `The value is ${scalarShown(value)}` : valueAt(path, value)
   switch (error.keyword) {
     case 'type':
       return `${is}, but must be ${article(String(params['type']))}.`
     case 'required':
-      return `"${path}" lacks ${quoted(missing(list(params['requiredProperties']), value))}.`
+      return lacking(path, missing(list(params['requiredProperties']), value))
     case 'additionalProperties': {
       const [unknown = ''] = list(params['additionalProperties'])
-      return `"${path}" has no field ${shown(unknown)}: ${insteadOf(unknown, Object.keys(properties))}.`
+      const has = path === '' ? `${shown(unknown)} is unknown` : `"${path}" has no field ${shown(unknown)}`
+      return `${has}: ${insteadOf(unknown, Object.keys(properties))}.`
     }
     case 'enum':
       return `${is}, but must be one of ${quoted(list(params['allowedValues']))}.`
@@ -138,9 +137,18 @@ function sentence(error: SchemaError, schema: TSchema, root: unknown, name: stri
     case 'maxProperties':
       return `"${path}" has too many entries: at most ${params['limit']} are allowed.`
     default:
-      // A rule of another room may tell the value itself.
-      return error.message.startsWith('is ') ? `"${path}" ${error.message}.` : `${is}: ${error.message}.`
+      // A rule of another room may show the value itself.
+      if (error.message.startsWith('is ')) return `"${path}" ${error.message}.`
+      return typeof value === 'object'
+        ? `"${path}" is refused: ${error.message}.`
+        : `${is}: ${error.message}.`
   }
+}
+
+/** `path` is empty for the whole that was sent. */
+function lacking(path: string, names: readonly string[]): string {
+  if (path !== '') return `"${path}" lacks ${quoted(names)}.`
+  return `${quoted(names)} ${names.length === 1 ? 'is' : 'are'} required.`
 }
 
 function brokenSchema({ schemaPath }: SchemaError, schema: TSchema): SchemaParts {
@@ -186,5 +194,5 @@ function locate(pointer: string, root: unknown, name: string): { path: string; v
     path += Array.isArray(value) ? `[${key}]` : path === '' ? name : `.${name}`
     value = (value as Record<string, unknown> | undefined)?.[key]
   }
-  return { path: path === '' ? 'body' : path, value }
+  return { path, value }
 }

@@ -1,3 +1,6 @@
+/** What is wrong with an expression. */
+import { hideSecrets } from '../core/errors.js'
+
 /** Why an expression was refused, for those who count or test by it. */
 export type ProblemReason =
   | 'not_text'
@@ -29,7 +32,7 @@ export class Refusal extends Error {
   constructor(reason: ProblemReason, what: string, offset?: number, hint?: string) {
     const place = offset === undefined ? '' : ` at character ${offset + 1}`
     const sentence = hint === undefined ? `${what}${place}` : `${what}${place}; ${hint}`
-    const msg = sentence.endsWith('?') ? sentence : `${sentence}.`
+    const msg = hideSecrets(sentence.endsWith('?') ? sentence : `${sentence}.`)
     super(msg)
     this.problem = offset === undefined ? { reason, msg } : { reason, msg, position: offset + 1 }
   }

@@ -1,5 +1,5 @@
 /** Which event kinds go to which destinations, and what of them. */
-import { badRequest } from '../core/errors.js'
+import { badRequest, WeirError } from '../core/errors.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
 import { boundedChars, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type Links } from './define.js'
@@ -100,10 +100,10 @@ export const eventSubscription = defineResource({
     }
     for (const [index, source] of sources.entries()) {
       const found = lookups.sourceProblem(source)
-      if (found !== undefined)
-        throw badRequest(
-          `"${lookups.nameInBody(`sources[${index}].${found.member}`)}" is refused: ${found.msg}`,
-        )
+      if (found === undefined) continue
+      const place = lookups.nameInBody(`sources[${index}].${found.member}`)
+      const code = found.member === 'filter' ? 'ERR_INVALID_EXPRESSION' : 'ERR_INVALID_REQUEST'
+      throw new WeirError(code, `"${place}" is refused: ${found.msg}`)
     }
   },
   embed: (subscription, links) => ({

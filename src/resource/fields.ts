@@ -1,4 +1,5 @@
 /** The building blocks of declarations. */
+import { shown } from '../core/errors.js'
 import { descriptionBytesMax, labelBytesMax, labelsMax, metadataBytesMax } from '../core/limits.js'
 import {
   boundedBytes,
@@ -213,7 +214,7 @@ export function renderFields(
 export const repeatedEntry = (values: readonly string[]): string | undefined => {
   const seen = new Set<string>()
   for (const value of values) {
-    if (seen.has(value)) return `${JSON.stringify(value)} stands in it twice`
+    if (seen.has(value)) return `${shown(value)} stands in it twice`
     seen.add(value)
   }
   return undefined

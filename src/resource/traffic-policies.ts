@@ -69,13 +69,13 @@ export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameIn
     list.forEach((entry, index) => {
       const place = nameInBody(`policies.${side}[${index}]`)
       expressionBytes += checkExpressions(entry, side, place)
+      if (expressionBytes > expressionsPerModuleBytesMax) {
+        throw badRequest(
+          `"${place}.expressions" brings the module to ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed.`,
+        )
+      }
       checkActions(entry.actions, side, place)
     })
-  }
-  if (expressionBytes > expressionsPerModuleBytesMax) {
-    throw badRequest(
-      `"${nameInBody('policies')}" has ${expressionBytes} bytes of expressions: at most ${expressionsPerModuleBytesMax} are allowed in one module.`,
-    )
   }
 }
 

@@ -63,6 +63,26 @@ t.test('event sources', async (t) => {
     for (const [method, path, body, says] of cases) t.match(await me.refused(400, method, path, body), says)
   })
 
+  t.test('a refused filter has one code, wherever it was sent', async (t) => {
+    for (const filter of ['conn.client_ip ==', 'nobody == 1', 'conn.bytes_in > 1', '(', 'a && b || c']) {
+      const nested = { sources: [{ type: 'log.v0' }, { type: tcp, filter }] }
+      const sent: [string, string, object | undefined, string][] = [
+        ['POST', sources, { type: 'http_request_complete.v0', filter }, '"filter"'],
+        ['PATCH', `${sources}/${tcp}`, { filter }, '"filter"'],
+        ['POST', '/event_subscriptions', nested, '"sources[1].filter"'],
+        ['PATCH', `/event_subscriptions/${id}`, nested, '"sources[1].filter"'],
+        ['GET', `/ip_policies?filter=${encodeURIComponent(filter)}`, undefined, '"filter"'],
+      ]
+      for (const [method, path, body, place] of sent) {
+        const answer = await me.expect(400, method, path, body)
+        t.equal(answer.error_code, 'ERR_INVALID_EXPRESSION', `${method} ${path} ${filter}`)
+        t.ok(answer.msg.includes(place), answer.msg)
+      }
+    }
+    const none = await me.expect(400, 'POST', sources, { type: 'log.v0', filter: 'true' })
+    t.equal(none.error_code, 'ERR_INVALID_EXPRESSION', 'also where no filter is allowed')
+  })
+
   t.test('a list that is given replaces them all', async (t) => {
     const shown = await eventSubscription.update(id, {
       sources: [{ type: 'log.v0', fields: ['metadata'] }],

@@ -12,6 +12,7 @@ import {
   shown,
   statusOf,
   unavailable,
+  valueAt,
   WeirError,
 } from '../../src/core/errors.js'
 
@@ -65,11 +66,43 @@ const texts = [
     want: '{"note":"…"}',
   },
   { name: 'a private key alone', value: '-----BEGIN PRIVATE KEY-----\nMIIE', want: '"…"' },
+  {
+    name: "a token of Weir's",
+    value: `Bearer weir_${'aB3-_'.repeat(8)}abc`,
+    want: '"Bearer …"',
+  },
+  {
+    name: 'a secret access key of AWS',
+    value: ['wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', 'key=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY,'],
+    want: '["…","key=…,"]',
+  },
+  {
+    name: 'a token that is cut',
+    value: `${'x'.repeat(70)} weir_${'a'.repeat(43)}`,
+    want: `"${'x'.repeat(70)} …"`,
+  },
+  {
+    name: 'a hex digest',
+    value: 'da39a3ee5e6b4b0d3255bfef95601890afd80709',
+    want: '"da39a3ee5e6b4b0d3255bfef95601890afd80709"',
+  },
+  {
+    name: 'a name that says it',
+    value: { clientSecret: 1, aws_secret_access_key: [2], token: { of: 3 }, password: 4, key_id: 5 },
+    want:
+      '{"clientSecret":"…","aws_secret_access_key":"…","token":"…","password":"…","key_id":5}'.slice(0, 80) +
+      '…',
+  },
   { name: 'something long is cut', value: 'x'.repeat(100), want: `"${'x'.repeat(79)}…` },
 ]
 
 t.test('values in messages', (t) => {
   for (const { name, value, want } of texts) t.equal(shown(value), want, name)
+  t.equal(valueAt('hostports[0]', 'a:99999'), '"hostports[0]" is "a:99999"')
+  t.equal(valueAt('labels', ['x']), '"labels" is a list')
+  t.equal(valueAt('target', { note: 'x' }), '"target" is an object')
+  for (const path of ['a.private_key_pem', 'token', 'creds.aws_secret_access_key[0].x', 'apiKey'])
+    t.equal(valueAt(path, 'never-told'), `"${path}" has a value that is not shown here`)
   t.equal(messageOf(new Error('why')), 'why')
   t.equal(messageOf('why'), 'why')
   t.end()

@@ -47,7 +47,7 @@ t.test('every object of audit events is known', (t) => {
   t.strictSame(declared.toSorted(), [...auditObjects].toSorted())
   for (const name of auditObjects) {
     const result = read({}, { subject: `weir.audit.${name}.created` })
-    t.match(result, { problem: { msg: /"body" lacks "account_id", "object", "principal"/ } }, name)
+    t.match(result, { problem: { msg: /^"account_id", "object", "principal" are required\.$/ } }, name)
   }
   t.end()
 })
@@ -103,10 +103,10 @@ const refused: { name: string; body: unknown; subject?: string; says: RegExp }[]
   { name: 'what is no UTF-8', body: Buffer.from([0x22, 0xff, 0x22]), says: /not valid UTF-8/ },
   { name: 'a list', body: [valid], says: /must be an object/ },
   { name: 'deep nesting', body: `${'['.repeat(100_000)}${']'.repeat(100_000)}`, says: /nested more than 64/ },
-  { name: 'no account', body: { object, principal }, says: /lacks "account_id"/ },
-  { name: 'no object', body: { account_id: account, principal }, says: /lacks "object"/ },
-  { name: 'no principal', body: { account_id: account, object }, says: /lacks "principal"/ },
-  { name: 'an unknown member', body: { ...valid, at: 1 }, says: /has no field "at"/ },
+  { name: 'no account', body: { object, principal }, says: /^"account_id" is required/ },
+  { name: 'no object', body: { account_id: account, principal }, says: /^"object" is required/ },
+  { name: 'no principal', body: { account_id: account, object }, says: /^"principal" is required/ },
+  { name: 'an unknown member', body: { ...valid, at: 1 }, says: /^"at" is unknown: supported are/ },
   {
     name: 'an account of the wrong type',
     body: { ...valid, account_id: 5 },
