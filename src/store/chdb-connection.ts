@@ -6,7 +6,7 @@
  * ever made from the main thread of the one process that owns the directory: the engine crashes elsewhere.
  */
 import { Readable } from 'node:stream'
-import { formatQueryParams, parseError } from '@clickhouse/client-common'
+import { formatQueryParams } from '@clickhouse/client-common'
 import { type ChdbResult, Session } from 'chdb'
 import { newId } from '../core/ids.js'
 import { endAtOnce } from '../core/last-resort.js'
@@ -65,14 +65,19 @@ const textOf = async (values: string | Readable): Promise<string> => {
 
 export class ChdbConnection {
   readonly #path: string
+  readonly #asClientError: (error: Error) => Error
   /** Keeps the engine, and with it the directory's lock, for as long as the connection is open. */
   readonly #keeper: Session
   readonly #running = new Set<Promise<unknown>>()
   #closed = false
 
-  /** Throws where another process owns the directory. */
-  constructor(path: string) {
+  /**
+   * Throws where another process owns the directory. `asClientError` makes an error what the client throws over HTTP:
+   * it is the client's own, as another copy of it would make errors of another class.
+   */
+  constructor(path: string, asClientError: (error: Error) => Error) {
     this.#path = path
+    this.#asClientError = asClientError
     this.#keeper = new Session(path)
     process.on('exit', this.#endWithStatements)
   }
@@ -94,7 +99,7 @@ export class ChdbConnection {
     try {
       return await running
     } catch (error) {
-      throw parseError(error as Error)
+      throw this.#asClientError(error as Error)
     } finally {
       this.#running.delete(running)
     }

@@ -8,6 +8,7 @@ import {
   ClickHouseLogLevel,
   createClient,
   type DataFormat,
+  parseError,
 } from '@clickhouse/client'
 import { within, yieldTurn } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
@@ -58,7 +59,7 @@ interface Counted<T> {
 export function openClickhouse(options: ClickhouseOptions): Clickhouse {
   const client =
     options.url === undefined
-      ? createClient({ connection: new ChdbConnection(ownDirectory(options.directory)) })
+      ? createClient({ connection: new ChdbConnection(ownDirectory(options.directory), parseError) })
       : createClient({
           url: options.url,
           request_timeout: peopleTimeoutMs,

@@ -7,7 +7,12 @@ import { anyResource } from '../../src/resource/define.js'
 import { eventDestination } from '../../src/resource/event-destination.js'
 import { ipPolicy } from '../../src/resource/ip-policy.js'
 import { resources } from '../../src/resource/registry.js'
-import { openClickhouse, type TextFormat } from '../../src/store/clickhouse.js'
+import {
+  isRefusedByClickhouse,
+  isTableMissing,
+  openClickhouse,
+  type TextFormat,
+} from '../../src/store/clickhouse.js'
 import { migrate } from '../../src/store/migrate.js'
 import { decodeRow, rowEncoder, tableOf } from '../../src/store/tables.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -39,6 +44,16 @@ t.test(
     t.strictSame(decodeRow(anyResource(ipPolicy), encoded!), { ...row, metadata: null })
   },
 )
+
+t.test('what the embedded ClickHouse refuses is told from one that is away', async (t) => {
+  const refusalOf = (sql: string) => clickhouse.rows(sql).catch((error: unknown) => error)
+  const missing = await refusalOf('SELECT 1 FROM no_such_table')
+  t.ok(isTableMissing(missing))
+  const unreadable = await refusalOf('SELECT FROM WHERE')
+  t.ok(isRefusedByClickhouse(unreadable))
+  t.notOk(isTableMissing(unreadable))
+  t.notOk(isRefusedByClickhouse(new Error('connect ECONNREFUSED')))
+})
 
 t.test('current rows and their history, without secrets', async (t) => {
   const resource = anyResource(eventDestination)
