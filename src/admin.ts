@@ -7,11 +7,11 @@ import type { AdminCommand } from './admin-server.js'
 import { decideHostname, describeReport, listReports } from './api/abuse-reports.js'
 import { cli, createAccount, grantRight } from './api/accounts.js'
 import { openDatabase, openStoreParts, type StoreParts } from './app.js'
-import { localNatsServer, type Settings } from './config.js'
+import type { Settings } from './config.js'
 import { badRequest } from './core/errors.js'
 import { lockDataDir } from './core/lock.js'
-import { openNatsServer } from './core/nats-server.js'
 import { ReleaseStack } from './core/release.js'
+import { openLocalNats, withLocalNats } from './local-nats.js'
 import type { Clickhouse, TextFormat } from './store/clickhouse.js'
 import { surroundings } from './surroundings.js'
 
@@ -69,15 +69,7 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
   if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
   if (command.command === 'sql') return await querySql(release.own(await openDatabase(loaded)), command)
   if (loaded.nats.servers === undefined) {
-    const server = await openNatsServer({
-      executable: localNatsServer(),
-      dataDir: loaded.data.dir,
-      port: loaded.nats.localPort,
-      storageMaxBytes: loaded.nats.storageMaxBytes,
-      occurrences: at.occurrences,
-    })
-    release.own(server)
-    alone = { ...loaded, nats: { ...loaded.nats, servers: [server.url] } }
+    alone = withLocalNats(loaded, release.own(await openLocalNats(loaded, at.occurrences)), 'api')
   }
   const { host, port, baseUrl } = loaded.api
   const parts = await openStoreParts(

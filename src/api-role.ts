@@ -7,6 +7,7 @@ import { openApi } from './app.js'
 import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
 import { removeRuntime, writeRuntime } from './core/runtime-file.js'
+import { ingressUrl } from './local-nats.js'
 import { surroundings } from './surroundings.js'
 
 export async function openApiRole(loaded: Settings, parent: Parent | undefined): Promise<Role> {
@@ -16,7 +17,7 @@ export async function openApiRole(loaded: Settings, parent: Parent | undefined):
   const admin = await openAdminServer((command) => runAdminCommand(parts, command))
   writeRuntime(loaded.data.dir, {
     apiUrl: api.addresses['api']!,
-    natsUrl: loaded.nats.servers?.[0] ?? '',
+    natsUrl: ingressUrl(loaded),
     adminUrl: admin.url,
     adminToken: admin.token,
   })

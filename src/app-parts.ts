@@ -141,7 +141,16 @@ export async function openBooksAlone(
   release: ReleaseStack,
   nats: Nats,
 ): Promise<BooksKeeper | undefined> {
-  return parent === undefined ? release.own(await openBooks(at, nats)) : undefined
+  if (parent !== undefined) return undefined
+  // An API makes the bucket, and makes it again if it is deleted.
+  const keeper = new BooksKeeper(
+    nats,
+    await bucketOnceThere(nats, booksBucket),
+    async () => {},
+    at.occurrences,
+  )
+  await keeper.open()
+  return release.own(keeper)
 }
 
 export const openLedger = ({ occurrences }: Surroundings, nats: Nats): LedgerWriter =>

@@ -54,7 +54,7 @@ import { auditInStream, recordsStream, reservedBytes, whenStream } from './inges
 import { AuditInPipeline } from './pipeline/audit-in-run.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
-import { decide, decideAgent } from './pipeline/decide.js'
+import { agentSubject, connectionSubject, decide, decideAgent } from './pipeline/decide.js'
 import { FailureReports, notedOf } from './pipeline/failure-reports.js'
 import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
@@ -234,11 +234,9 @@ export async function openDecide(at: Surroundings): Promise<Role> {
   const policySet = () => configuration.current.policySet
   const reports = release.own(new FailureReports(occurrences, 'decision'))
   const note = (verdict: Verdict): void => reports.add(notedOf(verdict))
-  release.own(nats.answer('weir.decide', 'decide', (request) => decide(policySet(), geo, request, note)))
+  release.own(nats.answer(connectionSubject, 'decide', (request) => decide(policySet(), geo, request, note)))
   const warned = (warning: Warning): void => reports.add(notedOf({ failures: [], warnings: [warning] }))
-  release.own(
-    nats.answer('weir.decide.agent', 'decide', (request) => decideAgent(policySet(), request, warned)),
-  )
+  release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
   return {
     addresses: {},
     metrics: async () => [await metricsSnapshot(registry)],

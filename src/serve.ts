@@ -1,12 +1,12 @@
 /** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
 import { announceApi } from './announce.js'
 import { stopSignal } from './child.js'
-import { describeSettings, localNatsServer, type Settings } from './config.js'
+import { describeSettings, type Settings } from './config.js'
 import { lockDataDir } from './core/lock.js'
-import { openNatsServer } from './core/nats-server.js'
 import { ReleaseStack } from './core/release.js'
 import { withoutCredentials } from './core/setting-value.js'
 import { version } from './core/version.js'
+import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { openSupervisor, type RoleSpec } from './supervisor.js'
 import { surroundings } from './surroundings.js'
 
@@ -22,26 +22,28 @@ export async function serve(
   const { logger, registry, occurrences } = surroundings(settings, 'serve')
   await using release = new ReleaseStack()
   release.own(lockDataDir(settings.data.dir))
-  const natsUrl = await openNats(settings, release)
+  const { servers } = settings.nats
+  const server = servers === undefined ? release.own(await openLocalNats(settings, occurrences)) : undefined
   const say = (line: string): void => {
     process.stdout.write(`${line}\n`)
   }
   logger.info({ version, node: process.version }, 'Weir starts.')
   for (const [name, value] of Object.entries(describeSettings(settings)))
     logger.info({ name, value }, 'A setting.')
-  const env = { NATS_URL: natsUrl }
+  // Each role connects as a user of its own, with what that one may do.
+  const natsOf = (name: string) => (server === undefined ? {} : localNatsEnvironment(server, name))
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec => ({
     name,
     module,
     argv: argumentsOf(name),
-    env: (last) => ({ ...env, ...more(last) }),
+    env: (last) => ({ ...natsOf(name), ...more(last) }),
     readyTimeoutMs,
     stopTimeoutMs,
   })
   // A restarted API comes back where clients know it.
   const samePort: RoleSpec['env'] = (last) =>
     last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
-  say(`nats: ${settings.nats.servers === undefined ? natsUrl : withoutCredentials(natsUrl)}`)
+  say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const supervisor = await openSupervisor({
     roles: [role('api', samePort), role('pipeline'), role('deliver')],
     occurrences,
@@ -51,16 +53,4 @@ export async function serve(
   announceApi(supervisor.addressesOf('api')['api']!)
   await stop
   say('Stopping …')
-
-  async function openNats({ nats, data }: Settings, owner: ReleaseStack): Promise<string> {
-    if (nats.servers !== undefined) return nats.servers.join(',')
-    const server = await openNatsServer({
-      executable: localNatsServer(),
-      dataDir: data.dir,
-      port: nats.localPort,
-      storageMaxBytes: nats.storageMaxBytes,
-      occurrences,
-    })
-    return owner.own(server).url
-  }
 }

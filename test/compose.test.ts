@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { parse } from 'yaml'
 import { loadSettings, localNatsServer, settingNames } from '../src/config.js'
-import { sleep } from '../src/core/clock.js'
-import { freePort, readServerName } from '../src/core/nats-probe.js'
+import { accountsConfig } from '../src/core/nats-access.js'
+import { natsAccess } from '../src/nats-users.js'
 import { tempDir } from './harness/temp-dir.js'
 
 interface Service {
@@ -28,6 +26,8 @@ interface Compose {
 }
 
 const text = readFileSync('docker-compose.yml', 'utf8')
+/** Without the configuration of the NATS servers, which names streams. */
+const [settingsText = ''] = text.split('\nconfigs:')
 const compose: Compose = parse(text, { merge: true })
 const services = Object.entries(compose.services)
 const roles = ['api', 'pipeline', 'deliver']
@@ -60,7 +60,7 @@ t.test('the settings of each role exist and are accepted', (t) => {
       `${role}: only the API talks to ClickHouse`,
     )
   }
-  for (const [name] of text.matchAll(/\bWEIR_[A-Z_]+\b/g)) t.ok(settingNames.includes(name), name)
+  for (const [name] of settingsText.matchAll(/\bWEIR_[A-Z_]+\b/g)) t.ok(settingNames.includes(name), name)
   t.end()
 })
 
@@ -108,138 +108,36 @@ t.test('an acknowledged message is on the disk of the NATS servers', (t) => {
   t.end()
 })
 
-type Act = 'publish' | 'subscribe'
-
-const permissions: readonly { who: string; may: Act; subject: string; want: boolean }[] = [
-  { who: 'ingress', may: 'publish', subject: 'weir.records.eu.node-1', want: true },
-  { who: 'ingress', may: 'publish', subject: 'weir.decide', want: true },
-  { who: 'ingress', may: 'subscribe', subject: '_INBOX.ingress.x', want: true },
-  { who: 'ingress', may: 'publish', subject: 'weir.decide.agent', want: false },
-  { who: 'ingress', may: 'publish', subject: 'weir.abuse.decide', want: false },
-  { who: 'ingress', may: 'publish', subject: 'weir.audit.domain.created', want: false },
-  { who: 'ingress', may: 'publish', subject: 'weir.deliveries.x', want: false },
-  { who: 'ingress', may: 'publish', subject: '$JS.API.STREAM.INFO.WEIR_RECORDS', want: false },
-  { who: 'ingress', may: 'publish', subject: '$KV.weir_config.x', want: false },
-  { who: 'ingress', may: 'subscribe', subject: 'weir.>', want: false },
-  { who: 'ingress', may: 'subscribe', subject: '_INBOX.>', want: false },
-  { who: 'ingress', may: 'subscribe', subject: '_INBOX.api.x', want: false },
-  { who: 'api', may: 'publish', subject: '$KV.weir_config.x', want: true },
-  { who: 'api', may: 'publish', subject: '$JS.API.CONSUMER.CREATE.KV_weir_secrets.x', want: true },
-  { who: 'api', may: 'subscribe', subject: 'weir.abuse.decide', want: true },
-  { who: 'api', may: 'publish', subject: 'weir.records.eu.api', want: false },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.CONSUMER.MSG.NEXT.WEIR_RECORDS.pipeline', want: true },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.CONSUMER.CREATE.KV_weir_config.x', want: true },
-  { who: 'pipeline', may: 'publish', subject: '$JS.ACK.WEIR_RECORDS.pipeline.1.1.1.1.0', want: true },
-  { who: 'pipeline', may: 'publish', subject: 'weir.deadletter.records', want: true },
-  { who: 'pipeline', may: 'subscribe', subject: 'weir.decide', want: true },
-  { who: 'pipeline', may: 'publish', subject: '$KV.weir_config.x', want: false },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.CONSUMER.CREATE.KV_weir_secrets.x', want: false },
-  {
-    who: 'pipeline',
-    may: 'publish',
-    subject: '$JS.API.CONSUMER.DURABLE.CREATE.KV_weir_secrets.x',
-    want: false,
-  },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.CONSUMER.MSG.NEXT.KV_weir_secrets.x', want: false },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.STREAM.MSG.GET.KV_weir_secrets', want: false },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.DIRECT.GET.KV_weir_secrets.x', want: false },
-  { who: 'pipeline', may: 'publish', subject: '$JS.API.STREAM.DELETE.KV_weir_secrets', want: false },
-  { who: 'deliver', may: 'publish', subject: '$JS.API.CONSUMER.CREATE.KV_weir_secrets.x', want: true },
-  { who: 'deliver', may: 'publish', subject: 'weir.deadletter.events', want: true },
-  { who: 'deliver', may: 'publish', subject: '$KV.weir_secrets.x', want: false },
-  { who: 'deliver', may: 'publish', subject: '$JS.API.CONSUMER.CREATE.KV_weir_heads.x', want: false },
-  { who: 'deliver', may: 'subscribe', subject: 'weir.decide', want: false },
-  ...['pipeline', 'deliver', 'tunnels'].map(
-    (who) => ({ who, may: 'publish', subject: 'weir.abuse.decide', want: false }) as const,
-  ),
-  { who: 'tunnels', may: 'publish', subject: 'weir.decide.agent', want: true },
-  { who: 'tunnels', may: 'publish', subject: 'weir.decide', want: false },
-  { who: 'tunnels', may: 'subscribe', subject: 'weir.decide.agent', want: false },
-  { who: 'operator', may: 'publish', subject: 'weir.abuse.decide', want: true },
-  { who: 'operator', may: 'publish', subject: 'weir.decide.agent', want: false },
-  { who: 'operator', may: 'publish', subject: 'weir.records.eu.node-1', want: false },
-  { who: 'operator', may: 'subscribe', subject: 'weir.abuse.decide', want: false },
-  { who: 'operator', may: 'subscribe', subject: '_INBOX.api.x', want: false },
-  { who: 'operator', may: 'publish', subject: 'weir.audit.domain.created', want: false },
-  { who: 'services', may: 'publish', subject: 'weir.audit.domain.created', want: true },
-  { who: 'services', may: 'publish', subject: 'weir.records.eu.node-1', want: false },
-  { who: 'services', may: 'publish', subject: 'weir.events.audit.ac_1', want: false },
-  { who: 'services', may: 'subscribe', subject: 'weir.audit.>', want: false },
-  { who: 'services', may: 'subscribe', subject: '_INBOX.api.x', want: false },
-]
-
-t.test('who may do what, asked of a server', async (t) => {
-  const server = await openServer(tempDir(t))
-  const violations = await connectAll(server.port)
-  for (const { who, may, subject, want } of permissions) {
-    const allowed = await violations(who, may, subject)
-    t.equal(allowed, want, `${who} ${want ? 'may' : 'may not'} ${may} ${subject}`)
-  }
-  const questions = [
-    { asked: 'weir.decide', by: 'ingress', of: 'pipeline' },
-    { asked: 'weir.decide.agent', by: 'tunnels', of: 'pipeline' },
-    { asked: 'weir.abuse.decide', by: 'operator', of: 'api' },
-  ]
-  for (const { asked, by, of } of questions) {
-    await t.test(`${by} gets an answer to a question on ${asked}`, async (t) => {
-      const connectAs = (user: string) =>
-        connect({ port: server.port, user, pass: 'secret', inboxPrefix: `_INBOX.${user}` })
-      const [asking, answering] = await Promise.all([connectAs(by), connectAs(of)])
-      answering.subscribe(asked, { callback: (_, message) => void message.respond('allow') })
-      await answering.flush()
-      t.equal((await asking.request(asked, '{}')).string(), 'allow')
-      await Promise.all([asking.close(), answering.close()])
-    })
-  }
-  await server.close()
+t.test('who may do what is what a local nats-server is set up with', (t) => {
+  const [, block = ''] =
+    /\naccounts: (\{[\s\S]*\n\})/.exec(interpolated(compose.configs['nats']?.content ?? '')) ?? []
+  const { SYSTEM, ...accounts } = JSON.parse(block)
+  t.strictSame(
+    accounts,
+    accountsConfig(natsAccess.accounts, () => 'secret'),
+  )
+  t.strictSame(SYSTEM, { users: [{ user: 'system', password: 'secret' }] })
+  t.end()
 })
 
-/** One server with the users of the file: without the cluster, and without what needs a newer one than we may have. */
-async function openServer(dir: string) {
-  const port = await freePort()
+t.test('a server takes the block', async (t) => {
+  const dir = tempDir(t)
+  // Without the cluster, and without what needs a newer server than we may have.
   const config = interpolated(compose.configs['nats']?.content ?? '')
     .replace(/\ncluster \{[\s\S]*?\n\}/, '')
     .replace(/\n *sync_interval:.*/, '')
-    .replace(/\nport: .*/, `\nhost: 127.0.0.1\nport: ${port}`)
-    .replace(/\nhttp: .*/, '')
     .replace('/data', `"${join(dir, 'store')}"`)
   const path = join(dir, 'server.conf')
   writeFileSync(path, config)
-  const server = spawn(localNatsServer() ?? '', ['-c', path], {
-    env: { NATS_NAME: 'alone' },
-    stdio: 'ignore',
-  })
-  const exit = once(server, 'exit')
-  while (server.exitCode === null && (await readServerName(port)) !== 'alone') await sleep(10)
-  const close = async () => {
-    server.kill('SIGKILL')
-    await exit
-  }
-  return { port, close }
-}
+  const env = { NATS_NAME: 'alone' }
+  const checked = spawnSync(localNatsServer() ?? '', ['-t', '-c', path], { env, encoding: 'utf8' })
+  t.equal(checked.status, 0, checked.stderr)
+  t.end()
+})
 
-/** Connects each user once; the returned function tells whether the server lets it do something. */
-async function connectAll(port: number) {
-  const connections = new Map<string, { connection: NatsConnection; refused: string[] }>()
-  const open = async (user: string) => {
-    const connection = await connect({ port, user, pass: 'secret', inboxPrefix: `_INBOX.${user}` })
-    const refused: string[] = []
-    void (async () => {
-      for await (const status of connection.status())
-        if (status.type === 'error') refused.push(status.error.message)
-    })()
-    t.teardown(() => connection.close())
-    return { connection, refused }
-  }
-  for (const user of new Set(permissions.map(({ who }) => who))) connections.set(user, await open(user))
-  return async (user: string, act: Act, subject: string): Promise<boolean> => {
-    const known = connections.get(user)
-    if (known === undefined) throw new Error(`There is no user ${user}.`)
-    const { connection, refused } = known
-    if (act === 'publish') connection.publish(subject, '')
-    else connection.subscribe(subject, { callback: () => {} })
-    await connection.flush()
-    await sleep(0)
-    return !refused.some((message) => message.includes(`"${subject}"`))
-  }
-}
+t.test('every user has a password of its own', (t) => {
+  const users = Object.values(natsAccess.accounts).flatMap((account) => account.users)
+  for (const { name } of users)
+    t.match(text, new RegExp(`"user": "${name}",\\s+"password": "\\$\\{NATS_${name.toUpperCase()}_PASSWORD`))
+  t.end()
+})

@@ -23,6 +23,7 @@ export function answerRequests(
   occurrences: NatsOptions['occurrences'],
 ): { close(): Promise<void> } {
   const respond = async (message: Msg): Promise<void> => {
+    if (isCommand(message.reply)) return
     try {
       const answer = await reply(message.data)
       if (message.reply) message.respond(answer)
@@ -42,3 +43,9 @@ export function answerRequests(
   })
   return { close: () => subscription.drain() }
 }
+
+/**
+ * A reply subject that belongs to JetStream or to Weir: the answer would be a call or a message of ours there, made
+ * with our permissions for a client that lacks them.
+ */
+const isCommand = (subject = ''): boolean => /^(\$|weir\.)/.test(subject)

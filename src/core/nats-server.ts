@@ -14,10 +14,12 @@
  * clients know it by that port.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monotonicMs, now, randomToken, sleep } from './clock.js'
 import { natsServerMissing } from './find-nats-server.mjs'
+import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
+import { type Kept, keep, readKept, readPort, readText, removeKept, writePort } from './nats-files.js'
 import { freePort, isPortFree, readServerName } from './nats-probe.js'
 import type { Occurrences } from './occurrences.js'
 import { processStart } from './process-start.mjs'
@@ -30,22 +32,18 @@ export interface NatsServerOptions {
   readonly port: number
   /** The bound of each stream: the server's own must hold several. */
   readonly storageMaxBytes: number
+  /** Nobody else may connect. */
+  readonly access: NatsAccess
   readonly occurrences: Occurrences
 }
 
 export interface NatsServer {
-  readonly url: string
   readonly port: number
+  /** Where a user reaches it, password included. */
+  urlOf(user: string): string
   /** Does it run and answer, as far as known? */
   isUp(): boolean
   close(): Promise<void>
-}
-
-/** The record of a running server; the port is also kept while none runs. */
-interface Kept {
-  readonly pid: number
-  readonly start: string
-  readonly port: number
 }
 
 /** Streams and buckets, with room for those that hold little. */
@@ -74,6 +72,7 @@ export async function openNatsServer(options: NatsServerOptions): Promise<NatsSe
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const kept = readKept(dir)
   if (kept !== undefined) await endLeftover(kept, options.occurrences)
+  moveStore(join(dir, 'store'), options.access.streamsOf)
   const server = new LocalServer(options.executable, dir, options)
   await server.open(readPort(dir) ?? kept?.port)
   return server
@@ -84,6 +83,7 @@ class LocalServer implements NatsServer {
   readonly #dir: string
   readonly #options: NatsServerOptions
   readonly #closing = new AbortController()
+  readonly #passwords: ReadonlyMap<string, string>
   #port = 0
   #child: ChildProcess | undefined
   #up = false
@@ -93,14 +93,16 @@ class LocalServer implements NatsServer {
     this.#executable = executable
     this.#dir = dir
     this.#options = options
+    const users = Object.values(options.access.accounts).flatMap((account) => account.users)
+    this.#passwords = new Map(users.map(({ name }) => [name, passwordOf(dir, name)]))
   }
 
   get port(): number {
     return this.#port
   }
 
-  get url(): string {
-    return `nats://127.0.0.1:${this.#port}`
+  urlOf(user: string): string {
+    return `nats://${user}:${this.#passwords.get(user)}@127.0.0.1:${this.#port}`
   }
 
   isUp(): boolean {
@@ -114,6 +116,7 @@ class LocalServer implements NatsServer {
       const ended = this.#spawn()
       if (await this.#answers()) {
         writePort(this.#dir, this.#port)
+        writeUserUrls(this.#dir, new Map([...this.#passwords.keys()].map((user) => [user, this.urlOf(user)])))
         if (keptPort !== undefined && keptPort !== this.#port)
           this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: keptPort })
         this.#keeping = this.#keep(ended)
@@ -129,7 +132,7 @@ class LocalServer implements NatsServer {
     this.#closing.abort()
     if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
     await this.#keeping
-    rmSync(join(this.#dir, 'server.json'), { force: true })
+    removeKept(this.#dir)
   }
 
   async #choosePort(keptPort: number | undefined): Promise<number> {
@@ -164,7 +167,9 @@ class LocalServer implements NatsServer {
 
   /** Starts the process; the promise tells how it ended. */
   #spawn(): Promise<string> {
-    writeConfig(this.#dir, this.#port, this.#options.storageMaxBytes)
+    const { storageMaxBytes, access } = this.#options
+    const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
+    writeConfig(this.#dir, this.#port, storageMaxBytes, accounts)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
     const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
     this.#child = child
@@ -206,8 +211,8 @@ class LocalServer implements NatsServer {
 
 const configPath = (dir: string): string => join(dir, 'server.conf')
 
-/** The server reads JSON as well as its own notation. A name of each start's own tells it from any other server. */
-function writeConfig(dir: string, port: number, storageMaxBytes: number): void {
+/** Passwords are in this file, and so never on a command line. The server reads JSON as well as its own notation. A name of each start's own tells it from any other server. */
+function writeConfig(dir: string, port: number, storageMaxBytes: number, accounts: object): void {
   const config = {
     server_name: `weir-${randomToken(9)}`,
     host: '127.0.0.1',
@@ -220,47 +225,12 @@ function writeConfig(dir: string, port: number, storageMaxBytes: number): void {
       store_dir: join(dir, 'store'),
       max_file_store: storageMaxBytes * streamsOfFullSizeMax,
     },
+    accounts,
   }
   writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
 }
 
-const serverName = (dir: string): unknown => JSON.parse(readFileSync(configPath(dir), 'utf8')).server_name
-
-function keep(dir: string, { pid, port }: { pid: number; port: number }): void {
-  writeWhole(join(dir, 'server.json'), JSON.stringify({ pid, start: processStart(pid), port }))
-}
-
-/** A file of its own: it stays when the server is closed, and the record of a process does not. */
-const portPath = (dir: string): string => join(dir, 'port')
-
-const writePort = (dir: string, port: number): void => writeWhole(portPath(dir), `${port}\n`)
-
-function readPort(dir: string): number | undefined {
-  const port = Number(readText(portPath(dir)))
-  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
-}
-
-function writeWhole(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text, { mode: 0o600 })
-  renameSync(`${path}.new`, path)
-}
-
-function readKept(dir: string): Kept | undefined {
-  const text = readText(join(dir, 'server.json'))
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Kept)
-  } catch {
-    return undefined
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
+const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)) ?? '{}').server_name
 
 // --- ending ---
 

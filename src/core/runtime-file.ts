@@ -9,6 +9,7 @@ import { processStart } from './process-start.mjs'
 export interface Runtime {
   /** Where the management API is reached, `http://127.0.0.1:8080`. */
   readonly apiUrl: string
+  /** Where ingress nodes publish. */
   readonly natsUrl: string
   /** Where the command line is answered. */
   readonly adminUrl: string

@@ -25,7 +25,7 @@ export async function run(
   services: Services,
   screen: Screen,
 ): Promise<Account> {
-  const { aws, nats, apiUrl } = services
+  const { aws, nats, inside, apiUrl } = services
   const built = await screen.step(
     'Making accounts, policies, edges, destinations and subscriptions through the API',
     () => build(scenario, services, survey.lines > keptRecordsMax ? 'ids' : 'all'),
@@ -66,8 +66,8 @@ export async function run(
     metrics,
     timing,
     outage: seen,
-    deadLetters: (await countDeadLetters(nats)) - deadEvents,
-    letters: await firstDeadLetters(nats, deadLettersShown),
+    deadLetters: (await countDeadLetters(inside)) - deadEvents,
+    letters: await firstDeadLetters(inside, deadLettersShown),
     destinations: await Promise.all(built.destinations.map((each) => resultOf(aws, each))),
     situations: await countSituations(aws, scenario),
     idsRepeat: survey.idsRepeat,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { randomToken } from '../core/clock.js'
 import { type Nats, openNats } from '../core/nats.js'
+import { readUserUrl } from '../core/nats-access.js'
 import type { ReleaseStack } from '../core/release.js'
 import { AwsEmulator, type KeyPair } from './aws-emulator.js'
 import { Program } from './child-process.js'
@@ -22,7 +23,10 @@ export interface Services {
   readonly accountId: string
   readonly aws: AwsEmulator
   readonly awsKey: KeyPair
+  /** As an ingress node. */
   readonly nats: Nats
+  /** As an operator, to look into streams. */
+  readonly inside: Nats
   /** `weir account create`, beside the running service. */
   createAccount(name: string): Promise<{ accountId: string; token: string }>
   /** Resolves when a program ended by itself. */
@@ -74,6 +78,8 @@ export async function openServices(
   const natsUrl = await weir.said('nats: ')
   const apiUrl = await weir.said('API: ')
   const nats = release.own(await openNats({ servers: [natsUrl], name: 'weir demo', replicas: 1 }))
+  const adminUrl = readUserUrl(join(settings.WEIR_DATA_DIR, 'nats'), 'admin') ?? ''
+  const inside = release.own(await openNats({ servers: [adminUrl], name: 'weir demo', replicas: 1 }))
   return {
     dir,
     apiUrl,
@@ -84,6 +90,7 @@ export async function openServices(
     aws,
     awsKey,
     nats,
+    inside,
     async createAccount(name) {
       const command = start(
         `weir account create ${name}`,

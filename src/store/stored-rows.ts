@@ -2,7 +2,7 @@
 import { getOrMake } from '../core/maps.js'
 import { account } from '../resource/account.js'
 import type { AnyResource, Row } from '../resource/define.js'
-import { type Clickhouse, isTableMissing } from './clickhouse.js'
+import type { Clickhouse } from './clickhouse.js'
 import { decodeRow, tableOf } from './tables.js'
 
 export interface Stored {
@@ -79,11 +79,8 @@ export async function highestVersion(
 
 /** Was the deployment in use before? A new one has no tables yet, or no account. */
 export async function hasAccounts(clickhouse: Clickhouse): Promise<boolean> {
-  try {
-    const rows = await clickhouse.rows(`SELECT 1 AS one FROM ${tableOf(account.kind)} LIMIT 1`)
-    return rows.length > 0
-  } catch (error) {
-    if (isTableMissing(error)) return false
-    throw error
-  }
+  const table = tableOf(account.kind)
+  const [found] = await clickhouse.rows<{ result: number }>(`EXISTS TABLE ${table}`)
+  if (found?.result !== 1) return false
+  return (await clickhouse.rows(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0
 }

@@ -1,4 +1,5 @@
 /** Answers over NATS: every request gets one, also where the process that answers has a defect. */
+import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry, metricsText } from '../../src/core/metrics.js'
@@ -6,6 +7,7 @@ import { openNats } from '../../src/core/nats.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
+import { until } from '../harness/weir.js'
 
 t.setTimeout(120_000)
 
@@ -50,3 +52,24 @@ t.test('whatever a reply throws is answered, reported, and does not end the next
   }
   t.match(await metricsText(registry), /\nweir_nats_requests_failed_total 5\n/)
 })
+
+t.test(
+  'a request whose reply subject is a call of JetStream, or a subject of Weir, is not answered',
+  async (t) => {
+    const server = new OwnNats(tempDir(t))
+    await server.start()
+    t.teardown(() => server.stop())
+    const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+    const asking = await connect({ servers: server.url })
+    t.teardown(() => Promise.all([nats.close(), asking.close()]))
+    const answered: string[] = []
+    for (const subject of ['$KV.>', '$JS.API.STREAM.PURGE.x', 'weir.>', 'inbox.>'])
+      asking.subscribe(subject, { callback: (_, message) => void answered.push(message.subject) })
+    nats.answer('ask', 'one', () => 'an answer')
+    await nats.flush()
+    for (const reply of ['$KV.weir_config.x', '$JS.API.STREAM.PURGE.x', 'weir.deliveries.x', 'inbox.x'])
+      asking.publish('ask', '', { reply })
+    await until('the honest one is answered', () => answered.length > 0)
+    t.strictSame(answered, ['inbox.x'])
+  },
+)

@@ -1,20 +1,29 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { localNatsServer } from '../../src/config.js'
 import { sleep } from '../../src/core/clock.js'
 import { silentLogger } from '../../src/core/log.js'
 import { createRegistry, metricsText } from '../../src/core/metrics.js'
+import { openNats } from '../../src/core/nats.js'
+import { type NatsAccess, readUserUrl } from '../../src/core/nats-access.js'
 import { freePort, isPortFree, readServerName } from '../../src/core/nats-probe.js'
 import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { processStart } from '../../src/core/process-start.mjs'
+import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
 const gibibyte = 1024 ** 3
+
+const access: NatsAccess = {
+  streamsOf: 'HOME',
+  accounts: { HOME: { jetstream: 'enabled', users: [{ name: 'one' }, { name: 'two' }] } },
+}
 
 const open = (dataDir: string, port = 0, registry = createRegistry()) =>
   openNatsServer({
@@ -22,6 +31,7 @@ const open = (dataDir: string, port = 0, registry = createRegistry()) =>
     dataDir,
     port,
     storageMaxBytes: 8 * gibibyte,
+    access,
     occurrences: createOccurrences({ logger: silentLogger(), registry }),
   })
 
@@ -31,13 +41,13 @@ const kept = (dataDir: string): { pid: number; start: string; port: number } =>
 /** This file is also the program of a Weir that gets killed. */
 if (process.argv[2] === 'owner') {
   const server = await open(process.argv[3] ?? '')
-  process.stdout.write(`${server.url}\n`)
+  process.stdout.write(`${server.port}\n`)
 } else {
   t.test('a server starts, answers on loopback, and is gone after close', async (t) => {
     const dir = join(tempDir(t), 'a directory with "spaces"')
     const server = await open(dir)
     const { pid, start } = kept(dir)
-    t.equal(server.url, `nats://127.0.0.1:${server.port}`)
+    t.match(server.urlOf('one'), new RegExp(`^nats://one:[\\w-]{32}@127\\.0\\.0\\.1:${server.port}$`))
     t.ok(server.isUp())
     t.match(await readServerName(server.port), /^weir-/)
     t.equal(processStart(pid), start, 'the number kept is that of the server itself')
@@ -47,6 +57,55 @@ if (process.argv[2] === 'owner') {
     t.equal(processStart(pid), undefined)
     t.notOk(server.isUp())
     t.ok(await isPortFree(server.port))
+  })
+
+  t.test('only its users may connect, by passwords that stay', async (t) => {
+    const dir = tempDir(t)
+    const server = await open(dir)
+    const urls = ['one', 'two'].map((user) => server.urlOf(user))
+    for (const user of ['one', 'two']) {
+      const path = join(dir, 'nats', 'users', user)
+      t.equal(readFileSync(path, 'utf8'), `${server.urlOf(user)}\n`)
+      t.equal(statSync(path).mode & 0o777, 0o600, 'its owner alone can read it')
+    }
+    t.not(new URL(urls[0]!).password, new URL(urls[1]!).password)
+    for (const url of urls) await (await connect({ port: server.port, ...credentials(url) })).close()
+    const { port } = server
+    for (const credentials of [{}, { user: 'one', pass: 'guessed' }, { user: 'three', pass: '' }])
+      await t.rejects(connect({ port, ...credentials, maxReconnectAttempts: 0 }), /Authorization/)
+    const commandLine = readFileSync(`/proc/${kept(dir).pid}/cmdline`, 'latin1')
+    for (const url of urls) t.notMatch(commandLine, new URL(url).password)
+    await server.close()
+    const again = await open(dir)
+    t.strictSame(
+      ['one', 'two'].map((user) => again.urlOf(user)),
+      urls,
+    )
+    await again.close()
+    writeFileSync(join(dir, 'nats', 'users', 'one'), 'damaged')
+    const mended = await open(dir)
+    t.not(mended.urlOf('one'), urls[0], 'a damaged file is made again')
+    t.equal(readUserUrl(join(dir, 'nats'), 'one'), mended.urlOf('one'))
+    t.equal(mended.urlOf('two'), urls[1])
+    await mended.close()
+  })
+
+  t.test('a store from before there were users is kept', async (t) => {
+    const dir = tempDir(t)
+    const before = new OwnNats(join(dir, 'nats', 'store'))
+    await before.start()
+    const nats = await openNats({ servers: [before.url], name: 'test', replicas: 1 })
+    await (await nats.openBucket('things', 1024 * 1024)).put('one', '1')
+    await nats.close()
+    await before.stop()
+    for (const start of ['first', 'second']) {
+      const server = await open(dir)
+      const later = await openNats({ servers: [server.urlOf('one')], name: 'test', replicas: 1 })
+      const bucket = await later.findBucket('things')
+      t.equal(Buffer.from((await bucket!.get('one'))!.value!).toString(), '1', start)
+      await later.close()
+      await server.close()
+    }
   })
 
   t.test('a server that is killed comes back on the same port', async (t) => {
@@ -119,7 +178,7 @@ if (process.argv[2] === 'owner') {
   })
 
   t.test('without a program the ways to get one are told', async (t) => {
-    const options = { dataDir: tempDir(t), port: 0, storageMaxBytes: gibibyte }
+    const options = { dataDir: tempDir(t), port: 0, storageMaxBytes: gibibyte, access }
     const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
     await t.rejects(
       openNatsServer({ ...options, executable: undefined, occurrences }),
@@ -139,6 +198,11 @@ async function killedOwner(dir: string, { stopped = false } = {}) {
   owner.kill('SIGKILL')
   await gone
   return server
+}
+
+function credentials(url: string): { user: string; pass: string } {
+  const { username: user, password: pass } = new URL(url)
+  return { user, pass }
 }
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

@@ -15,6 +15,8 @@ import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { ReleaseStack } from '../../src/core/release.js'
 import { readPack } from '../../src/deliver/pack.js'
+import { localNatsEnvironment } from '../../src/local-nats.js'
+import { natsAccess } from '../../src/nats-users.js'
 import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
 import { AnswerCheck } from './openapi.js'
 import { tempDir } from './temp-dir.js'
@@ -241,10 +243,13 @@ export async function openTestStore(t: Test): Promise<TestStore> {
     dataDir: dir,
     port: 0,
     storageMaxBytes,
+    access: natsAccess,
     occurrences,
   })
   release.own(server)
-  const { settings } = loadSettings({ environment: { ...environment, NATS_URL: server.url } })
+  const { settings } = loadSettings({
+    environment: { ...environment, ...localNatsEnvironment(server, 'api') },
+  })
   const parts = await openStoreParts({ settings, logger, registry, occurrences }, () => base, release)
   return {
     parts,

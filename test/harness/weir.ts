@@ -1,7 +1,9 @@
 /** Weir as its users meet it: the processes, the API over HTTP, records over NATS, AWS emulated. */
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Nats, openNats } from '../../src/core/nats.js'
+import { readUserUrl } from '../../src/core/nats-access.js'
 import { type EmulatorClient, emulatorClient } from '../aws-emulator/client.js'
 import { type Running, run } from './processes.js'
 
@@ -97,8 +99,10 @@ export async function startEmulator(): Promise<Emulator> {
 export interface Weir {
   readonly process: Running
   readonly api: ApiClient
+  /** Where ingress nodes publish, as it is printed. */
   readonly natsUrl: string
   readonly accountId: string
+  /** A connection that may do everything, to look into streams. */
   nats(): Promise<Nats>
   stop(): Promise<unknown>
 }
@@ -109,6 +113,9 @@ type Environment = Readonly<Record<string, string>>
 export type Serve = (env: Environment) => Running
 
 const serve: Serve = (env) => run('src/main.js', ['serve'], env)
+
+/** The user of the local nats-server that may do everything. */
+export const adminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''
 
 /** `weir serve` on free ports and this data directory; waits until it is ready. */
 export async function startWeir(
@@ -129,7 +136,8 @@ export async function startWeir(
     natsUrl,
     accountId,
     nats: async () => {
-      const nats = await openNats({ servers: [natsUrl], name: 'test', replicas: 1 })
+      const servers = [env['NATS_URL'] ?? adminUrl(dataDir)]
+      const nats = await openNats({ servers, name: 'test', replicas: 1 })
       opened.push(nats)
       return nats
     },

@@ -13,6 +13,8 @@ import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { Janitor } from '../../src/ingest/janitor.js'
 import { recordsStream } from '../../src/ingest/streams.js'
+import { localNatsEnvironment } from '../../src/local-nats.js'
+import { natsAccess } from '../../src/nats-users.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -34,6 +36,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     dataDir: join(dir, 'nats'),
     port: 0,
     storageMaxBytes: 64 * 1024 * 1024,
+    access: natsAccess,
     occurrences,
   })
   t.teardown(() => server.close())
@@ -43,7 +46,6 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   t.teardown(() => clickhouse.process.stop())
   const dataDir = join(dir, 'data')
   const env = {
-    NATS_URL: server.url,
     CLICKHOUSE_URL: clickhouse.url,
     WEIR_SECRET_KEY: randomBytes(32).toString('base64'),
     WEIR_DATA_DIR: dataDir,
@@ -58,7 +60,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   const start = (role: string): Running => {
     // What the API makes has its bounds; the others need not know them.
     const bounds = role === 'api' ? { WEIR_STORAGE_MAX: '64MiB' } : {}
-    const running = run('src/main.js', [role], { ...env, ...bounds })
+    const running = run('src/main.js', [role], { ...env, ...bounds, ...localNatsEnvironment(server, role) })
     started.push(running)
     return running
   }
@@ -71,7 +73,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   await Promise.all(roles.slice(0, 2).map((one) => one.line(/A new configuration is in use/)))
   await settle()
 
-  const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+  const nats = await openNats({ servers: [server.urlOf('admin')], name: 'test', replicas: 1 })
   t.teardown(() => nats.close())
   const lines = sampleRecords(t)
   for (let at = 0; at < lines.length; at += perMessage)

@@ -1,0 +1,52 @@
+/** What the local nats-server leaves in its directory: the record of a running one, and the port for the next one. */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { processStart } from './process-start.mjs'
+
+/** The record of a running server. */
+export interface Kept {
+  readonly pid: number
+  readonly start: string
+  readonly port: number
+}
+
+const recordPath = (dir: string): string => join(dir, 'server.json')
+
+export function keep(dir: string, { pid, port }: { pid: number; port: number }): void {
+  writeWhole(recordPath(dir), JSON.stringify({ pid, start: processStart(pid), port }))
+}
+
+export function readKept(dir: string): Kept | undefined {
+  const text = readText(recordPath(dir))
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Kept)
+  } catch {
+    return undefined
+  }
+}
+
+export const removeKept = (dir: string): void => rmSync(recordPath(dir), { force: true })
+
+/** A file of its own: it stays when the server is closed, and the record of a process does not. */
+const portPath = (dir: string): string => join(dir, 'port')
+
+export const writePort = (dir: string, port: number): void => writeWhole(portPath(dir), `${port}\n`)
+
+export function readPort(dir: string): number | undefined {
+  const port = Number(readText(portPath(dir)))
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
+}
+
+/** Written aside and moved into place; only the owner can read it. */
+export function writeWhole(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}
+
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

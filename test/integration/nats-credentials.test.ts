@@ -1,0 +1,43 @@
+/** Who is told which password of the local nats-server, and who is not. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openNats } from '../../src/core/nats.js'
+import { readUserUrl } from '../../src/core/nats-access.js'
+import { readRuntime } from '../../src/core/runtime-file.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { processesBelow } from '../harness/tree.js'
+import { startWeir } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+t.test('ingress nodes are told theirs, and nobody else is told any', async (t) => {
+  const dataDir = tempDir(t)
+  const natsDir = join(dataDir, 'nats')
+  const weir = await startWeir(dataDir, { WEIR_LOG_LEVEL: 'info' })
+  t.match(weir.natsUrl, /^nats:\/\/ingress:[\w-]+@127\.0\.0\.1:\d+$/)
+  t.equal(readRuntime(dataDir)?.natsUrl, weir.natsUrl)
+  t.equal(statSync(join(dataDir, 'runtime.json')).mode & 0o777, 0o600)
+  const users = readdirSync(join(natsDir, 'users'))
+  const passwords = users.map((user) => new URL(readUserUrl(natsDir, user)!).password)
+  t.equal(new Set(passwords).size, users.length)
+  for (const user of users) t.equal(statSync(join(natsDir, 'users', user)).mode & 0o777, 0o600, user)
+  const processes = [weir.process.pid, ...processesBelow(weir.process.pid).map(({ pid }) => pid)]
+  t.ok(processes.length > 3)
+  const commandLines = processes.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')).join('\n')
+  const others = passwords.filter((password) => !weir.natsUrl.includes(password))
+  const log = readFileSync(join(natsDir, 'server.log'), 'utf8')
+  for (const password of others) t.notMatch(weir.process.output(), password)
+  for (const password of passwords) t.notMatch(`${commandLines}${log}`, password)
+  t.notMatch(log, /Violation/, 'no process of Weir asks for more than it may')
+
+  const ingress = await openNats({ servers: [weir.natsUrl], name: 'test', replicas: 1 })
+  const { sequence } = await ingress.publish('weir.records.eu.node-1', '{}')
+  t.ok(sequence > 0, 'an ingress node publishes with what is printed')
+  t.match(Buffer.from(await ingress.request('weir.decide', '{}', 5_000)).toString(), /error_code/)
+  await ingress.close()
+  await weir.stop()
+  const again = await startWeir(dataDir)
+  t.equal(again.natsUrl, weir.natsUrl, 'and so it does after a clean restart')
+  await again.stop()
+})
