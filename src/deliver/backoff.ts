@@ -8,10 +8,12 @@ export interface Backoff {
   readonly capMs: number
 }
 
-/** By the class of the fault: a throttled service wants more room than a broken connection. */
-export const backoffs: { readonly throttle: Backoff; readonly transient: Backoff } = {
+/** Of whole requests by the class of the fault: a throttled service wants more room than a broken connection. */
+export const backoffs: Readonly<Record<'throttle' | 'transient' | 'record', Backoff>> = {
   throttle: { baseMs: 1_000, capMs: 30_000 },
   transient: { baseMs: 100, capMs: 30_000 },
+  // Records that failed while others were accepted: the rate bounds how many are tried, so none has to wait for long.
+  record: { baseMs: 25, capMs: 1_000 },
 }
 
 /** The longest wait of an attempt; the first failure is attempt 1. */

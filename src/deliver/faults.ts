@@ -113,7 +113,7 @@ export function faultOf(error: unknown): Fault {
   if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was given up.')
   // The SDK calls a connection that was reset a timeout, too.
   const timedOut = name === 'TimeoutError' && (code === undefined || code === 'ETIMEDOUT')
-  if (timedOut) return fault('transient', 'Timeout', 'No answer came in time.')
+  if (timedOut) return fault('transient', timeoutCode, 'No answer came in time.')
   if (status === undefined && code !== undefined && !classOfCode.has(name)) {
     return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
   }
@@ -140,6 +140,16 @@ function classOfStatus(status: number | undefined): FaultClass {
 function fault(faultClass: FaultClass, code: string, message: string, requestId?: string): Fault {
   const named = { class: faultClass, code, msg: safeMessage(message) || code }
   return requestId === undefined ? named : { ...named, requestId }
+}
+
+/** The code of a request that was not answered in time. */
+export const timeoutCode = 'Timeout'
+
+/** How many events of a request were throttled. */
+export function throttledIn(outcome: SendOutcome, events: number): number {
+  if (outcome.outcome === 'accepted') return 0
+  if (outcome.outcome === 'failed') return outcome.fault.class === 'throttle' ? events : 0
+  return outcome.reason?.class === 'throttle' ? outcome.retry.length : 0
 }
 
 /** An event that no request can hold. */

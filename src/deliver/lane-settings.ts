@@ -1,5 +1,5 @@
 /** What a lane is told: its bounds, and the functions it calls. */
-import { type Backoff, backoffs } from './backoff.js'
+import { backoffs } from './backoff.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
 import type { PaceSettings } from './pace.js'
@@ -9,7 +9,7 @@ export interface LaneSettings extends PaceSettings {
   /** How long `close` waits for requests under way, and then for their being given up. */
   readonly closeTimeoutMs: number
   readonly abortTimeoutMs: number
-  readonly backoffs: { readonly throttle: Backoff; readonly transient: Backoff }
+  readonly backoffs: typeof backoffs
 }
 
 export const laneSettings: LaneSettings = {
@@ -32,3 +32,6 @@ export interface LaneDeps {
 
 /** Refusals in a row, with nothing accepted in between, after which it is not the events that are at fault. */
 export const refusalsInARowMax = 8
+
+/** The most a lane waits when all of a request was throttled while others are accepted. */
+export const throttledHoldMs = 200

@@ -6,9 +6,9 @@
  *
  * - **Flowing.** Events of all packs stand in one line and are cut into requests. A request goes out when it is
  *   full or when none is under way, so that a busy destination gets full requests and an idle one no delay.
- *   Several full ones are under way at once; throttling halves their number, success lets it grow back.
- *   - Some records of a request failed: they alone are sent again, after a backoff of their own; the rest of the
- *     line goes on.
+ *   Several full ones are under way at once; failed ones halve their number, which climbs back slowly.
+ *   - Some records of a request failed, or all of it was throttled while others are accepted: they alone are sent
+ *     again, after a backoff of their own; the rest of the line goes on, at the rate that the service takes.
  *   - A whole request failed, throttled or for a passing reason: nothing is sent before a backoff has passed, and
  *     then one request at a time until one is accepted. At the backoff's cap the lane is *probing*.
  *   - A request was refused for what is in it: the event that is refused alone, too, is found by halves and goes to
@@ -24,18 +24,24 @@
  * `status` calls a flowing lane `healthy`, `throttled` or `failing`, and a probing one `paused` where it waits
  * for credentials, configuration or a person, `throttled` or `failing` where it does not.
  */
-import { after, randomFraction, sleep, type Timer } from '../core/clock.js'
-import { backoffMs } from './backoff.js'
+import { after, sleep, type Timer } from '../core/clock.js'
 import { Batcher } from './batcher.js'
 import type { Answer, BatchLimits, DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
-import { tooLarge } from './faults.js'
+import { throttledIn, timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { type Item, Job, type PackResult } from './job.js'
-import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
+import {
+  type LaneDeps,
+  type LaneSettings,
+  laneSettings,
+  refusalsInARowMax,
+  throttledHoldMs,
+} from './lane-settings.js'
 import { Pace } from './pace.js'
 import type { PackedEvent } from './pack.js'
 import { findRefused } from './refused-request.js'
 import { RequestSize } from './request-size.js'
+import { Retries } from './retries.js'
 
 export class Lane {
   readonly #deps: LaneDeps
@@ -45,13 +51,12 @@ export class Lane {
   readonly #requestSize = new RequestSize()
   readonly #jobs = new Set<Job>()
   readonly #queue = new Batcher<Item>()
+  readonly #retries: Retries
   readonly #underWay = new Set<Promise<void>>()
   readonly #abort = new AbortController()
   #sender: Sender
   #timer: Timer | undefined
   #closing = false
-  /** Groups of records that wait for their own backoff. */
-  #retriesWaiting = 0
   #refusalsInARow = 0
   /** How often credentials were fetched anew, so that a fault of older ones is not taken for one of these. */
   #credentialsAge = 0
@@ -62,6 +67,7 @@ export class Lane {
     this.#deps = deps
     this.#settings = { ...laneSettings, ...deps.settings }
     this.#pace = new Pace(this.#settings)
+    this.#retries = new Retries(this.#settings.backoffs.record, (items) => this.#resume(items))
     this.#health = new Health(deps.changed ?? (() => {}))
     this.#sender = deps.open(config)
   }
@@ -133,8 +139,7 @@ export class Lane {
   }
 
   #limits(): BatchLimits {
-    const limits = this.#requestSize.of(this.#sender.limits())
-    return this.probing ? { ...limits, eventsMax: 1 } : limits
+    return this.#pace.limits(this.#requestSize.of(this.#sender.limits()))
   }
 
   /** What runs here is waited for by `close`, and the line moves on when it has ended. */
@@ -154,9 +159,12 @@ export class Lane {
     else await this.#answered(batch, outcome)
   }
 
-  #request(batch: readonly Item[]): Promise<SendOutcome> {
+  async #request(batch: readonly Item[]): Promise<SendOutcome> {
     const events = batch.map(({ event }) => event)
-    return this.#sender.send(events, this.#abort.signal)
+    this.#pace.rate.sent(batch.length)
+    const outcome = await this.#sender.send(events, this.#abort.signal)
+    this.#pace.rate.answered(batch.length, throttledIn(outcome, batch.length))
+    return outcome
   }
 
   // --- requests that were answered: some of their records may have failed all the same ---
@@ -167,43 +175,43 @@ export class Lane {
       return this.#accepted(true)
     }
     const { retry, rejected, reason } = answer
-    if (reason !== undefined && retry.length === batch.length) {
+    if (reason !== undefined && retry.length === batch.length)
       return this.#failed(batch, reason, this.#credentialsAge)
-    }
     const failed = new Set([...retry, ...rejected.map(({ index }) => index)])
     for (const [index, { job }] of batch.entries()) if (!failed.has(index)) job.delivered()
     this.#accepted(retry.length === 0)
     const again = retry.map((index) => batch[index]!)
-    if (reason !== undefined) this.#retryLater(again, reason)
+    if (reason !== undefined) this.#retryRecords(again, reason)
     await Promise.all(rejected.map(({ index, fault }) => this.#deadLetter(batch[index]!, fault)))
   }
 
   #accepted(whole: boolean): void {
     this.#pace.flow()
     this.#requestSize.grow()
-    if (whole) this.#pace.speedUp()
     this.#refusalsInARow = 0
     this.#credentialsUnproven = false
-    this.#health.accepted(whole && this.#retriesWaiting === 0)
+    this.#health.accepted(whole && this.#retries.isEmpty)
   }
 
-  #retryLater(items: readonly Item[], reason: Fault): void {
-    const faultClass = reason.class === 'throttle' ? 'throttle' : 'transient'
-    if (faultClass === 'throttle') this.#pace.slowDown()
-    this.#health.suffer({ ...reason, class: faultClass })
-    const attempt = Math.max(...items.map((item) => item.again()))
-    this.#retriesWaiting += 1
-    after(backoffMs(this.#settings.backoffs[faultClass], attempt, randomFraction()), () => {
-      this.#retriesWaiting -= 1
-      this.#queue.addFirst(items)
-      this.#pump()
-    })
+  #retryRecords(items: readonly Item[], reason: Fault): void {
+    this.#health.suffer({ ...reason, class: reason.class === 'throttle' ? 'throttle' : 'transient' })
+    this.#retries.add(items)
+  }
+
+  #resume(items: readonly Item[]): void {
+    this.#queue.addFirst(items)
+    this.#pump()
   }
 
   // --- requests that failed ---
 
   async #failed(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     if (fault.class === 'poison') return this.#refused(batch, fault, credentialsAge)
+    const isTaking = this.#pace.rate.isFlowing && !this.probing
+    if (fault.class === 'throttle' && isTaking) {
+      this.#pace.hold(throttledHoldMs)
+      return this.#retryRecords(batch, fault)
+    }
     for (const item of batch) item.again()
     // A probe that failed goes to the end of the line: the next one tries another event.
     if (this.probing) this.#queue.add(batch)
@@ -214,6 +222,7 @@ export class Lane {
   }
 
   #waitAndRetry(fault: Fault, faultClass: 'throttle' | 'transient'): void {
+    this.#pace.slowDown(fault.code === timeoutCode)
     if (this.#pace.backOff(this.#settings.backoffs[faultClass])) this.#health.suffer(fault)
     else this.#probe(fault)
   }

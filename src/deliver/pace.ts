@@ -1,9 +1,11 @@
 /**
- * How fast a lane may go: how many requests at once, what has to be waited for before the next, and whether it
- * only probes. Success speeds up bit by bit, throttling and failures halve.
+ * How fast a lane may go: how many requests at once, how many records a second, what has to be waited for before the
+ * next request, and whether the lane only probes.
  */
 import { now, randomFraction } from '../core/clock.js'
 import { type Backoff, backoffMs, ceilingMs } from './backoff.js'
+import type { BatchLimits } from './destination.js'
+import { Rate } from './rate.js'
 
 export interface PaceSettings {
   /** Requests under way at once. */
@@ -13,10 +15,14 @@ export interface PaceSettings {
   readonly probeMaxMs: number
 }
 
+/** After failures one more request at once may be under way every so often: what was too much may be so still. */
+const climbMs = 1_000
+
 export class Pace {
+  readonly rate = new Rate()
   readonly #settings: PaceSettings
-  /** May be fractional: success adds to it bit by bit. */
   #concurrency: number
+  #climbedMs = 0
   #failuresInARow = 0
   /** Nothing is sent before. */
   #gateMs = 0
@@ -34,12 +40,19 @@ export class Pace {
   /** How many requests may be under way now; one at a time while it is not known whether any is accepted. */
   get concurrency(): number {
     if (this.waitMs() > 0) return 0
-    return this.#probing || this.#failuresInARow > 0 ? 1 : Math.floor(this.#concurrency)
+    return this.#probing || this.#failuresInARow > 0 ? 1 : this.#concurrency
   }
 
   /** Time to go until anything may be sent. */
   waitMs(): number {
-    return Math.max(0, Math.ceil(this.#gateMs - now()))
+    const rateGateMs = this.#probing ? 0 : this.rate.gateMs
+    return Math.max(0, Math.ceil(Math.max(this.#gateMs, rateGateMs) - now()))
+  }
+
+  /** What the next request may hold, of what the service allows. */
+  limits(limits: BatchLimits): BatchLimits {
+    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.recordsMax)
+    return { ...limits, eventsMax }
   }
 
   /** A request was accepted. */
@@ -47,23 +60,28 @@ export class Pace {
     this.#probing = false
     this.#gateMs = 0
     this.#failuresInARow = 0
+    if (now() - this.#climbedMs < climbMs) return
+    this.#climbedMs = now()
+    this.#concurrency = Math.min(this.#settings.concurrencyMax, this.#concurrency + 1)
   }
 
-  speedUp(): void {
-    this.#concurrency = Math.min(this.#settings.concurrencyMax, this.#concurrency + 1 / this.#concurrency)
-  }
-
-  slowDown(): void {
-    this.#concurrency = Math.max(1, this.#concurrency / 2)
+  /** Too much at once: half of it from now on, or one request at a time. */
+  slowDown(toOne: boolean): void {
+    this.#concurrency = toOne ? 1 : Math.max(1, Math.floor(this.#concurrency / 2))
+    this.#climbedMs = now()
   }
 
   /** A whole request failed and is to be sent again; false where that has gone on to the backoff's cap. */
   backOff(backoff: Backoff): boolean {
-    this.slowDown()
     this.#failuresInARow += 1
     if (this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs) return false
     this.#gateMs = now() + backoffMs(backoff, this.#failuresInARow, randomFraction())
     return true
+  }
+
+  /** All of a request was throttled, though others are accepted: nothing is sent for some fraction of this. */
+  hold(ms: number): void {
+    this.#gateMs = now() + ms * randomFraction()
   }
 
   probe(): void {
@@ -75,6 +93,7 @@ export class Pace {
   /** Another target: what was learned of the old one says nothing. */
   reset(): void {
     this.flow()
+    this.rate.reset()
     this.#concurrency = this.#settings.concurrencyMax
   }
 }

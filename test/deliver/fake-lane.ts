@@ -49,7 +49,11 @@ const fast: Partial<LaneSettings> = {
   probeMaxMs: 4,
   closeTimeoutMs: 50,
   abortTimeoutMs: 50,
-  backoffs: { throttle: { baseMs: 1, capMs: 1e6 }, transient: { baseMs: 1, capMs: 1e6 } },
+  backoffs: {
+    throttle: { baseMs: 1, capMs: 1e6 },
+    transient: { baseMs: 1, capMs: 1e6 },
+    record: { baseMs: 1, capMs: 1e6 },
+  },
 }
 
 export function openLane(

@@ -13,7 +13,7 @@ const backoff = { baseMs: 1, capMs: 1e6 }
 const fast: Partial<LaneSettings> = {
   probeMinMs: 5,
   probeMaxMs: 10,
-  backoffs: { throttle: backoff, transient: backoff },
+  backoffs: { throttle: backoff, transient: backoff, record: backoff },
 }
 
 interface Opened {
@@ -110,7 +110,7 @@ t.test('faults that pass: nothing is lost, and nothing accepted is sent again', 
 })
 
 t.test('answers lost after the service took the request: repeats, but no loss', async (t) => {
-  const world = await openAwsWorld(t, { seed: 8, requestTimeoutMs: 300 })
+  const world = await openAwsWorld(t, { seed: 8, requestTimeoutMs: 2_000 })
   for (const kind of kindNames) {
     for (const type of ['commit_then_hang', 'commit_then_drop'] as const) {
       world.emulator.world.clear()

@@ -20,7 +20,7 @@ t.test('failures that go on to the cap of the backoff end in probing, too', asyn
   let well = false
   const backoff = { baseMs: 1, capMs: 4 }
   const { lane, states } = openLane(() => (well ? accepted : failed('transient')), {
-    backoffs: { throttle: backoff, transient: backoff },
+    backoffs: { throttle: backoff, transient: backoff, record: backoff },
   })
   const held = lane.deliver(someEvents(2, 'h'))
   t.match(await lane.deliver(someEvents(2, 'o')), { outcome: 'returned' })

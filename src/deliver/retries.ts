@@ -1,0 +1,33 @@
+/** Events that were in an answered request and failed: they wait for a backoff of their own, by how often they did. */
+import { after, randomFraction } from '../core/clock.js'
+import { getOrMake } from '../core/maps.js'
+import { type Backoff, backoffMs } from './backoff.js'
+import type { Item } from './job.js'
+
+export class Retries {
+  readonly #backoff: Backoff
+  readonly #resume: (items: readonly Item[]) => void
+  #waiting = 0
+
+  /** `resume` is called with events whose wait is over. */
+  constructor(backoff: Backoff, resume: (items: readonly Item[]) => void) {
+    this.#backoff = backoff
+    this.#resume = resume
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting === 0
+  }
+
+  add(items: readonly Item[]): void {
+    const groups = new Map<number, Item[]>()
+    for (const item of items) getOrMake(groups, item.again(), () => []).push(item)
+    for (const [attempts, group] of groups) {
+      this.#waiting += 1
+      after(backoffMs(this.#backoff, attempts, randomFraction()), () => {
+        this.#waiting -= 1
+        this.#resume(group)
+      })
+    }
+  }
+}

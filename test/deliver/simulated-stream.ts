@@ -1,0 +1,156 @@
+/**
+ * A lane over a simulated stream, in simulated time: the lane's own code, with a clock and dice of ours, so that a
+ * minute of load takes a second and is the same on every machine.
+ */
+import { mock } from 'node:test'
+import type { Sender, SendOutcome } from '../../src/deliver/destination.js'
+import { Lane } from '../../src/deliver/lane.js'
+import { someEvents } from './events.js'
+import { config, fault } from './fake-lane.js'
+
+export interface Stream {
+  /** Of the records, failing whatever the rate. */
+  readonly failingShare?: number
+  readonly failingCode?: 'throttle' | 'transient'
+  /** Records a second; at most those of one second are saved up. */
+  readonly recordsPerSecond?: number
+  /** Counts by the second of the clock, instead of a bucket that fills up steadily. */
+  readonly isByTheSecond?: boolean
+  /** Never answers. */
+  readonly isHole?: boolean
+  readonly latencyMs?: number
+}
+
+export interface Load {
+  readonly eventsPerSecond: number
+  readonly seconds: number
+  /** The stream as it is in a second of the run. */
+  readonly streamAt: (second: number) => Stream
+}
+
+export interface Run {
+  /** Events accepted in each second. */
+  readonly acceptedPerSecond: readonly number[]
+  /** Events tried in each second. */
+  readonly triedPerSecond: readonly number[]
+  /** From an event's being produced to its being accepted, ascending. */
+  readonly latenciesMs: readonly number[]
+  readonly underWayMax: readonly number[]
+}
+
+const packEveryMs = 350
+/** As a destination's run holds them. */
+const packsInHandMax = 16
+const tickMs = 5
+const timeoutMs = 15_000
+
+export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Promise<Run> {
+  const dice = seeded(7)
+  const random = mock.method(Math, 'random', dice)
+  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 })
+  const startMs = Date.now()
+  const second = (): number => Math.floor((Date.now() - startMs) / 1000)
+  const zeros = (): number[] => Array.from({ length: seconds + 1 }, () => 0)
+  const run = {
+    acceptedPerSecond: zeros(),
+    triedPerSecond: zeros(),
+    underWayMax: zeros(),
+    latenciesMs: [] as number[],
+  }
+  const capacity = new Capacity()
+  let underWay = 0
+  const sender: Sender = {
+    limits: () => ({
+      eventsMax: 500,
+      requestBytesMax: 5e6,
+      eventBytesMax: 1e6,
+      sizeOf: ({ data }) => data.length,
+    }),
+    send: (events) =>
+      new Promise<SendOutcome>((resolve) => {
+        const stream = streamAt(second())
+        const { latencyMs = 20, failingShare = 0, failingCode = 'throttle', isHole = false } = stream
+        underWay += 1
+        run.underWayMax[second()] = Math.max(run.underWayMax[second()]!, underWay)
+        run.triedPerSecond[second()]! += events.length
+        setTimeout(
+          () => {
+            underWay -= 1
+            if (isHole) return resolve({ outcome: 'failed', fault: fault('transient', 'Timeout' as never) })
+            const retry: number[] = []
+            for (const [index, event] of events.entries()) {
+              if (dice() < failingShare || !capacity.take(stream)) retry.push(index)
+              else {
+                run.acceptedPerSecond[second()]! += 1
+                run.latenciesMs.push(Date.now() - event.timestampMs)
+              }
+            }
+            if (retry.length === 0) return resolve({ outcome: 'accepted' })
+            resolve({ outcome: 'partial', retry, rejected: [], reason: fault(failingCode) })
+          },
+          isHole ? timeoutMs : latencyMs,
+        )
+      }),
+    dropCredentials: () => {},
+    close: () => {},
+  }
+  const lane = new Lane(config, { open: () => sender, deadLetter: async () => {} })
+  /** When each pack was produced. */
+  const waiting: number[] = []
+  let inHand = 0
+  const feed = (): void => {
+    while (waiting.length > 0 && inHand < (lane.probing ? 1 : packsInHandMax)) {
+      const producedMs = waiting.shift()!
+      const count = Math.round((eventsPerSecond * packEveryMs) / 1000)
+      inHand += 1
+      void lane.deliver(someEvents(count, 'e', { timestampMs: producedMs })).then(({ outcome }) => {
+        inHand -= 1
+        if (outcome === 'returned') waiting.unshift(producedMs)
+      })
+    }
+  }
+  try {
+    for (let atMs = 0; atMs < seconds * 1000; atMs += tickMs) {
+      if (atMs % packEveryMs === 0) waiting.push(Date.now())
+      feed()
+      mock.timers.tick(tickMs)
+      await new Promise(setImmediate)
+    }
+  } finally {
+    mock.timers.reset()
+    random.mock.restore()
+    await lane.close()
+  }
+  run.latenciesMs.sort((a, b) => a - b)
+  return run
+}
+
+/** What a stream can still take now. */
+class Capacity {
+  #tokens = Number.NaN
+  #atMs = 0
+
+  take({ recordsPerSecond, isByTheSecond = false }: Stream): boolean {
+    if (recordsPerSecond === undefined) return true
+    const nowMs = Date.now()
+    const isNewSecond = Math.floor(nowMs / 1000) !== Math.floor(this.#atMs / 1000)
+    if (Number.isNaN(this.#tokens) || (isByTheSecond && isNewSecond)) this.#tokens = recordsPerSecond
+    if (!isByTheSecond) this.#tokens += ((nowMs - this.#atMs) * recordsPerSecond) / 1000
+    this.#tokens = Math.min(this.#tokens, recordsPerSecond)
+    this.#atMs = nowMs
+    if (this.#tokens < 1) return false
+    this.#tokens -= 1
+    return true
+  }
+}
+
+/** Mulberry32. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
