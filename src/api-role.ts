@@ -27,6 +27,7 @@ export async function openApiRole(loaded: Settings, parent: Parent | undefined):
     const token = loaded.api.bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
     process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
   }
+  await api.started()
   // Below a supervisor, that one announces them.
   if (parent === undefined) announceApi(api.addresses['api']!)
   return {

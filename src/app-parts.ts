@@ -1,25 +1,23 @@
 /** Parts that several roles share. */
-import type { Server } from 'node:http'
-import type { Parent } from './child.js'
+import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
-import { after, sleep } from './core/clock.js'
+import { sleep } from './core/clock.js'
 import { messageOf } from './core/errors.js'
-import type { Failing } from './core/health.js'
+import { type Listening, urlOf } from './core/http-listen.js'
 import { newId } from './core/ids.js'
-import { metricsText } from './core/metrics.js'
+import { metricsSnapshot } from './core/metrics.js'
 import { type Nats, openNats } from './core/nats.js'
 import type { Bucket } from './core/nats-bucket.js'
 import type { ReleaseStack } from './core/release.js'
 import { version } from './core/version.js'
 import { checkRole, requestTimeoutMsDefault } from './deliver/aws.js'
 import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
-import { booksMetrics } from './deliver/books-metrics.js'
 import { openSender } from './deliver/kinds.js'
 import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
 import type { Reach } from './deliver/test-event.js'
-import { StreamWatch } from './ingest/stream-watch.js'
 import { ensureStreams, lossOf, reservedBytes, whenStream } from './ingest/streams.js'
-import { openOpsServer } from './ops-server.js'
+import { type OpsServerOptions, openOpsServer } from './ops-server.js'
+import { Readiness } from './readiness.js'
 import { bucketNames } from './store/keys.js'
 import { View } from './store/view.js'
 import type { Surroundings } from './surroundings.js'
@@ -30,77 +28,49 @@ export const connect = ({ settings, occurrences }: Surroundings, role: string): 
   return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}`, occurrences })
 }
 
-/** Requests under way may end; then connections that clients keep open are cut. */
-export async function closeServer(app: { close(): Promise<unknown>; server: Server }): Promise<void> {
-  const cut = after(requestsEndMs, () => app.server.closeAllConnections())
-  await app.close()
-  cut.stop()
-}
-
-const requestsEndMs = 2_000
-
-export async function listen(
-  app: { listen(at: { host: string; port: number }): Promise<unknown> },
-  host: string,
-  port: number,
-): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+/** Opens the server that says how a role is; the API answers on it, too, once it is there. */
+export async function openRoleServer(
+  { settings, logger }: Surroundings,
+  readiness: Readiness,
+  options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
+): Promise<Listening> {
+  const { host } = settings.api
+  const server = await openOpsServer({
+    ...options,
+    host,
+    failing: () => readiness.failing(),
+    metrics: () => readiness.metrics(),
+  }).catch((error: { code?: string }) => {
+    if (error.code !== 'EADDRINUSE') throw error
     throw new Error(
-      `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,
+      `Another process listens on ${urlOf(host, options.port)}: set WEIR_PORT to a free port, or to 0 for any.`,
     )
-  }
+  })
+  logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
+  return server
 }
 
-export const portOf = (address: string | { port: number } | null): number | undefined =>
-  typeof address === 'object' && address !== null ? address.port : undefined
-
-export const urlOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-/** What a role says of itself where it runs alone; below a supervisor, that one speaks for it. */
-export interface Health {
-  /** From here on the parts are looked at; before, the role is starting. */
-  started(nats: Nats, view: View, books: BooksKeeper | undefined): void
-}
-
-/** Opened first, so that a role that waits for others tells so. */
-export async function openHealth(
+/** Whether a role without the API is ready; it says so itself if no supervisor speaks for it. */
+export async function openReadiness(
   at: Surroundings,
   parent: Parent | undefined,
   release: ReleaseStack,
-): Promise<Health> {
-  let parts: { nats: Nats; view: View; books: BooksKeeper | undefined; streams: StreamWatch } | undefined
-  const started = (nats: Nats, view: View, books: BooksKeeper | undefined): void => {
-    parts = { nats, view, books, streams: release.own(new StreamWatch({ nats })) }
-  }
-  if (parent !== undefined) return { started: () => {} }
-  const { settings, registry, logger } = at
-  const failing = (): Failing => {
-    if (parts === undefined)
-      return { start: 'The role is starting: it waits for NATS, or for an API to make the streams.' }
-    return {
-      ...parts.streams.failing,
-      ...(parts.nats.isConnected ? {} : { nats: 'The connection to NATS is lost.' }),
-      ...(parts.view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
-    }
-  }
-  const metrics = async (): Promise<string> =>
-    (await metricsText(registry)) +
-    (parts?.books === undefined ? '' : deploymentMetrics(parts.books, parts.view))
-  const server = await openOpsServer({ host: settings.api.host, port: settings.ops.port, failing, metrics })
-  release.own(server)
-  logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
-  return { started }
+): Promise<Readiness> {
+  const readiness = new Readiness(at, parent, release)
+  if (parent === undefined) release.own(await openRoleServer(at, readiness, { port: at.settings.ops.port }))
+  return readiness
 }
 
-export const deploymentMetrics = (books: BooksKeeper, view: View): string =>
-  booksMetrics(books.books, (id) => {
-    const row = view.state.rows.get('event_destination')?.get(id)
-    return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
-  })
+/** What roles without the API find only after it has started once. */
+export const workOfTheApi = 'an API to make the streams and buckets'
+
+/** A role whose parts are open. An API answers for itself and needs no supervisor to ask it. */
+export const roleOf = ({ registry }: Surroundings, release: ReleaseStack, readiness?: Readiness): Role => ({
+  addresses: {},
+  failing: () => readiness?.own() ?? {},
+  metrics: async () => [await metricsSnapshot(registry)],
+  close: () => release.release(),
+})
 
 export async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {
   const view = new View(await bucketOnceThere(nats, bucketNames.config), occurrences)

@@ -12,30 +12,30 @@ import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { answerDecision, decideSubject } from './api/abuse-reports.js'
 import { renderRules } from './api/audit-of-rules.js'
+import { connectionLimits } from './api/connection-limits.js'
 import { BaseLinks, Presenter } from './api/present.js'
 import { Writes } from './api/writes.js'
 import {
   bucketOnceThere,
-  closeServer,
   connect,
-  deploymentMetrics,
-  listen,
   makeStreams,
   never,
   openBooks,
   openBooksAlone,
-  openHealth,
   openLedger,
+  openReadiness,
+  openRoleServer,
   openView,
-  portOf,
   reachOf,
-  urlOf,
+  roleOf,
+  workOfTheApi,
 } from './app-parts.js'
 import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
 import { now } from './core/clock.js'
+import { unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
-import { metricsSnapshot, metricsText } from './core/metrics.js'
+import { metricsSnapshot } from './core/metrics.js'
 import type { Nats } from './core/nats.js'
 import { ReleaseStack } from './core/release.js'
 import { Sealer } from './core/seal.js'
@@ -49,7 +49,7 @@ import type { Warning } from './evaluate/ip-restriction.js'
 import { auditKinds } from './event/audit.js'
 import { checkSource } from './event/catalog.js'
 import { Janitor } from './ingest/janitor.js'
-import { StreamWatch } from './ingest/stream-watch.js'
+import { neededStreams } from './ingest/needed-streams.js'
 import { auditInStream, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
 import { AuditInPipeline } from './pipeline/audit-in-run.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
@@ -60,6 +60,7 @@ import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
+import { Readiness } from './readiness.js'
 import { openGeo } from './record/geo.js'
 import { resources } from './resource/registry.js'
 import { tcpAddressSpace } from './resource/tcp-address.js'
@@ -129,37 +130,27 @@ export async function openStoreParts(
 
 export interface OpenedApi extends Role {
   readonly parts: StoreParts
+  /** Lets it be ready: what the caller still had to do is done. */
+  started(): Promise<void>
 }
 
 export async function openApi(at: Surroundings, parent: Parent | undefined): Promise<OpenedApi> {
+  const { settings, occurrences } = at
+  const { port, baseUrl } = settings.api
+  const release = new ReleaseStack()
+  const readiness = new Readiness(at, parent, release)
+  const otherwise = unavailable('The API is starting.')
+  const listening = await openRoleServer(at, readiness, { port, otherwise, http: connectionLimits })
+  release.own(listening)
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
-  const { settings, registry, occurrences } = at
-  const release = new ReleaseStack()
-  const { host, port, baseUrl } = settings.api
-  let base = baseUrl ?? urlOf(host, port)
-  const parts = await openStoreParts(at, () => base, release)
+  const parts = await openStoreParts(at, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
   const secrets = release.own(
     new SecretsView(await nats.openBucket(bucketNames.secrets, reservedBytes(settings.nats.storageMaxBytes))),
   )
   await secrets.open()
   const books = release.own(await openBooks(at, nats))
-  const streams = release.own(
-    new StreamWatch({
-      nats,
-      makeStreams: async () => void (await makeStreams(at, nats, store.view.latest.accounts.size > 0)),
-    }),
-  )
-  const failing = async (): Promise<Failing> => {
-    const { refusal } = store
-    const own = { ...streams.failing, ...(refusal === undefined ? {} : { store: refusal }) }
-    return parent === undefined ? own : { ...(await parent.ask('failing')), ...own }
-  }
-  const metrics = async (): Promise<string> => {
-    const own = parent === undefined ? await metricsText(registry) : await parent.ask('metrics')
-    return own + deploymentMetrics(books, store.view)
-  }
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -169,25 +160,36 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     versionHeaders: settings.api.versionHeaders,
     rateLimitPerMinute: settings.api.rateLimitPerMinute,
     trustedProxies: settings.api.trustedProxies ?? [],
-    health: { failing, metrics },
+    health: { failing: () => readiness.failing(), metrics: () => readiness.metrics() },
+    listening,
   })
-  release.add(() => closeServer(app))
+  release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(nats.answer(decideSubject, 'api', decided))
-  await listen(app, host, port)
-  const url = urlOf(host, portOf(app.server.address()) ?? port)
-  base = baseUrl ?? url
+  const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
+  const makeMissing = async () => void (await makeStreams(at, nats, store.view.latest.accounts.size > 0))
+  const needs = {
+    nats,
+    streams: neededStreams.api,
+    view: store.view,
+    books,
+    makeStreams: makeMissing,
+    failing,
+  }
   return {
+    ...roleOf(at, release),
     parts,
-    addresses: { api: url },
-    metrics: async () => [await metricsSnapshot(registry)],
-    close: () => release.release(),
+    started: () => readiness.started(needs),
+    addresses: { api: listening.url },
   }
 }
 
+/** A stop waits so long for requests under way. */
+const requestsEndMs = 2_000
+
 /** Processes that a pipeline runs beside itself. */
 export interface PipelineProcesses {
-  readonly openDecider: () => Promise<Pick<Role, 'metrics' | 'close'>>
+  readonly openDecider: () => Promise<Pick<Role, 'failing' | 'metrics' | 'close'>>
   readonly forkQuarantine: () => ChildProcess
 }
 
@@ -198,8 +200,9 @@ export async function openPipeline(
 ): Promise<Role> {
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
-  const health = await openHealth(at, parent, release)
+  const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'pipeline'))
+  readiness.waitsFor(workOfTheApi)
   const geo = await openGeo(settings.geo.databases)
   const view = release.own(await openView(at, nats))
   const configuration = release.own(new Configuration(view, occurrences))
@@ -219,14 +222,17 @@ export async function openPipeline(
   pipeline.open()
   const decider = release.own(await processes.openDecider())
   const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
-  health.started(nats, view, books)
-  return { addresses: {}, metrics: snapshots, close: () => release.release() }
+  const { failing } = decider
+  await readiness.started({ nats, streams: neededStreams.pipeline, view, books, failing })
+  return { ...roleOf(at, release, readiness), metrics: snapshots }
 }
 
-export async function openDecide(at: Surroundings): Promise<Role> {
-  const { settings, registry, occurrences } = at
+export async function openDecide(at: Surroundings, parent: Parent | undefined): Promise<Role> {
+  const { settings, occurrences } = at
   const release = new ReleaseStack()
+  const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'decide'))
+  readiness.waitsFor(workOfTheApi)
   const geo = await openGeo(settings.geo.databases)
   const view = release.own(await openView(at, nats))
   const configuration = release.own(new Configuration(view, occurrences))
@@ -237,11 +243,8 @@ export async function openDecide(at: Surroundings): Promise<Role> {
   release.own(nats.answer(connectionSubject, 'decide', (request) => decide(policySet(), geo, request, note)))
   const warned = (warning: Warning): void => reports.add(notedOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
-  return {
-    addresses: {},
-    metrics: async () => [await metricsSnapshot(registry)],
-    close: () => release.release(),
-  }
+  await readiness.started({ nats, streams: neededStreams.decide, view })
+  return roleOf(at, release, readiness)
 }
 
 /** Where a record is tried that may end its process: a child of a pipeline, and nothing else. */
@@ -259,10 +262,11 @@ export async function openQuarantine(at: Surroundings): Promise<void> {
 }
 
 export async function openDeliver(at: Surroundings, parent: Parent | undefined): Promise<Role> {
-  const { settings, registry, occurrences } = at
+  const { settings, occurrences } = at
   const release = new ReleaseStack()
-  const health = await openHealth(at, parent, release)
+  const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'deliver'))
+  readiness.waitsFor(workOfTheApi)
   const sealer = new Sealer(secretKey(settings.data))
   const view = release.own(await openView(at, nats))
   await view.usable
@@ -288,10 +292,6 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
     return status === undefined ? '' : JSON.stringify(status)
   }
   release.own(nats.answer(statusSubject, undefined, answer))
-  health.started(nats, view, books)
-  return {
-    addresses: {},
-    metrics: async () => [await metricsSnapshot(registry)],
-    close: () => release.release(),
-  }
+  await readiness.started({ nats, streams: neededStreams.deliver, view, books })
+  return roleOf(at, release, readiness)
 }

@@ -25,15 +25,21 @@ export interface Answers {
   readonly failing: Failing
 }
 
+/** What a parent asks a child about: its own state, and that of processes it runs itself. */
+export interface ChildAnswers {
+  readonly metrics: readonly MetricsSnapshot[]
+  readonly failing: Failing
+}
+
 export type FromChild =
   | { readonly type: 'ready'; readonly addresses: Addresses }
   | { readonly type: 'failed'; readonly msg: string }
-  | { readonly type: 'metrics'; readonly id: number; readonly snapshots: readonly MetricsSnapshot[] }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'ask'; readonly id: number; readonly about: keyof Answers }
 
 export type FromParent =
   | { readonly type: 'stop' }
-  | { readonly type: 'metrics'; readonly id: number }
+  | { readonly type: 'ask'; readonly id: number; readonly about: keyof ChildAnswers }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
 
 export interface Parent {
@@ -43,6 +49,8 @@ export interface Parent {
 
 export interface Role {
   readonly addresses: Addresses
+  /** What it can't do; the same goes for processes it runs itself. */
+  failing(): Failing
   /** Its own metrics, and those of processes it runs itself. */
   metrics(): Promise<readonly MetricsSnapshot[]>
   close(): Promise<void>
@@ -193,9 +201,9 @@ class ParentLink implements Parent {
   }
 
   async #hear(message: FromParent): Promise<void> {
-    if (message.type === 'metrics') {
-      const snapshots = (await this.#role?.metrics()) ?? []
-      this.#send({ type: 'metrics', id: message.id, snapshots })
+    if (message.type === 'ask') {
+      const value = (await this.#role?.[message.about]()) ?? (message.about === 'metrics' ? [] : {})
+      this.#send({ type: 'answer', id: message.id, value })
     } else if (message.type === 'answer') {
       this.#waiting.get(message.id)?.resolve(message.value)
       this.#waiting.delete(message.id)

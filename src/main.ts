@@ -65,7 +65,11 @@ const decider = (loaded: Settings) => () => {
     ],
     occurrences,
     registry,
-  }).then((supervisor) => ({ metrics: () => supervisor.snapshots(), close: () => supervisor.close() }))
+  }).then((supervisor) => ({
+    failing: () => supervisor.failing(),
+    metrics: () => supervisor.snapshots(),
+    close: () => supervisor.close(),
+  }))
 }
 
 /** Speaks in buffers, and is told of nothing else: what it does not survive is what it is for. */
@@ -111,7 +115,8 @@ program
   .description('decisions alone; a pipeline runs one beside itself')
   .action(() => {
     const loaded = settings()
-    const open = async () => (await roles()).openDecide(surroundings(loaded, 'decide'))
+    const open = async (parent: Parent | undefined) =>
+      (await roles()).openDecide(surroundings(loaded, 'decide'), parent)
     return runAs('decide', open, loaded)
   })
 

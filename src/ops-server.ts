@@ -1,5 +1,5 @@
-/** The HTTP server of a role without the API: is it alive, is it ready, its metrics. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+/** The HTTP server of a role without the API, and of the API while it starts: is it alive, is it ready, its metrics. */
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import { problemBody, problemHeadersOf } from './api/problem.js'
 import { notFound, WeirError } from './core/errors.js'
 import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from './core/health.js'
@@ -10,20 +10,23 @@ export interface OpsServerOptions extends HealthSource {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
+  /** The answer to all other paths. */
+  readonly otherwise?: WeirError
+  readonly http?: ServerOptions
 }
 
 /** Opens the server. Rejects where the port is taken. */
-export const openOpsServer = (options: OpsServerOptions): Promise<Listening> =>
-  listenHttp(options.host, options.port, (request, response) => {
-    void respond(options, request, response)
-  })
+export const openOpsServer = (options: OpsServerOptions): Promise<Listening> => {
+  const { host, port, http } = options
+  return listenHttp(host, port, (request, response) => void respond(options, request, response), http)
+}
 
 async function respond(
-  source: HealthSource,
+  options: OpsServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { status, headers, body } = await answer(source, request)
+  const { status, headers, body } = await answer(options, request)
   response.writeHead(status, {
     ...headers,
     'content-length': Buffer.byteLength(body),
@@ -32,11 +35,11 @@ async function respond(
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-async function answer(source: HealthSource, request: IncomingMessage): Promise<HealthAnswer> {
+async function answer(options: OpsServerOptions, request: IncomingMessage): Promise<HealthAnswer> {
   const { method = '', url = '' } = request
   const path = url.split('?')[0]!
   try {
-    return (await healthAnswer(source, method, path)) ?? refusal(nothingElse)
+    return (await healthAnswer(options, method, path)) ?? refusal(options.otherwise ?? nothingElse)
   } catch (error) {
     return refusal(error instanceof WeirError ? error : undecided)
   }

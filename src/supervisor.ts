@@ -8,12 +8,13 @@
  * starting then (a bad setting, a missing file) is for a person to mend, and is told instead of repeated.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import type { Addresses, Answers, FromChild, FromParent } from './child.js'
+import type { Addresses, Answers, ChildAnswers, FromChild, FromParent } from './child.js'
 import { environmentWith } from './config.js'
 import { monotonicMs, sleep, within } from './core/clock.js'
 import type { Failing } from './core/health.js'
 import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from './core/metrics.js'
 import type { Occurrences } from './core/occurrences.js'
+import { Pulse, pulseLimits } from './core/pulse.js'
 
 export interface RoleSpec {
   readonly name: string
@@ -41,7 +42,7 @@ export interface SupervisorOptions {
 export interface Supervisor {
   /** Where a role is reached. */
   addressesOf(role: string): Addresses
-  /** Roles that are not running, and what `failing` of the options adds. */
+  /** Roles that are not running or don't answer, what the others can't do, and what `failing` of the options adds. */
   failing(): Failing
   /** This process and all below it. */
   snapshots(): Promise<readonly MetricsSnapshot[]>
@@ -87,12 +88,7 @@ class ProcessSupervisor implements Supervisor {
   }
 
   failing(): Failing {
-    const notRunning = this.#children.filter((child) => !child.isRunning)
-    const roles = notRunning.map(({ name }) => [
-      name,
-      `The process ${name} is not running; it is being started.`,
-    ])
-    return { ...this.#options.failing?.(), ...Object.fromEntries(roles) }
+    return Object.assign({}, this.#options.failing?.(), ...this.#children.map((child) => child.failing()))
   }
 
   async snapshots(): Promise<readonly MetricsSnapshot[]> {
@@ -122,11 +118,13 @@ class Child {
   readonly #options: SupervisorOptions
   readonly #answer: (about: keyof Answers) => Promise<unknown>
   readonly #closing = new AbortController()
-  readonly #asked = new Map<number, (snapshots: readonly MetricsSnapshot[]) => void>()
+  readonly #asked = new Map<number, (value: unknown) => void>()
   #questions = 0
   #process: ChildProcess | undefined
   #addresses: Addresses | undefined
   #running = false
+  /** Runs while the process does. */
+  #pulse: Pulse<Failing> | undefined
   #ended: Promise<string> = Promise.resolve('')
   #keeping: Promise<void> = Promise.resolve()
 
@@ -158,16 +156,27 @@ class Child {
     this.#keeping = this.#keep()
   }
 
+  /** A process that runs may be frozen, and one that answers may be cut off from what it needs. */
+  failing(): Failing {
+    const { name } = this
+    if (!this.#running) return { [name]: `The process ${name} is not running; it is being started.` }
+    if (this.#pulse?.lost !== undefined) return { [name]: `The process ${name} does not answer.` }
+    const parts = Object.entries(this.#pulse?.answer ?? {})
+    return Object.fromEntries(parts.map(([part, why]) => [`${name}.${part}`, why]))
+  }
+
   async snapshots(): Promise<readonly MetricsSnapshot[]> {
     if (!this.#running) return []
+    return this.#ask('metrics', metricsTimeoutMs).catch(() => [])
+  }
+
+  async #ask<About extends keyof ChildAnswers>(about: About, ms: number): Promise<ChildAnswers[About]> {
     this.#questions += 1
     const id = this.#questions
-    const answer = new Promise<readonly MetricsSnapshot[]>((resolve) => this.#asked.set(id, resolve))
-    this.#send({ type: 'metrics', id })
+    const answer = new Promise<unknown>((resolve) => this.#asked.set(id, resolve))
+    this.#send({ type: 'ask', id, about })
     try {
-      return await within(metricsTimeoutMs, answer, 'late')
-    } catch {
-      return []
+      return (await within(ms, answer, 'late')) as ChildAnswers[About]
     } finally {
       this.#asked.delete(id)
     }
@@ -233,6 +242,7 @@ class Child {
     return new Promise((resolve) => {
       const gone = (how: string) => {
         this.#running = false
+        this.#pulse?.close()
         resolve(how)
       }
       child.on('error', (error) => child.pid === undefined && gone(error.message))
@@ -243,11 +253,12 @@ class Child {
   #ready(addresses: Addresses): undefined {
     this.#addresses = addresses
     this.#running = true
+    this.#pulse = new Pulse(() => this.#ask('failing', pulseLimits.answerMs))
     this.#options.onReady?.(this.name, addresses)
   }
 
   async #hear(message: FromChild): Promise<void> {
-    if (message.type === 'metrics') this.#asked.get(message.id)?.(message.snapshots)
+    if (message.type === 'answer') this.#asked.get(message.id)?.(message.value)
     if (message.type !== 'ask') return
     this.#send({ type: 'answer', id: message.id, value: await this.#answer(message.about) })
   }

@@ -34,6 +34,7 @@ await runRole({
     })
     return {
       addresses: { ops: server.url, pid: String(process.pid) },
+      failing: () => (behaviour === 'fails' ? { nats: 'Away.' } : {}),
       metrics: async () => [await metricsSnapshot(registry)],
       close: async () => {
         write('stops')

@@ -65,6 +65,20 @@ t.test('a role that is killed comes back, and knows where it was before', async 
   await supervisor.close()
 })
 
+t.test('a role that can not work, and one that is frozen, are told of by name', async (t) => {
+  const { open } = setUp(t, [['pipeline', 'fails'], ['deliver']])
+  const supervisor = await open()
+  await until(() => 'pipeline.nats' in supervisor.failing())
+  t.strictSame(supervisor.failing(), { 'pipeline.nats': 'Away.' })
+  const pid = Number(supervisor.addressesOf('deliver')['pid'])
+  process.kill(pid, 'SIGSTOP')
+  await until(() => 'deliver' in supervisor.failing())
+  t.match(supervisor.failing(), { deliver: 'The process deliver does not answer.' })
+  process.kill(pid, 'SIGCONT')
+  await until(() => !('deliver' in supervisor.failing()))
+  await supervisor.close()
+})
+
 t.test('metrics of all processes are added up, and any of them can tell the sum', async (t) => {
   const { open } = setUp(t, [['api'], ['deliver']])
   const supervisor = await open()

@@ -10,12 +10,14 @@ import type { Socket } from 'node:net'
 import rateLimit from '@fastify/rate-limit'
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { HealthSource } from '../core/health.js'
+import type { Listening } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { resources } from '../resource/registry.js'
 import type { View } from '../store/view.js'
 import { Auth } from './auth.js'
+import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
@@ -40,25 +42,23 @@ export interface ApiOptions extends OpenapiOptions {
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   readonly health: HealthSource
+  /** A server that listens already: the API takes its requests once it is built. Otherwise the API has its own. */
+  readonly listening?: Pick<Listening, 'server' | 'answerWith'>
 }
 
-/** From a request's first byte to its last: whoever sends more slowly keeps a connection for nothing. */
-const requestTimeoutMs = 30_000
-/** How often slow requests are looked for; Node's own half a minute would double the timeout. */
-const slowRequestsCheckMs = 5_000
-/** A connection that nobody asks anything on. */
-const idleConnectionMs = 60_000
 /** Ids in paths are told apart by their form, however long: more than this fits no request. */
 const pathParamCharsMax = 16 * 1024
 
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
-  const { occurrences, context, health } = options
+  const { occurrences, context, health, listening } = options
   const answer = answerProblem(occurrences)
   let counted: OverRate = async () => undefined
   const auth = new Auth({ ...options, overRate: (request, accountId) => counted(request, accountId) })
   const connections = new Connections()
+  const takeover = takeoverOf(listening)
   const app = fastify({
     ...httpOptions(options, connections),
+    ...takeover.options,
     frameworkErrors: undecodablePath((request) => auth.check(request), answer),
   })
   connections.watch(app.server)
@@ -77,7 +77,20 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register((open) => registerOpenPages(open, () => app.swagger(), health))
   await app.register(async (guarded) => registerResources(guarded, context, options.destinations))
   await app.ready()
+  takeover.done()
   return app
+}
+
+/** Lets the API take the requests of a server that listens already, but not before it is complete. */
+function takeoverOf(listening: ApiOptions['listening']) {
+  let done = (): void => {}
+  const options: Pick<FastifyHttpOptions<Server>, 'serverFactory'> = {}
+  if (listening !== undefined)
+    options.serverFactory = (answer) => {
+      done = () => listening.answerWith(answer)
+      return listening.server
+    }
+  return { options, done: () => done() }
 }
 
 const httpOptions = (
@@ -85,20 +98,15 @@ const httpOptions = (
   connections: Connections,
 ): FastifyHttpOptions<Server> => ({
   bodyLimit: requestBodyBytesMax,
-  requestTimeout: requestTimeoutMs,
-  keepAliveTimeout: idleConnectionMs,
+  requestTimeout: connectionLimits.requestTimeout,
+  keepAliveTimeout: connectionLimits.keepAliveTimeout,
   trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   genReqId: () => newId('op_'),
   routerOptions: { maxParamLength: pathParamCharsMax },
   forceCloseConnections: 'idle',
   // What arrives while the API stops is still answered; the store is closed after it.
   return503OnClosing: false,
-  // A missing host is refused by the guard, in the shape of every error.
-  http: {
-    requireHostHeader: false,
-    headersTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: slowRequestsCheckMs,
-  },
+  http: connectionLimits,
   clientErrorHandler: (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     else void connections.unreadable(socket as Socket, () => answerUnreadable(error, socket as Socket))

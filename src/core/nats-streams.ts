@@ -6,7 +6,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { nanos } from '@nats-io/nats-core'
+import { millis, nanos } from '@nats-io/nats-core'
 import { randomToken } from './clock.js'
 
 export interface StreamOptions {
@@ -65,3 +65,20 @@ export const streamIdentity = ({ config, created }: StreamInfo): string => {
 const identityHead = 'stream '
 
 export const newStreamIdentity = (): string => `${identityHead}${randomToken(12)}`
+
+/** The leader of a stream exchanges a heartbeat with each replica every second; several missed ones in a row count. */
+const replicaSilentMs = 2_500
+
+/**
+ * Why nothing can be stored in a stream of several replicas: it has no leader, or its leader hears no majority of them.
+ * Such a leader goes on answering questions for some 20 s before it gives up (nats-server 2.9 and 2.10).
+ */
+export function quorumProblem({ cluster }: Pick<StreamInfo, 'cluster'>): string | undefined {
+  const replicas = cluster?.replicas ?? []
+  if (cluster === undefined || replicas.length === 0) return undefined
+  if (!cluster.leader) return 'The stream has no leader: nothing can be stored in it.'
+  const heard = replicas.filter(({ active }) => millis(active) <= replicaSilentMs).length
+  const [servers, answering] = [replicas.length + 1, heard + 1]
+  if (2 * answering > servers) return undefined
+  return `Of the stream's ${servers} servers ${answering} can be reached: nothing can be stored in it.`
+}

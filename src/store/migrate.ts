@@ -118,9 +118,12 @@ async function insistently(call: () => Promise<void>): Promise<void> {
 const deploymentTimeoutMs = 5_000
 
 /** Which deployment the database belongs to. */
-export async function readDeployment(clickhouse: Clickhouse): Promise<Deployment> {
+export async function readDeployment(
+  clickhouse: Clickhouse,
+  timeoutMs = deploymentTimeoutMs,
+): Promise<Deployment> {
   const sql = 'SELECT id, key_fingerprint AS keyFingerprint FROM deployment'
-  const [first] = await clickhouse.rows<Deployment>(sql, {}, deploymentTimeoutMs)
+  const [first] = await clickhouse.rows<Deployment>(sql, {}, timeoutMs)
   if (first === undefined) throw new Error('The database does not tell which deployment it belongs to.')
   return first
 }

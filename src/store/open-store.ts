@@ -42,7 +42,10 @@ export interface StoreOptions {
   readonly renderRules: (rows: ChangeRows, stateOf: () => ViewState) => RenderRules
 }
 
+/** ClickHouse is asked so often, so many times and so long: one that hangs is noticed within 4 s. */
 const healthCheckMs = 1_000
+const healthTriesMax = 2
+const healthTimeoutMs = 1_500
 const bucketCheckMs = 10_000
 const stagingSweepMs = 60_000
 
@@ -196,7 +199,7 @@ export class Store {
 
   async #findClickhouse(): Promise<string | undefined> {
     try {
-      const { id } = await readDeployment(this.#options.clickhouse)
+      const { id } = await this.#readDeployment()
       return id === this.#deployment.id
         ? undefined
         : 'ClickHouse holds another deployment than it did; nothing was written.'
@@ -204,6 +207,17 @@ export class Store {
       return isTableMissing(error)
         ? 'The tables in ClickHouse are gone; nothing was written.'
         : 'ClickHouse does not answer; nothing was written.'
+    }
+  }
+
+  /** A machine that is out of breath may answer late, but hardly ever twice. */
+  async #readDeployment(): Promise<Deployment> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await readDeployment(this.#options.clickhouse, healthTimeoutMs)
+      } catch (error) {
+        if (tries === healthTriesMax) throw error
+      }
     }
   }
 

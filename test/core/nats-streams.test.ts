@@ -1,7 +1,7 @@
 /** Streams whose settings change over what they hold. */
 import t from 'tap'
 import { openNats } from '../../src/core/nats.js'
-import type { StreamOptions } from '../../src/core/nats-streams.js'
+import { quorumProblem, type StreamOptions } from '../../src/core/nats-streams.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 
@@ -41,4 +41,42 @@ t.test('a stream that is given less room than it holds loses nothing', async (t)
   const emptied = (await nats.streamInfo(stream.name))!
   t.equal(emptied.state.messages, 4)
   t.equal(emptied.config.max_bytes, mebibyte, 'it shrinks once there is room in the smaller one')
+})
+
+const second = 1e9
+const replica = (active: number) => ({ name: 'n', current: true, active })
+const quorums = [
+  { name: 'a single server', cluster: undefined, problem: undefined },
+  { name: 'one replica in a cluster', cluster: { leader: 'n0' }, problem: undefined },
+  {
+    name: 'all replicas are heard',
+    cluster: { leader: 'n0', replicas: [replica(second), replica(0)] },
+    problem: undefined,
+  },
+  {
+    name: 'one of three is silent',
+    cluster: { leader: 'n0', replicas: [replica(second), replica(9 * second)] },
+    problem: undefined,
+  },
+  {
+    name: 'two of three are silent, and the leader does not know yet',
+    cluster: { leader: 'n0', replicas: [replica(3 * second), replica(3 * second)] },
+    problem: "Of the stream's 3 servers 1 can be reached: nothing can be stored in it.",
+  },
+  {
+    name: 'two of five are silent',
+    cluster: { leader: 'n0', replicas: [replica(0), replica(0), replica(3 * second), replica(3 * second)] },
+    problem: undefined,
+  },
+  {
+    name: 'no leader, though the others were heard just now',
+    cluster: { replicas: [replica(0), replica(0), replica(0)] },
+    problem: 'The stream has no leader: nothing can be stored in it.',
+  },
+]
+
+t.test('a stream without a quorum', (t) => {
+  for (const { name, cluster, problem } of quorums)
+    t.equal(quorumProblem({ cluster } as never), problem, name)
+  t.end()
 })

@@ -11,9 +11,12 @@ export class OwnNats {
   #port = 0
   #child: ChildProcess | undefined
 
-  /** `dir` is removed by whoever made it. */
-  constructor(dir: string) {
+  readonly #more: readonly string[]
+
+  /** `dir` is removed by whoever made it. `more`: further arguments of the program. */
+  constructor(dir: string, more: readonly string[] = []) {
     this.#dir = dir
+    this.#more = more
   }
 
   get url(): string {
@@ -21,9 +24,9 @@ export class OwnNats {
   }
 
   /** On the same port every time. */
-  async start(): Promise<void> {
-    if (this.#port === 0) this.#port = await freePort()
-    const args = ['-js', '-sd', this.#dir, '-a', '127.0.0.1', '-p', String(this.#port)]
+  async start(port?: number): Promise<void> {
+    if (this.#port === 0) this.#port = port ?? (await freePort())
+    const args = ['-js', '-sd', this.#dir, '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
     this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
     await until('nats-server answers', async () => (await readServerName(this.#port)) !== undefined)
   }
@@ -35,6 +38,15 @@ export class OwnNats {
 
   kill(): Promise<void> {
     return this.#end('SIGKILL')
+  }
+
+  /** SIGSTOP: its connections stand, and it answers nothing. */
+  freeze(): void {
+    this.#child?.kill('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT')
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

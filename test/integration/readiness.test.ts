@@ -1,0 +1,180 @@
+/** `/readyz` tells the truth soon: every role says what it can't do, and recovers by itself. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../../src/core/nats-probe.js'
+import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
+import { startNatsCluster } from '../harness/nats-cluster.js'
+import { OwnNats } from '../harness/own-nats.js'
+import { type Running, run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { ApiClient, startWeir, until } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+const token = 'token-of-the-first-key'
+/** The promise is 5 s, and `test/core/pulse.test.ts` holds the limits to it; this is for a machine with other work. */
+const noticedMs = 15_000
+
+interface Ready {
+  readonly status: number
+  readonly failing: Readonly<Record<string, string>>
+}
+
+interface RunningRole {
+  readonly name: string
+  readonly url: string
+  readonly process: Running
+}
+
+async function readyOf(url: string): Promise<Ready> {
+  const response = await fetch(`${url}/readyz`)
+  const { failing } = (await response.json()) as { failing: Ready['failing'] }
+  return { status: response.status, failing }
+}
+
+/** Starts every role that runs alone, on one NATS and one ClickHouse. */
+async function startRoles(t: Test, dir: string, natsUrl: string, replicas = 1) {
+  const clickhouse = await startClickhouseFront(join(dir, 'clickhouse'))
+  t.teardown(() => clickhouse.process.kill())
+  const secretKey = randomBytes(32).toString('base64')
+  const start = async (name: string): Promise<RunningRole> => {
+    const url = `http://127.0.0.1:${await freePort()}`
+    const process = run('src/main.js', [name], {
+      NATS_URL: natsUrl,
+      ...(name === 'api' ? { CLICKHOUSE_URL: clickhouse.url } : {}),
+      WEIR_SECRET_KEY: secretKey,
+      WEIR_DATA_DIR: join(dir, name),
+      WEIR_PORT: new URL(url).port,
+      WEIR_STORAGE_MAX: '64MiB',
+      WEIR_NATS_REPLICAS: String(replicas),
+      WEIR_BOOTSTRAP_TOKEN: token,
+      WEIR_LOG_LEVEL: 'error',
+    })
+    t.teardown(() => process.kill())
+    return { name, url, process }
+  }
+  const roles = await Promise.all(['api', 'pipeline', 'deliver', 'decide'].map(start))
+  await untilAll(roles, 200, 120_000)
+  return { roles, clickhouse }
+}
+
+async function untilAll(roles: readonly RunningRole[], status: number, patienceMs: number): Promise<Ready[]> {
+  const last: Ready[] = []
+  const holds = async (index: number): Promise<boolean> => {
+    const ready = await readyOf(roles[index]!.url).catch(() => undefined)
+    if (ready !== undefined) last[index] = ready
+    return ready?.status === status
+  }
+  await Promise.all(
+    roles.map(({ name, process }, index) =>
+      until(`${name} answers ${status}`, () => holds(index), patienceMs).catch((error: Error) => {
+        throw new Error(`${error.message} ${JSON.stringify(last[index])} ${process.output().slice(-2_000)}`)
+      }),
+    ),
+  )
+  return last
+}
+
+/** Every role says within the time that it can't work, and why. */
+async function untilNoticed(
+  t: Test,
+  roles: readonly RunningRole[],
+  what: string,
+  why: RegExp,
+): Promise<void> {
+  const before = Date.now()
+  const answers = await untilAll(roles, 503, noticedMs)
+  t.comment(`${what}: noticed by all after ${Date.now() - before} ms`)
+  for (const [index, { failing }] of answers.entries())
+    t.match(Object.values(failing).join(' '), why, `${roles[index]!.name}: ${what}`)
+}
+
+t.test('a NATS server, and a ClickHouse, that are away or frozen', async (t) => {
+  const dir = tempDir(t)
+  const nats = new OwnNats(join(dir, 'nats'))
+  await nats.start()
+  t.teardown(() => nats.kill())
+  const { roles, clickhouse } = await startRoles(t, dir, nats.url)
+
+  nats.freeze()
+  await untilNoticed(t, roles, 'frozen', /JetStream does not answer/)
+  for (const { url, name } of roles) t.equal((await fetch(`${url}/healthz`)).status, 200, `${name} is alive`)
+  nats.thaw()
+  await untilAll(roles, 200, 60_000)
+
+  await nats.kill()
+  await untilNoticed(t, roles, 'killed', /the connection to NATS is lost/)
+  await nats.start()
+  await untilAll(roles, 200, 60_000)
+
+  const api = roles.filter(({ name }) => name === 'api')
+  for (const mode of ['hang', 'fail'] as const) {
+    await clickhouse.mode(mode)
+    await untilNoticed(t, api, `ClickHouse: ${mode}`, /ClickHouse does not answer/)
+    await clickhouse.mode('ok')
+    await untilAll(api, 200, 60_000)
+  }
+})
+
+t.test('a cluster without a quorum', async (t) => {
+  const dir = tempDir(t)
+  const cluster = await startNatsCluster(dir)
+  t.teardown(() => cluster.close())
+  const { roles } = await startRoles(t, dir, cluster.url, 3)
+  const [, ...others] = cluster.servers
+
+  for (const server of others) await server.kill()
+  await untilNoticed(t, roles, 'two of three killed', /nothing can be stored/i)
+  for (const server of others) await server.start()
+  await untilAll(roles, 200, 120_000)
+})
+
+t.test('serve, with its own server frozen', async (t) => {
+  const dir = tempDir(t)
+  const weir = await startWeir(dir)
+  t.teardown(() => weir.stop())
+  const roles = [{ name: 'serve', url: weir.api.base, process: weir.process }]
+  await untilAll(roles, 200, 60_000)
+
+  const { pid } = JSON.parse(readFileSync(join(dir, 'nats/server.json'), 'utf8'))
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await untilNoticed(t, roles, 'own server frozen', /JetStream does not answer/)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await untilAll(roles, 200, 60_000)
+})
+
+t.test('an API that starts', async (t) => {
+  const dir = tempDir(t)
+  const nats = new OwnNats(join(dir, 'nats'))
+  const clickhouse: ClickhouseFront = await startClickhouseFront(join(dir, 'clickhouse'))
+  t.teardown(() => clickhouse.process.kill())
+  const [natsPort, apiPort] = [await freePort(), await freePort()]
+  t.teardown(() => nats.kill())
+  const url = `http://127.0.0.1:${apiPort}`
+  const api = run('src/main.js', ['api'], {
+    NATS_URL: `nats://127.0.0.1:${natsPort}`,
+    CLICKHOUSE_URL: clickhouse.url,
+    WEIR_SECRET_KEY: randomBytes(32).toString('base64'),
+    WEIR_DATA_DIR: join(dir, 'data'),
+    WEIR_PORT: String(apiPort),
+    WEIR_BOOTSTRAP_TOKEN: token,
+  })
+  t.teardown(() => api.kill())
+  const client = new ApiClient(url, token)
+  const statusOf = (path: string) => client.call('GET', path).catch(() => undefined)
+
+  await until('it is alive', async () => (await statusOf('/healthz'))?.status === 200)
+  t.match(await statusOf('/readyz'), { status: 503, body: { failing: { start: /waits for NATS/ } } })
+  const early = await statusOf('/ip_policies')
+  t.match(early, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'it takes no request yet')
+  t.ok(early?.headers.get('retry-after'))
+
+  await nats.start(natsPort)
+  await until('it is ready', async () => (await statusOf('/readyz'))?.status === 200)
+  t.match(await statusOf('/api_keys'), { status: 200 }, 'the key of the first account is there by then')
+})
