@@ -10,6 +10,7 @@ import type { DestinationConfig } from './deliver/destination.js'
 import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import { type LaneState, type LaneStatus, type LastOutcomes, laterOutcomes } from './deliver/health.js'
 import { type Reach, sendTestEvent } from './deliver/test-event.js'
+import { testEventJson } from './event/event-schemas.js'
 import type { Row } from './resource/define.js'
 import { destinationConfig } from './store/destinations.js'
 import type { SecretsView } from './store/secrets-view.js'
@@ -35,13 +36,7 @@ export const destinationOperations = (deps: DestinationOperationsDeps): Destinat
       return { refusal: 'The credentials of the destination are not there yet: try again.' }
     const eventId = newId('ev_')
     const at = now()
-    const json = JSON.stringify({
-      event_id: eventId,
-      event_type: 'test.v0',
-      event_timestamp: isoMillis(at),
-      account_id: row.account_id,
-      object: { event_destination: { id: row.id } },
-    })
+    const json = testEventJson(eventId, at, row.account_id, row.id)
     const event = { partitionKey: eventId, timestampMs: at, json }
     const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.aws)
     if (sent.ok) return { eventId }

@@ -9,13 +9,11 @@ import type { AnyResource, Row } from '../resource/define.js'
 import type { ViewState } from '../store/view-state.js'
 import { type ApiContext, json, queryOf, readable } from './context.js'
 import { compileFilter } from './list-filter.js'
-import { listQuery } from './openapi.js'
+import { listParameters } from './openapi.js'
 import type { Presenter } from './present.js'
 
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
-
-const parameters = Object.keys(listQuery.properties)
 
 /** Of the whole process. */
 const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
@@ -24,7 +22,7 @@ const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 export function listing(context: ApiContext, resource: AnyResource) {
   const { presenter } = context
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const query: ListQuery = queryOf(request, parameters)
+    const query: ListQuery = queryOf(request, listParameters)
     const limit = limitOf(query.limit)
     const search = new Search(presenter, {
       resource,

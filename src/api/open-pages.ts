@@ -3,8 +3,7 @@ import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { type HealthSource, healthAnswer, healthPaths } from '../core/health.js'
-import { namedReferences, type OpenapiOptions, openapiHead, registerSchemas } from './openapi.js'
-import { finishedDocument } from './openapi-document.js'
+import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
 /** Answers are data: nothing in them is run, shown in a frame or sent on. */
@@ -18,10 +17,8 @@ export async function openReference(app: FastifyInstance, options: OpenapiOption
   await app.register(helmet, { contentSecurityPolicy, hsts: false })
   await app.register(swagger, {
     openapi: openapiHead(options),
-    refResolver: namedReferences,
-    transformObject: finishedDocument,
+    transformObject: finishDocument(options),
   })
-  registerSchemas(app)
 }
 
 export async function registerOpenPages(

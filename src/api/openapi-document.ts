@@ -1,47 +1,109 @@
-/** The last touch to the OpenAPI document: what @fastify/swagger can't say of an operation, or says otherwise. */
+/** The OpenAPI document as a whole: its head, and what @fastify/swagger can't say of operations, or says otherwise. */
 import type { SwaggerTransformObject } from '@fastify/swagger'
-import { versionParameter } from './openapi.js'
+import { pluralOf } from '../core/plural.js'
+import { eventFieldNames, eventSchemas, subscribableKinds } from '../event/catalog.js'
+import { isServed } from '../resource/define.js'
+import { resources } from '../resource/registry.js'
+import { supportedVersion } from './auth.js'
+import { Components } from './openapi-components.js'
+import { introduction } from './openapi-introduction.js'
+import { problemReferences, problemResponses } from './openapi-problems.js'
+import { webhooks, webhooksTag } from './openapi-webhooks.js'
+import { problemSchema } from './problem.js'
 
-type Operations = Readonly<Record<string, Operation | undefined>>
+export interface OpenapiOptions {
+  /** Where clients reach the API; undefined: wherever they got the document from. */
+  readonly baseUrl: string | undefined
+  readonly versionHeaders: readonly string[]
+}
+
+export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Weir management API',
+    version: supportedVersion,
+    description: introduction,
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  tags: [
+    ...resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
+    webhooksTag,
+  ],
+  servers: [{ url: baseUrl ?? '/' }],
+  components: {
+    securitySchemes: {
+      key: { type: 'http' as const, scheme: 'bearer', description: 'The token of an API key.' },
+    },
+  },
+  security: [{ key: [] }],
+})
+
+/** A parameter, not a security scheme: of those, tools ask for a secret. */
+const versionParameter = (name: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description: 'The version of the API.',
+  schema: { type: 'string', enum: [supportedVersion], default: supportedVersion },
+  example: supportedVersion,
+})
+
+type Operations = Readonly<Record<string, Operation>>
 
 interface Operation {
-  readonly parameters?: readonly object[]
+  readonly parameters?: readonly Readonly<Record<string, unknown>>[]
   readonly requestBody?: Body
+  readonly responses: object
 }
 
 interface Body {
   readonly content: Readonly<Record<string, { readonly schema: { readonly required?: readonly string[] } }>>
 }
 
-export const finishedDocument: SwaggerTransformObject = (document) => {
-  if (!('openapiObject' in document)) throw new Error('The document is one of OpenAPI 3.')
-  const { openapiObject } = document
-  const paths = Object.entries((openapiObject.paths ?? {}) as Readonly<Record<string, Operations>>)
-  return {
-    ...openapiObject,
-    paths: Object.fromEntries(paths.map(([path, operations]) => [path, finished(operations)])),
-  }
+/** Values that declarations can't list: they are known right of their rooms. */
+const listedValues = {
+  EventKind: { enum: subscribableKinds, description: 'A kind of event.' },
+  EventField: { enum: eventFieldNames, description: 'A field of a traffic event.' },
 }
 
-const finished = (operations: Operations): Operations =>
-  Object.fromEntries(
-    Object.entries(operations).map(([method, operation]) => [
-      method,
-      operation && withVersion(withOptionalBody(method, operation)),
-    ]),
-  )
+export const finishDocument =
+  ({ versionHeaders: [header = 'Service-Version'] }: OpenapiOptions): SwaggerTransformObject =>
+  (document) => {
+    if (!('openapiObject' in document)) throw new Error('The document is one of OpenAPI 3.')
+    const { openapiObject } = document
+    const components = new Components(listedValues)
+    const version = { $ref: '#/components/parameters/Version' }
+    const finished = (method: string, operation: Operation): Operation => ({
+      ...operation,
+      ...(operation.requestBody && { requestBody: withNeed(method, operation.requestBody) }),
+      parameters: [...(operation.parameters ?? []).map((each) => components.parameter(each)), version],
+      responses: { ...operation.responses, ...problemReferences(operation.requestBody !== undefined) },
+    })
+    const paths = mapped((openapiObject.paths ?? {}) as Record<string, Operations>, (_, operations) =>
+      mapped(operations, (method, operation) => components.moved(finished(method, operation))),
+    )
+    const events = components.moved(webhooks(eventSchemas))
+    const responses = components.moved(problemResponses(problemSchema))
+    const parameters = { ...components.moved(components.parameters), Version: versionParameter(header) }
+    return {
+      ...openapiObject,
+      paths,
+      webhooks: events,
+      components: { ...openapiObject.components, schemas: components.schemas, parameters, responses },
+    } as typeof openapiObject
+  }
 
-const withVersion = (operation: Operation): Operation => ({
-  ...operation,
-  parameters: [...(operation.parameters ?? []), { $ref: `#/components/parameters/${versionParameter}` }],
-})
+const mapped = <T, R>(
+  values: Readonly<Record<string, T>>,
+  work: (key: string, value: T) => R,
+): Record<string, R> =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, work(key, value)]))
 
 /** @fastify/swagger calls every body required. */
-const withOptionalBody = (method: string, operation: Operation): Operation => {
-  const { requestBody } = operation
-  if (requestBody === undefined) return operation
-  return { ...operation, requestBody: { ...requestBody, required: isNeeded(method, requestBody) } as Body }
-}
+const withNeed = (method: string, body: Body): Body & { readonly required: boolean } => ({
+  ...body,
+  required: isNeeded(method, body),
+})
 
 /** An empty POST or PATCH is one with an empty object: that says enough where no field is required. */
 const isNeeded = (method: string, { content }: Body): boolean =>

@@ -1,89 +1,28 @@
-/** The OpenAPI document: its head, the schemas operations share, and how an operation is described. */
-import type { FastifyInstance } from 'fastify'
-import { idempotencyKeyCharsMax, pageEntriesMax, requestBodyBytesMax } from '../core/limits.js'
+/** How the operations of the API are described in its OpenAPI document, and what their schemas are. */
+import { componentName } from '../core/component-name.js'
+import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
-import { objectOf, orNull, type TSchema, Type } from '../core/schema.js'
+import { documented, objectOf, orNull, type TSchema, Type } from '../core/schema.js'
 import { type AnyResource, isServed, type Operation } from '../resource/define.js'
+import { eventKindSchema } from '../resource/event-subscription.js'
+import { expressionSchema } from '../resource/expression-schema.js'
 import { bodySchema } from '../resource/fields.js'
+import { idSchema, uriSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
-import { supportedVersion } from './auth.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
-import { problemSchema } from './problem.js'
 
-export interface OpenapiOptions {
-  /** Where clients reach the API; undefined: wherever they got the document from. */
-  readonly baseUrl: string | undefined
-  readonly versionHeaders: readonly string[]
-}
-
-export const openapiHead = ({ baseUrl, versionHeaders }: OpenapiOptions) => ({
-  openapi: '3.1.0',
-  info: {
-    title: 'Weir management API',
-    version: '2',
-    description:
-      'Edges, IP policies, restrictions, event subscriptions and destinations. Geography: IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0.',
-  },
-  tags: resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
-  servers: [{ url: baseUrl ?? '/' }],
-  components: {
-    securitySchemes: {
-      key: { type: 'http' as const, scheme: 'bearer', description: 'The token of an API key.' },
-    },
-    parameters: { [versionParameter]: versionHeader(versionHeaders[0] ?? 'Service-Version') },
-  },
-  security: [{ key: [] }],
-})
-
-/** The component that every operation refers to. */
-export const versionParameter = 'Version'
-
-/** A parameter, not a security scheme: of those, tools ask for a secret. */
-const versionHeader = (name: string) => ({
-  name,
-  in: 'header' as const,
-  required: true,
-  description: 'The version of the API.',
-  schema: { type: 'string' as const, enum: [supportedVersion], default: supportedVersion },
-  example: supportedVersion,
-})
-
-// --- schemas that stand in the document once ---
-
-const problemName = 'Problem'
-
-/** `ip_policy` is `IpPolicy`. */
-export const schemaName = (kind: string): string =>
-  kind.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
-const shared = (name: string, description: string, more: object = {}): TSchema =>
-  Type.Unsafe({ $ref: `${name}#`, description, ...more }) as TSchema
-
-/** The schema with an example of it. */
+/** The schema with an example of it, which stands in the document beside the schema. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>
-  ({ ...schema, examples: [example] }) as TSchema
-
-export function registerSchemas(app: FastifyInstance): void {
-  app.addSchema({ $id: problemName, ...problemSchema })
-  for (const resource of resources.filter(isServed)) {
-    const schema = shownBy(resourceSchema(resource), shownExample(resource))
-    app.addSchema({ $id: schemaName(resource.kind), ...schema })
-  }
-}
-
-/** Fastify numbers shared schemas; here they keep their names. */
-export const namedReferences = {
-  buildLocalReference: (json: { $id?: unknown }, _base: unknown, _fragment: string, at: number): string =>
-    typeof json.$id === 'string' ? json.$id : `schema-${at}`,
-}
+  ({ ...schema, ...documented({ examples: [example] }) }) as TSchema
 
 // --- operations ---
 
 export interface Described {
   readonly operationId: string
   readonly summary: string
+  readonly description?: string
   readonly tag: string
   /** As routes have it: `/edges/tcp/:id`. */
   readonly path: string
@@ -94,56 +33,24 @@ export interface Described {
   readonly body?: TSchema
 }
 
-/** An operation as a route takes it. */
-export function describe({ operationId, summary, tag, path, success, query, headers, body }: Described) {
+/** An operation as a route takes it; what any operation may answer instead is added when the document is finished. */
+export function describe({ tag, path, success, query, headers, body, ...texts }: Described) {
   const [status, shown = Type.Null({ description: 'Done; there is no body.' })] = success
   return {
     schema: {
-      operationId,
-      summary,
+      ...texts,
       tags: [tag],
       ...(path.includes(':') ? { params: paramsSchema(path) } : {}),
       ...(query === undefined ? {} : { querystring: query }),
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
-      response: {
-        [status]: status === 201 ? ({ ...shown, ...location } as TSchema) : shown,
-        ...problems,
-        ...(body === undefined ? {} : problemsOfBodies),
-        '4xx': shared(problemName, 'Something else that the client can correct.'),
-        '5xx': shared(problemName, 'Something that is wrong here.'),
-      },
+      response: { [status]: status === 201 ? ({ ...shown, ...location } as TSchema) : shown },
     },
   }
 }
 
 const location = {
   headers: { Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' } },
-}
-
-const retryAfter = {
-  headers: { 'Retry-After': { type: 'integer', description: 'Seconds after which to come again.' } },
-}
-
-/** What any operation may answer instead. */
-const problems = {
-  400: shared(
-    problemName,
-    'Something in the request is wrong: the message names it and says what is allowed.',
-  ),
-  401: shared(problemName, 'The token is missing, or not known.'),
-  403: shared(
-    problemName,
-    "A restriction of the account keeps the caller's address out, or the account lacks the right.",
-  ),
-  404: shared(problemName, 'The account has no such resource, in the path or where the body names one.'),
-  429: shared(problemName, 'Too many requests of the account, or failed logins of the address.', retryAfter),
-  503: shared(problemName, 'The store is away, or too busy: nothing is wrong with the request.', retryAfter),
-}
-
-const problemsOfBodies = {
-  413: shared(problemName, `The body is too large: ${requestBodyBytesMax} bytes where nothing else is said.`),
-  415: shared(problemName, 'The content type of the body is not application/json.'),
 }
 
 /** What a write takes beside its body. */
@@ -173,48 +80,74 @@ export const idempotencyHeaders = Type.Object({
 
 export const ofPost = { ...ofWrite, headers: idempotencyHeaders }
 
-/** A JSON schema of path parameters. */
+/** The parameters of a path: each stands behind the collection that it chooses from. */
 const paramsSchema = (path: string): TSchema =>
-  Type.Object(Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name!, Type.String()])))
+  Type.Object(
+    Object.fromEntries(
+      [...path.matchAll(/:(\w+)/g)].map(({ 1: name, index }) => [
+        name!,
+        parameterOf(path.slice(0, index - 1)),
+      ]),
+    ),
+  )
 
-export const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+const byCollection = new Map(
+  resources.filter(isServed).map((resource) => [routePath(resource.path), resource]),
+)
 
-export const listSchema = (name: string, item: TSchema): TSchema =>
+function parameterOf(collection: string): TSchema {
+  const resource = byCollection.get(collection)
+  if (resource === undefined) return { ...eventKindSchema, description: 'The kind of the event source.' }
+  const { kind, idPrefix, title } = resource
+  return { ...idSchema(kind, idPrefix), description: `The id of the ${title}.` }
+}
+
+export function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** The schema of a page of a list. */
+export const listSchema = (name: string, item: TSchema, title: string): TSchema =>
   objectOf(
-    { [name]: Type.Array(item), uri: Type.String(), next_page_uri: orNull(Type.String()) },
-    { description: 'A page, newest first.' },
+    {
+      [name]: Type.Array(item, { maxItems: pageEntriesMax }),
+      uri: uriSchema,
+      next_page_uri: orNull(uriSchema, { description: 'Where the next page is; null on the last one.' }),
+    },
+    { title, description: 'A page, newest first.' },
   )
 
 export function describeOperation(resource: AnyResource, operation: Operation) {
   const { kind, title, listName } = resource
-  const ofOne = shared(schemaName(kind), `The ${title}.`)
+  const name = componentName(kind)
+  const one = shownBy(resourceSchema(resource), shownExample(resource))
   const plural = pluralOf(title)
   const isOfMany = operation === 'create' || operation === 'list'
   const base = {
-    operationId: `${operation}_${kind}`,
+    operationId: `${operation}_${operation === 'list' ? pluralOf(kind) : kind}`,
     summary: `${verbs[operation]} ${operation === 'list' ? plural : article(title)}`,
     tag: plural,
     path: routePath(resource.path) + (isOfMany ? '' : '/:id'),
   }
-  const details: Record<Operation, Pick<Described, 'success' | 'query' | 'headers' | 'body'>> = {
-    create: {
-      success: [201, ofOne],
-      body: shownBy(createSchema(resource), createExample(resource)),
+  const details: Record<Operation, () => Pick<Described, 'success' | 'query' | 'headers' | 'body'>> = {
+    create: () => ({
+      success: [201, one],
+      body: shownBy(createSchema(resource, `${name}Create`), createExample(resource)),
       ...ofPost,
-    },
-    get: { success: [200, ofOne] },
-    list: {
-      success: [200, shownBy(listSchema(listName, ofOne), pageExample(resource))],
-      query: listQuery,
-    },
-    update: {
-      success: [200, ofOne],
-      body: shownBy(patchSchema(resource), changesExample(resource)),
+    }),
+    get: () => ({ success: [200, one] }),
+    list: () => ({
+      success: [200, shownBy(listSchema(listName, one, `${name}List`), pageExample(resource))],
+      query: listQuery(resource),
+    }),
+    update: () => ({
+      success: [200, one],
+      body: shownBy(patchSchema(resource, `${name}Update`), changesExample(resource)),
       ...ofWrite,
-    },
-    delete: { success: [204], ...ofWrite },
+    }),
+    delete: () => ({ success: [204], ...ofWrite }),
   }
-  return describe({ ...base, ...details[operation] })
+  return describe({ ...base, ...details[operation]() })
 }
 
 const verbs: Record<Operation, string> = {
@@ -226,25 +159,38 @@ const verbs: Record<Operation, string> = {
 }
 
 /** What a list takes. */
-export const listQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageEntriesMax, default: pageEntriesMax })),
-  before_id: Type.Optional(Type.String({ description: 'Entries older than this id.' })),
-  filter: Type.Optional(
-    Type.String({
+const listQuery = ({ kind, idPrefix }: AnyResource) =>
+  Type.Object({
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: pageEntriesMax,
+        default: pageEntriesMax,
+        description: 'How many entries a page has at most.',
+      }),
+    ),
+    before_id: Type.Optional({
+      ...idSchema(kind, idPrefix),
+      description: 'Entries older than this id, which need not exist any more.',
+    } as TSchema),
+    filter: Type.Optional({
+      ...expressionSchema,
       description:
         'An expression that entries must be true for. Its names are those of an entry, with dots in between: `backend.enabled`.',
-    }),
-  ),
-  description: Type.Optional(
-    Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
-  ),
-})
+    } as TSchema),
+    description: Type.Optional(
+      Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
+    ),
+  })
 
-const createSchema = ({ fields, parent }: AnyResource): TSchema =>
-  bodySchema(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== parent?.field)))
+/** The names of what every list takes. */
+export const listParameters = ['limit', 'before_id', 'filter', 'description'] as const
+
+const createSchema = ({ fields, parent }: AnyResource, title: string): TSchema =>
+  bodySchema(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== parent?.field)), { title })
 
 /** Every field that can be changed, all optional; null clears what need not be there. */
-const patchSchema = (resource: AnyResource): TSchema =>
+const patchSchema = (resource: AnyResource, title: string): TSchema =>
   objectOf(
     Object.fromEntries(
       Object.entries(resource.fields)
@@ -254,4 +200,5 @@ const patchSchema = (resource: AnyResource): TSchema =>
           Type.Optional(required || fields !== undefined ? schema : orNull(schema)),
         ]),
     ),
+    { title },
   )

@@ -6,12 +6,12 @@ import { mapOf, objectOf, Type } from '../core/schema.js'
 
 export const problemSchema = objectOf(
   {
-    error_code: Type.Enum([...errorCodes], { type: 'string' }),
-    status_code: Type.Integer(),
+    error_code: Type.Enum([...errorCodes], { title: 'ErrorCode' }),
+    status_code: Type.Integer({ minimum: 400, maximum: 599 }),
     msg: Type.String({ description: 'One sentence that names the field, the value and what is allowed.' }),
-    details: mapOf(Type.String()),
+    details: mapOf(Type.String(), { description: '`operation_id`, and more where it helps.' }),
   },
-  { description: 'An error.' },
+  { title: 'Problem', description: 'An error.' },
 )
 
 /** Fastify's own errors, by their codes. */

@@ -21,8 +21,13 @@ const { ip_policy_id: _ofPath, ...ruleFields } = ipPolicyRule.fields
 const entryResource: AnyResource = anyResource({ ...ipPolicyRule, fields: ruleFields } as typeof ipPolicyRule)
 
 export const rulesBodySchema = Type.Object(
-  { rules: Type.Array(bodySchema(ruleFields), { maxItems: rulesPerIpPolicyMax }) },
   {
+    rules: Type.Array(bodySchema(ruleFields, { title: 'IpPolicyRuleInput' }), {
+      maxItems: rulesPerIpPolicyMax,
+    }),
+  },
+  {
+    title: 'IpPolicyRulesReplace',
     additionalProperties: false,
     description: `At most ${rulesPerIpPolicyMax} rules, and ${rulesBodyBytesMax} bytes.`,
     examples: [

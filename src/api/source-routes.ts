@@ -28,7 +28,7 @@ const sourcePath = `${sourcesPath}/:type`
 
 const [sourceExample] = shownExample(subscription)['sources'] as object[]
 const shownSource = shownBy(shownSourceSchema, sourceExample)
-const page = shownBy(listSchema('sources', shownSourceSchema), {
+const page = shownBy(listSchema('sources', shownSourceSchema, 'EventSourceList'), {
   sources: [sourceExample],
   uri: `${exampleLinks.of(subscription.kind, exampleId(subscription.idPrefix))}/sources`,
   next_page_uri: null,
@@ -134,7 +134,7 @@ const takenBy = { list: {}, get: {}, create: ofPost, update: ofWrite, delete: of
 
 const as = (operation: keyof typeof summaries, success: Described['success'], body?: TSchema) =>
   describe({
-    operationId: `${operation}_event_source`,
+    operationId: `${operation}_event_source${operation === 'list' ? 's' : ''}`,
     summary: summaries[operation],
     tag: pluralOf(subscription.title),
     path: operation === 'list' || operation === 'create' ? sourcesPath : sourcePath,

@@ -19,17 +19,30 @@ export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) =
     (value) => broken(value as Static<S>) ?? '',
   ) as unknown as S
 
-/** A description with what JSON Schema can't say of a bound: it counts UTF-16 units. */
+/**
+ * Keywords that the API's document shows and no validator sees: a rule of `ruled` says the same, and finds what is
+ * wrong in better words.
+ */
+export const documented = (keywords: object) => ({ [documentedKey]: keywords })
+
+/** Where a schema keeps them. */
+export const documentedKey = 'x-documented'
+
+/** How the API's document calls a bound in UTF-8, which JSON Schema has no keyword for. */
+const maxBytesKey = 'x-max-bytes'
+
+/** A description with what JSON Schema can't say of a bound: it counts characters. */
 const bounded = (description: string, atMost: string): string =>
   `${description} At most ${atMost}.`.trimStart()
 
 /** Text of at most `bytesMax` bytes in UTF-8. */
-export const boundedBytes = (bytesMax: number, description = '') =>
+export const boundedBytes = (bytesMax: number, description = '', options: { title?: string } = {}) =>
   ruled(
-    // Text of more units has more bytes, too: `maxBytes` is told where `maxLength` is broken.
+    // Text of more characters has more bytes, too: the bytes are told where `maxLength` is broken.
     Type.String({
+      ...options,
       maxLength: bytesMax,
-      maxBytes: bytesMax,
+      [maxBytesKey]: bytesMax,
       description: bounded(description, `${bytesMax} bytes in UTF-8`),
     }),
     (text) => (Buffer.byteLength(text) > bytesMax ? tooManyBytes(text, bytesMax) : undefined),
@@ -42,7 +55,10 @@ const tooManyBytes = (text: string, bytesMax: number): string =>
 export const boundedChars = (charsMax: number, description = '') =>
   ruled(
     // A character takes at most two UTF-16 units: longer text is refused before it is walked.
-    Type.String({ description: bounded(description, `${charsMax} characters`) }),
+    Type.String({
+      description: bounded(description, `${charsMax} characters`),
+      ...documented({ maxLength: charsMax }),
+    }),
     (text) =>
       text.length > charsMax * 2 || (text.length > charsMax && [...text].length > charsMax)
         ? `at most ${charsMax} characters are allowed`
@@ -55,7 +71,7 @@ export const oneOf = <const T extends readonly string[]>(values: T, description 
 /** An object of these members and no others. */
 export const objectOf = <P extends TProperties>(
   members: P,
-  options: { description?: string; examples?: unknown[] } = {},
+  options: { title?: string; description?: string; examples?: unknown[] } = {},
 ) => Type.Object(members, { ...options, additionalProperties: false })
 
 export const orNull = <S extends TSchema>(schema: S, options: { description?: string } = {}) =>
@@ -103,7 +119,7 @@ function chosen(errors: readonly SchemaError[]): SchemaError {
 
 function sentence(error: SchemaError, schema: TSchema, root: unknown, name: string): string {
   const { path, value } = locate(error.instancePath, root, name)
-  const { properties = {}, maxBytes } = brokenSchema(error, schema)
+  const { properties = {}, [maxBytesKey]: maxBytes } = brokenSchema(error, schema)
   const params = error.params as Record<string, unknown>
   const is = path === '' ? `The value is ${scalarShown(value)}` : valueAt(path, value)
   switch (error.keyword) {
@@ -160,7 +176,7 @@ function brokenSchema({ schemaPath }: SchemaError, schema: TSchema): SchemaParts
 /** What sentences tell of a schema beside the error's own parameters. */
 interface SchemaParts {
   readonly properties?: object
-  readonly maxBytes?: number
+  readonly [maxBytesKey]?: number
 }
 
 const list = (value: unknown): string[] => (Array.isArray(value) ? value : [])

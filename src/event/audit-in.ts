@@ -8,13 +8,14 @@ import { isUtf8 } from 'node:buffer'
 import { isSecretName, ok, problem, type Result, shown } from '../core/errors.js'
 import { hash128, isId } from '../core/ids.js'
 import { isNestedTooDeep } from '../core/json-nesting.js'
-import { accountNameBytesMax, auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
+import { auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import { boundedBytes, type Check, compileCheck, objectOf, oneOf, orNull, Type } from '../core/schema.js'
-import { type AnyResource, refSchema } from '../resource/define.js'
+import { type Check, compileCheck, objectOf, Type } from '../core/schema.js'
+import type { AnyResource } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
+import { principalSchema } from './event-schemas.js'
 
 const subjectHead = 'weir.audit.'
 export const auditInSubjects = `${subjectHead}>`
@@ -91,18 +92,11 @@ function topicOf(subject: string): Result<Topic> {
 
 // --- the payload ---
 
-const principal = objectOf({
-  id: Type.String(),
-  subject: boundedBytes(accountNameBytesMax),
-  source: oneOf(['API', 'CLI']),
-  credential: orNull(refSchema),
-})
-
 const schemaOf = (resource: AnyResource) =>
   objectOf({
     account_id: Type.String(),
     object: resourceSchema(resource),
-    principal,
+    principal: principalSchema,
     audit_id: Type.Optional(Type.String({ minLength: 1, maxLength: auditIdCharsMax })),
   })
 

@@ -2,7 +2,9 @@
 import { type Problem, shown } from '../core/errors.js'
 import { nearestNames, supported } from '../core/nearest.js'
 import { checkExpression } from '../expr/expression.js'
+import { auditKinds } from './audit.js'
 import type { TrafficEventKind } from './define.js'
+import { auditEventSchemas, type EventSchema, testEventSchema, trafficEventSchema } from './event-schemas.js'
 import { httpRequestComplete } from './http-request-complete.js'
 import { log } from './log.js'
 import { tcpConnectionClosed } from './tcp-connection-closed.js'
@@ -13,24 +15,42 @@ export interface TrafficKind {
   readonly fieldNames: readonly string[]
   /** Empty where the kind takes no filter. */
   readonly filterableNames: readonly string[]
+  readonly event: EventSchema
   checkFilter(text: string): Problem | undefined
 }
 
 export const trafficKinds: readonly TrafficKind[] = [
-  listed(httpRequestComplete),
-  listed(tcpConnectionClosed),
-  listed(log),
+  listed(httpRequestComplete, 'An HTTP request is complete.'),
+  listed(tcpConnectionClosed, 'A TCP connection has closed.'),
+  listed(log, 'A log action of a traffic policy was run.'),
 ]
+
+/** Every kind of event that a destination may be sent. */
+export const eventSchemas: readonly EventSchema[] = [
+  ...trafficKinds.map(({ event }) => event),
+  ...auditEventSchemas,
+  testEventSchema,
+]
+
+/** What a source of a subscription may name. */
+export const subscribableKinds: readonly string[] = [...trafficKinds.map(({ name }) => name), ...auditKinds]
+
+/** The fields of all traffic kinds. */
+export const eventFieldNames: readonly string[] = [
+  ...new Set(trafficKinds.flatMap(({ fieldNames }) => fieldNames)),
+].sort()
 
 const byName = new Map(trafficKinds.map((kind) => [kind.name, kind]))
 
 export const trafficKindOf = (name: string): TrafficKind | undefined => byName.get(name)
 
-function listed<R>({ name, fields, filterScope }: TrafficEventKind<R>): TrafficKind {
+function listed<R>(kind: TrafficEventKind<R>, about: string): TrafficKind {
+  const { name, fields, filterScope } = kind
   return {
     name,
     fieldNames: [...fields.keys()],
     filterableNames: [...fields].filter(([, field]) => field.filterable).map(([field]) => field),
+    event: trafficEventSchema(kind, about),
     checkFilter: (text) =>
       filterScope === undefined ? { msg: `${name} takes no filter.` } : checkExpression(text, filterScope),
   }

@@ -7,7 +7,7 @@
 import { ok, problem, type Result } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
 import { aclRulesMax, hostportCharsMax } from '../core/limits.js'
-import { ruled, Type } from '../core/schema.js'
+import { documented, ruled, Type } from '../core/schema.js'
 import { defaulted } from './fields.js'
 import { parseHost, parseHostport } from './hostport.js'
 
@@ -33,7 +33,12 @@ export function parseBindTarget(target: string): Result<string> {
 }
 
 const rule = ruled(
-  Type.String({ maxLength: hostportCharsMax, description: '"*", "bind:<host>" or "bind:*.<domain>".' }),
+  Type.String({
+    title: 'BindRule',
+    maxLength: hostportCharsMax,
+    description: '"*", "bind:<host>" or "bind:*.<domain>".',
+    ...documented({ pattern: '^(\\*|bind:\\S+)$' }),
+  }),
   (text) => {
     const parsed = parseBindRule(text)
     return parsed.ok ? undefined : parsed.problem.msg

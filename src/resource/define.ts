@@ -6,7 +6,6 @@
  * - A resource is **shown** to clients with its `uri`, references as `{id, uri}`, secrets null.
  */
 import type { Static, TSchema } from '../core/schema.js'
-import { objectOf, Type } from '../core/schema.js'
 
 /** How a field is kept in its ClickHouse table; `module` has a column per field of the module. */
 export type Column = 'text' | 'texts' | 'flag' | 'integer' | 'time' | 'json' | 'module'
@@ -219,6 +218,3 @@ export type AnyResource = ResourceDefinition
 
 export const anyResource = (definition: Pick<AnyResource, 'kind' | 'fields'>): AnyResource =>
   definition as AnyResource
-
-/** A reference as clients see it. */
-export const refSchema = objectOf({ id: Type.String(), uri: Type.String() })

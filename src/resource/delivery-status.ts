@@ -2,6 +2,9 @@
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
 
+/** Of events. */
+const count = Type.Integer({ minimum: 0 })
+
 const instant = orNull(Type.String({ format: 'date-time' }))
 
 export const deliveryStatusSchema = objectOf(
@@ -9,20 +12,21 @@ export const deliveryStatusSchema = objectOf(
     state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
     cause: orNull(Type.String()),
     since: instant,
-    backlog: objectOf({ events: Type.Integer(), oldest_at: instant }),
+    backlog: objectOf({ events: count, oldest_at: instant }),
     last_success_at: instant,
     last_error: orNull(
       objectOf({ at: Type.String({ format: 'date-time' }), code: Type.String(), msg: Type.String() }),
     ),
     counts: objectOf({
-      produced: Type.Integer(),
-      filtered: Type.Integer(),
-      delivered: Type.Integer(),
-      dead_lettered: Type.Integer(),
-      retried: Type.Integer(),
+      produced: count,
+      filtered: count,
+      delivered: count,
+      dead_lettered: count,
+      retried: count,
     }),
   },
   {
+    title: 'DeliveryStatus',
     description: 'How delivery stands.',
     examples: [
       {
@@ -47,6 +51,7 @@ export type DeliveryStatus = Static<typeof deliveryStatusSchema>
 export const testEventSchema = objectOf(
   { event_id: Type.String() },
   {
+    title: 'TestEventAnswer',
     description: 'The destination accepted the event.',
     examples: [{ event_id: 'ev_01K0A1B2C3D4E5F6G7H8J9K0M1' }],
   },

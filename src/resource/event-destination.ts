@@ -1,6 +1,6 @@
 /** Where events go: one AWS target, and a role or a pair of keys to reach it with. */
 import { badRequest, type Problem } from '../core/errors.js'
-import { objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { documented, objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import { checkRoleArn } from '../deliver/arn.js'
 import type { DestinationKindName } from '../deliver/destination.js'
 import { destinationKinds } from '../deliver/kinds.js'
@@ -8,13 +8,16 @@ import { type DeriveTools, defineResource, type RowOf } from './define.js'
 import { defaulted, described, hidden, required, sealed } from './fields.js'
 
 /** The longest that AWS takes anywhere: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-const arnText = Type.String({ maxLength: 2048 })
+const arnText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
 
-const roleArn = ruled(arnText, (arn) => ruleOf(checkRoleArn(arn)))
+const roleArn = ruled(arnText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$'), (arn) =>
+  ruleOf(checkRoleArn(arn)),
+)
 
 /** AWS's own key ids have 16 to 128 characters; those of services that speak its protocol may be shorter. */
-const accessKeyId = ruled(Type.String({ maxLength: 128 }), (id) =>
-  /^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed',
+const accessKeyId = ruled(
+  Type.String({ maxLength: 128, ...documented({ pattern: '^[0-9A-Za-z_]+$' }) }),
+  (id) => (/^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed'),
 )
 
 /** Rules are part of a sentence. */
@@ -22,7 +25,7 @@ const ruleOf = (found: Problem | undefined): string | undefined => found?.msg.re
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
-const role = objectOf({ role_arn: roleArn })
+const role = objectOf({ role_arn: roleArn }, { title: 'AwsRole' })
 
 const secretAccessKey = Type.String({
   minLength: 1,
@@ -30,12 +33,18 @@ const secretAccessKey = Type.String({
   description: 'Kept sealed, and never shown.',
 })
 
-const credsWith = <S extends TSchema>(secret: S) =>
-  objectOf({ aws_access_key_id: accessKeyId, aws_secret_access_key: secret })
+const credsWith = <S extends TSchema>(secret: S, title: string) =>
+  objectOf({ aws_access_key_id: accessKeyId, aws_secret_access_key: secret }, { title })
 
-const auth = objectOf({ role: optional(role), creds: optional(credsWith(optional(secretAccessKey))) })
+const auth = objectOf(
+  { role: optional(role), creds: optional(credsWith(optional(secretAccessKey), 'AwsCredentialsInput')) },
+  { title: 'AwsAuthInput', description: 'Exactly one of the two.' },
+)
 
-const wholeAuth = objectOf({ role: orNull(role), creds: orNull(credsWith(Type.Null())) })
+const wholeAuth = objectOf(
+  { role: orNull(role), creds: orNull(credsWith(Type.Null(), 'AwsCredentials')) },
+  { title: 'AwsAuth' },
+)
 
 const arnFields = {
   kinesis: 'stream_arn',
@@ -46,7 +55,9 @@ const arnFields = {
 const kinds = Object.keys(arnFields) as DestinationKindName[]
 
 const arnSchema = (kind: DestinationKindName) =>
-  ruled(arnText, (arn) => ruleOf(destinationKinds[kind].checkArn(arn)))
+  ruled(arnText('^arn:(aws|aws-cn|aws-us-gov):[a-z]+:[a-z0-9-]+:[0-9]{12}:.+$'), (arn) =>
+    ruleOf(destinationKinds[kind].checkArn(arn)),
+  )
 
 const targetOf = <Kind extends DestinationKindName, A extends TSchema>(kind: Kind, auth: A) =>
   objectOf({ [arnFields[kind]]: arnSchema(kind), auth } as Record<
@@ -54,17 +65,23 @@ const targetOf = <Kind extends DestinationKindName, A extends TSchema>(kind: Kin
     ReturnType<typeof arnSchema>
   > & { auth: A })
 
-const target = objectOf({
-  kinesis: optional(targetOf('kinesis', auth)),
-  firehose: optional(targetOf('firehose', auth)),
-  cloudwatch_logs: optional(targetOf('cloudwatch_logs', auth)),
-})
+const target = objectOf(
+  {
+    kinesis: optional(targetOf('kinesis', auth)),
+    firehose: optional(targetOf('firehose', auth)),
+    cloudwatch_logs: optional(targetOf('cloudwatch_logs', auth)),
+  },
+  { title: 'DestinationTargetInput', description: 'Exactly one of them.' },
+)
 
-const wholeTarget = objectOf({
-  kinesis: orNull(targetOf('kinesis', wholeAuth)),
-  firehose: orNull(targetOf('firehose', wholeAuth)),
-  cloudwatch_logs: orNull(targetOf('cloudwatch_logs', wholeAuth)),
-})
+const wholeTarget = objectOf(
+  {
+    kinesis: orNull(targetOf('kinesis', wholeAuth)),
+    firehose: orNull(targetOf('firehose', wholeAuth)),
+    cloudwatch_logs: orNull(targetOf('cloudwatch_logs', wholeAuth)),
+  },
+  { title: 'DestinationTarget' },
+)
 
 type Auth = Static<typeof auth>
 type Target = Static<typeof target>
@@ -110,8 +127,10 @@ const targetField = () => ({
   shown: { schema: wholeTarget, render: shownTarget },
 })
 
-const format = ruled(Type.String({ maxLength: 16 }), (text) =>
-  text.toLowerCase() === 'json' ? undefined : 'the one serialization format is "json", in any letter case',
+const format = ruled(
+  Type.String({ maxLength: 16, ...documented({ pattern: '^[Jj][Ss][Oo][Nn]$' }) }),
+  (text) =>
+    text.toLowerCase() === 'json' ? undefined : 'the one serialization format is "json", in any letter case',
 )
 
 const fields = {

@@ -1,49 +1,63 @@
 /** Which event kinds go to which destinations, and what of them. */
 import { badRequest, WeirError } from '../core/errors.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
-import { boundedChars, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
+import { boundedChars, documented, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type Links } from './define.js'
 import { exampleId } from './examples.js'
+import { expressionSchema } from './expression-schema.js'
 import { asIs, defaulted, repeatedEntry, writable } from './fields.js'
+import { uriSchema } from './id-schema.js'
 import { references } from './reference-fields.js'
 
-const fieldNames = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
+/** Their values are listed by the API's document: what there is, is known right of this room. */
+export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })
+const fieldNames = Type.Array(Type.String({ title: 'EventField', maxLength: 100 }), {
+  maxItems: 100,
+  ...documented({ uniqueItems: true }),
+})
 
 /** Of the source as clients send it; whether its parts are right is known by the event catalog. */
-export const sourceSchema = objectOf({
-  type: Type.String({ maxLength: 100, description: 'An event kind, such as "tcp_connection_closed.v0".' }),
-  fields: Type.Optional(
-    orNull(ruled(fieldNames, repeatedEntry), {
-      description: 'Traffic kinds only: the fields to capture; all where left out.',
-    }),
-  ),
-  filter: Type.Optional(
-    orNull(Type.String(), {
-      description: 'Traffic kinds only: an expression over the filterable fields.',
-    }),
-  ),
-})
+export const sourceSchema = objectOf(
+  {
+    type: eventKindSchema,
+    fields: Type.Optional(
+      orNull(ruled(fieldNames, repeatedEntry), {
+        description: 'Traffic kinds only: the fields to capture; all where left out.',
+      }),
+    ),
+    filter: Type.Optional(
+      orNull(expressionSchema, {
+        description: 'Traffic kinds only: an expression over the filterable fields.',
+      }),
+    ),
+  },
+  { title: 'EventSourceCreate' },
+)
 
 export type Source = Static<typeof sourceSchema>
 
 /** What changes a source; its type is part of its path. */
-export const sourceChangesSchema = objectOf({
-  fields: sourceSchema.properties.fields,
-  filter: sourceSchema.properties.filter,
-})
+export const sourceChangesSchema = objectOf(
+  {
+    fields: sourceSchema.properties.fields,
+    filter: sourceSchema.properties.filter,
+  },
+  { title: 'EventSourceUpdate' },
+)
 
 export const shownSourceSchema = objectOf(
   {
-    type: Type.String(),
-    uri: Type.String(),
-    fields: Type.Optional(Type.Array(Type.String())),
-    filter: Type.Optional(Type.String()),
+    type: eventKindSchema,
+    uri: uriSchema,
+    fields: Type.Optional(fieldNames),
+    filter: Type.Optional(expressionSchema),
   },
-  { description: 'The source.' },
+  { title: 'EventSource', description: 'An event source of a subscription.' },
 )
 
-const sourcesSchema = ruled(Type.Array(sourceSchema, { maxItems: sourcesPerSubscriptionMax }), (sources) =>
-  repeatedEntry((sources as Source[]).map(({ type }) => type)),
+const sourcesSchema = ruled(
+  Type.Array(sourceSchema, { maxItems: sourcesPerSubscriptionMax, ...documented({ uniqueItems: true }) }),
+  (sources) => repeatedEntry((sources as Source[]).map(({ type }) => type)),
 )
 
 /** A source without its empty parts. */

@@ -3,6 +3,7 @@ import { shown } from '../core/errors.js'
 import { descriptionBytesMax, labelBytesMax, labelsMax, metadataBytesMax } from '../core/limits.js'
 import {
   boundedBytes,
+  documented,
   mapOf,
   objectOf,
   orNull,
@@ -122,8 +123,12 @@ export const oneTimeToken = () => ({
 })
 
 export const described = {
-  description: writable(boundedBytes(descriptionBytesMax, 'Human-readable purpose.')),
-  metadata: writable(boundedBytes(metadataBytesMax, 'User-defined machine-readable data.')),
+  description: writable(
+    boundedBytes(descriptionBytesMax, 'Human-readable purpose.', { title: 'Description' }),
+  ),
+  metadata: writable(
+    boundedBytes(metadataBytesMax, 'User-defined machine-readable data.', { title: 'Metadata' }),
+  ),
 }
 
 // --- modules ---
@@ -132,16 +137,16 @@ const enabled = defaulted(Type.Boolean({ description: 'Is the module applied to 
 
 /**
  * A module of an edge or route: an object that is set, replaced and removed as a whole. `enabled` is true where
- * nothing else is said.
+ * nothing else is said; `title` is what the API's document calls it.
  */
-export const moduleField = <F extends Fields>(own: F) => {
+export const moduleField = <F extends Fields>(title: string, own: F) => {
   const fields = { enabled, ...own }
   type Module = ModuleOf<typeof fields>
-  const schema = Type.Unsafe<Module>(bodySchema(fields))
+  const schema = Type.Unsafe<Module>(bodySchema(fields, { title: `${title}Input` }))
   return {
     ...writable(schema, { unset: 'null', column: 'module' }),
     shown: {
-      schema: Type.Unsafe<ShownFields<typeof fields> | null>(orNull(shownSchemaOf(fields))),
+      schema: Type.Unsafe<ShownFields<typeof fields> | null>(orNull(shownSchemaOf(fields, { title }))),
       render: (row: unknown, links: Links) =>
         row === null ? null : renderFields(fields, row as Record<string, unknown>, links),
     },
@@ -153,7 +158,7 @@ export const moduleField = <F extends Fields>(own: F) => {
 type ModuleOf<F extends Fields> = { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
 /** The object a client sends: required fields required, null the same as left out, nothing unknown. */
-export const bodySchema = (fields: Fields): TSchema =>
+export const bodySchema = (fields: Fields, options: { title?: string } = {}): TSchema =>
   objectOf(
     Object.fromEntries(
       Object.entries(fields)
@@ -163,9 +168,11 @@ export const bodySchema = (fields: Fields): TSchema =>
           needed ? schema : Type.Optional(orNull(schema)),
         ]),
     ),
+    options,
   )
 
-export const shownSchemaOf = (fields: Fields): TSchema => objectOf(shownMembersOf(fields))
+export const shownSchemaOf = (fields: Fields, options: { title?: string } = {}): TSchema =>
+  objectOf(shownMembersOf(fields), options)
 
 /** What may be left out is optional, and nothing else is. */
 export const shownMembersOf = (fields: Fields): Record<string, TSchema> =>
@@ -224,6 +231,7 @@ export const labels = ruled(
   mapOf(boundedBytes(labelBytesMax), {
     maxProperties: labelsMax,
     description: 'Names and values that tunnels are matched by.',
+    ...documented({ propertyNames: { minLength: 1, maxLength: labelBytesMax } }),
   }),
   (given) => {
     const names = Object.keys(given)

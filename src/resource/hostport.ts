@@ -2,7 +2,7 @@
 import { ok, problem, type Result } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
 import { hostportCharsMax, hostportsPerEdgeMax } from '../core/limits.js'
-import { ruled, Type } from '../core/schema.js'
+import { documented, ruled, Type } from '../core/schema.js'
 import { repeatedEntry, writable } from './fields.js'
 
 const portMax = 65_535
@@ -52,13 +52,22 @@ function canonical(text: string): string {
   return parsed.ok ? parsed.value : text
 }
 
-const hostport = ruled(Type.String({ maxLength: hostportCharsMax, description: 'host:port' }), (text) => {
+/** `host:port`, an IPv6 address in brackets. */
+export const hostportSchema = Type.String({
+  title: 'Hostport',
+  maxLength: hostportCharsMax,
+  description: 'host:port, an IPv6 address in brackets',
+  ...documented({ pattern: '^(\\[[^\\]]*\\]|[^\\[\\]:\\s]+):[1-9][0-9]{0,4}$' }),
+})
+
+const hostport = ruled(hostportSchema, (text) => {
   const parsed = parseHostport(text)
   return parsed.ok ? undefined : parsed.problem.msg
 })
 
-const list = ruled(Type.Array(hostport, { maxItems: hostportsPerEdgeMax }), (texts) =>
-  repeatedEntry(texts.map(canonical)),
+const list = ruled(
+  Type.Array(hostport, { maxItems: hostportsPerEdgeMax, ...documented({ uniqueItems: true }) }),
+  (texts) => repeatedEntry(texts.map(canonical)),
 )
 
 /** The hostports of an edge; an empty list is none. */

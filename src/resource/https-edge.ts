@@ -1,10 +1,11 @@
 import { conflict, shown } from '../core/errors.js'
-import { boundedBytes, oneOf, ruled, Type } from '../core/schema.js'
+import { boundedBytes, oneOf, ruled } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { backendModule, ipRestrictionModule } from './edge-modules.js'
 import { exampleId } from './examples.js'
 import { asIs, described, required } from './fields.js'
 import { hostportClaims, hostports, hostportTaken } from './hostport.js'
+import { idSchema } from './id-schema.js'
 import { reference } from './reference-fields.js'
 import { checkReserved } from './tcp-address.js'
 
@@ -36,7 +37,7 @@ export const httpsEdgeRoute = defineResource({
   fields: {
     edge_id: {
       ...reference('https_edge', 'edghts_', { shownAs: 'edge_id', required: true, atCreation: true }),
-      shown: asIs(Type.String()),
+      shown: asIs(idSchema('https_edge', 'edghts_')),
     },
     ...described,
     match_type: required(oneOf(['exact_path', 'path_prefix'])),

@@ -1,7 +1,7 @@
 import { formatCidr, parseCidr } from '../core/cidr.js'
 import { conflict } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
-import { oneOf, ruled, Type } from '../core/schema.js'
+import { documented, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { exampleId } from './examples.js'
 import { described, required } from './fields.js'
@@ -19,8 +19,17 @@ export const ipPolicy = defineResource({
   fields: described,
 })
 
+const ipv4Pattern = '[0-9]{1,3}(\\.[0-9]{1,3}){3}/(3[0-2]|[12]?[0-9])'
+const ipv6Pattern = '[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9])'
+const cidrPattern = `^(${ipv4Pattern}|${ipv6Pattern})$`
+
 const cidr = ruled(
-  Type.String({ maxLength: 64, description: 'A range in CIDR notation, IPv4 or IPv6.' }),
+  Type.String({
+    title: 'Cidr',
+    maxLength: 64,
+    description: 'A range in CIDR notation, IPv4 or IPv6, with the lowest address of the range.',
+    ...documented({ pattern: cidrPattern }),
+  }),
   (text) => {
     const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
     return parsed.ok ? undefined : parsed.problem.msg.replace(/\.$/, '')

@@ -1,12 +1,13 @@
 /** Fields that name other resources by their ids, and show them as `{id, uri}`. */
 import { isId } from '../core/ids.js'
 import { ipPoliciesPerModuleMax } from '../core/limits.js'
-import { orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
-import { type Links, type Reference, refSchema, type Shown } from './define.js'
+import { documented, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import type { Links, Reference, Shown } from './define.js'
 import { type ByClient, byClient, field, type Options, repeatedEntry } from './fields.js'
+import { idSchema, refSchema } from './id-schema.js'
 
-const idSchema = (idPrefix: string) =>
-  ruled(Type.String({ maxLength: 80 }), (id) =>
+const checkedId = (kind: string, idPrefix: string) =>
+  ruled(idSchema(kind, idPrefix), (id) =>
     isId(idPrefix, id) ? undefined : `an id that begins with "${idPrefix}" is needed`,
   )
 
@@ -62,7 +63,7 @@ type Ref<O extends ReferenceOptions> = Static<typeof refSchema> | (IsRequired<O>
 /** Names one resource by its id; shown as `{id, uri}`. */
 export const reference = <const O extends ReferenceOptions>(kind: string, idPrefix: string, options: O) =>
   referenceField(
-    idSchema(idPrefix),
+    checkedId(kind, idPrefix),
     { kind, idPrefix, many: false, ...foreign(options) },
     Type.Unsafe<Ref<O>>(options.required ? refSchema : orNull(refSchema)),
     options,
@@ -75,7 +76,14 @@ export const references = <const O extends ReferenceOptions & { min: number; max
   options: O,
 ) =>
   referenceField(
-    ruled(Type.Array(idSchema(idPrefix), { minItems: options.min, maxItems: options.max }), repeatedEntry),
+    ruled(
+      Type.Array(checkedId(kind, idPrefix), {
+        minItems: options.min,
+        maxItems: options.max,
+        ...documented({ uniqueItems: true }),
+      }),
+      repeatedEntry,
+    ),
     { kind, idPrefix, many: true, ...foreign(options) },
     Type.Array(refSchema),
     options,

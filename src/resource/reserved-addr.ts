@@ -1,6 +1,7 @@
-import { oneOf, Type } from '../core/schema.js'
+import { oneOf } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { assigned, defaulted, described } from './fields.js'
+import { hostportSchema } from './hostport.js'
 import { reference } from './reference-fields.js'
 import { checkUnserved, regions } from './tcp-address.js'
 
@@ -19,7 +20,7 @@ export const reservedAddr = defineResource({
   audit: 'tcp_address',
   fields: {
     ...described,
-    addr: assigned(Type.String({ description: 'host:port' })),
+    addr: assigned(hostportSchema),
     region: defaulted(oneOf(regions, 'Geographic datacenter.'), 'us', { atCreation: true }),
     endpoint_configuration_id: reference('endpoint_configuration', 'ec_', {
       shownAs: 'endpoint_configuration',

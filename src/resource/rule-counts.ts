@@ -3,12 +3,13 @@ import { objectOf, type Static, Type } from '../core/schema.js'
 
 export const ruleCountsSchema = objectOf(
   {
-    added: Type.Integer(),
-    updated: Type.Integer({ description: 'Other descriptions or metadata; the ids stay.' }),
-    removed: Type.Integer(),
-    kept: Type.Integer({ description: 'As they were.' }),
+    added: Type.Integer({ minimum: 0 }),
+    updated: Type.Integer({ minimum: 0, description: 'Other descriptions or metadata; the ids stay.' }),
+    removed: Type.Integer({ minimum: 0 }),
+    kept: Type.Integer({ minimum: 0, description: 'As they were.' }),
   },
   {
+    title: 'RuleCounts',
     description: 'How many rules were changed in which way.',
     examples: [{ added: 1, updated: 0, removed: 3, kept: 1 }],
   },

@@ -1,7 +1,9 @@
 /** What resources look like in responses and audit events, as schemas. */
+import { componentName } from '../core/component-name.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import type { AnyResource } from './define.js'
 import { shownMembersOf } from './fields.js'
+import { idSchema, uriSchema } from './id-schema.js'
 import { resources } from './registry.js'
 
 const childKinds = new Map(
@@ -14,12 +16,15 @@ export const childKindsOf = (resource: AnyResource): readonly AnyResource[] =>
 
 /** The schema of a shown resource. */
 export const resourceSchema = (resource: AnyResource): TSchema =>
-  objectOf({
-    id: Type.String({ description: `Begins with "${resource.idPrefix}".` }),
-    uri: Type.String(),
-    created_at: Type.String({ format: 'date-time' }),
-    ...shownMembersOf(resource.fields),
-    ...Object.fromEntries(
-      childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
-    ),
-  })
+  objectOf(
+    {
+      id: idSchema(resource.kind, resource.idPrefix),
+      uri: uriSchema,
+      created_at: Type.String({ format: 'date-time' }),
+      ...shownMembersOf(resource.fields),
+      ...Object.fromEntries(
+        childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
+      ),
+    },
+    { title: componentName(resource.kind), description: resource.about },
+  )

@@ -1,5 +1,5 @@
 /** Authorities that sign SSH certificates. Their private keys are made here, kept sealed, and never shown. */
-import { oneOf, ruled, Type } from '../core/schema.js'
+import { documented, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource, type SealedSecret } from './define.js'
 import { exampleSshKey } from './examples.js'
 import { assigned, defaulted, described, sealed, unseen, writable } from './fields.js'
@@ -9,6 +9,7 @@ import { sshCurveNames, sshKeyTypes } from './ssh-public-key.js'
 
 const keySize = Type.Integer({
   description: 'Bits: of an RSA key 2048 or 4096, of an ECDSA key 256, 384 or 521.',
+  ...documented({ enum: [256, 384, 521, 2048, 4096] }),
 })
 
 const curve = ruled(

@@ -3,11 +3,12 @@ import { createPrivateKey, randomBytes } from 'node:crypto'
 import { isoSeconds } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { principalBytesMax, principalsPerCertificateMax } from '../core/limits.js'
-import { boundedBytes, ruled, Type } from '../core/schema.js'
+import { boundedBytes, documented, ruled, Type } from '../core/schema.js'
 import { parseTimestamp } from '../core/timestamp.js'
 import type { PrepareTools, RowOf } from './define.js'
 import { exampleId, exampleSshKey } from './examples.js'
 import { asIs, assigned, defaulted, described, writable } from './fields.js'
+import { idSchema } from './id-schema.js'
 import { reference } from './reference-fields.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-certificate.js'
 import { authorityKey, sshCertificateAuthority } from './ssh-certificate-authority.js'
@@ -31,7 +32,11 @@ const principals = Type.Array(principal, {
 const lastSecond = 253_402_300_799
 
 const timestamp = ruled(
-  Type.String({ maxLength: 64, description: 'RFC 3339; a fraction of a second is left out.' }),
+  Type.String({
+    maxLength: 64,
+    description: 'RFC 3339; a fraction of a second is left out.',
+    ...documented({ format: 'date-time' }),
+  }),
   (text) => {
     const seconds = parseTimestamp(text)
     return seconds !== undefined && seconds >= 0 && seconds <= lastSecond
@@ -63,7 +68,7 @@ const authority = reference(sshCertificateAuthority.kind, sshCertificateAuthorit
 
 const authorityId = {
   ...authority,
-  shown: asIs(Type.String()),
+  shown: asIs(idSchema(sshCertificateAuthority.kind, sshCertificateAuthority.idPrefix)),
 }
 
 export const sshCertificateFields = {

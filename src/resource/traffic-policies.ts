@@ -12,31 +12,51 @@ import { boundedBytes, mapOf, objectOf, oneOf, orNull, type Static, Type } from 
 import { checkExpression } from '../expr/expression.js'
 import { inboundScope, outboundScope } from '../record/policy-scope.js'
 import type { Lookups } from './define.js'
+import { expressionSchema } from './expression-schema.js'
 import { asIs, defaulted, moduleField } from './fields.js'
 
-const action = objectOf({
-  type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
-  config: Type.Optional(orNull(mapOf(Type.Unknown()))),
-})
+const configDescription = 'Of log: `{"Metadata": {…}}`, what the event shall say. deny has none.'
 
-const policy = objectOf({
-  name: Type.Optional(orNull(boundedBytes(policyNameBytesMax))),
-  expressions: Type.Optional(
-    orNull(Type.Array(Type.String(), { maxItems: expressionsPerPolicyMax }), {
-      description: 'All of them have to be true; none: the policy always applies.',
-    }),
-  ),
-  actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
-})
+const action = objectOf(
+  {
+    type: oneOf(['deny', 'log'], 'deny ends the connection; log emits a log.v0 event.'),
+    config: Type.Optional(orNull(mapOf(Type.Unknown()), { description: configDescription })),
+  },
+  { title: 'PolicyActionInput' },
+)
+
+const policy = objectOf(
+  {
+    name: Type.Optional(orNull(boundedBytes(policyNameBytesMax))),
+    expressions: Type.Optional(
+      orNull(Type.Array(expressionSchema, { maxItems: expressionsPerPolicyMax }), {
+        description: 'All of them have to be true; none: the policy always applies.',
+      }),
+    ),
+    actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
+  },
+  { title: 'TrafficPolicyInput' },
+)
 
 const policies = Type.Array(policy, { maxItems: policiesPerDirectionMax })
 
 /** A policy with what it leaves out; a name is left out of responses, too. */
-const wholePolicy = objectOf({
-  name: Type.Optional(Type.String()),
-  expressions: Type.Array(Type.String()),
-  actions: Type.Array(objectOf({ type: action.properties.type, config: orNull(mapOf(Type.Unknown())) })),
-})
+const wholePolicy = objectOf(
+  {
+    name: Type.Optional(Type.String()),
+    expressions: Type.Array(expressionSchema),
+    actions: Type.Array(
+      objectOf(
+        {
+          type: action.properties.type,
+          config: orNull(mapOf(Type.Unknown()), { description: configDescription }),
+        },
+        { title: 'PolicyAction' },
+      ),
+    ),
+  },
+  { title: 'TrafficPolicy' },
+)
 
 type Action = Static<typeof action>
 type Policy = Static<typeof policy>
@@ -55,7 +75,10 @@ const direction = () => ({
   shown: asIs(Type.Array(wholePolicy)),
 })
 
-export const trafficPoliciesModule = moduleField({ inbound: direction(), outbound: direction() })
+export const trafficPoliciesModule = moduleField('TrafficPolicies', {
+  inbound: direction(),
+  outbound: direction(),
+})
 
 type Module = Readonly<Record<Direction, readonly Policy[]>>
 

@@ -4,12 +4,12 @@
  */
 import t from 'tap'
 import { runAdminCommand } from '../../src/admin.js'
-import { schemaName } from '../../src/api/openapi.js'
+import { componentName } from '../../src/core/component-name.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
-import type { Document } from '../harness/openapi.js'
+import { type Document, resolved } from '../harness/openapi.js'
 import { Estate } from './estate.js'
 
 interface Schema {
@@ -63,7 +63,7 @@ function* neverLeftOut(schema: Schema, values: readonly unknown[], path: string)
 t.test('answers and their schemas', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
-  const document = api.app.swagger() as unknown as Document
+  const document = resolved(api.app.swagger()) as unknown as Document
 
   t.test('no object of an answer may have members that are not told', async (t) => {
     const shared = Object.entries(document.components.schemas)
@@ -91,7 +91,7 @@ t.test('answers and their schemas', async (t) => {
     const [rich, poor] = [await estate('rich'), await estate('poor')]
     for (const resource of served) {
       const { kind } = resource
-      const schema: Schema = document.components.schemas[schemaName(kind)] ?? {}
+      const schema: Schema = document.components.schemas[componentName(kind)] ?? {}
       const bodies = [bare(resource, await poor.body(kind)), ...(nameless[kind] ?? [])]
       const path = await poor.collection(resource)
       const shown: object[] = [await rich.one(kind)]

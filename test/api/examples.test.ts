@@ -8,17 +8,19 @@ import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
 import { type Client, openTestStore } from '../harness/api.js'
-import { AnswerCheck } from '../harness/openapi.js'
+import { AnswerCheck, resolved } from '../harness/openapi.js'
 
 interface Media {
   readonly example?: unknown
-  readonly schema?: { readonly $ref?: string }
+  readonly schema?: { readonly examples?: readonly unknown[] }
 }
 
 interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
 }
+
+const exampleOf = ({ example, schema }: Media = {}): unknown => example ?? schema?.examples?.[0]
 
 interface Described {
   readonly path: string
@@ -54,7 +56,7 @@ class Examples {
 
   /** Sends the example of an operation; fails where the answer is no success. */
   async send({ path, method, operation }: Described) {
-    const body = await this.#withIds(operation.requestBody?.content[mediaType]?.example)
+    const body = await this.#withIds(exampleOf(operation.requestBody?.content[mediaType]))
     const url = await this.#filled(path)
     const answer = await this.#client.send(method.toUpperCase(), url, { body })
     if (answer.status < 300) return answer.body
@@ -94,13 +96,9 @@ t.test('examples', async (t) => {
   const client = await api.account()
   const account = client.accountId
   await runAdminCommand(store.parts, { command: 'account grant', account, right: 'abuse_reports' })
-  const document = api.app.swagger() as unknown as {
+  const document = resolved(api.app.swagger()) as unknown as {
     paths: Record<string, Record<string, Operation>>
-    components: { schemas: Record<string, { examples?: readonly unknown[] }> }
   }
-  /** Its own, or the one of the schema it refers to. */
-  const exampleOf = ({ example, schema }: Media = {}): unknown =>
-    example ?? document.components.schemas[schema?.$ref?.split('/').at(-1) ?? '']?.examples?.[0]
   const operations: Described[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
@@ -109,7 +107,7 @@ t.test('examples', async (t) => {
 
   t.test('every body has one', async (t) => {
     for (const { path, method, operation } of withBody)
-      t.ok(operation.requestBody?.content[mediaType]?.example, `${method} ${path}`)
+      t.ok(exampleOf(operation.requestBody?.content[mediaType]), `${method} ${path}`)
   })
 
   t.test('what creates a resource creates it', async (t) => {

@@ -2,17 +2,18 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
+import { errorCodes, statusOf } from '../../src/core/errors.js'
+import { subscribableKinds } from '../../src/event/catalog.js'
 import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
+import { resolved } from '../harness/openapi.js'
 
 t.test('the OpenAPI document', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const { payload } = await api.app.inject('/openapi.json')
-  const document = JSON.parse(payload)
-  const parametersOf = ({ parameters = [] }: Operation): readonly Parameter[] =>
-    parameters.map((each) => document.components.parameters[each.$ref?.split('/').at(-1) ?? ''] ?? each)
+  const document = resolved(JSON.parse(payload))
   const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
@@ -43,10 +44,45 @@ t.test('the OpenAPI document', async (t) => {
     const { description, metadata } = document.components.schemas.EventSubscription.properties
     t.match(description.description, /At most 255 characters\./)
     t.match(metadata.description, /At most 4096 characters\./)
+    const shared = JSON.parse(payload).components.schemas
+    t.strictSame(shared.Metadata['x-max-bytes'], 4096)
+    t.equal(payload.includes('"maxBytes"'), false, 'JSON Schema has no such keyword')
+    const { hostports } = document.components.schemas.TcpEdgeCreate.properties
+    t.match(hostports.anyOf[0], { maxItems: 100, uniqueItems: true })
+    t.match(shared.EventSubscriptionCreate.properties.description.anyOf[0], { maxLength: 255 })
     t.match(
       document.components.schemas.IpPolicy.properties.metadata.description,
       /At most 4096 bytes in UTF-8\./,
     )
+  })
+
+  t.test('an introduction says what operations have in common', async (t) => {
+    const { description } = document.info
+    for (const heading of ['Paging', 'Filters', 'Errors', 'Limits', 'Repeating a request', 'Trying a change'])
+      t.match(description, `## ${heading}\n`)
+    for (const code of errorCodes) t.match(description, `\`${code}\` | ${statusOf(code)} |`)
+  })
+
+  t.test('shared shapes stand in it once', async (t) => {
+    const { schemas } = JSON.parse(payload).components
+    const names = ['Problem', 'Ref', 'BackendModule', 'TrafficPolicies', 'TcpEdgeList', 'Hostport', 'Cidr']
+    for (const name of names) t.ok(schemas[name], name)
+    for (const name of names) {
+      const text = JSON.stringify(schemas[name].properties ?? schemas[name].pattern)
+      t.equal(payload.split(text).length, 2, `${name} is written once`)
+    }
+    t.strictSame(schemas.EventKind.enum, subscribableKinds)
+    t.equal(schemas.EventSource.properties.type.$ref, '#/components/schemas/EventKind')
+  })
+
+  t.test('every kind of event has a schema', async (t) => {
+    const kinds = Object.keys(document.webhooks)
+    t.strictSame(kinds.toSorted(), [...subscribableKinds, 'test.v0'].toSorted())
+    for (const kind of kinds) {
+      const { schema } = document.webhooks[kind].post.requestBody.content['application/json']
+      t.equal(schema.properties.event_type.const, kind)
+      t.ok(schema.properties.object.properties, kind)
+    }
   })
 
   t.test('every operation is described', async (t) => {
@@ -75,18 +111,21 @@ t.test('the OpenAPI document', async (t) => {
     for (const tag of ['API keys', 'IP policies', 'TCP edges']) t.ok(tags.has(tag), tag)
     const ids = operations.map(({ operation }) => operation.operationId)
     t.equal(new Set(ids).size, ids.length, 'each has an id of its own')
+    for (const id of ['list_ip_policies', 'list_tcp_edges', 'list_event_sources', 'list_api_keys'])
+      t.ok(ids.includes(id), id)
+    for (const id of ids.filter((each) => each.startsWith('list_'))) t.match(id, /s$/)
   })
 
   t.test('each names its path parameters, its answers and its errors', async (t) => {
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       t.ok(operation.summary && operation.tags?.length === 1, name)
-      const named = parametersOf(operation).filter((each) => each.in === 'path')
+      const named = (operation.parameters ?? []).filter((each) => each.in === 'path')
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id)
       t.strictSame(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
       const statuses = Object.keys(operation.responses)
       const ofBodies = operation.requestBody === undefined ? [] : ['413', '415']
-      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '503', '4XX', '5XX']
+      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '500', '503']
       t.strictSame(statuses.slice(1), refusals, name)
       t.match(statuses[0], /^20[014]$/, name)
       for (const [status, response] of Object.entries(operation.responses)) {
@@ -153,7 +192,7 @@ t.test('the OpenAPI document', async (t) => {
 
   t.test('each says what it takes beside its path and body', async (t) => {
     const takes = (operation: Operation, place: string): string[] =>
-      parametersOf(operation).flatMap((each) => (each.in === place ? [each.name] : []))
+      (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       const isTest = path.endsWith('/send_test_event')
@@ -165,8 +204,14 @@ t.test('the OpenAPI document', async (t) => {
       const isRehearsed = method !== 'get' && !isTest
       t.equal(takes(operation, 'query').includes('validate_only'), isRehearsed, name)
     }
+    for (const { path, method, operation } of operations)
+      for (const { name, description = '' } of operation.parameters ?? [])
+        t.match(description, /\.$/, `${method} ${path} ${name} is described`)
     const edges = operations.find(({ path, method }) => `${method} ${path}` === 'get /edges/tcp')!
     t.strictSame(takes(edges.operation, 'query'), ['limit', 'before_id', 'filter', 'description'])
+    t.match((edges.operation.parameters ?? []).find(({ name }) => name === 'before_id')?.schema, {
+      pattern: '^edgtcp_[0-9A-Za-z]{1,64}$',
+    })
   })
 
   t.test('every reference leads somewhere, and every schema compiles', async (t) => {
@@ -174,7 +219,7 @@ t.test('the OpenAPI document', async (t) => {
     for (const [, name] of payload.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
       if (!(name !== undefined && name in schemas)) t.fail(`There is no schema ${name}.`)
     for (const [name, schema] of Object.entries(schemas)) t.ok(Compile(schema), name)
-    t.equal(/"\$ref":"(?!#\/components\/(schemas|parameters)\/)/.test(payload), false)
+    t.equal(/"\$ref":"(?!#\/components\/(schemas|parameters|responses)\/)/.test(payload), false)
   })
 })
 
@@ -184,7 +229,8 @@ const bodied = (method: string, path: string): boolean =>
 interface Parameter {
   readonly name: string
   readonly in: string
-  readonly $ref?: string
+  readonly description?: string
+  readonly schema?: object
 }
 
 interface Operation {

@@ -1,6 +1,6 @@
 /**
  * The management API in this process, on a real store (embedded ClickHouse, a nats-server of its own), without a
- * port. Every answer is held against the API's own OpenAPI document.
+ * port. Every answer and every audit event is held against the API's own OpenAPI document.
  */
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
@@ -18,7 +18,7 @@ import { readPack } from '../../src/deliver/pack.js'
 import { localNatsEnvironment } from '../../src/local-nats.js'
 import { natsAccess } from '../../src/nats-users.js'
 import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
-import { AnswerCheck } from './openapi.js'
+import { AnswerCheck, EventCheck } from './openapi.js'
 import { tempDir } from './temp-dir.js'
 
 export const base = 'http://weir.test:8080'
@@ -151,12 +151,14 @@ export class TestApi {
   readonly parts: StoreParts
   readonly app: FastifyInstance
   readonly #check: AnswerCheck
+  readonly #events: EventCheck
   readonly #lines: readonly string[]
 
   constructor(parts: StoreParts, app: FastifyInstance, lines: readonly string[]) {
     this.parts = parts
     this.app = app
     this.#check = new AnswerCheck(app.swagger())
+    this.#events = new EventCheck(app.swagger())
     this.#lines = lines
   }
 
@@ -186,8 +188,11 @@ export class TestApi {
     for (let sequence = 1; ; ) {
       const message = await nats.nextMessage(auditStream, subject, sequence)
       if (message === undefined) return events
-      for (const { data, partitionKey } of readPack(message.data).events)
-        events.push({ ...JSON.parse(data.toString()), partitionKey })
+      for (const { data, partitionKey } of readPack(message.data).events) {
+        const event = JSON.parse(data.toString())
+        this.#events.check(event)
+        events.push({ ...event, partitionKey })
+      }
       sequence = message.sequence + 1
     }
   }

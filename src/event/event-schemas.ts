@@ -1,0 +1,151 @@
+/** What events look like, as schemas: of every kind, derived from the declarations of kinds and resources. */
+import { isoMillis } from '../core/clock.js'
+import { componentName } from '../core/component-name.js'
+import { accountNameBytesMax } from '../core/limits.js'
+import {
+  boundedBytes,
+  documented,
+  mapOf,
+  objectOf,
+  oneOf,
+  orNull,
+  type TSchema,
+  Type,
+} from '../core/schema.js'
+import { accountIdSchema, idSchema, refSchema } from '../resource/id-schema.js'
+import { resources } from '../resource/registry.js'
+import { resourceSchema } from '../resource/shown-schema.js'
+import { auditKindOf, auditVerbs } from './audit.js'
+import type { FieldType, TrafficEventKind } from './define.js'
+
+export interface EventSchema {
+  /** `tcp_connection_closed.v0` */
+  readonly kind: string
+  /** What is told, in a sentence. */
+  readonly about: string
+  readonly schema: TSchema
+}
+
+const eventId = Type.String({
+  title: 'EventId',
+  description: 'The same event has the same id however often it is delivered: drop repeats by it.',
+  ...documented({ pattern: '^ev_[0-9A-Za-z_-]{1,64}$' }),
+})
+
+/** Who made a change. */
+export const principalSchema = objectOf(
+  {
+    id: accountIdSchema,
+    subject: boundedBytes(accountNameBytesMax, 'The name of the account.'),
+    source: oneOf(['API', 'CLI']),
+    credential: orNull(refSchema, { description: 'The API key; null on the command line.' }),
+  },
+  { title: 'EventPrincipal', description: 'Who made the change.' },
+)
+
+const instant = Type.String({
+  description: 'RFC 3339 in UTC, with milliseconds.',
+  ...documented({ format: 'date-time' }),
+})
+
+const envelope = (kind: string, about: string, own: Record<string, TSchema>): EventSchema => ({
+  kind,
+  about,
+  schema: objectOf(
+    {
+      event_id: eventId,
+      event_type: Type.Literal(kind),
+      event_timestamp: instant,
+      account_id: accountIdSchema,
+      ...own,
+    },
+    { title: componentName(kind), description: about },
+  ),
+})
+
+// --- traffic ---
+
+const int32Max = 2 ** 31 - 1
+
+const valueSchemas: Readonly<Record<FieldType, TSchema>> = {
+  text: Type.String(),
+  int32: Type.Integer({ minimum: 0, maximum: int32Max, format: 'int32' }),
+  int64: Type.Integer({
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    format: 'int64',
+  }),
+  bool: Type.Boolean(),
+  timestamp: Type.String(documented({ format: 'date-time' })),
+  headers: mapOf(Type.Array(Type.String()), { description: 'Values by the names of headers.' }),
+  map: mapOf(Type.Unknown()),
+}
+
+/** Members by name: the type of a field, or the members below. */
+interface Members {
+  [name: string]: FieldType | Members
+}
+
+/** The members of an event's `object`; each may be missing, as sources select fields. */
+const objectSchema = (members: Members): TSchema =>
+  objectOf(
+    Object.fromEntries(
+      Object.entries(members).map(([name, member]) => [
+        name,
+        Type.Optional(typeof member === 'string' ? orNull(valueSchemas[member]) : objectSchema(member)),
+      ]),
+    ),
+  )
+
+function membersOf<R>({ fields }: TrafficEventKind<R>): Members {
+  const root: Members = {}
+  for (const [name, { type }] of fields) {
+    const path = name.split('.')
+    const leaf = path.pop()!
+    let members = root
+    for (const group of path) {
+      members[group] ??= {}
+      members = members[group] as Members
+    }
+    members[leaf] = type
+  }
+  return root
+}
+
+export const trafficEventSchema = <R>(kind: TrafficEventKind<R>, about: string): EventSchema =>
+  envelope(kind.name, about, { object: objectSchema(membersOf(kind)) })
+
+// --- what else there is ---
+
+/** One for each thing that can happen to an object; the object is what the API shows of it, secrets null. */
+export const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) => {
+  const { audit, title } = resource
+  if (audit === undefined) return []
+  return auditVerbs.map((verb) =>
+    envelope(auditKindOf(audit, verb), `A change: ${title}, ${verb}.`, {
+      principal: principalSchema,
+      object: resourceSchema(resource),
+    }),
+  )
+})
+
+export const testEventKind = 'test.v0'
+
+/** What `send_test_event` sends. */
+export const testEventJson = (
+  eventId: string,
+  at: number,
+  accountId: string,
+  destinationId: string,
+): string =>
+  JSON.stringify({
+    event_id: eventId,
+    event_type: testEventKind,
+    event_timestamp: isoMillis(at),
+    account_id: accountId,
+    object: { event_destination: { id: destinationId } },
+  })
+
+export const testEventSchema: EventSchema = envelope(testEventKind, 'A test of an event destination.', {
+  object: objectOf({ event_destination: objectOf({ id: idSchema('event_destination', 'ed_') }) }),
+})

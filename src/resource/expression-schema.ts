@@ -1,0 +1,9 @@
+import { exprBytesMax } from '../core/limits.js'
+import { documented, Type } from '../core/schema.js'
+
+/** An expression; what is wrong with one is said by those who compile it. */
+export const expressionSchema = Type.String({
+  title: 'Expression',
+  description: `An expression over the fields of what it is about. At most ${exprBytesMax} bytes in UTF-8.`,
+  ...documented({ maxLength: exprBytesMax, 'x-max-bytes': exprBytesMax }),
+})

@@ -1,0 +1,21 @@
+/** Ids and addresses of resources, as schemas. */
+import { componentName } from '../core/component-name.js'
+import { documented, objectOf, Type } from '../core/schema.js'
+
+/** The longest prefix, and a suffix as `isId` has it. */
+const idCharsMax = 80
+
+/** An id of this kind. That its form is right is looked at by those who use it, and told in a better sentence. */
+export const idSchema = (kind: string, idPrefix: string) =>
+  Type.String({
+    title: `${componentName(kind)}Id`,
+    maxLength: idCharsMax,
+    ...documented({ pattern: `^${idPrefix}[0-9A-Za-z]{1,64}$` }),
+  })
+
+export const accountIdSchema = idSchema('account', 'ac_')
+
+export const uriSchema = Type.String(documented({ format: 'uri' }))
+
+/** A reference as clients see it. */
+export const refSchema = objectOf({ id: Type.String(), uri: uriSchema }, { title: 'Ref' })

@@ -1,0 +1,102 @@
+/** The OpenAPI document in the hands of others: a linter finds no fault, and what generators make of it compiles. */
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { env } from 'node:process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { openTestStore } from '../harness/api.js'
+import { tempDir } from '../harness/temp-dir.js'
+
+const run = promisify(execFile)
+
+/** None of these has to reach anybody: what would is sent to a port where nobody listens. */
+const nowhere = 'http://127.0.0.1:9'
+const offline = {
+  ...env,
+  HTTP_PROXY: nowhere,
+  HTTPS_PROXY: nowhere,
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+}
+
+/** A program of a package, with its output where it fails. */
+async function tool(name: string, args: readonly string[], cwd?: string): Promise<string> {
+  const program = resolve('node_modules', '.bin', name)
+  try {
+    const { stdout, stderr } = await run(program, [...args], { env: offline, ...(cwd ? { cwd } : {}) })
+    return stdout + stderr
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${name} failed: ${(stdout + stderr).slice(0, 4000) || String(error)}`)
+  }
+}
+
+const compilerOptions = {
+  strict: true,
+  noEmit: true,
+  target: 'ES2023',
+  module: 'NodeNext',
+  moduleResolution: 'NodeNext',
+  lib: ['ES2023', 'DOM'],
+  types: [],
+  skipLibCheck: true,
+}
+
+/** What a user of both would write. */
+const use = `
+import { createIpPolicy, listEventSubscriptions, listIpPolicies } from './client.js'
+import type { components, webhooks } from './types.js'
+
+type Schemas = components['schemas']
+type Event = webhooks['ip_policy_updated.v0']['post']['requestBody']['content']['application/json']
+
+export const kind: Schemas['EventKind'] = 'log.v0'
+// @ts-expect-error: there is no such kind of event.
+export const noKind: Schemas['EventKind'] = 'nothing.v0'
+export const seen = ({ event_id, principal, object }: Event): string[] => [event_id, principal.subject, object.uri]
+export const edge: Schemas['TcpEdgeCreate'] = { hostports: ['a.example:22'], policies: { inbound: null } }
+
+const made = await createIpPolicy('2', { description: 'office' }, { validateOnly: true })
+export const id: string = made.status === 201 ? made.data.id : made.data.msg
+const page = await listIpPolicies('2', { limit: 5 })
+export const first = page.status === 200 ? page.data.ip_policies[0]?.created_at : page.data.error_code
+const subscriptions = await listEventSubscriptions('2')
+export const type: Schemas['EventKind'] | undefined =
+  subscriptions.status === 200 ? subscriptions.data.event_subscriptions[0]?.sources[0]?.type : undefined
+`
+
+t.test('the OpenAPI document and the tools of others', async (t) => {
+  const dir = tempDir(t)
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const document = join(dir, 'openapi.json')
+  writeFileSync(document, JSON.stringify(api.app.swagger()))
+
+  t.test('a linter finds no fault in it', async (t) => {
+    const said = await tool('redocly', [
+      'lint',
+      document,
+      '--config',
+      'config/redocly.yaml',
+      '--format=stylish',
+    ])
+    t.match(said, /is valid/)
+    const faulty = join(dir, 'faulty.json')
+    writeFileSync(faulty, readFileSync(document, 'utf8').replaceAll('x-max-bytes', 'maxBytes'))
+    const lint = tool('redocly', ['lint', faulty, '--config', 'config/redocly.yaml', '--format=stylish'])
+    await t.rejects(lint, { message: /maxBytes/ }, 'a keyword that there is not would be found')
+  })
+
+  t.test('what two generators make of it compiles, and so does what uses it', async (t) => {
+    symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
+    writeFileSync(join(dir, 'package.json'), '{"type": "module"}')
+    writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    writeFileSync(join(dir, 'use.ts'), use)
+    await tool('openapi-typescript', [document, '-o', join(dir, 'types.ts')])
+    await tool('oazapfts', [document, join(dir, 'client.ts')])
+    for (const file of ['types.ts', 'client.ts']) t.ok(existsSync(join(dir, file)), file)
+    await tool('tsc', ['-p', dir])
+    t.pass('compiled')
+  })
+})
