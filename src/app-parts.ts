@@ -4,7 +4,6 @@ import type { Settings } from './config.js'
 import { sleep } from './core/clock.js'
 import { messageOf } from './core/errors.js'
 import { type Listening, urlOf } from './core/http-listen.js'
-import { newId } from './core/ids.js'
 import { metricsSnapshot } from './core/metrics.js'
 import { type Nats, openNats } from './core/nats.js'
 import type { Bucket } from './core/nats-bucket.js'
@@ -147,7 +146,6 @@ export function reachOf({ aws }: Settings): Reach {
       firehose: aws.firehoseRequestBytesMax,
       cloudwatch_logs: aws.logsRequestBytesMax,
     },
-    workerSuffix: newId('').toLowerCase(),
   }
   return {
     openSender: (config) => openSender(config, deps),

@@ -12,6 +12,7 @@ import type { AssumeRoleCommandInput, AssumeRoleCommandOutput } from '@aws-sdk/c
 import type { NodeHttpHandler } from '@smithy/node-http-handler'
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
+import { version } from '../core/version.js'
 import { parseArn } from './arn.js'
 import type { DestinationConfig, DestinationKindName, Fault } from './destination.js'
 import { faultOf } from './faults.js'
@@ -40,8 +41,6 @@ export interface AwsDeps {
   readonly requestTimeoutMs: number
   /** What one request may hold: at most the service's own limit. */
   readonly requestBytesMax: Readonly<Record<DestinationKindName, number>>
-  /** Ends the names of log streams, so that no two processes write to the same one. */
-  readonly workerSuffix: string
 }
 
 export const requestTimeoutMsDefault = 15_000
@@ -61,6 +60,8 @@ export interface ClientOptions {
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>)
   readonly maxAttempts: number
   readonly requestHandler: NodeHttpHandler
+  /** How AWS's logs name us. */
+  readonly customUserAgent: [name: string, version: string][]
 }
 
 interface Client {
@@ -187,6 +188,7 @@ async function clientOptions(
   return {
     region,
     maxAttempts: 1,
+    customUserAgent: [['weir', version]],
     requestHandler: new NodeHttpHandler({
       httpAgent: agent,
       httpsAgent: agent,

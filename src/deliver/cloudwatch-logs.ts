@@ -1,6 +1,9 @@
 /**
  * CloudWatch Logs: PutLogEvents, one event per message.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+ *
+ * A destination has one log stream, named by its id, that all deliverers write to: PutLogEvents takes several writers
+ * at once, needs no sequence token any more and has no quota per log stream. So a start leaves no log stream behind.
  */
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
 import { checkArn, parseArn } from './arn.js'
@@ -80,12 +83,13 @@ class CloudWatchLogsSender implements Sender {
   readonly #connection: Connection<CloudWatchLogsClient>
   readonly #stream: LogStream
   readonly #limits: BatchLimits
-  #streamExists = false
+  /** Shared by the requests that need it at the same time; undefined while the log stream is not known to exist. */
+  #created: Promise<Fault | undefined> | undefined
 
   constructor(config: DestinationConfig, deps: AwsDeps) {
     this.#stream = {
       logGroupName: groupName(config.arn),
-      logStreamName: `${config.id}-${deps.workerSuffix}`,
+      logStreamName: config.id,
     }
     this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.cloudwatch_logs }
     this.#connection = new Connection(
@@ -101,15 +105,16 @@ class CloudWatchLogsSender implements Sender {
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
+    const existing = this.#created
     const outcome = await this.#put(events, signal)
     const streamGone = outcome.outcome === 'failed' && outcome.fault.code === 'ResourceNotFoundException'
-    if (!streamGone || !this.#streamExists) return outcome
-    this.#streamExists = false
+    if (!streamGone || existing === undefined) return outcome
+    if (this.#created === existing) this.#created = undefined
     return this.#put(events, signal)
   }
 
   async #put(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
-    const missing = this.#streamExists ? undefined : await this.#createStream(signal)
+    const missing = await this.#streamCreated(signal)
     if (missing !== undefined) return { outcome: 'failed', fault: missing }
     const order = inOrder(events)
     const sorted = order.map((index) => events[index]!)
@@ -125,13 +130,21 @@ class CloudWatchLogsSender implements Sender {
     return { outcome: 'partial', retry: [], rejected: rejections(order, info), ...named }
   }
 
+  /** Makes the log stream once, however many requests need it; the next request tries again if that failed. */
+  async #streamCreated(signal: AbortSignal): Promise<Fault | undefined> {
+    this.#created ??= this.#createStream(signal)
+    const created = this.#created
+    const fault = await created
+    if (fault !== undefined && this.#created === created) this.#created = undefined
+    return fault
+  }
+
   async #createStream(signal: AbortSignal): Promise<Fault | undefined> {
     const created = await this.#connection.call(signal, (client, abort) =>
       createLogStream(client, this.#stream, abort),
     )
-    if (!created.ok && created.problem.code !== 'ResourceAlreadyExistsException') return created.problem
-    this.#streamExists = true
-    return undefined
+    const exists = created.ok || created.problem.code === 'ResourceAlreadyExistsException'
+    return exists ? undefined : created.problem
   }
 
   dropCredentials(): void {

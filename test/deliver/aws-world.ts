@@ -73,7 +73,6 @@ export async function openAwsWorld(
       ambientCredentials: key,
       requestTimeoutMs,
       requestBytesMax: { kinesis: 10_485_760, firehose: 4_194_304, cloudwatch_logs: 1_048_576 },
-      workerSuffix: 'w1',
     },
     resource,
     config: (kind, auth = keyAuth, name = 'weir') => ({

@@ -1,4 +1,7 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { version } from '../../src/core/version.js'
 import { checkRole } from '../../src/deliver/aws.js'
 import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
 import { openSender } from '../../src/deliver/kinds.js'
@@ -46,7 +49,7 @@ t.test('events arrive as they were, in the form of each service', async (t) => {
   }
   t.match(world.ledger('kinesis').page(0, 10).events, [{ partitionKey: 'key' }, { partitionKey: 'ev_2' }])
   const [first] = world.ledger('cloudwatch_logs').page(0, 1).events
-  t.match(first, { logStream: 'ed_cloudwatchlogs-w1', timestampMs: events[1]!.timestampMs })
+  t.match(first, { logStream: 'ed_cloudwatchlogs', timestampMs: events[1]!.timestampMs })
 })
 
 t.test('full requests pass the limits of the services', async (t) => {
@@ -158,6 +161,60 @@ t.test('CloudWatch Logs: a log stream that is gone is made again', async (t) => 
   const other = openSender(world.config('cloudwatch_logs'), world.deps)
   t.teardown(() => other.close())
   t.match(await other.send(someEvents(1), signal), { outcome: 'accepted' }, 'one that exists is used')
+})
+
+t.test(
+  'CloudWatch Logs: a destination has one log stream, made once, however often and by whom it is opened',
+  async (t) => {
+    const world = await openAwsWorld(t)
+    const creations = () => world.emulator.world.stats()['logs.CreateLogStream']?.requests
+    const config = world.config('cloudwatch_logs')
+    const sender = openSender(config, world.deps)
+    t.teardown(() => sender.close())
+    const signal = new AbortController().signal
+    const sent = await Promise.all([1, 2, 3, 4].map(() => sender.send(someEvents(1), signal)))
+    t.ok(sent.every(({ outcome }) => outcome === 'accepted'))
+    t.equal(creations(), 1, 'four requests at a start')
+    for (let start = 0; start < 3; start += 1) {
+      t.match(await send(world, config, someEvents(1)), { outcome: 'accepted' })
+    }
+    const { logStreams } = world.emulator.world.findResource(world.resource('cloudwatch_logs'))!
+    t.same([...logStreams.keys()], [config.id])
+    logStreams.clear()
+    const again = await Promise.all([1, 2, 3, 4].map(() => sender.send(someEvents(1), signal)))
+    t.ok(again.every(({ outcome }) => outcome === 'accepted'))
+    t.same([...logStreams.keys()], [config.id], 'made again after it was deleted')
+  },
+)
+
+t.test('CloudWatch Logs: a log stream that could not be made is made by the next request', async (t) => {
+  const world = await openAwsWorld(t)
+  world.emulator.world.faults.add({ effect: { type: 'throttle' }, operation: 'CreateLogStream', count: 1 })
+  const sender = openSender(world.config('cloudwatch_logs'), world.deps)
+  t.teardown(() => sender.close())
+  const signal = new AbortController().signal
+  t.match(await sender.send(someEvents(1), signal), { outcome: 'failed', fault: { class: 'throttle' } })
+  t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })
+})
+
+t.test('requests name Weir and its version as their user agent', async (t) => {
+  const world = await openAwsWorld(t)
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(`${request.headers['user-agent']}`)
+    response.writeHead(500).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const deps = { ...world.deps, endpoints: { endpointUrl: `http://127.0.0.1:${port}` } }
+  for (const kind of kindNames) {
+    const sender = openSender(world.config(kind, kind === 'kinesis' ? roleAuth : keyAuth), deps)
+    await sender.send(someEvents(1), new AbortController().signal)
+    sender.close()
+  }
+  t.ok(seen.length >= kindNames.length)
+  for (const userAgent of seen) t.ok(userAgent.split(' ').includes(`weir/${version}`), userAgent)
 })
 
 t.test('a Kinesis stream that takes larger records is asked for its limit', async (t) => {
