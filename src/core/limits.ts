@@ -142,6 +142,11 @@ export const accountNewsMs = 5_000
 /** A message that was delivered this often without an end is tried record by record in a process of its own. */
 export const deliveriesBeforeQuarantine = 3
 
+/** Endpoints counted for the report of records that no edge serves, one of their names, and those it lists. */
+export const unservedEndpointsMax = 100
+export const unservedEndpointCharsMax = 100
+export const unservedEndpointsListed = 5
+
 // --- packs and delivery ---
 
 /** A pack is stored when it has this many bytes … */

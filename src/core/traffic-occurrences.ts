@@ -24,6 +24,11 @@ export const pipeline = {
     'weir_store_retries_total',
     'Packs or ledger entries that could not be stored.',
   ),
+  recordsUnserved: warn(
+    'No edge serves some records: no policy of an edge was looked at for them.',
+    'weir_unserved_reports_total',
+    'Reports of records that no edge serves: at most one a minute for each process.',
+  ),
   inputRemoved: info(
     'A stream of input nears its bound; its oldest processed messages were removed.',
     'weir_input_removals_total',

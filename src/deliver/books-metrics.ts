@@ -63,6 +63,7 @@ function families(books: Books, targetOf: TargetOf): Family[] {
       { labels: { decision: 'block' }, value: records.block },
       { labels: { decision: 'deny' }, value: records.deny },
     ]),
+    counter('weir_records_unserved_total', 'Evaluated records that no edge serves.', one(records.unserved)),
     counter('weir_audits_in_total', 'Audit events of other services that came in.', one(records.audits)),
     counter('weir_audits_bad_total', 'Those that went to the dead letters.', one(records.audits_bad)),
     counter('weir_events_produced_total', 'Events produced for destinations.', produced.samples),

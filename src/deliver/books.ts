@@ -29,6 +29,7 @@ export interface RecordTotals {
   allow: number
   block: number
   deny: number
+  unserved: number
   audits: number
   audits_bad: number
 }
@@ -42,6 +43,7 @@ export const noRecords: Readonly<RecordTotals> = {
   allow: 0,
   block: 0,
   deny: 0,
+  unserved: 0,
   audits: 0,
   audits_bad: 0,
 }

@@ -35,6 +35,8 @@ export interface InputCounts {
   readonly allow: number
   readonly block: number
   readonly deny: number
+  /** Of the evaluated ones, those that no edge serves; left out by entries older than the count. */
+  readonly unserved?: number
   /** Audit events of other services, and how many of them are bad; left out where a message holds none. */
   readonly audits?: number
   readonly audits_bad?: number

@@ -55,7 +55,7 @@ export const evaluatedOf = (metrics: MetricsPage, type?: RecordType): number =>
 function recordChecks({ scenario, published, metrics, deadLetters }: Result): Check[] {
   const bad = metrics.sum('weir_records_bad_total')
   const evaluated = evaluatedOf(metrics)
-  const { malformed, warnings } = scenario
+  const { malformed, unserved, warnings } = scenario
   return [
     {
       says: 'records in = evaluated + bad',
@@ -69,6 +69,14 @@ function recordChecks({ scenario, published, metrics, deadLetters }: Result): Ch
       says: 'bad records lie in the dead letters',
       values: { bad, 'in the stream': deadLetters, ...(malformed === undefined ? {} : { malformed }) },
     },
+    ...(unserved === undefined
+      ? []
+      : [
+          {
+            says: 'records that no edge serves',
+            values: { counted: metrics.sum('weir_records_unserved_total'), expected: unserved },
+          },
+        ]),
     ...(warnings === undefined
       ? []
       : [

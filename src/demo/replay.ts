@@ -3,9 +3,9 @@
  * know beforehand: it is the books that have to balance.
  */
 import { allBut, denied, type EdgePlan, logged, type Made, type Question, type Scenario } from './scenario.js'
-import { type RecordView, type Survey, serverKey } from './survey.js'
+import { type RecordView, type Server, type Survey, serverKey } from './survey.js'
 
-/** Further names are served by no edge; their records are evaluated all the same. */
+/** Further names are served by no edge; their records are evaluated, and counted as unserved. */
 const edgesMax = 200
 /** Networks for documentation, which stand in where a file has none of its own. */
 const documentation = ['192.0.2.0/24', '198.51.100.0/24'] as const
@@ -44,6 +44,7 @@ export function replay({ servers, networks }: Survey): Scenario {
     logs: () => undefined,
     malformed: undefined,
     warnings: undefined,
+    unserved: undefined,
   }
 }
 
@@ -103,16 +104,16 @@ const subscriptions: Scenario['accounts'][number]['subscriptions'] = [
   },
 ]
 
-function questions({ name, type }: { name: string; type: EdgePlan['type'] }, busiest: string): Question[] {
+function questions({ name, type, port }: Server, busiest: string): Question[] {
   const conn = {
     client_ip: busiest.replace('.0.0/16', '.0.9').replace('.0/24', '.9'),
     server_name: name,
-    server_port: 22,
+    ...(port === undefined ? {} : { server_port: port }),
   }
   return [{ says: `a client of ${busiest}`, edge: serverKey(type, name), conn, decision: 'block' }]
 }
 
-/** Where no edge serves the name, the account still hears of it. */
+/** A record whose name no edge serves names the account instead, which gets its events; it is counted as unserved. */
 function published(record: RecordView, { accountIds, edgeIds }: Made): object {
   const edgeId = edgeIds.get(serverKey(record.type, record.conn?.server_name))
   const { edge_id: _edge, account_id: _account, route_id: _route, ...own } = record as Record<string, unknown>

@@ -26,7 +26,7 @@ export function report(account: Account): { text: string; failed: readonly Check
     ...(account.situations.length === 0 ? [] : [['Policy by policy', situations(account)]]),
     ['Events', events(account)],
     ['Deliveries', deliveries(account)],
-    ['A failing shard', outage(account)],
+    ['A failing shard', outageText(account)],
     ['Dead letters', deadLetters(account)],
     ...samples(account.destinations),
     ['The books', checks.map(checkLine).join('\n')],
@@ -46,12 +46,16 @@ function decisions({ metrics, scenario, published }: Account): string {
     metrics.sum('weir_decisions_total', { decision }),
     scenario.decidedBy[decision],
   ])
+  const unserved = metrics.sum('weir_records_unserved_total')
+  // No policy of an edge was asked about these: to count them as let in by one would be untrue.
+  const unservedRow =
+    unserved === 0 ? [] : [['unserved', unserved, 'nobody: no edge serves them; they are counted above, too']]
   const bad = metrics.sum('weir_records_bad_total')
   const types = ['tcp_connection', 'http_request'] as const
   const byType = types.map((type) => `${grouped(evaluatedOf(metrics, type))} ${type}`)
   return [
     `  ${grouped(published)} records in; ${byType.join(', ')} evaluated; ${grouped(bad)} bad.\n`,
-    table(['decision', 'records', 'decided by'], decided as (string | number)[][]),
+    table(['decision', 'records', 'decided by'], [...decided, ...unservedRow]),
     `\n  A restriction that is not enforced warned ${grouped(metrics.sum('weir_restriction_warnings_total', { asked_by: 'record' }))} times and blocked nobody.`,
   ].join('\n')
 }
@@ -105,14 +109,14 @@ const deliveries = ({ destinations }: Account): string =>
     ]),
   )
 
-function outage({ outage }: Account): string {
+export function outageText({ outage, destinations }: Pick<Account, 'outage' | 'destinations'>): string {
   if (outage === undefined) return '  No event was for the shard that failed.'
-  const { shard, seen, arrived, seconds } = outage
-  const error = seen.last_error?.code ?? 'no error'
+  const { shard, state, code, arrived, seconds } = outage
+  const { status, received } = destinations.find(({ destination }) => destination.kind === 'kinesis')!
   return [
     `  Shard ${shard} of the Kinesis stream refused every record for ${seconds.toFixed(1)} s. The destination was`,
-    `  "${seen.state}" (${error}); ${grouped(arrived)} events had arrived by way of the other shards, and`,
-    '  the other destinations went on. Then it recovered, and what had failed, and only that, was sent again.',
+    `  "${state}" (${code}); ${grouped(arrived)} events had arrived by way of the other shards by then.`,
+    `  Then the shard recovered. Events were sent again ${grouped(status.counts.retried)} times, and ${grouped(received.duplicates)} arrived twice.`,
   ].join('\n')
 }
 

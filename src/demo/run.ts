@@ -89,7 +89,7 @@ function questions(scenario: Scenario, answers: readonly Answer[]): string {
     const warned = warnings.length === 0 ? '' : 'with a warning of the restriction'
     const note = policy === null ? warned : `policy "${policy}"`
     return [
-      `${conn.server_name}:${conn.server_port}`,
+      conn.server_port === undefined ? conn.server_name : `${conn.server_name}:${conn.server_port}`,
       conn.client_ip,
       decision,
       note === '' ? says : `${says}: ${note}`,

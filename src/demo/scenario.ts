@@ -22,6 +22,8 @@ export interface Scenario {
   readonly malformed: number | undefined
   /** Connections that a restriction which is not enforced would have blocked. */
   readonly warnings: number | undefined
+  /** Records that no edge serves; undefined where nobody has counted. */
+  readonly unserved: number | undefined
 }
 
 /** Ids of what was made, by the names of the plan. */
@@ -81,7 +83,7 @@ export interface Question {
   readonly says: string
   /** The edge is named by its id where it has no hostports. */
   readonly edge: string
-  readonly conn: { readonly client_ip: string; readonly server_name: string; readonly server_port: number }
+  readonly conn: { readonly client_ip: string; readonly server_name: string; readonly server_port?: number }
   readonly decision: 'allow' | 'block' | 'deny'
 }
 

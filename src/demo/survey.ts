@@ -8,18 +8,30 @@ export type RecordType = 'tcp_connection' | 'http_request'
 export interface Survey {
   readonly lines: number
   /** Per server name and type, the most frequent first. */
-  readonly servers: readonly { readonly name: string; readonly type: RecordType; readonly records: number }[]
+  readonly servers: readonly Server[]
   /** /16 networks of IPv4 clients, the busiest first. */
   readonly networks: readonly string[]
   /** Are there records under an id that another one has? They give the same events again. */
   readonly idsRepeat: boolean
 }
 
+export interface Server {
+  readonly name: string
+  readonly type: RecordType
+  readonly records: number
+  /** The one that most of its records have; undefined where none has one. */
+  readonly port: number | undefined
+}
+
 /** What the demo itself needs to know of a record; anything may be missing. */
 export interface RecordView {
   readonly record_id?: unknown
   readonly type?: unknown
-  readonly conn?: { readonly client_ip?: unknown; readonly server_name?: unknown }
+  readonly conn?: {
+    readonly client_ip?: unknown
+    readonly server_name?: unknown
+    readonly server_port?: unknown
+  }
 }
 
 /** Undefined for a line that holds no JSON object: it is published all the same, and refused by Weir. */
@@ -37,13 +49,29 @@ export const serverKey = (type: unknown, name: unknown): string => `${String(typ
 const isRecordType = (type: unknown): type is RecordType =>
   type === 'tcp_connection' || type === 'http_request'
 
+interface Seen {
+  readonly name: string
+  readonly type: RecordType
+  records: number
+  /** How many records have which port. */
+  readonly ports: Map<number, number>
+}
+
+const portMax = 65_535
+
+const isPort = (port: unknown): port is number =>
+  typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= portMax
+
+const mostFrequent = (counts: ReadonlyMap<number, number>): number | undefined =>
+  [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0]
+
 /** Reads all lines. Throws a `RecordsFileError` where none of them is a record, or one is longer than a message. */
 export async function surveyRecords(
   lines: AsyncIterable<Line>,
   lineBytesMax: number,
   progress: (lines: number) => void,
 ): Promise<Survey> {
-  const servers = new Map<string, { name: string; type: RecordType; records: number }>()
+  const servers = new Map<string, Seen>()
   const networks = new Map<string, number>()
   const ids = new Set<unknown>()
   let count = 0
@@ -57,11 +85,13 @@ export async function surveyRecords(
     if (record === undefined) continue
     objects += 1
     ids.add(record.record_id)
-    const { server_name, client_ip } = record.conn ?? {}
+    const { server_name, server_port, client_ip } = record.conn ?? {}
     if (isRecordType(record.type) && typeof server_name === 'string') {
       const key = serverKey(record.type, server_name)
-      const server = servers.get(key) ?? { name: server_name, type: record.type, records: 0 }
+      const fresh = { name: server_name, type: record.type, records: 0, ports: new Map<number, number>() }
+      const server: Seen = servers.get(key) ?? fresh
       server.records += 1
+      if (isPort(server_port)) server.ports.set(server_port, (server.ports.get(server_port) ?? 0) + 1)
       servers.set(key, server)
     }
     const [, network] = /^(\d+\.\d+)\.\d+\.\d+$/.exec(String(client_ip)) ?? []
@@ -70,7 +100,9 @@ export async function surveyRecords(
   if (objects === 0) throw new RecordsFileError(`Not one of its ${shown(count)} lines is a JSON object.`)
   return {
     lines: count,
-    servers: [...servers.values()].toSorted((a, b) => b.records - a.records),
+    servers: [...servers.values()]
+      .toSorted((a, b) => b.records - a.records)
+      .map(({ name, type, records, ports }) => ({ name, type, records, port: mostFrequent(ports) })),
     networks: [...networks].toSorted(([, a], [, b]) => b - a).map(([network]) => `${network}.0.0/16`),
     idsRepeat: ids.size < objects,
   }

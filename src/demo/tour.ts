@@ -87,6 +87,7 @@ export function tour(counts: TourCounts): Scenario {
     },
     logs: (target) => ({ kinesis: harborLogs, firehose: meadowLogs, cloudwatch_logs: 0 })[target],
     malformed: counts.malformed,
+    unserved: 0,
     warnings: at(ssh.eu).bad_clients + at(game).bad_clients,
   }
 }

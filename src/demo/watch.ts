@@ -8,7 +8,9 @@ import { type MetricsPage, readMetrics } from './metrics-page.js'
 /** A destination while one of its shards failed. */
 export interface Outage {
   readonly shard: number
-  readonly seen: DeliveryStatus
+  /** Of the destination, when it had felt the failure: never that of one that had not. */
+  readonly state: DeliveryStatus['state']
+  readonly code: string
   /** Events that had arrived by way of the other shards. */
   readonly arrived: number
   readonly seconds: number
@@ -49,6 +51,13 @@ export async function whenArrived(
 }
 
 /**
+ * The error that the failing shard caused, once the destination reports it. A state alone proves nothing: on a busy
+ * machine no deliverer may have answered in time.
+ */
+export const feltError = ({ state, last_error }: DeliveryStatus): string | undefined =>
+  state === 'throttled' || state === 'failing' ? last_error?.code : undefined
+
+/**
  * Begins an outage of a Kinesis shard; `end` lets it recover once the destination has felt it, or once all has
  * arrived without an event for that shard.
  */
@@ -63,14 +72,12 @@ export async function beginOutage(
       try {
         for (;;) {
           const status = await statusOf(destination)
-          if (status.state !== 'healthy') {
+          const code = feltError(status)
+          if (code !== undefined) {
             await sleep(outageMs)
-            const [seen, { unique }] = await Promise.all([
-              statusOf(destination),
-              aws.received(destination.kind),
-            ])
+            const { unique } = await aws.received(destination.kind)
             const seconds = (monotonicMs() - startedMs) / 1000
-            return { shard: failingShard, seen, arrived: unique, seconds }
+            return { shard: failingShard, state: status.state, code, arrived: unique, seconds }
           }
           if (await arrived()) return undefined
           await sleep(lookEveryMs)

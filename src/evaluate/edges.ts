@@ -1,6 +1,7 @@
 /** Edges, and how the one of a record is found. */
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
+import { unservedEndpointCharsMax } from '../core/limits.js'
 import type { RequestRecord, TrafficRecord } from '../record/connection-record.js'
 import { serverHost } from '../record/spelling.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
@@ -121,4 +122,14 @@ export function hostportOf({ conn }: TrafficRecord): string | undefined {
   const { server_name, server_port } = conn
   if (!server_name || server_port === undefined || server_port === null) return undefined
   return `${hostOf(server_name)}:${server_port}`
+}
+
+const plainEndpoint = /^[\w.:[\]-]*$/
+
+/** What a record names, for a log: bounded, and without anything that a terminal takes for a command. */
+export function endpointName(record: TrafficRecord): string {
+  const hostport = hostportOf(record)
+  if (hostport === undefined) return 'no server_name or server_port'
+  const isPlain = hostport.length <= unservedEndpointCharsMax && plainEndpoint.test(hostport)
+  return isPlain ? hostport : shown(hostport, unservedEndpointCharsMax)
 }

@@ -3,6 +3,7 @@
  * once, when everything it caused is stored; a message that is processed again gives the same numbers again.
  */
 import type { InputCounts } from '../deliver/ledger.js'
+import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
 import type { TrafficRecord } from '../record/connection-record.js'
@@ -24,6 +25,8 @@ export interface CountVector {
   readonly bad: number
   readonly evaluated: { readonly tcp_connection: number; readonly http_request: number }
   readonly decisions: { readonly allow: number; readonly block: number; readonly deny: number }
+  /** Evaluated records that no edge serves, by the endpoint they name. */
+  readonly unserved: readonly { readonly endpoint: string; readonly count: number }[]
   readonly sources: readonly SourceCount[]
   /** Expressions of traffic policies that had no result. */
   readonly policyFailures: readonly {
@@ -57,13 +60,15 @@ export class Counts {
   readonly #policyFailures = new Map<TrafficPolicy, number>()
   readonly #filterFailures = new Map<CompiledSource, number>()
   readonly #warnings = new Map<string, number>()
+  readonly #unserved = new Map<string, number>()
   #bad = 0
 
   addBad(): void {
     this.#bad += 1
   }
 
-  add(record: TrafficRecord, verdict: Verdict, production: Production): void {
+  add(record: TrafficRecord, edgeId: string | undefined, verdict: Verdict, production: Production): void {
+    if (edgeId === undefined) increment(this.#unserved, endpointName(record))
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
     for (const { source } of production.events) this.#tallyOf(source).produced += 1
@@ -88,6 +93,7 @@ export class Counts {
       bad: this.#bad,
       evaluated: { tcp_connection, http_request },
       decisions: { ...this.#decisions },
+      unserved: [...this.#unserved].map(([endpoint, count]) => ({ endpoint, count })),
       sources: [...this.#tallies].flatMap(([source, tally]) =>
         source.destinationIds.map((destination_id) => ({
           subscription_id: source.subscriptionId,
@@ -112,11 +118,19 @@ export class Counts {
 }
 
 /** What of them is entered in the ledger. */
-export const inputCounts = ({ records, bad, evaluated, decisions, sources }: CountVector): InputCounts => ({
+export const inputCounts = ({
+  records,
+  bad,
+  evaluated,
+  decisions,
+  unserved,
+  sources,
+}: CountVector): InputCounts => ({
   records,
   bad,
   ...evaluated,
   ...decisions,
+  unserved: unserved.reduce((sum, { count }) => sum + count, 0),
   sources: sources.map(({ subscription_id, kind, destination_id, produced, filtered }) => [
     subscription_id,
     kind,

@@ -146,7 +146,7 @@ class MessageWalk {
     const sources = accountId === undefined ? undefined : view.subscriptions.sourcesOf(accountId)
     const production = produce(sources, record, verdict, this.#timestamp, this.#budget)
     for (const event of production.events) route(event, this.#storedAtMs, buffers)
-    this.#counts.add(record, verdict, production)
+    this.#counts.add(record, edgeId, verdict, production)
     return undefined
   }
 }

@@ -23,6 +23,7 @@ import { Intake, type Processed } from './intake.js'
 import type { InputMessage } from './packs.js'
 import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
+import { UnservedReports } from './unserved-reports.js'
 
 /** Half a second's worth of single records for a machine, and more. */
 const ackPendingMax = 50_000
@@ -41,6 +42,7 @@ export class Pipeline {
   readonly #deps: PipelineDeps
   readonly #intake: Intake
   readonly #failures: FailureReports
+  readonly #unserved: UnservedReports
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
@@ -56,6 +58,7 @@ export class Pipeline {
       unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
     })
     this.#failures = new FailureReports(occurrences, 'record')
+    this.#unserved = new UnservedReports(occurrences)
   }
 
   open(): void {
@@ -69,7 +72,10 @@ export class Pipeline {
     await this.#park([...bad, ...culprits], input)
     return {
       counts: inputCounts(withBad(counts, culprits.length)),
-      acknowledged: () => this.#failures.add(counts),
+      acknowledged: () => {
+        this.#failures.add(counts)
+        this.#unserved.add(counts)
+      },
     }
   }
 
@@ -105,6 +111,7 @@ export class Pipeline {
   async close(): Promise<void> {
     await this.#intake.close()
     this.#failures.close()
+    this.#unserved.close()
   }
 }
 

@@ -22,6 +22,7 @@ const scenario = {
   situations: { at: [], each: [] },
   heard: (_target: string, _type: string, evaluated: number) => evaluated,
   logs: () => undefined,
+  unserved: 0,
 } as unknown as Scenario
 
 interface Numbers {
@@ -65,6 +66,11 @@ const cases = [
     name: 'an event that only the books know',
     given: { unique: 4 },
     broken: ['kinesis: each event arrived'],
+  },
+  {
+    name: 'a record that no edge serves, where each has one',
+    given: { metrics: `${balanced}weir_records_unserved_total 1\n` },
+    broken: ['records that no edge serves'],
   },
   {
     name: 'a record that nobody decided about',

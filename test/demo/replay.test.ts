@@ -18,7 +18,8 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
     .toString()
     .split('\n')
     .slice(0, 400)
-  writeFileSync(file, `${[...records, 'no json', '{}', '', '[]'].join('\r\n')}\n`)
+  const nameless = { record_id: 'nameless', type: 'tcp_connection', conn: { client_ip: '192.0.2.1' } }
+  writeFileSync(file, `${[...records, JSON.stringify(nameless), 'no json', '{}', '', '[]'].join('\r\n')}\n`)
   const running = demo(tmp, '--records', file)
   t.teardown(() => running.stop())
   const [, api] = await running.line(/^ {2}API +(http:\S+)$/)
@@ -28,10 +29,12 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   running.child.kill('SIGINT')
   t.equal(await exitCode(running), 0, 'Ctrl-C is how it ends')
   const lines = [
-    /^ {2}403 records in; 305 tcp_connection, 95 http_request evaluated; 3 bad\.$/m,
-    /^ {2}ok {3}records in = evaluated \+ bad: published 403, in 403, evaluated \+ bad 403$/m,
+    /^ {2}404 records in; 306 tcp_connection, 95 http_request evaluated; 3 bad\.$/m,
+    /^ {2}ok {3}records in = evaluated \+ bad: published 404, in 404, evaluated \+ bad 404$/m,
     /^ {2}blocked +[1-9]\d* {2}IP policy "nobody from the busiest network"/m,
-    /^ {2}message 5, line 1: It is not JSON/m,
+    /^ {2}unserved +1 {2}nobody: no edge serves them/m,
+    /^ {2}\S+:\d+ +\S+ +block +a client of /m,
+    /^ {2}message 5, line 2: It is not JSON/m,
     /^Every record is accounted for, and every event has arrived\.$/m,
     ...['docs', 'metrics', 'NATS', 'AWS'].map((name) => new RegExp(`^ {2}${name} +\\S+`, 'm')),
   ]

@@ -181,6 +181,7 @@ t.test('from a message to packs', async (t) => {
     bad: 2,
     evaluated: { tcp_connection: 3, http_request: 1 },
     decisions: { allow: 3, block: 1, deny: 0 },
+    unserved: [{ endpoint: 'no server_name or server_port', count: 1 }],
     sources: [
       { subscription_id: 'esb_all', kind: closed, destination_id: 'ed_1', produced: 3, filtered: 0 },
       { subscription_id: 'esb_all', kind: closed, destination_id: 'ed_2', produced: 3, filtered: 0 },

@@ -1,0 +1,77 @@
+/** What the demo says of a run: nothing that did not happen. */
+import t from 'tap'
+import type { DestinationResult } from '../../src/demo/books.js'
+import { replay } from '../../src/demo/replay.js'
+import { outageText } from '../../src/demo/report.js'
+import { surveyRecords } from '../../src/demo/survey.js'
+import { feltError } from '../../src/demo/watch.js'
+import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
+
+const status = (given: object): DeliveryStatus => ({
+  state: 'healthy',
+  cause: null,
+  since: null,
+  backlog: { events: 0, oldest_at: null },
+  last_success_at: null,
+  last_error: null,
+  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
+  ...given,
+})
+const refused = { at: '2026-11-20T10:00:00.000Z', code: 'ProvisionedThroughputExceededException', msg: '' }
+
+t.test('an outage is one that the destination felt', async (t) => {
+  const cases = [
+    { name: 'all is well', given: {}, want: undefined },
+    {
+      name: 'no deliverer answered in time',
+      given: { state: 'paused', cause: 'no deliverer answers' },
+      want: undefined,
+    },
+    { name: 'recovered', given: { last_error: refused }, want: undefined },
+    { name: 'a state without its error', given: { state: 'throttled' }, want: undefined },
+    { name: 'throttled', given: { state: 'throttled', last_error: refused }, want: refused.code },
+    { name: 'failing', given: { state: 'failing', last_error: refused }, want: refused.code },
+  ]
+  for (const { name, given, want } of cases) t.equal(feltError(status(given)), want, name)
+})
+
+t.test('what is said of an outage are the numbers of the run', async (t) => {
+  const destinations = [
+    {
+      destination: { kind: 'kinesis' },
+      status: status({ counts: { retried: 12 } }),
+      received: { events: 100, unique: 100, duplicates: 0 },
+    },
+  ] as unknown as DestinationResult[]
+  t.match(outageText({ outage: undefined, destinations }), /No event was for the shard that failed/)
+  const outage = { shard: 1, state: 'throttled', code: refused.code, arrived: 70, seconds: 1.5 } as const
+  const text = outageText({ outage, destinations })
+  t.match(text, /"throttled" \(ProvisionedThroughputExceededException\); 70 events had arrived/)
+  t.match(text, /sent again 12 times, and 0 arrived twice/)
+})
+
+t.test("the replay asks for the file's own ports", async (t) => {
+  const record = (server_name: string, server_port?: unknown) =>
+    JSON.stringify({
+      record_id: 'r',
+      type: 'tcp_connection',
+      conn: { client_ip: '10.0.0.1', server_name, server_port },
+    })
+  async function* lines() {
+    const texts = [
+      ...[record('a', 5432), record('a', 22), record('a', 5432), record('a', 5432)],
+      ...[record('b', '443'), record('b', 70_000), record('b')],
+      record('c', 443),
+    ]
+    for (const [index, text] of texts.entries()) yield { number: index + 1, text }
+  }
+  const { questions } = replay(await surveyRecords(lines(), 1_000, () => {}))
+  t.strictSame(
+    questions.map(({ conn }) => [conn.server_name, conn.server_port]),
+    [
+      ['a', 5432],
+      ['b', undefined],
+      ['c', 443],
+    ],
+  )
+})
