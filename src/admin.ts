@@ -5,13 +5,23 @@
  */
 import type { AdminCommand } from './admin-server.js'
 import { decideHostname, describeReport, listReports } from './api/abuse-reports.js'
-import { cli, createAccount, grantRight } from './api/accounts.js'
+import {
+  cli,
+  createAccount,
+  createKey,
+  grantRight,
+  listAccounts,
+  listKeys,
+  type MadeAccount,
+  revokeRight,
+} from './api/accounts.js'
 import { openDatabase, openStoreParts, type StoreParts } from './app.js'
 import type { Settings } from './config.js'
 import { badRequest } from './core/errors.js'
 import { lockDataDir } from './core/lock.js'
 import { ReleaseStack } from './core/release.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
+import type { Row } from './resource/define.js'
 import type { Clickhouse, TextFormat } from './store/clickhouse.js'
 import { surroundings } from './surroundings.js'
 
@@ -27,12 +37,17 @@ const formats: Readonly<Record<string, TextFormat>> = {
 const commands: Commands = {
   async 'account create'({ store, writes }, { name = '' }) {
     const made = await createAccount(store, writes, name)
-    return `account: ${made?.accountId}\nkey: ${made?.keyId}\ntoken: ${made?.token}\n`
+    if (made === undefined) throw new Error('A new id is taken already.')
+    return describeMade(made)
   },
-  async 'account grant'({ store }, { account = '', right = '' }) {
-    const row = await grantRight(store, account, right)
-    return `account: ${row.id}\nrights: ${(row['rights'] as string[]).join(', ')}\n`
-  },
+  'account list': async ({ store }) => listAccounts(store),
+  'account grant': async ({ store }, { account = '', right = '' }) =>
+    describeRights(await grantRight(store, account, right)),
+  'account revoke': async ({ store }, { account = '', right = '' }) =>
+    describeRights(await revokeRight(store, account, right)),
+  'key create': async ({ store, writes }, { account = '', description = '' }) =>
+    describeMade(await createKey(store, writes, account, description)),
+  'key list': async ({ store }, { account = '' }) => listKeys(store, account),
   'abuse list': async (parts, { all = '' }) => listReports(parts, all !== ''),
   async 'abuse decide'(parts, { report = '', hostname = '', status = '' }) {
     const decision = { report_id: report, hostname, status: status.toUpperCase() }
@@ -44,6 +59,13 @@ const commands: Commands = {
     return 'The configuration in NATS was made anew from ClickHouse.\n'
   },
 }
+
+/** With the token, which is printed nowhere else. */
+const describeMade = ({ accountId, keyId, token }: MadeAccount): string =>
+  `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
+
+const describeRights = (account: Row): string =>
+  `account: ${account.id}\nrights: ${(account['rights'] as string[]).join(', ') || 'none'}\n`
 
 /** The answer of a query, which can change nothing. It needs the database alone. */
 async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {

@@ -159,13 +159,39 @@ account
   .requiredOption('--name <name>', 'how events call it')
   .action(({ name }: { name: string }) => administer({ command: 'account create', name }))
 account
-  .command('grant')
-  .description('give an account a right')
+  .command('list')
+  .description('all accounts: id, creation, number of keys, rights and name')
+  .action(() => administer({ command: 'account list' }))
+
+const rightChanges = [
+  ['grant', 'give an account a right'],
+  ['revoke', 'take a right back from an account'],
+] as const
+for (const [verb, description] of rightChanges) {
+  account
+    .command(verb)
+    .description(description)
+    .requiredOption('--account <id>', 'the account, ac_…')
+    .argument('<right>', 'abuse_reports')
+    .action((right: string, options: { account: string }) =>
+      administer({ command: `account ${verb}`, account: options.account, right }),
+    )
+}
+
+const key = program.command('key').description('API keys of an account')
+key
+  .command('create')
+  .description('make a key, for an account whose last one is lost; its token is printed once')
   .requiredOption('--account <id>', 'the account, ac_…')
-  .argument('<right>', 'abuse_reports')
-  .action((right: string, options: { account: string }) =>
-    administer({ command: 'account grant', account: options.account, right }),
+  .option('--description <text>', 'what the key is for', 'Made from the command line.')
+  .action((options: { account: string; description: string }) =>
+    administer({ command: 'key create', ...options }),
   )
+key
+  .command('list')
+  .description('keys of an account: id, creation and description')
+  .requiredOption('--account <id>', 'the account, ac_…')
+  .action(({ account }: { account: string }) => administer({ command: 'key list', account }))
 
 const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
 abuse

@@ -1,6 +1,6 @@
 /** Accounts: made from the command line, and the first one at the first start. */
-import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
-import { badRequest, notFound, WeirError } from '../core/errors.js'
+import { isoSeconds, monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import { account } from '../resource/account.js'
@@ -9,6 +9,7 @@ import { resourceOf } from '../resource/registry.js'
 import type { Store } from '../store/open-store.js'
 import { unchanged } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
+import { createValues } from './input.js'
 import type { Writes } from './writes.js'
 
 /** The command line, as the one who makes a change. */
@@ -55,20 +56,82 @@ export async function createAccount(
   return made
 }
 
-export async function grantRight(store: Store, accountId: string, right: string): Promise<Row> {
+export const grantRight = (store: Store, accountId: string, right: string): Promise<Row> =>
+  changeRights(store, accountId, right, (present) => new Set([...present, right]))
+
+/** Taking back a right the account does not have changes nothing. */
+export const revokeRight = (store: Store, accountId: string, right: string): Promise<Row> =>
+  changeRights(store, accountId, right, (present) => present.filter((each) => each !== right))
+
+async function changeRights(
+  store: Store,
+  accountId: string,
+  right: string,
+  change: (present: readonly string[]) => Iterable<string>,
+): Promise<Row> {
   if (!accountRights.some((known) => known === right)) {
-    throw badRequest(`There is no right "${right}": ${accountRights.join(', ')} can be granted.`)
+    throw badRequest(`There is no right ${shown(right)}: the rights are ${accountRights.join(', ')}.`)
   }
   return store.commit(accountId, cli, (state, version) => {
-    const present = state.rows.get('account')?.get(accountId)
-    if (present === undefined) throw notFound(`There is no account ${accountId}.`)
-    const rights = new Set([...(present['rights'] as string[]), right])
-    const row = { ...present, rights: [...rights], version }
-    const isNew = false
-    const hasIt = (present['rights'] as string[]).includes(right)
-    return { puts: hasIt ? [] : [{ kind: account.kind, row, isNew }], removals: [], audits: [], result: row }
+    const present = accountOf(state, accountId)
+    const before = present['rights'] as string[]
+    const rights = [...change(before)]
+    const row = { ...present, rights, version }
+    const isSame = rights.length === before.length
+    const puts = isSame ? [] : [{ kind: account.kind, row, isNew: false }]
+    return { puts, removals: [], audits: [], result: row }
   })
 }
+
+function accountOf(state: ViewState, accountId: string): Row {
+  const row = state.rows.get('account')?.get(accountId)
+  if (row === undefined) throw notFound(`There is no account ${shown(accountId)}.`)
+  return row
+}
+
+/** A further key of an account: the way back in after the last one was lost. */
+export async function createKey(
+  store: Store,
+  writes: Writes,
+  accountId: string,
+  description: string,
+): Promise<MadeAccount> {
+  const caller = { accountId, principal: cli, address: undefined }
+  const resource = resourceOf('api_key')
+  const values = createValues(resource, { description })
+  const plan = await writes.create(caller, resource, values, now())
+  const { row, once } = await store.commit(accountId, cli, (state, ...planning) => {
+    accountOf(state, accountId)
+    return plan(state, ...planning)
+  })
+  return { accountId, keyId: row.id, token: String(once['token']) }
+}
+
+/** A line for each account, the oldest first: id, creation, number of keys, rights, name. */
+export function listAccounts({ view }: Pick<Store, 'view'>): string {
+  const lines = oldestFirst(view.state, 'account').map((row) => {
+    const keys = keysOf(view.state, row.id).length
+    const rights = (row['rights'] as string[]).join(',') || '-'
+    const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`
+    return `${row.id}  ${isoSeconds(row.created_at)}  ${count.padEnd(8)}  ${rights.padEnd(13)}  ${row['name']}\n`
+  })
+  return lines.join('')
+}
+
+/** A line for each key of an account, the oldest first: id, creation, description. */
+export function listKeys({ view }: Pick<Store, 'view'>, accountId: string): string {
+  accountOf(view.state, accountId)
+  return keysOf(view.state, accountId)
+    .map((row) => `${row.id}  ${isoSeconds(row.created_at)}  ${row['description'] ?? ''}`.trimEnd())
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+const keysOf = (state: ViewState, accountId: string): Row[] =>
+  oldestFirst(state, 'api_key').filter((row) => row.account_id === accountId)
+
+const oldestFirst = (state: ViewState, kind: string): Row[] =>
+  [...(state.rows.get(kind)?.values() ?? [])].toSorted((one, other) => (one.id < other.id ? -1 : 1))
 
 const bootstrapPatienceMs = 60_000
 const bootstrapPauseMs = 500

@@ -43,6 +43,62 @@ t.test('accounts', async (t) => {
     await t.rejects(unknown, { message: /ac_nobody/ })
   })
 
+  t.test('account revoke', async (t) => {
+    const me = await api.account()
+    const { accountId: account } = me
+    const right = 'abuse_reports'
+    const report = () => me.send('POST', '/abuse_reports', { body: { urls: ['http://a.example'] } })
+    await run('account grant', { account, right })
+    t.equal((await report()).status, 201)
+    t.equal(await run('account revoke', { account, right }), `account: ${account}\nrights: none\n`)
+    t.equal((await report()).status, 403)
+    t.match(await run('account revoke', { account, right }), 'none', 'taken back twice')
+    await t.rejects(run('account revoke', { account, right: 'all' }), { message: /"all".*abuse_reports/ })
+    await t.rejects(run('account revoke', { account: 'ac_nobody', right }), { message: /ac_nobody/ })
+    t.equal(await run('account grant', { account, right }), `account: ${account}\nrights: abuse_reports\n`)
+  })
+
+  t.test('account list', async (t) => {
+    const first = await api.account('the first')
+    await first.post('/api_keys')
+    const second = await api.account('the second')
+    await run('account grant', { account: second.accountId, right: 'abuse_reports' })
+    const lines = (await run('account list')).split('\n')
+    const lineOf = ({ accountId }: { accountId: string }) => lines.find((line) => line.startsWith(accountId))
+    t.match(lineOf(first), /^ac_\w+ {2}\d{4}-\S+Z {2}2 keys {4}- {14}the first$/)
+    t.match(lineOf(second), /^ac_\w+ {2}\d{4}-\S+Z {2}1 key {5}abuse_reports {2}the second$/)
+    t.ok(lines.indexOf(lineOf(first)!) < lines.indexOf(lineOf(second)!), 'the oldest first')
+  })
+
+  t.test('an account whose last key is lost gets another one', async (t) => {
+    const me = await api.account('forgetful')
+    const { accountId: account } = me
+    const events = await api.auditsOf(account, async () => {
+      const text = await run('key create', { account, description: 'the new one' })
+      const [, accountId, keyId, token = ''] =
+        /^account: (ac_\w+)\nkey: (ak_\w+)\ntoken: (\S+)\n$/.exec(text) ?? []
+      t.equal(accountId, account)
+      const { keys } = await api.stranger(token).get('/api_keys')
+      t.match(keys, [{ id: keyId, description: 'the new one', token: null }, {}])
+      t.match(await run('key list', { account }), new RegExp(`^ak_.*\n${keyId} .*Z {2}the new one\n$`))
+      const stored = await parts.clickhouse.text('SELECT * FROM api_keys', 'JSONEachRow')
+      t.notMatch(stored, token, 'tokens are stored as hashes')
+      t.notMatch(api.log(), token)
+    })
+    t.match(events, [
+      {
+        event_type: 'api_key_created.v0',
+        principal: { id: account, subject: 'forgetful', source: 'CLI', credential: null },
+        object: { description: 'the new one', token: null },
+      },
+    ])
+    t.equal(events.length, 1)
+    for (const command of ['key create', 'key list'])
+      await t.rejects(run(command, { account: 'ac_nobody' }), { message: /There is no account "ac_nobody"/ })
+    const long = run('key create', { account, description: 'x'.repeat(256) })
+    await t.rejects(long, { message: /"description" is too long/ })
+  })
+
   t.test('names', async (t) => {
     for (const name of ['', ' ', 'é'.repeat(128)])
       await t.rejects(run('account create', { name }), { message: /1 to 255 bytes/ })
