@@ -50,6 +50,7 @@ t.test('the reference in a browser', { skip: noChromium }, async (t) => {
   t.test('a creation', async (t) => {
     const { status, text } = await tryOut(page, 'ip-policies', 'POST/ip_policies')
     t.equal(status, 201, text)
+    t.match(JSON.parse(text), { description: 'the office' }, 'the example is sent')
     t.equal((await me.get('/ip_policies')).ip_policies.length, 2)
   })
 

@@ -1,10 +1,15 @@
 /** The document of the API: whole, and right in itself. */
 import { Validator } from '@seriousme/openapi-schema-validator'
+import fc from 'fast-check'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
+import { parseCidr } from '../../src/core/cidr.js'
+import { componentName } from '../../src/core/component-name.js'
 import { errorCodes, statusOf } from '../../src/core/errors.js'
+import { newId } from '../../src/core/ids.js'
 import { subscribableKinds } from '../../src/event/catalog.js'
-import { allOperations } from '../../src/resource/define.js'
+import { allOperations, isServed } from '../../src/resource/define.js'
+import { parseHostport } from '../../src/resource/hostport.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import { resolved } from '../harness/openapi.js'
@@ -61,6 +66,42 @@ t.test('the OpenAPI document', async (t) => {
     for (const heading of ['Paging', 'Filters', 'Errors', 'Limits', 'Repeating a request', 'Trying a change'])
       t.match(description, `## ${heading}\n`)
     for (const code of errorCodes) t.match(description, `\`${code}\` | ${statusOf(code)} |`)
+  })
+
+  t.test('a pattern refuses nothing that the API takes', async (t) => {
+    const { schemas } = JSON.parse(payload).components
+    const patternOf = (name: string) => new RegExp(schemas[name].pattern, 'u')
+    const port = fc.integer({ min: 1, max: 65_535 })
+    const host = fc.oneof(
+      fc.domain(),
+      fc.ipV4(),
+      fc.ipV6().map((address) => `[${address}]`),
+      fc.string(),
+    )
+    const hostport = fc.tuple(host, port).map(([name, number]) => `${name}:${number}`)
+    const range = fc.oneof(
+      fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 33 })),
+      fc.tuple(fc.ipV6(), fc.integer({ min: 0, max: 129 })),
+    )
+    const cidr = fc.oneof(
+      range.map(([address, bits]) => `${address}/${bits}`),
+      fc.constantFrom(
+        '0.0.0.0/0',
+        '::/0',
+        '::1/128',
+        '192.0.2.0/24',
+        '2001:db8::/32',
+        '::ffff:192.0.2.0/120',
+      ),
+    )
+    const isTaken = (text: string) => parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' }).ok
+    fc.assert(fc.property(cidr, (text) => !isTaken(text) || patternOf('Cidr').test(text)))
+    fc.assert(fc.property(hostport, (text) => !parseHostport(text).ok || patternOf('Hostport').test(text)))
+    for (const text of ['a.example:022', 'a.example', 'a b:22']) t.notMatch(text, patternOf('Hostport'))
+    for (const text of ['192.0.2.0', '192.0.2.0/33', '::/129', 'x/8']) t.notMatch(text, patternOf('Cidr'))
+    for (const { kind, idPrefix } of resources.filter(isServed))
+      t.match(newId(idPrefix), patternOf(`${componentName(kind)}Id`), kind)
+    t.equal(payload.includes('x-documented'), false, 'what only the declarations need is left out')
   })
 
   t.test('shared shapes stand in it once', async (t) => {
