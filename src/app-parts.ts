@@ -2,8 +2,8 @@
 import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
 import { sleep } from './core/clock.js'
-import { messageOf } from './core/errors.js'
-import { type Listening, urlOf } from './core/http-listen.js'
+import { messageOf, StartFault } from './core/errors.js'
+import { type Listening, listenFault } from './core/http-listen.js'
 import { metricsSnapshot } from './core/metrics.js'
 import { type Nats, openNats } from './core/nats.js'
 import type { Bucket } from './core/nats-bucket.js'
@@ -33,17 +33,18 @@ export async function openRoleServer(
   readiness: Readiness,
   options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
 ): Promise<Listening> {
+  if (settings.nats.servers === undefined)
+    throw new StartFault(
+      'NATS_URL is not set: a role on its own needs it, only `weir serve` runs a NATS server.',
+    )
   const { host } = settings.api
   const server = await openOpsServer({
     ...options,
     host,
     failing: () => readiness.failing(),
     metrics: () => readiness.metrics(),
-  }).catch((error: { code?: string }) => {
-    if (error.code !== 'EADDRINUSE') throw error
-    throw new Error(
-      `Another process listens on ${urlOf(host, options.port)}: set WEIR_PORT to a free port, or to 0 for any.`,
-    )
+  }).catch((error: unknown) => {
+    throw listenFault(error, host, options.port)
   })
   logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
   return server

@@ -200,10 +200,10 @@ export async function openPipeline(
 ): Promise<Role> {
   const { settings, registry, occurrences } = at
   const release = new ReleaseStack()
+  const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'pipeline'))
   readiness.waitsFor(workOfTheApi)
-  const geo = await openGeo(settings.geo.databases)
   const view = release.own(await openView(at, nats))
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
@@ -230,10 +230,10 @@ export async function openPipeline(
 export async function openDecide(at: Surroundings, parent: Parent | undefined): Promise<Role> {
   const { settings, occurrences } = at
   const release = new ReleaseStack()
+  const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'decide'))
   readiness.waitsFor(workOfTheApi)
-  const geo = await openGeo(settings.geo.databases)
   const view = release.own(await openView(at, nats))
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()

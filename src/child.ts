@@ -8,7 +8,7 @@
  */
 import { once } from 'node:events'
 import { monotonicMs, yieldTurn } from './core/clock.js'
-import { messageOf } from './core/errors.js'
+import { messageOf, StartFault } from './core/errors.js'
 import type { Failing } from './core/health.js'
 import { endAtOnce, LastResort } from './core/last-resort.js'
 import type { Logger } from './core/log.js'
@@ -73,7 +73,9 @@ export async function runRole(options: RoleOptions): Promise<never> {
   const { logger } = options
   const link = process.send === undefined ? undefined : new ParentLink()
   const fail = (error: unknown): never => {
-    logger.error({ err: error }, 'The process ends.')
+    if (!(error instanceof StartFault)) logger.error({ err: error }, 'The process ends.')
+    // A parent shows the sentence itself.
+    else if (link === undefined) process.stderr.write(`weir: ${error.message}\n`)
     return end(1, link)
   }
   // Node would print a defect only after the listeners of `exit`, one of which may end the process.

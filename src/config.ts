@@ -12,7 +12,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
-import { messageOf, shown } from './core/errors.js'
+import { messageOf, StartFault, shown } from './core/errors.js'
 import { findNatsServer } from './core/find-nats-server.mjs'
 import { serviceRequestBytesMax as requestMax, tokenCharsMax, tokenCharsMin } from './core/limits.js'
 import { nearestNames } from './core/nearest.js'
@@ -110,7 +110,7 @@ const fileKey = (env: string): string =>
 const settingOfKey = new Map(all.map((setting) => [fileKey(setting.env), setting]))
 
 /** A setting can't be used; the message says which, where it was set and what is allowed. */
-export class SettingsError extends Error {}
+export class SettingsError extends StartFault {}
 
 /** A value as it was set, and where: `config/mine.jsonc:12: port` or `WEIR_PORT`. */
 interface Given {

@@ -1,4 +1,5 @@
 /** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
+import { existsSync } from 'node:fs'
 import { announceApi } from './announce.js'
 import { stopSignal } from './child.js'
 import { describeSettings, type Settings } from './config.js'
@@ -7,6 +8,7 @@ import { ReleaseStack } from './core/release.js'
 import { withoutCredentials } from './core/setting-value.js'
 import { version } from './core/version.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
+import { preflight } from './preflight.js'
 import { openSupervisor, type RoleSpec } from './supervisor.js'
 import { surroundings } from './surroundings.js'
 
@@ -21,7 +23,12 @@ export async function serve(
   const stop = stopSignal()
   const { logger, registry, occurrences } = surroundings(settings, 'serve')
   await using release = new ReleaseStack()
-  release.own(lockDataDir(settings.data.dir))
+  const { dir } = settings.data
+  // Another Weir on the directory is the better explanation of a port that is taken. A new directory is made last.
+  const isUsedBefore = existsSync(dir)
+  if (isUsedBefore) release.own(lockDataDir(dir))
+  await preflight(settings)
+  if (!isUsedBefore) release.own(lockDataDir(dir))
   const { servers } = settings.nats
   const server = servers === undefined ? release.own(await openLocalNats(settings, occurrences)) : undefined
   const say = (line: string): void => {

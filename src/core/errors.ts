@@ -55,6 +55,12 @@ export class WeirError extends Error {
   }
 }
 
+/**
+ * A start that can't go on for a reason a person can mend, such as a setting. The message is one sentence that names it
+ * and all there is to say: nothing was opened or made yet that anyone would have to look at.
+ */
+export class StartFault extends Error {}
+
 export const badRequest = (message: string, details?: Record<string, string>): WeirError =>
   new WeirError('ERR_INVALID_REQUEST', message, details === undefined ? {} : { details })
 

@@ -1,6 +1,7 @@
 /** HTTP servers: each listens from the moment it is opened, and what answers may change later. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { after } from './clock.js'
+import { messageOf, StartFault } from './errors.js'
 
 export interface Listening {
   readonly url: string
@@ -36,6 +37,22 @@ export async function listenHttp(
     },
     close: (patienceMs = 0) => close(server, patienceMs),
   }
+}
+
+/** Why nothing can listen there, as a sentence for the person who set host and port. */
+export function listenFault(error: unknown, host: string, port: number): StartFault {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,
+    EACCES: `This user may not listen on port ${port}: set WEIR_PORT to one above 1023, or to 0 for any.`,
+    EADDRNOTAVAIL: `WEIR_HOST is ${host}, which is no address of this machine: 127.0.0.1 is one, and 0.0.0.0 stands for all.`,
+    ENOTFOUND: `WEIR_HOST is ${host}, a name that has no address: set it to an address of this machine, such as 127.0.0.1.`,
+  }
+  const { code = '' } = error as NodeJS.ErrnoException
+  const reason = reasons[code === 'EAI_AGAIN' ? 'ENOTFOUND' : code]
+  return new StartFault(
+    reason ?? `Weir can't listen on ${urlOf(host, port)} (WEIR_HOST, WEIR_PORT): ${messageOf(error)}.`,
+    { cause: error },
+  )
 }
 
 export const urlOf = (host: string, port: number): string =>

@@ -1,6 +1,7 @@
 /** One running Weir per data directory: two would write to the same stores, and lose what both acknowledged. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf, StartFault } from './errors.js'
 import { tryLock } from './file-lock.mjs'
 
 export interface DataDirLock {
@@ -8,7 +9,7 @@ export interface DataDirLock {
 }
 
 /** Another process uses the data directory; the message names it. */
-export class DataDirInUse extends Error {
+export class DataDirInUse extends StartFault {
   readonly holderPid: number
 
   constructor(dir: string, holderPid: number) {
@@ -21,13 +22,21 @@ export class DataDirInUse extends Error {
   }
 }
 
+function tryLockIn(dir: string): ReturnType<typeof tryLock> {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    return tryLock(join(dir, 'weir.lock'))
+  } catch (error) {
+    throw new StartFault(`The data directory ${dir} (WEIR_DATA_DIR) can't be used: ${messageOf(error)}.`)
+  }
+}
+
 /**
  * Takes the data directory, made where it is missing; its holder's death frees it, however it died. Throws
  * `DataDirInUse`.
  */
 export function lockDataDir(dir: string): DataDirLock {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const lock = tryLock(join(dir, 'weir.lock'))
+  const lock = tryLockIn(dir)
   if (!lock.held) throw new DataDirInUse(dir, lock.holderPid)
   return { close: lock.release }
 }

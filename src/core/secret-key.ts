@@ -2,6 +2,7 @@
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomToken } from './clock.js'
+import { StartFault } from './errors.js'
 
 const keyBytes = 32
 const fileName = 'secret.key'
@@ -19,7 +20,7 @@ export function secretKey({ dir, secretKey: given }: SecretKeyOptions): Buffer {
   const path = join(dir, fileName)
   const key = Buffer.from(readKept(path) ?? make(dir, path), 'base64')
   if (key.length !== keyBytes) {
-    throw new Error(
+    throw new StartFault(
       `${path} is damaged: it must hold 32 bytes as base64. Restore it from a copy, or set WEIR_SECRET_KEY.`,
     )
   }

@@ -1,6 +1,6 @@
 /** Where an address is, as far as the GeoIP databases know; the one file that knows the maxmind package. */
 import { open, type Reader, type Response } from 'maxmind'
-import { messageOf } from '../core/errors.js'
+import { messageOf, StartFault } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
 import { geoMemoAddressesMax } from '../core/limits.js'
 
@@ -35,7 +35,7 @@ export const noGeo: GeoLookup = { lookup: () => unknownGeo }
 
 /**
  * Opens MMDB files, GeoIP2, GeoLite2 or DB-IP in layout; what an earlier file knows wins, later ones add fields.
- * Throws an `Error` that names the file when one is missing or corrupt.
+ * Throws a `StartFault` that names the file when one is missing or corrupt.
  */
 export async function openGeo(paths: readonly string[]): Promise<GeoLookup> {
   const readers = await Promise.all(paths.map(openDatabase))
@@ -50,7 +50,10 @@ async function openDatabase(path: string): Promise<Database> {
     probe(database)
     return database
   } catch (error) {
-    throw new Error(`The GeoIP database ${path} can't be read: ${messageOf(error)}`, { cause: error })
+    const reason = messageOf(error).replace(/\.$/, '')
+    throw new StartFault(`The GeoIP database ${path} (WEIR_GEOIP_DB) can't be read: ${reason}.`, {
+      cause: error,
+    })
   }
 }
 

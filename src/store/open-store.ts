@@ -7,7 +7,7 @@
  * The buckets hold present rows alone, without history, so that a database lost or put back is restored from a backup.
  */
 import { every, now, type Timer } from '../core/clock.js'
-import { messageOf } from '../core/errors.js'
+import { messageOf, StartFault } from '../core/errors.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -53,7 +53,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { clickhouse, resources, keyFingerprint } = options
   const deployment = await migrate(clickhouse, resources, keyFingerprint)
   if (deployment.keyFingerprint !== keyFingerprint) {
-    throw new Error(
+    throw new StartFault(
       'The secret key is not the one this database was made with: set the same WEIR_SECRET_KEY on every host.',
     )
   }

@@ -122,6 +122,9 @@ t.test('files that can not be used stop the start', async (t) => {
   for (const name of ['missing.mmdb', 'text.mmdb', 'empty.mmdb', 'cut.mmdb', 'torn.mmdb']) {
     const path = join(folder, name)
     const message = await openGeo([countries, path]).catch((error: Error) => error.message)
-    t.ok(String(message).startsWith(`The GeoIP database ${path} can't be read: `), `${name}: ${message}`)
+    t.ok(
+      String(message).startsWith(`The GeoIP database ${path} (WEIR_GEOIP_DB) can't be read: `),
+      `${name}: ${message}`,
+    )
   }
 })
