@@ -15,6 +15,7 @@ import {
 /** The shape of `demo.counts.json`. */
 export interface TourCounts {
   readonly malformed: number
+  readonly unserved: number
   readonly bad_cidrs: readonly string[]
   readonly large_bytes: number
   readonly endpoints: Readonly<
@@ -87,7 +88,7 @@ export function tour(counts: TourCounts): Scenario {
     },
     logs: (target) => ({ kinesis: harborLogs, firehose: meadowLogs, cloudwatch_logs: 0 })[target],
     malformed: counts.malformed,
-    unserved: 0,
+    unserved: counts.unserved,
     warnings: at(ssh.eu).bad_clients + at(game).bad_clients,
   }
 }

@@ -22,6 +22,7 @@ t.test('the tour shows every situation, and ends well', async (t) => {
     /^ {2}allowed +4,610 /,
     /^ {2}blocked +620 /,
     /^ {2}denied +120 /,
+    /^ {2}unserved +50 {2}nobody: no edge serves them/,
     /^ {2}ssh\.eu\.demo\.example:22 +blocked +250 +250 +IP policy of the edge$/,
     /^ {2}ssh\.us\.demo\.example:22 +blocked +180 +180 +enforced restriction of the account$/,
     /^ {2}game\.sa\.demo\.example:25565 +let in, with a warning +130 +130 /,
