@@ -1,11 +1,13 @@
 /** A request body as values of a resource's fields, or an error that names the culprit. */
+import { isDeepStrictEqual } from 'node:util'
 import { badRequest, notFound, scalarShown, shown, valueAt } from '../core/errors.js'
 import { isId } from '../core/ids.js'
 import { getOrMakeWeak } from '../core/maps.js'
 import { insteadOf, supported } from '../core/nearest.js'
 import { type Check, compileCheck } from '../core/schema.js'
-import type { AnyResource, Field, Fields } from '../resource/define.js'
+import type { AnyResource, Field, Fields, Row } from '../resource/define.js'
 import { isNothing, withoutForeign, withoutNothing } from './empty-values.js'
+import { changedMembers, refuseReadOnly, withIds } from './sent-back.js'
 
 type Values = Record<string, unknown>
 type AnyField = Field<never, null>
@@ -51,25 +53,36 @@ const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])
 
 /** A value that is given, checked and completed. */
 function given(field: AnyField, name: string, value: unknown): unknown {
-  const whole = withoutNothing(field.schema, value)
+  const whole = sent(field, name, value)
   const wrong = checkOf(field)(whole, name)
   if (wrong !== undefined) throw badRequest(wrong)
-  return field.complete === undefined ? whole : field.complete(whole as never)
+  return completed(field, whole)
 }
+
+/** The value as the field's schema has it: references by their ids, without members that say nothing. */
+function sent({ schema, fields }: AnyField, name: string, value: unknown): unknown {
+  const isModule =
+    fields !== undefined && typeof value === 'object' && value !== null && !Array.isArray(value)
+  const withoutRefs = isModule ? withIds(fields, value as Values, name === '' ? '' : `${name}.`) : value
+  return withoutNothing(schema, withoutRefs)
+}
+
+const completed = ({ complete }: AnyField, value: unknown): unknown =>
+  complete === undefined ? value : complete(value as never)
 
 /** All fields of a new resource: what is given, and defaults for the rest. `at` stands before names in messages. */
 export function createValues(resource: AnyResource, body: Values, at = ''): Values {
   const fields = fieldsOf(resource)
-  const sent = withoutForeign(resource.kind, body)
+  const known = withoutForeign(resource.kind, body)
   checkNames(
-    sent,
+    known,
     fields.map(([name]) => name),
     resource.title,
     at,
   )
   const values: Values = {}
   for (const [name, field] of fields) {
-    const value = sent[name] ?? null
+    const value = known[name] ?? null
     if (field.required && value === null) {
       throw badRequest(`"${at}${name}" is required for ${article(resource.title)}.`)
     }
@@ -79,23 +92,40 @@ export function createValues(resource: AnyResource, body: Values, at = ''): Valu
   return values
 }
 
+/** A resource before an update: as it is stored, and as GET shows it. */
+export interface Present {
+  readonly row: Row
+  readonly shown: Readonly<Values>
+}
+
 /** The fields that an update changes. */
-export function updateValues(resource: AnyResource, body: Values): Values {
+export function updateValues(resource: AnyResource, body: Values, present: Present): Values {
   const fields = new Map(fieldsOf(resource))
   const changeable = [...fields].flatMap(([name, { setBy }]) => (setBy === 'client' ? [name] : []))
+  const members = changedMembers(withoutForeign(resource.kind, body), present.shown)
   const changes: Values = {}
-  for (const [name, value] of Object.entries(withoutForeign(resource.kind, body))) {
+  for (const [name, value] of Object.entries(withIds(resource.fields, members))) {
     const field = fields.get(name)
-    if (field === undefined) checkNames({ [name]: value }, changeable, resource.title)
-    else if (isUnchanged(field, value)) continue
+    if (field === undefined) {
+      refuseReadOnly(resource, name, value, present.shown)
+      checkNames({ [name]: value }, changeable, resource.title)
+    } else if (isUnchanged(field, value)) continue
     else if (field.setBy === 'client') changes[name] = updated(field, name, value)
-    else {
+    else if (!isPresent(field, name, value, present.row)) {
       throw badRequest(
         `${valueAt(name, value)}, but can't be changed after creation: ${supported(changeable)}.`,
       )
     }
   }
   return changes
+}
+
+/** Does the row have the value, in whichever spelling it is given? Sealed values can't be compared. */
+function isPresent(field: AnyField, name: string, value: unknown, row: Row): boolean {
+  if (field.sealed) return false
+  if (value === null) return row[name] === null
+  const whole = sent(field, name, value)
+  return checkOf(field)(whole, name) === undefined && isDeepStrictEqual(completed(field, whole), row[name])
 }
 
 /** Does the empty value of an update leave the field as it is? Only optional fields can be cleared. */
@@ -117,12 +147,13 @@ function updated(field: AnyField, name: string, value: unknown): unknown {
 export function moduleValue(name: string, field: AnyField, body: Values): unknown {
   const fields = field.fields as Fields
   const title = `${name.replace('_', ' ')} module`
-  checkNames(body, Object.keys(fields), title)
+  const members = withIds(fields, body)
+  checkNames(members, Object.keys(fields), title)
   for (const [member, { required }] of Object.entries(fields)) {
-    if (required && (body[member] ?? null) === null)
+    if (required && (members[member] ?? null) === null)
       throw badRequest(`"${member}" is required for ${article(title)}.`)
   }
-  return given(field, '', body)
+  return given(field, '', members)
 }
 
 /** How a body calls a field of the resource. */
@@ -140,6 +171,8 @@ export const asInPart =
 export interface NamedReference {
   /** `ip_restriction.ip_policy_ids[0]` */
   readonly path: string
+  /** `ip_restriction.ip_policy_ids` */
+  readonly field: string
   readonly kind: string
   readonly id: string
 }
@@ -150,16 +183,18 @@ export function* referencesIn(
   values: Readonly<Values>,
   prefix = '',
 ): Generator<NamedReference> {
-  for (const [name, field] of Object.entries(fields)) {
+  for (const [name, { fields: members, reference }] of Object.entries(fields)) {
     const value = values[name]
     if (value === undefined || value === null) continue
     const path = `${prefix}${name}`
-    if (field.fields !== undefined) yield* referencesIn(field.fields, value as Values, `${path}.`)
-    const { reference } = field
+    if (members !== undefined) yield* referencesIn(members, value as Values, `${path}.`)
     if (reference === undefined || reference.foreignPath !== undefined) continue
     const { kind, many } = reference
-    if (!many) yield { path, kind, id: String(value) }
-    else for (const [at, id] of (value as string[]).entries()) yield { path: `${path}[${at}]`, kind, id }
+    if (!many) yield { path, field: path, kind, id: String(value) }
+    else {
+      for (const [index, id] of (value as string[]).entries())
+        yield { path: `${path}[${index}]`, field: path, kind, id }
+    }
   }
 }
 

@@ -200,5 +200,9 @@ const patchSchema = (resource: AnyResource, title: string): TSchema =>
           Type.Optional(required || fields !== undefined ? schema : orNull(schema)),
         ]),
     ),
-    { title },
+    {
+      title,
+      description:
+        'What is to be changed. The answer of GET may be sent back whole as well: its other members are accepted as they are, and refused with another value.',
+    },
   )

@@ -69,8 +69,10 @@ const get =
 const update = (context: ApiContext, resource: AnyResource): Handler =>
   writing(context, (request) => {
     const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
-    const values = updateValues(resource, bodyOf(request))
-    const plan = context.writes.update(request.caller, resource, id, () => values)
+    const body = bodyOf(request)
+    const plan = context.writes.update(request.caller, resource, id, (row, show) =>
+      updateValues(resource, body, { row, shown: show() }),
+    )
     return answered(plan, (written, state) => ({ status: 200, ...shownOf(context, written, state) }))
   })
 

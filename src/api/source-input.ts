@@ -1,7 +1,13 @@
 /** A source of an event subscription as a client sends it on its own. */
-import { badRequest } from '../core/errors.js'
-import { compileCheck } from '../core/schema.js'
-import { completeSource, type Source, sourceSchema } from '../resource/event-subscription.js'
+import { badRequest, shown } from '../core/errors.js'
+import { compileCheck, type Static } from '../core/schema.js'
+import {
+  completeSource,
+  type Source,
+  sourceChangesSchema,
+  sourceSchema,
+  wrongSourceUri,
+} from '../resource/event-subscription.js'
 import { withoutNothing } from './empty-values.js'
 import { checkNames } from './input.js'
 
@@ -11,16 +17,18 @@ const title = 'event source'
 type Values = Readonly<Record<string, unknown>>
 
 export function parseSource(body: Values): Source {
-  checkNames(body, ['type', 'fields', 'filter'], title)
+  checkNames(body, Object.keys(sourceSchema.properties), title)
   if ((body['type'] ?? null) === null) throw badRequest(`"type" is required for an ${title}.`)
   const source = withoutNothing(sourceSchema, body)
   const wrong = checkSource(source, '')
   if (wrong !== undefined) throw badRequest(wrong)
+  const misplaced = wrongSourceUri(source as Static<typeof sourceSchema>)
+  if (misplaced !== undefined) throw badRequest(`"uri" is ${shown(body['uri'])}: ${misplaced}.`)
   return completeSource(source as Source)
 }
 
 /** What is not named stays; null and empty text clear. */
 export function changedSource(present: Source, changes: Values): Source {
-  checkNames(changes, ['fields', 'filter'], title)
+  checkNames(changes, Object.keys(sourceChangesSchema.properties), title)
   return parseSource({ ...present, ...changes })
 }

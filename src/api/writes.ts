@@ -78,19 +78,21 @@ export class Writes {
     }
   }
 
-  /** Changes what `change` makes of the present row; the same row again changes nothing. */
+  /**
+   * Changes what `change` makes of the present row, which `show` shows as GET does; the same row again changes nothing.
+   */
   update(
     caller: Caller,
     resource: AnyResource,
     id: string,
-    change: (present: Row) => Values,
+    change: (present: Row, show: () => Values) => Values,
     nameInBody: NameInBody = asInResource,
   ): Plan<Written> {
     checkPathId(resource, id)
     return (state, version, at) => {
       const present = this.#present(resource, id, state, caller)
-      const values = change(present)
-      this.#checkReferences(resource, values, state, caller, nameInBody)
+      const values = change(present, () => this.#shown(resource, present, state))
+      this.#checkReferences(resource, values, state, caller, { nameInBody, present })
       const tools = deriveTools(this.#tools, {})
       const row: Row = { ...derivedOf(resource, { ...present, ...values }, present, tools), version }
       if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
@@ -192,20 +194,29 @@ export class Writes {
     return { ...lookupsOf(state, accountId), nameInBody, sourceProblem, tcpDomain: tcpAddresses.domain }
   }
 
+  #shown(resource: AnyResource, row: Row, state: ViewState): Values {
+    return JSON.parse(this.#tools.presenter.showJson(resource, row, state))
+  }
+
+  /** What the same field of `present` names already may be gone: it stays named. */
   #checkReferences(
     resource: AnyResource,
     values: Values,
     state: ViewState,
     caller: Caller,
-    nameInBody = asInResource,
+    { nameInBody = asInResource, present }: { nameInBody?: NameInBody; present?: Row } = {},
   ): void {
-    for (const { path, kind, id } of referencesIn(resource.fields, values)) {
+    for (const { path, field, kind, id } of referencesIn(resource.fields, values)) {
       const row = state.rows.get(kind)?.get(id)
       if (row?.account_id === caller.accountId) continue
+      if (present !== undefined && isNamed(resource, present, field, id)) continue
       throw notFound(`"${nameInBody(path)}" names ${JSON.stringify(id)}, which does not exist.`)
     }
   }
 }
+
+const isNamed = ({ fields }: AnyResource, row: Row, field: string, id: string): boolean =>
+  [...referencesIn(fields, row)].some((named) => named.field === field && named.id === id)
 
 export function eventPrincipal(
   caller: Omit<Caller, 'address'>,

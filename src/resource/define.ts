@@ -28,6 +28,8 @@ export interface Field<S extends TSchema = TSchema, Unset extends null | never =
    */
   readonly sealed?: boolean
   readonly reference?: Reference
+  /** References as responses show them, for requests that send them back under the name they are shown under. */
+  readonly shownRefs?: TSchema
   /** Can be cleared by a DELETE of its own, at the resource's path and the name it is shown under. */
   readonly isDetachable?: boolean
   /** Fields of a module. */

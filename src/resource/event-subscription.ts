@@ -30,17 +30,27 @@ export const sourceSchema = objectOf(
         description: 'Traffic kinds only: an expression over the filterable fields.',
       }),
     ),
+    uri: Type.Optional(
+      Type.String({ description: 'As responses show it; it may be sent back, and changes nothing.' }),
+    ),
   },
   { title: 'EventSourceCreate' },
 )
 
-export type Source = Static<typeof sourceSchema>
+/** What is wrong with the address that comes with a source. */
+export const wrongSourceUri = ({ type, uri }: Static<typeof sourceSchema>): string | undefined =>
+  uri === undefined || uri.endsWith(`/sources/${type}`)
+    ? undefined
+    : `the "uri" must be the one of the source ${JSON.stringify(type)}`
+
+export type Source = Omit<Static<typeof sourceSchema>, 'uri'>
 
 /** What changes a source; its type is part of its path. */
 export const sourceChangesSchema = objectOf(
   {
     fields: sourceSchema.properties.fields,
     filter: sourceSchema.properties.filter,
+    uri: sourceSchema.properties.uri,
   },
   { title: 'EventSourceUpdate' },
 )
@@ -56,7 +66,10 @@ export const shownSourceSchema = objectOf(
 )
 
 const sourcesSchema = ruled(
-  Type.Array(sourceSchema, { maxItems: sourcesPerSubscriptionMax, ...documented({ uniqueItems: true }) }),
+  Type.Array(ruled(sourceSchema, wrongSourceUri), {
+    maxItems: sourcesPerSubscriptionMax,
+    ...documented({ uniqueItems: true }),
+  }),
   (sources) => repeatedEntry((sources as Source[]).map(({ type }) => type)),
 )
 

@@ -1,7 +1,7 @@
 /** Fields that name other resources by their ids, and show them as `{id, uri}`. */
 import { isId } from '../core/ids.js'
 import { ipPoliciesPerModuleMax } from '../core/limits.js'
-import { documented, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import { documented, objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import type { Links, Reference, Shown } from './define.js'
 import { type ByClient, byClient, field, type Options, repeatedEntry } from './fields.js'
 import { idSchema, refSchema } from './id-schema.js'
@@ -9,6 +9,12 @@ import { idSchema, refSchema } from './id-schema.js'
 const checkedId = (kind: string, idPrefix: string) =>
   ruled(idSchema(kind, idPrefix), (id) =>
     isId(idPrefix, id) ? undefined : `an id that begins with "${idPrefix}" is needed`,
+  )
+
+/** A reference as responses show it; a request that sends it back may leave out its address. */
+const sentRef = ({ kind, idPrefix }: Reference) =>
+  ruled(objectOf({ id: checkedId(kind, idPrefix), uri: Type.Optional(Type.String()) }), ({ id, uri }) =>
+    uri === undefined || uri.endsWith(`/${id}`) ? undefined : 'the "uri" must be the one of the "id"',
   )
 
 const render = (value: unknown, reference: Reference, links: Links): unknown => {
@@ -54,6 +60,7 @@ const referenceField = <S extends TSchema, Seen extends TSchema, O extends Refer
       byClient(options, isRequired),
     ),
     reference,
+    shownRefs: reference.many ? Type.Array(sentRef(reference)) : sentRef(reference),
     shown,
   }
 }

@@ -71,7 +71,8 @@ const tcpEdge: Row[] = [
   ['a module as empty text', { backend: '' }, /"backend" is "", but must be an object/],
   ['a module as a list', { backend: [] }, /"backend" is \[\], but must be an object/],
   ['a module without its id', { backend: { enabled: true } }, /"backend" lacks "backend_id"/],
-  ['a field no module has', { backend: { backend: 'x' } }, /"backend" (has no field|lacks)/],
+  ['a field no module has', { backend: { tunnel: 'x' } }, /"backend" (has no field|lacks)/],
+  ['a Ref that is none', { backend: { backend: 'x' } }, /"backend.backend" is "x", but must be an object/],
   [
     'text for true',
     { backend: { backend_id: `bkdtg_${id26}`, enabled: 'yes' } },
@@ -494,6 +495,7 @@ const abuseReport: Row[] = [
 
 async function unchangeable(me: Client): Promise<[string, Row[]][]> {
   const policy = await me.post('/ip_policies')
+  const other = await me.post('/ip_policies')
   const made = async (path: string, body: object): Promise<string> =>
     `${path}/${(await me.post(path, body)).id}`
   const destination = await made('/event_destinations', kinesis(arn))
@@ -502,14 +504,29 @@ async function unchangeable(me: Client): Promise<[string, Row[]][]> {
       await made('/ip_policy_rules', { ...rule, ip_policy_id: policy.id }),
       [
         ['the action', { action: 'deny' }, /"action" is "deny", but can't be changed/],
-        ['the policy', { ip_policy_id: policy.id }, /"ip_policy_id" .* can't be changed/],
+        ['the policy', { ip_policy_id: other.id }, /"ip_policy_id" .* can't be changed/],
+        ['the policy as a Ref', { ip_policy: { id: other.id } }, /"ip_policy_id" .* can't be changed/],
+        ['a Ref that is none', { ip_policy: other.id }, /"ip_policy" is "ipp_.*", but must be an object/],
+        [
+          'a Ref with the address of another',
+          { ip_policy: { id: policy.id, uri: other.uri } },
+          /"ip_policy" is .*: the "uri" must be the one of the "id"/,
+        ],
+        ['the time', { created_at: 'now' }, /"created_at" is "now", but can't be changed: it is "20/],
+        ['another address', { uri: other.uri }, /"uri" is ".*", but can't be changed: it is ".*"/],
         ['no CIDR', { cidr: null }, /"cidr" is required and can't be cleared/],
       ],
     ],
     [
       await made('/ip_restrictions', { type: 'dashboard', ip_policy_ids: [policy.id] }),
       [
-        ['the type', { type: 'dashboard' }, /"type" .* can't be changed/],
+        ['the type', { type: 'agent' }, /"type" .* can't be changed/],
+        [
+          'ids and other Refs',
+          { ip_policy_ids: [policy.id], ip_policies: [{ id: other.id }] },
+          /"ip_policies" and "ip_policy_ids" name different resources/,
+        ],
+        ['a Ref of another kind', { ip_policies: [{ id: 'ec_1' }] }, /"ip_policies\[0\].id" is "ec_1"/],
         ['no policies', { ip_policy_ids: null }, /can't be cleared/],
       ],
     ],
@@ -537,14 +554,24 @@ async function unchangeable(me: Client): Promise<[string, Row[]][]> {
         ['part of a target', { target: { kinesis: { stream_arn: arn } } }, /lacks "auth"/],
       ],
     ],
-    [await made('/api_keys', {}), [['the token', { token: 'x' }, /"token" is no field/]]],
-    [await made('/credentials', {}), tunnelCredential],
+    [await made('/api_keys', {}), [['the token', { token: 'never-told' }, /"token" .*can't be changed/]]],
+    [
+      await made('/credentials', {}),
+      tunnelCredential.filter(([, body]) => !Object.hasOwn(body as object, 'token')),
+    ],
     [
       await made('/reserved_addrs', {}),
       [
-        ['the region', { region: 'us' }, /"region" is "us", but can't be changed/],
+        ['the region', { region: 'eu' }, /"region" is "eu", but can't be changed/],
+        [
+          'the address',
+          { addr: '1.tcp.us.weir.localhost:1' },
+          /"addr" is "1.tcp.*", but can't be changed: it is/,
+        ],
         ['no region', { region: null }, /"region" .*can't be changed/],
-        ...reservedAddr.filter(([, body]) => !Object.hasOwn(body as object, 'region')),
+        ...reservedAddr.filter(
+          ([name, body]) => name !== 'a Ref' && !/region|addr/.test(JSON.stringify(body)),
+        ),
       ],
     ],
   ]

@@ -43,7 +43,7 @@ t.test('event sources', async (t) => {
       ['POST', sources, { type: null }, /"type" is required/],
       ['POST', sources, { type: tcp }, /which the subscription has/],
       ['POST', sources, { type: 'log.v1' }, /^"type" is refused: .*did you mean log.v0/],
-      ['POST', sources, { type: 'log.v0', uri: 'x' }, /"uri" is no field/],
+      ['POST', sources, { type: 'log.v0', uri: 'x' }, /^"uri" is "x": .*source "log.v0"\.$/],
       ['POST', sources, { type: 'log.v0', subscription_id: 'esb_x' }, /the path says/],
       ['PATCH', `${sources}/${tcp}`, { type: 'log.v0' }, /the path says/],
       [

@@ -162,6 +162,7 @@ t.test('the typed client', async (t) => {
   t.test('what does not compile is refused', async (t) => {
     const weir = await newClient('types')
     const { id } = await weir.tcpEdge.create({})
+    const other = await weir.tcpEdge.create({ policies: {} })
     const refused = { name: 'ApiError', status_code: 400 }
     // @ts-expect-error: a field that there is not
     await t.rejects(weir.tcpEdge.create({ hostport: ['a:1'] }), refused)
@@ -176,7 +177,7 @@ t.test('the typed client', async (t) => {
     // @ts-expect-error: what can't be changed after creation
     await t.rejects(weir.ipPolicyRule.update('ipr_x', { action: 'deny' }), { name: 'ApiError' })
     // @ts-expect-error: a module is removed on its own
-    await t.rejects(weir.tcpEdge.update(id, { policies: null }), refused)
+    await t.rejects(weir.tcpEdge.update(other.id, { policies: null }), refused)
     // @ts-expect-error: a field of a module that there is not
     await t.rejects(weir.tcpEdge.policies.put(id, { incoming: [] }), refused)
     // @ts-expect-error: an action that there is not

@@ -1,0 +1,184 @@
+/** What a GET answers can be sent back: whole, in parts, and with changes in it. */
+import t from 'tap'
+import { runAdminCommand } from '../../src/admin.js'
+import { allOperations, type Fields } from '../../src/resource/define.js'
+import { type Client, openTestStore } from '../harness/api.js'
+import { Estate, servedResources } from './estate.js'
+
+type Body = Readonly<Record<string, unknown>>
+
+const described = { description: 'all of it', metadata: '{"a": 1}' }
+
+const deny = { name: 'n', expressions: ['conn.client_port > 1'], actions: [{ type: 'deny', config: null }] }
+const log = { actions: [{ type: 'log', config: { Metadata: { Message: 'x' } } }] }
+
+/** What a body of the estate leaves out, by kind: with it every field that clients set is set. */
+const rest: Readonly<Record<string, Body>> = {
+  tcp_edge: {
+    hostports: ['all.example:22'],
+    policies: { enabled: false, inbound: [deny, { ...log, name: 'm' }], outbound: [log] },
+  },
+  https_edge: { hostports: ['all.example:443'] },
+  https_edge_route: { match: '/all' },
+  tunnel_group_backend: { labels: { app: 'web', zone: '' } },
+  ip_restriction: { enforced: false, type: 'agent' },
+  domain: { domain: '*.all.example', region: 'eu' },
+  ssh_certificate_authority: { private_key_type: 'ecdsa', elliptic_curve: 'P-256', key_size: 256 },
+  ssh_host_certificate: {
+    principals: ['a.example'],
+    valid_after: '2026-01-01T00:00:00+01:00',
+    valid_until: '2036-01-01T00:00:00.5Z',
+  },
+  ssh_user_certificate: {
+    principals: ['me'],
+    valid_after: '2026-01-01T00:00:00Z',
+    valid_until: '2036-01-01T00:00:00Z',
+    critical_options: { 'force-command': 'x' },
+    extensions: {},
+  },
+  ssh_credential: { acl: ['bind:A.example', '*'] },
+  tunnel_credential: { acl: ['bind:*.a.example'] },
+  event_destination: {
+    format: 'JSON',
+    target: {
+      firehose: {
+        delivery_stream_arn: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/x',
+        auth: { creds: { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' } },
+      },
+    },
+  },
+  event_subscription: {
+    sources: [
+      { type: 'tcp_connection_closed.v0', fields: ['conn.client_ip'], filter: 'conn.server_port == 22' },
+      { type: 'ip_policy_created.v0' },
+    ],
+  },
+  reserved_addr: { region: 'eu', endpoint_configuration_id: 'ec_01M7Y46P1SGDTCFAVEJ96D4PD7' },
+}
+
+t.test('what GET answers', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me: Client = await api.account()
+  await runAdminCommand(store.parts, {
+    command: 'account grant',
+    account: me.accountId,
+    right: 'abuse_reports',
+  })
+  const estate = new Estate(me, 'back')
+  /** Sends it; fails where an event says that something changed. */
+  const changesNothing = async (work: () => Promise<unknown>): Promise<void> => {
+    const events = await api.auditsOf(me.accountId, work)
+    if (events.length > 0) throw new Error(`There were events: ${JSON.stringify(events)}`)
+  }
+
+  for (const resource of servedResources) {
+    const { kind, operations = allOperations } = resource
+    if (!operations.includes('update')) continue
+    t.test(kind, async (t) => {
+      const collection = await estate.collection(resource)
+      const body = { ...(await estate.body(kind)), ...described, ...rest[kind] }
+      const path = `${collection}/${(await me.post(collection, body)).id}`
+      if (kind === 'https_edge') await me.post(`${path}/routes`, { match_type: 'exact_path', match: '/' })
+      const shown: Body = await me.get(path)
+
+      await changesNothing(async () => {
+        t.strictSame(await me.patch(path, shown), shown, 'the whole of it')
+        for (const [name, value] of Object.entries(shown))
+          t.strictSame(await me.patch(path, { [name]: value }), shown, `${name} alone`)
+      })
+
+      for (const [name, { setBy, shown: asShown }] of Object.entries(resource.fields)) {
+        if (setBy !== 'weir' || asShown === 'hidden') continue
+        const says = await me.refused(400, 'PATCH', path, { [name]: ['another'] })
+        t.match(says, `"${name}" `)
+        t.match(says, "can't be changed: it is ")
+      }
+
+      for (const [name, { fields }] of Object.entries(resource.fields as Fields)) {
+        if (fields === undefined) continue
+        const module = await me.get(`${path}/${name}`)
+        await changesNothing(async () => {
+          t.strictSame(await me.put(`${path}/${name}`, module), module, `PUT of ${name}`)
+        })
+        const other = { ...module, enabled: !module.enabled }
+        t.strictSame(await me.put(`${path}/${name}`, other), other, 'what is changed in it is changed alone')
+        t.strictSame((await me.patch(path, { [name]: module }))[name], module, 'in a PATCH, too')
+        const fresh = kind === 'tcp_edge' ? { hostports: [] } : { match: `/${name}` }
+        const sent = { ...body, ...fresh, [name]: module }
+        t.strictSame((await me.post(collection, sent))[name], module, 'and in what creates another one')
+      }
+    })
+  }
+
+  t.test('what names a deleted policy may be sent back, and changed beside it', async (t) => {
+    const { id: gone } = await me.post('/ip_policies')
+    const { id: kept } = await me.post('/ip_policies')
+    const edge = await me.post('/edges/tcp', { ip_restriction: { ip_policy_ids: [gone, kept] } })
+    const path = `/edges/tcp/${edge.id}`
+    const restriction = await me.post('/ip_restrictions', { type: 'endpoints', ip_policy_ids: [gone] })
+    await me.delete(`/ip_policies/${gone}`)
+    const module = await me.get(`${path}/ip_restriction`)
+    t.strictSame(await me.put(`${path}/ip_restriction`, module), module)
+    t.strictSame(await me.patch(path, await me.get(path)), edge)
+    const off = { enabled: false, ip_policy_ids: [kept, gone] }
+    const changed = await me.put(`${path}/ip_restriction`, off)
+    t.strictSame([changed.enabled, changed.ip_policies[1].id], [false, gone], 'it is not named anew')
+    const enforced = { ...restriction, enforced: true }
+    t.strictSame(await me.patch(`/ip_restrictions/${restriction.id}`, enforced), enforced)
+    await me.put(`${path}/ip_restriction`, { ip_policy_ids: [kept] })
+    t.match(await me.refused(404, 'PUT', `${path}/ip_restriction`, module), `names "${gone}"`)
+    const { id: other } = await me.post('/edges/tcp')
+    t.match(await me.refused(404, 'PUT', `/edges/tcp/${other}/ip_restriction`, module), `names "${gone}"`)
+  })
+
+  t.test('changed parts of it', async (t) => {
+    const { id: one } = await me.post('/ip_policies')
+    const two = await me.post('/ip_policies')
+    const made = await me.post('/ip_restrictions', { type: 'api', ip_policy_ids: [one] })
+    const path = `/ip_restrictions/${made.id}`
+    const refs = [...made.ip_policies, { id: two.id, uri: two.uri }]
+    t.strictSame(await me.patch(path, { ...made, ip_policies: refs }), { ...made, ip_policies: refs })
+    const shown = await me.get(path)
+    t.strictSame(
+      (await me.patch(path, { ...shown, ip_policy_ids: [two.id] })).ip_policies,
+      [{ id: two.id, uri: two.uri }],
+      'ids beside Refs that are as they were',
+    )
+    const address = await me.post('/reserved_addrs')
+    const endpoint_configuration = { id: 'ec_01M7Y46P1SGDTCFAVEJ96D4PD7' }
+    const attached = await me.patch(`/reserved_addrs/${address.id}`, { endpoint_configuration })
+    t.match(attached, { endpoint_configuration })
+    const detached = await me.patch(`/reserved_addrs/${address.id}`, {
+      ...attached,
+      endpoint_configuration: null,
+    })
+    t.strictSame(detached, address)
+  })
+
+  t.test('sources with their addresses', async (t) => {
+    const made = await me.post('/event_subscriptions', { sources: [{ type: 'log.v0' }] })
+    const path = `/event_subscriptions/${made.id}`
+    const sources = [...made.sources, { type: 'ip_policy_created.v0' }]
+    const two = await me.patch(path, { sources })
+    t.strictSame(two.sources[0], made.sources[0])
+    const [, second] = two.sources
+    const misplaced = { sources: [{ ...second, type: 'log.v0' }] }
+    t.match(
+      await me.refused(400, 'PATCH', path, misplaced),
+      /"sources\[0\]" is .*: the "uri" must be the one of the source "log.v0"/,
+    )
+    const source = await me.get(`${path}/sources/log.v0`)
+    await changesNothing(async () => t.strictSame(await me.patch(`${path}/sources/log.v0`, source), source))
+    const wrong = { ...source, uri: second.uri }
+    t.match(await me.refused(400, 'PATCH', `${path}/sources/log.v0`, wrong), /"uri"/)
+  })
+
+  t.test('routes of an edge are its own', async (t) => {
+    const { id } = await me.post('/edges/https')
+    const path = `/edges/https/${id}`
+    const route = await me.post(`${path}/routes`, { match_type: 'exact_path', match: '/' })
+    const routes = [{ ...route, match: '/a' }]
+    t.match(await me.refused(400, 'PATCH', path, { routes }), /"routes" is .*, but can't be changed: it is/)
+  })
+})
