@@ -11,6 +11,7 @@ import { openClient, type Client as TypedClient } from '../../src/client/client.
 import { loadSettings, localNatsServer } from '../../src/config.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
+import { type Nats, openNats } from '../../src/core/nats.js'
 import { openNatsServer } from '../../src/core/nats-server.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { ReleaseStack } from '../../src/core/release.js'
@@ -153,9 +154,12 @@ export class TestApi {
   readonly #check: AnswerCheck
   readonly #events: EventCheck
   readonly #lines: readonly string[]
+  /** Reads audit events, which the API itself may only publish. */
+  readonly #admin: Nats
 
-  constructor(parts: StoreParts, app: FastifyInstance, lines: readonly string[]) {
+  constructor(parts: StoreParts, app: FastifyInstance, lines: readonly string[], admin: Nats) {
     this.parts = parts
+    this.#admin = admin
     this.app = app
     this.#check = new AnswerCheck(app.swagger())
     this.#events = new EventCheck(app.swagger())
@@ -182,7 +186,7 @@ export class TestApi {
 
   /** The audit events of an account, in the order of the stream. */
   async audits(accountId: string): Promise<AuditEvent[]> {
-    const { nats } = this.parts
+    const nats = this.#admin
     const events: AuditEvent[] = []
     const subject = auditSubject(accountId)
     for (let sequence = 1; ; ) {
@@ -255,6 +259,8 @@ export async function openTestStore(t: Test): Promise<TestStore> {
   const { settings } = loadSettings({
     environment: { ...environment, ...localNatsEnvironment(server, 'api') },
   })
+  const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
+  release.own(admin)
   const parts = await openStoreParts({ settings, logger, registry, occurrences }, () => base, release)
   return {
     parts,
@@ -274,7 +280,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         ...options,
       })
       release.add(() => app.close())
-      return new TestApi(parts, app, lines)
+      return new TestApi(parts, app, lines, admin)
     },
   }
 }
