@@ -41,6 +41,24 @@ export const pulled = (message: JsMsg): PulledMessage => ({
   native: message,
 })
 
+const confirmTimeoutMs = 1_000
+
+/**
+ * Resolves when the server has processed what was said of this message, and before that of others of its consumer:
+ * it does so in order. Until then, a server that ends may forget it and deliver the messages again.
+ */
+export async function confirmAcks(
+  connection: NatsConnection,
+  { native }: Pick<PulledMessage, 'native'>,
+): Promise<void> {
+  try {
+    const { reply } = native as JsMsg & { readonly reply: string }
+    await connection.request(reply, '+ACK', { timeout: confirmTimeoutMs })
+  } catch {
+    // NATS is away, or the consumer was deleted: nothing more can be done.
+  }
+}
+
 /** A message as it lies in its stream. */
 export interface KeptMessage {
   readonly subject: string

@@ -22,12 +22,14 @@ import {
   type OpenedConsumer,
 } from './nats-consumers.js'
 import {
+  confirmAcks,
   gathered,
   headersOf,
   type KeptMessage,
   kept,
   type PublishAfterOptions,
   type PublishOptions,
+  type PulledMessage,
 } from './nats-messages.js'
 import { connectionOptions, type NatsOptions } from './nats-options.js'
 import { removeMessages } from './nats-removal.js'
@@ -154,6 +156,11 @@ export class Nats {
 
   async request(subject: string, data: Uint8Array | string, timeoutMs: number): Promise<Uint8Array> {
     return (await this.#connection.request(subject, data, { timeout: timeoutMs })).data
+  }
+
+  /** Before a stop: the message was acknowledged last of its consumer's. */
+  confirmAcks(last: Pick<PulledMessage, 'native'>): Promise<void> {
+    return confirmAcks(this.#connection, last)
   }
 
   /** Answers requests; requests are shared among all that answer under the same `queue`. */

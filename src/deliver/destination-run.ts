@@ -48,8 +48,8 @@ const failedFetchPauseMs = 500
 /** A pack that is given back is not fetched while the lane probes; once it does not, nothing should hold it up. */
 const giveBackDelayMsMax = 1_000
 const endedKept = 1_000
-/** A stop: for packs that are nearly through, and then for the requests under way. */
-const stopDrainWithinMs = 3_000
+/** A stop: for packs of which some events were sent, and then for the requests under way. */
+const stopDrainWithinMs = 6_000
 const stopLane: Partial<LaneSettings> = { closeTimeoutMs: 500, abortTimeoutMs: 500 }
 
 export interface DestinationRunDeps {
@@ -81,6 +81,7 @@ export class DestinationRun {
   #config: DestinationConfig
   #session = new AbortController()
   #hasBacklog = false
+  #acknowledgedLast: PulledMessage | undefined
 
   constructor(config: DestinationConfig, deps: DestinationRunDeps) {
     this.#config = config
@@ -172,7 +173,7 @@ export class DestinationRun {
     this.#hasBacklog = message.native.info.pending > 0
     const pack = message.headers?.get(messageIdHeader) || `${this.#config.id} ${message.sequence}`
     if (this.#ended.has(pack)) {
-      message.native.ack()
+      this.#acknowledge(message)
       return
     }
     const known = this.#inHand.get(message.sequence)
@@ -227,9 +228,14 @@ export class DestinationRun {
       return
     }
     this.#ended.add(pack)
-    if (this.#isInHand(inHand)) inHand.message.native.ack()
+    if (this.#isInHand(inHand)) this.#acknowledge(inHand.message)
     occurrences.eventsDelivered({ target: this.#config.kind }, delivered)
     occurrences.eventsRetried({ target: this.#config.kind }, retried)
+  }
+
+  #acknowledge(message: PulledMessage): void {
+    message.native.ack()
+    this.#acknowledgedLast = message
   }
 
   #lastOutcomes(): LastOutcomes {
@@ -277,7 +283,8 @@ export class DestinationRun {
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#running
-    // A pack that is nearly through ends well; what a lane gives back is delivered again by another.
+    // A pack that was begun ends well, or its events would be sent again; the others are left to another process.
+    this.#lane.finish()
     const ended = Promise.all(this.#delivering)
     const drained = new AbortController()
     if (!this.#lane.probing) await Promise.race([ended, sleep(stopDrainWithinMs, drained.signal)])
@@ -285,5 +292,6 @@ export class DestinationRun {
     await this.#lane.close()
     await ended
     this.#progress.stop()
+    if (this.#acknowledgedLast !== undefined) await this.#deps.nats.confirmAcks(this.#acknowledgedLast)
   }
 }

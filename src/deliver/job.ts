@@ -32,6 +32,12 @@ export class Item implements Batchable {
     return this.job.ended
   }
 
+  /** It is sent, for the first time or again. */
+  begin(): PackedEvent {
+    this.job.isBegun = true
+    return this.event
+  }
+
   /** Counts that it is sent once more; answers how often it was. */
   again(): number {
     this.attempts += 1
@@ -44,6 +50,8 @@ export class Job {
   readonly items: readonly Item[]
   readonly result: Promise<PackResult>
   ended = false
+  /** Some of its events were sent: given back now, they would be sent twice. */
+  isBegun = false
   #resolve!: (result: PackResult) => void
   #delivered = 0
   #deadLettered = 0

@@ -2,8 +2,6 @@
  * A **lane** is one destination in one process: it takes packs, sends their events in requests, sends again
  * only what failed, and says of each pack when every event of it is accepted or in the dead letters.
  *
- * Its ways:
- *
  * - **Flowing.** Events of all packs stand in one line and are cut into requests. A request goes out when it is
  *   full or when none is under way, so that a busy destination gets full requests and an idle one no delay.
  *   Several full ones are under way at once; failed ones halve their number, which climbs back slowly.
@@ -105,6 +103,11 @@ export class Lane {
     this.#pump()
   }
 
+  /** Before `close`: what was begun goes on, and packs of which nothing was sent yet are given back. */
+  finish(): void {
+    this.#giveBack([...this.#jobs].filter(({ isBegun }) => !isBegun))
+  }
+
   async close(): Promise<void> {
     this.#closing = true
     this.#timer?.stop()
@@ -160,7 +163,7 @@ export class Lane {
   }
 
   async #request(batch: readonly Item[]): Promise<SendOutcome> {
-    const events = batch.map(({ event }) => event)
+    const events = batch.map((item) => item.begin())
     this.#pace.rate.sent(batch.length)
     const outcome = await this.#sender.send(events, this.#abort.signal)
     this.#pace.rate.answered(batch.length, throttledIn(outcome, batch.length))

@@ -27,8 +27,10 @@ const restartPauseMs = 500
 const failedMessagePauseMs = 1_000
 /** A stop: for the messages that were asked for, for storing what they caused, for the ledger. */
 const stopPullWithinMs = 2_000
-const stopStoreWithinMs = 2_000
-const stopLedgerWithinMs = 1_000
+const stopStoreWithinMs = 5_000
+const stopLedgerWithinMs = 3_000
+/** While NATS is away, nothing can be stored. */
+const stopWithoutNatsMs = 500
 
 /** What became of a message, once everything it caused is on its way into packs. */
 export interface Processed {
@@ -77,6 +79,7 @@ export class Intake {
   #session = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #isIdle = true
+  #acknowledgedLast: Pick<PulledMessage, 'native'> | undefined
   #messageBytes = prefetchBytesTarget / prefetchMessagesMax
 
   constructor(options: IntakeOptions) {
@@ -157,6 +160,7 @@ export class Intake {
     const { sequence, storedAtMs } = message
     if (this.#ended.has(identityOf(message))) {
       message.native.ack()
+      this.#acknowledgedLast = message
       return
     }
     const known = this.#inHand.get(sequence)
@@ -201,6 +205,7 @@ export class Intake {
     acknowledged?.()
     if (this.#inHand.get(input.sequence) !== input) return
     input.native.ack()
+    this.#acknowledgedLast = input
     this.#inHand.delete(input.sequence)
     this.#ended.add(identityOf(input))
   }
@@ -212,9 +217,13 @@ export class Intake {
     await this.#running
     tooLong.stop()
     this.#giveUp.abort()
-    await this.packs.close(stopStoreWithinMs)
-    await this.#ledger.close(stopLedgerWithinMs)
+    // A pack that is stored while its message is given back holds events that the next attempt stores again.
+    const { nats } = this.#options
+    const within = (ms: number): number => (nats.isConnected ? ms : stopWithoutNatsMs)
+    await this.packs.close(within(stopStoreWithinMs))
+    await this.#ledger.close(within(stopLedgerWithinMs))
     for (const { native } of this.#inHand.values()) native.nak()
+    if (this.#acknowledgedLast !== undefined) await nats.confirmAcks(this.#acknowledgedLast)
     for (const timer of this.#timers) timer.stop()
   }
 }

@@ -1,7 +1,8 @@
 /** A graceful stop under load: everything that was asked for is done, nothing is done twice. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openNats } from '../../src/core/nats.js'
-import { startWeir } from '../harness/weir.js'
+import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
   checkBooks,
@@ -9,34 +10,92 @@ import {
   expectedEvents,
   openWorld,
   publish,
+  record,
   untilArrived,
+  type World,
 } from './world.js'
 
-t.setTimeout(300_000)
+t.setTimeout(1_800_000)
 
-const stops = 3
-const recordsPerRun = 3_000
-const stopMsMax = 10_000
+/** `--full` stops as often as it takes to be sure. */
+const stops = process.argv.includes('--full') ? 30 : 3
+const recordsPerMessage = 10
+/** Under load for this long, and a little longer each time: stops meet packs of every age. */
+const loadMsMin = 500
+const loadMsStep = 37
+const stopMsMax = 20_000
+/** With this, a destination takes longer for the packs it has in hand than a stop waits. */
+const slowMs = 1_500
+const slowRecords = 20_000
+
+/**
+ * Publishes records from number `from` on until it is stopped, also while Weir stops. Returns the first number that is
+ * not known to be stored: stored or not, it is published again under the same id.
+ */
+function startPublishing({ weir }: World, from: number): { stop(): Promise<number> } {
+  const stopped = new AbortController()
+  const publishing = (async () => {
+    const nats = await openNats({ servers: [weir.natsUrl], name: 'test', replicas: 1 })
+    let next = from
+    try {
+      for (; !stopped.signal.aborted; next += recordsPerMessage) {
+        const lines = Array.from({ length: recordsPerMessage }, (_, index) => record('run', next + index))
+        await nats.publish('weir.records.eu.node-1', lines.join('\n'), {
+          msgId: `run.${next}`,
+          signal: stopped.signal,
+        })
+      }
+    } catch (error) {
+      if (!stopped.signal.aborted) throw error
+    }
+    await nats.close()
+    return next
+  })()
+  return {
+    stop: () => {
+      stopped.abort()
+      return publishing
+    },
+  }
+}
 
 t.test('stopped under load and started again, several times', async (t) => {
   let world = await openWorld(t)
+  let records = 0
   for (let run = 0; run < stops; run += 1) {
-    const nats = await openNats({ servers: [world.weir.natsUrl], name: 'test', replicas: 1 })
-    const from = run * recordsPerRun
-    const publishing = publish(nats, 'run', from, from + recordsPerRun, 10)
-    await publishing
-    await nats.close()
+    const publisher = startPublishing(world, records)
+    await sleep(loadMsMin + run * loadMsStep)
     const begun = Date.now()
     const { code } = await world.weir.process.stop()
     t.equal(code, 0, `stop ${run + 1} ends well`)
     t.ok(Date.now() - begun < stopMsMax, `stop ${run + 1} took ${Date.now() - begun} ms`)
+    records = await publisher.stop()
     const weir = await startWeir(world.dataDir, world.env)
     t.teardown(() => weir.stop())
     world = { ...world, weir, api: weir.api }
   }
-  const records = stops * recordsPerRun
+  await publish(await world.weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
+  records += recordsPerMessage
   await untilArrived(world, expectedEvents(records))
   t.equal((await arrivedRecords(world)).size, records, 'nothing is lost')
   await checkOnce(t, world)
   await checkBooks(t, world, records)
+})
+
+t.test('stopped while a slow service has more in hand than it can accept in time', async (t) => {
+  const world = await openWorld(t)
+  await world.emulator.client.addFault({ effect: { type: 'latency', ms: slowMs }, service: 'kinesis' })
+  await publish(await world.weir.nats(), 'run', 0, slowRecords, 100)
+  await until('requests are under way', async () => {
+    const { 'kinesis.PutRecords': put } = await world.emulator.client.stats()
+    return (put?.requests ?? 0) > 0
+  })
+  const { code } = await world.weir.process.stop()
+  t.equal(code, 0, 'the stop ends well')
+  await world.emulator.client.clearFaults()
+  const weir = await startWeir(world.dataDir, world.env)
+  t.teardown(() => weir.stop())
+  const again = { ...world, weir, api: weir.api }
+  await untilArrived(again, expectedEvents(slowRecords))
+  await checkOnce(t, again)
 })
