@@ -3,7 +3,7 @@
 #   docker build -t weir .
 #   docker run --init -v weir-data:/data -p 127.0.0.1:8080:8080 weir
 
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /weir
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
@@ -15,7 +15,7 @@ COPY test test
 RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends nats-server \
   && rm -rf /var/lib/apt/lists/* \

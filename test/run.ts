@@ -4,13 +4,16 @@
  *
  *     npm test -- --test-arg=core/ --test-arg=api/lists
  *
+ * With `--full` each runs as thoroughly as it can, and then once more, as usual, on the other versions of Node.
+ *
  * Left to run them itself, `tap` puts the hooks of its coverage into every process of a test and into all that those
  * start, wanted or not. A role then takes more than twice as long to start, and most of the time here is starts.
  */
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import t from 'tap'
+import { otherNodes } from './harness/other-nodes.js'
 import { compiled } from './harness/processes.js'
 
 /** Long enough for the slowest file on a busy machine. */
@@ -34,19 +37,33 @@ const files = readdirSync(compiled('test'), { recursive: true, encoding: 'utf8' 
   .filter((file) => file.endsWith('.test.js') && isWanted(file))
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
+/** `tap` sets NODE_OPTIONS for all it starts. npm, which some tests start, takes the first `node` of PATH. */
+const runAll = (node: string, more: readonly string[], suffix = ''): void => {
+  for (const file of files) {
+    const path = join('dist/test', file)
+    void t.spawn('env', ['-u', 'NODE_OPTIONS', node, '--enable-source-maps', path, ...more], {
+      name: `${path}${suffix}`,
+      buffered: true,
+      timeout: timeoutSeconds * 1_000,
+      env: {
+        ...env,
+        PATH: `${dirname(node)}${delimiter}${env['PATH'] ?? ''}`,
+        TAP_TIMEOUT: String(timeoutSeconds),
+      },
+      at: null,
+      stack: '',
+    })
+  }
+}
+
+const others = options.includes('--full') ? otherNodes() : []
+const usualOptions = options.filter((option) => option !== '--full')
+
 t.setTimeout(0)
 t.jobs = filesAtATime
-t.plan(files.length)
-for (const file of files) {
-  const path = join('dist/test', file)
-  // `tap` sets the variable for whatever it starts.
-  const command = ['-u', 'NODE_OPTIONS', execPath, '--enable-source-maps', path, ...options]
-  void t.spawn('env', command, {
-    name: path,
-    buffered: true,
-    timeout: timeoutSeconds * 1_000,
-    env: { ...env, TAP_TIMEOUT: String(timeoutSeconds) },
-    at: null,
-    stack: '',
-  })
+t.plan(others.reduce((count, { program }) => count + ('path' in program ? files.length : 1), files.length))
+runAll(execPath, options)
+for (const { version, program } of others) {
+  if ('path' in program) runAll(program.path, usualOptions, ` on Node ${version}`)
+  else void t.test(`Node ${version}`, { skip: program.missing }, () => {})
 }
