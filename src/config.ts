@@ -52,6 +52,7 @@ const declared = {
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
     logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),
+    logFormat: required('WEIR_LOG_FORMAT', form.oneOf('auto', 'json', 'pretty')),
   },
   data: {
     dir: required('WEIR_DATA_DIR', form.path),

@@ -35,8 +35,7 @@ export async function serve(
     process.stdout.write(`${line}\n`)
   }
   logger.info({ version, node: process.version }, 'Weir starts.')
-  for (const [name, value] of Object.entries(describeSettings(settings)))
-    logger.info({ name, value }, 'A setting.')
+  logger.info({ settings: describeSettings(settings) }, 'The settings in use.')
   // Each role connects as a user of its own, with what that one may do.
   const natsOf = (name: string) => (server === undefined ? {} : localNatsEnvironment(server, name))
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec => ({

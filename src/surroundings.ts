@@ -1,6 +1,6 @@
 /** What every role starts from, the one that only watches over the others included. */
 import type { Settings } from './config.js'
-import { createLogger, type Logger } from './core/log.js'
+import { createLogger, type Logger, standardError } from './core/log.js'
 import { createRegistry, type Registry } from './core/metrics.js'
 import { createOccurrences, type Occurrences } from './core/occurrences.js'
 
@@ -12,7 +12,7 @@ export interface Surroundings {
 }
 
 export function surroundings(settings: Settings, role: string): Surroundings {
-  const logger = createLogger(role, settings.ops.logLevel)
+  const logger = createLogger(role, settings.ops.logLevel, standardError(settings.ops.logFormat))
   const registry = createRegistry()
   return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
 }

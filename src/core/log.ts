@@ -1,16 +1,50 @@
+import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { prettyFactory } from 'pino-pretty'
+import { forTerminal } from './terminal.js'
 
 export type { Logger }
 
+/** `auto`: for people on a terminal, else JSON. */
+export type LogFormat = 'auto' | 'json' | 'pretty'
+
+const standardErrorFd = 2
+
 /** Structured logs on standard error: standard output belongs to what a person asked for. */
-export function createLogger(role: string, level: string, stream?: DestinationStream): Logger {
+export function createLogger(
+  role: string,
+  level: string,
+  stream: DestinationStream = standardError('json'),
+): Logger {
   const options = {
     level,
     base: { role, pid: process.pid },
     messageKey: 'msg',
     timestamp: pino.stdTimeFunctions.isoTime,
   }
-  return pino(options, stream ?? pino.destination({ fd: 2, sync: true }))
+  return pino(options, stream)
+}
+
+/** A child inherits standard error from its parent, and with it the answer whether that is a terminal. */
+export function standardError(format: LogFormat): DestinationStream {
+  const output = pino.destination({ fd: standardErrorFd, sync: true })
+  const isForPeople = format === 'pretty' || (format === 'auto' && isatty(standardErrorFd))
+  return isForPeople ? forPeople(output) : output
+}
+
+/**
+ * A line for each entry: time, level, role, sentence, and further fields as JSON. What clients wrote may stand in the
+ * fields, so nothing that a terminal obeys is let through, colours included.
+ */
+export function forPeople(output: DestinationStream): DestinationStream {
+  const render = prettyFactory({
+    colorize: false,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,role',
+    messageFormat: '{role}: {msg}',
+  })
+  return { write: (line) => output.write(forTerminal(render(line))) }
 }
 
 export const silentLogger = (): Logger => pino({ level: 'silent' })
