@@ -38,7 +38,9 @@ t.test('no value reaches a terminal as a control character', (t) => {
 /** What a role without its settings writes before it ends; `prefix`: the command that runs it. */
 async function writtenBy(dir: string, prefix: readonly string[], format: string): Promise<string> {
   const role = [execPath, compiled('src/main.js'), 'decide']
-  const command = prefix.length === 0 ? role : [...prefix, role.map((word) => `'${word}'`).join(' ')]
+  // `script` would write its recording to the working directory.
+  const quoted = role.map((word) => `'${word}'`).join(' ')
+  const command = prefix.length === 0 ? role : [...prefix, quoted, '/dev/null']
   const env = { ...process.env, NATS_URL: '', WEIR_DATA_DIR: dir, WEIR_LOG_FORMAT: format }
   const child = spawn(command[0]!, command.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
