@@ -167,7 +167,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(nats.answer(decideSubject, 'api', decided))
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
-  const makeMissing = async () => void (await makeStreams(at, nats, store.view.latest.accounts.size > 0))
+  const makeMissing = async () => void (await makeStreams(at, nats, store.view.state.accounts.size > 0))
   const needs = {
     nats,
     streams: neededStreams.api,

@@ -8,6 +8,7 @@ import { now } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
 import { failedLoginsPerMinuteMax } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
@@ -24,6 +25,8 @@ const sourcesMax = 10_000
 
 export interface AuthOptions {
   readonly view: View
+  /** Is this row a key of ours, and not one that somebody else wrote to the bucket? */
+  readonly isKeyGenuine: (row: Row) => Promise<boolean>
   readonly versionHeaders: readonly string[]
   readonly occurrences: Occurrences
   /** Counts a request of the account; resolves with the seconds to wait where it is one too many. */
@@ -44,7 +47,7 @@ export class Auth {
   async check(request: FastifyRequest): Promise<Caller> {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
     const address = callerAddress(request.ip)
-    const key = this.#authenticate(request, address)
+    const key = await this.#authenticate(request, address)
     const { view, occurrences } = this.#options
     const { decision, warning } = checkRestriction(
       viewRestrictions(view.state),
@@ -67,11 +70,11 @@ export class Auth {
     return { accountId: key.account_id, principal: { source: 'API', credentialId: key.id }, address }
   }
 
-  #authenticate(request: FastifyRequest, address: string): Row {
+  async #authenticate(request: FastifyRequest, address: string): Promise<Row> {
     const token = /^Bearer +(\S+)\s*$/i.exec(onlyHeader(request, 'Authorization') ?? '')?.[1]
     // Who names no key guesses none.
     if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
-    const key = this.#keys.find(token)
+    const key = await this.#genuineKey(token)
     // Guesses of others at the same address, or behind the same proxy, are none of this caller's.
     if (key !== undefined) return key
     const source = loginSource(address)
@@ -84,6 +87,11 @@ export class Auth {
     this.#failures.note(source)
     this.#options.occurrences.loginFailed({ address })
     throw invalidKey()
+  }
+
+  async #genuineKey(token: string): Promise<Row | undefined> {
+    for (const key of this.#keys.find(token)) if (await this.#options.isKeyGenuine(key)) return key
+    return undefined
   }
 
   #checkVersion(request: FastifyRequest): void {
@@ -117,7 +125,7 @@ const versionOf = ({ name, value }: { name: string; value: string }): string =>
 /** API keys by the hash of their token, rebuilt when a key changes. */
 class KeyIndex {
   readonly #view: View
-  #byHash: Map<string, Row> | undefined
+  #byHash: Map<string, Row[]> | undefined
 
   constructor(view: View) {
     this.#view = view
@@ -126,18 +134,20 @@ class KeyIndex {
     })
   }
 
-  find(token: string): Row | undefined {
+  /** Rows with the hash of this token: one, unless somebody else wrote to the bucket. */
+  find(token: string): readonly Row[] {
     const hash = hashToken(token)
     this.#byHash ??= this.#build()
-    const key = this.#byHash.get(hash)
-    if (key === undefined) return undefined
     // The lookup compared hashes already; this comparison takes the same time for every hash.
-    return timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash']))) ? key : undefined
+    const isSame = (key: Row) => timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash'])))
+    return (this.#byHash.get(hash) ?? []).filter(isSame)
   }
 
-  #build(): Map<string, Row> {
-    const keys = this.#view.state.rows.get('api_key') ?? new Map<string, Row>()
-    return new Map([...keys.values()].map((row) => [String(row['token_hash']), row]))
+  #build(): Map<string, Row[]> {
+    const byHash = new Map<string, Row[]>()
+    for (const row of this.#view.state.rows.get('api_key')?.values() ?? [])
+      getOrMake(byHash, String(row['token_hash']), () => []).push(row)
+    return byHash
   }
 }
 

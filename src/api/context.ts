@@ -22,7 +22,7 @@ declare module 'fastify' {
 }
 
 /** The store as the API uses it. */
-export interface ApiStore extends Pick<Store, 'replaceRules' | 'settled'> {
+export interface ApiStore extends Pick<Store, 'replaceRules' | 'settled' | 'isKeyGenuine'> {
   readonly view: { readonly state: ViewState; readonly isUsable: boolean }
   commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
   commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer>

@@ -53,7 +53,11 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const { occurrences, context, health, listening } = options
   const answer = answerProblem(occurrences)
   let counted: OverRate = async () => undefined
-  const auth = new Auth({ ...options, overRate: (request, accountId) => counted(request, accountId) })
+  const auth = new Auth({
+    ...options,
+    isKeyGenuine: (row) => options.context.store.isKeyGenuine(row),
+    overRate: (request, accountId) => counted(request, accountId),
+  })
   const connections = new Connections()
   const takeover = takeoverOf(listening)
   const app = fastify({

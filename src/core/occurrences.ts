@@ -176,6 +176,22 @@ const store = {
     'weir_projection_repairs_total',
     'Comparisons of bucket and ClickHouse that wrote something.',
   ),
+  keyForeign: error(
+    'The configuration bucket holds an API key that ClickHouse does not have; it is refused.',
+    'weir_foreign_api_keys_total',
+    'API keys found in the configuration bucket that ClickHouse does not have.',
+  ),
+  keysUnchecked: warn(
+    'New API keys can not be compared with ClickHouse; each is compared when it is used.',
+    'weir_api_key_check_failures_total',
+    'Comparisons of API keys with ClickHouse that failed.',
+  ),
+  rowForeign: error(
+    'The configuration bucket holds a row that ClickHouse does not have.',
+    'weir_foreign_rows_total',
+    'Rows found in the configuration bucket that ClickHouse does not have.',
+    ['kind'],
+  ),
   storeMismatch: error(
     'ClickHouse and the configuration bucket disagree; nothing is written until someone decides.',
     'weir_store_mismatches_total',

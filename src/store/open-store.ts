@@ -11,13 +11,14 @@ import { messageOf, StartFault } from '../core/errors.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { AnyResource } from '../resource/define.js'
+import type { AnyResource, Row } from '../resource/define.js'
 import type { Answer, RequestKey } from './answers.js'
 import { AuditRelay, type RenderRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
 import { type Clickhouse, isTableMissing } from './clickhouse.js'
+import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate, readDeployment } from './migrate.js'
 import type { Plan, RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
@@ -48,6 +49,7 @@ const healthTriesMax = 2
 const healthTimeoutMs = 1_500
 const bucketCheckMs = 10_000
 const stagingSweepMs = 60_000
+const foreignCheckMs = 30_000
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { clickhouse, resources, keyFingerprint } = options
@@ -68,6 +70,7 @@ export class Store {
   readonly #resources: ResourceStore
   readonly #reconciler: Reconciler
   readonly #stagingSweep: StagingSweep
+  readonly #keys: KnownKeys
   readonly #timers: Timer[] = []
   readonly view: View
   readonly rows: ChangeRows
@@ -100,6 +103,8 @@ export class Store {
       refusal: () => this.refusal,
       contradiction: () => this.#contradiction,
     })
+    const contradiction = () => this.#contradiction
+    this.#keys = new KnownKeys({ clickhouse, occurrences, view: this.view, contradiction })
     this.#stagingSweep = new StagingSweep(this.view, this.#resources)
     const reconciled = { clickhouse, resources, buckets, deployment, occurrences, view: this.view }
     this.#reconciler = new Reconciler({ ...reconciled, store: this.#resources })
@@ -125,12 +130,14 @@ export class Store {
     await this.view.open()
     await this.view.read
     await this.#reconciler.run()
+    await this.#keys.open()
     await this.#resources.open()
     this.#stopListening = nats.onReconnect(() => void this.#checkBuckets())
     this.#timers.push(
       every(healthCheckMs, () => this.#checkClickhouse()),
       every(bucketCheckMs, () => this.#checkBuckets()),
       every(stagingSweepMs, () => this.#sweepStagings()),
+      every(foreignCheckMs, () => this.#reportForeign()),
     )
     if (this.#reconciler.refusal === undefined) await this.view.usable
   }
@@ -235,6 +242,18 @@ export class Store {
   async #sweepStagings(): Promise<void> {
     if (this.refusal !== undefined) return
     await this.#stagingSweep.run().catch((error: unknown) => {
+      this.#options.occurrences.configurationUnreachable({ reason: messageOf(error) })
+    })
+  }
+
+  /** Is this row of the view a key of ours? Throws while ClickHouse is away and it was not compared before. */
+  isKeyGenuine(row: Row): Promise<boolean> {
+    return this.#keys.isGenuine(row)
+  }
+
+  async #reportForeign(): Promise<void> {
+    if (this.refusal !== undefined) return
+    await this.#reconciler.reportForeign().catch((error: unknown) => {
       this.#options.occurrences.configurationUnreachable({ reason: messageOf(error) })
     })
   }

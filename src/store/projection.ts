@@ -128,7 +128,9 @@ export class Projection {
     const next = (current: Uint8Array | undefined): string | undefined => {
       const there = current === undefined ? undefined : decode<Row>(current)
       const generation = rulesGeneration ?? generationOf(there)
-      const isThere = there !== undefined && there.version >= row.version
+      // A row under the id of a key, but with another token, was not written by Weir.
+      const isOurs = there?.['token_hash'] === row['token_hash']
+      const isThere = there !== undefined && isOurs && there.version >= row.version
       if (isThere && generation === generationOf(there)) return undefined
       // A policy's row carries the generation of its rules, which is the bucket's own business.
       const base = isThere ? there : open

@@ -8,6 +8,7 @@ import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Bucket } from '../core/nats-bucket.js'
+import { apiKey } from '../resource/api-key.js'
 import { type ClaimHolder, decodeClaim } from './claims.js'
 import { readEntries } from './follow-bucket.js'
 import { decodeHead } from './heads.js'
@@ -88,6 +89,23 @@ export function compare(seen: Seen, stored: StoredVersions, beside: Beside): Dif
   return { behind, ahead }
 }
 
+export interface ForeignRow {
+  readonly kind: string
+  readonly id: string
+  readonly account_id: string
+  readonly version: number
+}
+
+/** Rows of the bucket that ClickHouse does not have, or not in this version. To be read in the order of `compare`. */
+export function foreignRows(seen: Seen, stored: StoredVersions): ForeignRow[] {
+  return [...seen].flatMap(([account_id, account]) =>
+    [...new ComparedAccount(account, stored.get(account_id) ?? new Map()).foreign()].map((row) => ({
+      ...row,
+      account_id,
+    })),
+  )
+}
+
 class ComparedAccount {
   readonly #seen: SeenAccount
   readonly #stored: ReadonlyMap<string, readonly StoredVersion[]>
@@ -110,11 +128,20 @@ class ComparedAccount {
   /** Has ClickHouse seen less than the bucket says it has, or is a row of the bucket unknown to it? */
   isAhead(): boolean {
     if (this.#seen.stored > this.#highestStored) return true
+    // A key counts only where ClickHouse has it, so that a foreign one is nothing to decide about.
+    for (const { kind } of this.foreign()) if (kind !== apiKey.kind) return true
+    return false
+  }
+
+  /** Rows that ClickHouse does not have, or not in this version. */
+  *foreign(): Generator<{ kind: string; id: string; version: number }> {
     for (const [kind, rows] of this.#seen.rows) {
       const known = new Map((this.#stored.get(kind) ?? []).map(({ id, version }) => [id, version]))
-      for (const [id, version] of rows) if (version > (known.get(id) ?? 0)) return true
+      for (const [id, version] of rows) {
+        // Anything but a number was not written by Weir.
+        if (!(version <= (known.get(id) ?? 0))) yield { kind, id, version }
+      }
     }
-    return false
   }
 
   isBehind({ secrets }: Beside): boolean {
@@ -124,6 +151,7 @@ class ComparedAccount {
       for (const { id, version, deleted } of rows) {
         const there = this.#seen.rows.get(kind)?.get(id)
         if (deleted ? there !== undefined : there === undefined || there < version) return true
+        if (kind === apiKey.kind && there !== undefined && there !== version) return true
         if (isSealed && !deleted && (secrets.get(secretKey(kind, id)) ?? 0) < version) return true
       }
     }

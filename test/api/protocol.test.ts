@@ -420,6 +420,7 @@ function lateStore(store: Store, first: () => Promise<unknown>): ApiStore {
   }
   return {
     view: store.view,
+    isKeyGenuine: (row) => store.isKeyGenuine(row),
     answered: (key) => store.answered(key),
     settled: (accountId) => after(() => store.settled(accountId)),
     commit: (...planned) => after(() => store.commit(...planned)),

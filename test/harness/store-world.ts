@@ -73,8 +73,15 @@ export class StoreWorld {
     rmSync(join(this.dir, 'nats'), { recursive: true })
   }
 
-  /** An API of its own. `name`: its data directory; the same name again is the same host again. */
-  async startApi(name = 'one', env: Readonly<Record<string, string>> = {}): Promise<StoreApi> {
+  /**
+   * An API of its own. `name`: its data directory; the same name again is the same host again. `answering`: what it
+   * answers to the first key once it is there.
+   */
+  async startApi(
+    name = 'one',
+    env: Readonly<Record<string, string>> = {},
+    { answering = 200 } = {},
+  ): Promise<StoreApi> {
     const dataDir = join(this.dir, name)
     mkdirSync(dataDir, { recursive: true })
     const process = run('src/main.js', ['api'], {
@@ -95,7 +102,7 @@ export class StoreWorld {
     const client = new ApiClient(runtime.apiUrl, token)
     await until(
       'the first account is there',
-      async () => (await client.call('GET', '/api_keys').catch(() => undefined))?.status === 200,
+      async () => (await client.call('GET', '/api_keys').catch(() => undefined))?.status === answering,
     )
     return { process, client }
   }

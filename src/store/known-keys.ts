@@ -1,0 +1,122 @@
+/**
+ * Which API keys are Weir's own. Whoever can write to the configuration bucket could put a row there that looks like a
+ * key; so a key counts only when ClickHouse, which the bucket is made from, holds it, too: the same token, of the same
+ * account, not deleted. A change is in ClickHouse before it is in the bucket, so that nothing honest is refused.
+ *
+ * Every key is compared once, when the view first has it, and remembered: while ClickHouse is away, these go on. On a
+ * bucket that contradicts ClickHouse, a key that was not compared before can't be told from a forged one: 503.
+ */
+import { now } from '../core/clock.js'
+import { messageOf, unavailable } from '../core/errors.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { apiKey } from '../resource/api-key.js'
+import type { Row } from '../resource/define.js'
+import type { Clickhouse } from './clickhouse.js'
+import { tableOf } from './tables.js'
+import type { View } from './view.js'
+
+export interface KnownKeysParts {
+  readonly clickhouse: Clickhouse
+  readonly view: View
+  readonly occurrences: Occurrences
+  /** Why ClickHouse can not decide about keys: it is not the database that the bucket was made from. */
+  readonly contradiction: () => string | undefined
+}
+
+/** A key that was refused is compared again after this, in case the database was put right. */
+const refusedForMs = 5_000
+/** Someone waits for a request to be let in. */
+const lookUpTimeoutMs = 5_000
+/** Of one statement. */
+const keysAtOnceMax = 1_000
+
+const identityOf = (row: Row): string => `${row.account_id} ${row.id} ${String(row['token_hash'])}`
+
+export class KnownKeys {
+  readonly #parts: KnownKeysParts
+  /** By id, the identity that was found in ClickHouse. */
+  readonly #genuine = new Map<string, string>()
+  /** By identity, when it was not found. */
+  readonly #refused = new Map<string, number>()
+  #comparing: Promise<void> = Promise.resolve()
+
+  constructor(parts: KnownKeysParts) {
+    this.#parts = parts
+  }
+
+  /** Compares what the view has, and from then on whatever comes. */
+  async open(): Promise<void> {
+    const { view } = this.#parts
+    const compare = () => this.#compare().catch((error: unknown) => this.#missed(error))
+    view.onChange((kind) => {
+      if (kind === apiKey.kind || kind === '*') void compare()
+    })
+    await compare()
+  }
+
+  /** Is this row, as the view has it, a key of ours? Throws while ClickHouse is away and the key is not known yet. */
+  async isGenuine(row: Row): Promise<boolean> {
+    if (this.#isKnown(row)) return true
+    try {
+      await this.#compare()
+    } catch (error) {
+      throw unavailable('ClickHouse does not answer, and this API key was not checked before.', error)
+    }
+    if (this.#isKnown(row)) return true
+    const contradiction = this.#parts.contradiction()
+    if (contradiction !== undefined) throw unavailable(contradiction)
+    return false
+  }
+
+  #isKnown(row: Row): boolean {
+    return this.#genuine.get(row.id) === identityOf(row)
+  }
+
+  /** One comparison at a time; each begins with what the view has then. */
+  #compare(): Promise<void> {
+    const turn = this.#comparing.then(() => this.#compareNew())
+    this.#comparing = turn.catch(() => {})
+    return turn
+  }
+
+  async #compareNew(): Promise<void> {
+    const keys = this.#parts.view.state.rows.get(apiKey.kind) ?? new Map<string, Row>()
+    // A deleted key that is put back is looked up again.
+    for (const id of this.#genuine.keys()) if (!keys.has(id)) this.#genuine.delete(id)
+    const rows = [...keys.values()].filter((row) => !this.#isKnown(row) && !this.#isRefused(row))
+    for (let from = 0; from < rows.length; from += keysAtOnceMax)
+      await this.#lookUp(rows.slice(from, from + keysAtOnceMax))
+  }
+
+  #isRefused(row: Row): boolean {
+    const refusedAtMs = this.#refused.get(identityOf(row))
+    return refusedAtMs !== undefined && now() - refusedAtMs < refusedForMs
+  }
+
+  async #lookUp(rows: readonly Row[]): Promise<void> {
+    const stored = await this.#parts.clickhouse.rows<Row & { token_hash: string; deleted: boolean }>(
+      `SELECT account_id, id, token_hash, deleted FROM ${tableOf(apiKey.kind)}
+WHERE id IN {ids:Array(String)} ORDER BY version DESC LIMIT 1 BY account_id, id`,
+      { ids: rows.map(({ id }) => id) },
+      lookUpTimeoutMs,
+    )
+    const found = new Set(stored.filter(({ deleted }) => !deleted).map(identityOf))
+    for (const row of rows) {
+      const identity = identityOf(row)
+      if (found.has(identity)) {
+        this.#genuine.set(row.id, identity)
+        this.#refused.delete(identity)
+      } else this.#refuse(row, identity)
+    }
+  }
+
+  /** Reported once for each row, however often it is tried. */
+  #refuse({ account_id, id }: Row, identity: string): void {
+    if (!this.#refused.has(identity)) this.#parts.occurrences.keyForeign({ account_id, id })
+    this.#refused.set(identity, now())
+  }
+
+  #missed(error: unknown): void {
+    this.#parts.occurrences.keysUnchecked({ reason: messageOf(error) })
+  }
+}
