@@ -4,6 +4,7 @@ import { fail, ok, type Result, shown } from '../core/errors.js'
 import { unservedEndpointCharsMax } from '../core/limits.js'
 import type { RequestRecord, TrafficRecord } from '../record/connection-record.js'
 import { serverHost } from '../record/spelling.js'
+import { parseHost } from '../resource/hostport.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
 import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'
 
@@ -111,11 +112,16 @@ export class HttpsEdge {
 
 const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
 
-/** As hostports write it: IPv6 in brackets. */
+/** As hostports write it: IPv6 in brackets, a name in another script in its ASCII form. */
 function hostOf(serverName: string): string {
   const host = serverHost(serverName)
-  return host.includes(':') ? `[${host}]` : host
+  if (host.includes(':')) return `[${host}]`
+  if (ascii.test(host)) return host
+  const parsed = parseHost(host)
+  return parsed.ok ? parsed.value : host
 }
+
+const ascii = /^[\x21-\x7e]*$/
 
 /** `host:port` as hostports are stored; undefined where the record lacks either. */
 export function hostportOf({ conn }: TrafficRecord): string | undefined {

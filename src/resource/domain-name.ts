@@ -1,5 +1,4 @@
 /** Names of domains as they are reserved: `app.example.com`, or `*.example.com` for all names one level below. */
-import { domainToASCII } from 'node:url'
 import { ok, problem, type Result } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
 import { parseHost } from './hostport.js'
@@ -10,9 +9,7 @@ const wildcard = '*.'
 export function parseDomainName(text: string): Result<string> {
   const head = text.startsWith(wildcard) ? wildcard : ''
   const name = text.slice(head.length)
-  // What Node takes for a name of a URL goes further: it turns "0x7f.1" into an address.
-  const ascii = /^[\x21-\x7e]*$/.test(name) ? name : domainToASCII(name)
-  const host = parseHost(ascii)
+  const host = parseHost(name)
   if (!host.ok || !host.value.includes('.')) return problem(allowed)
   if (familyOf(host.value) !== undefined) return problem('an address is no domain name')
   return ok(`${head}${host.value}`)

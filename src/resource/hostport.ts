@@ -1,4 +1,5 @@
 /** Where an edge is reached: `host:port`, unique over all edges of the deployment. */
+import { domainToASCII } from 'node:url'
 import { ok, problem, type Result } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
 import { hostportCharsMax, hostportsPerEdgeMax } from '../core/limits.js'
@@ -12,7 +13,7 @@ const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 
 const address = new AddressSlot()
 
-/** The host lower-cased, an IPv6 address in brackets and in its canonical form, so that equal ones are equal text. */
+/** The host lower-cased and in the ASCII form of IDNA (RFC 5891), an IPv6 address in brackets and in its canonical form, so that equal ones are equal text. */
 export function parseHostport(text: string): Result<string> {
   const match = /^(\[[^\]]*\]|[^[\]:\s]+):(\d{1,5})$/.exec(text)
   if (match === null) return problem('"host:port" is needed, an IPv6 address in brackets')
@@ -26,8 +27,37 @@ export function parseHostport(text: string): Result<string> {
 /** A host without its port, in the same spelling. */
 export function parseHost(text: string): Result<string> {
   const [, inBrackets] = /^\[(.*)\]$/.exec(text) ?? []
-  return inBrackets === undefined ? hostName(text.toLowerCase()) : bracketed(inBrackets)
+  if (inBrackets !== undefined) return bracketed(inBrackets)
+  const name = asciiName(text)
+  return name.ok ? hostName(name.value) : name
 }
+
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
+/** Full stops of Chinese, Japanese and Korean keyboards: IDNA reads them as dots. */
+const ideographicStops = /[\u3002\uff61]/g
+/** Node parses a name as the host of a URL: it would end at a slash, and drop tabs. */
+const convertible = /^(?!.*-(\.|$))(?!-|.*\.-)[\w.\u0080-\u{10ffff}-]*$/u
+/** Characters without a shape, which IDNA drops; joiners are part of the spelling in some scripts. */
+const invisible = /^(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}$/u
+
+/** IDNA replaces it by ASCII or by nothing, such as U+212A by a k: the name would only look like the stored one. */
+const isDisguise = (character: string): boolean =>
+  !isAscii(character) && (invisible.test(character) || isAscii(character.normalize('NFKC').toLowerCase()))
+
+/** Names in ASCII are not converted: Node would turn "0x7f.1" into an address. */
+function asciiName(text: string): Result<string> {
+  const name = text.replace(ideographicStops, '.')
+  if (isAscii(name)) return ok(name.toLowerCase())
+  const disguise = [...name].find(isDisguise)
+  if (disguise !== undefined) {
+    return problem(`the host contains U+${codePointOf(disguise)}, which stands for another character or none`)
+  }
+  const converted = convertible.test(name) ? domainToASCII(name) : ''
+  return converted === '' ? noHostName : ok(converted)
+}
+
+const codePointOf = (character: string): string =>
+  character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
 
 function bracketed(text: string): Result<string> {
   if (!text.includes(':') || address.read(text) === 0) return problem('the brackets hold no IPv6 address')
@@ -41,10 +71,10 @@ function hostName(name: string): Result<string> {
   if (/^\d+$/.test(labels.at(-1) ?? '')) {
     return address.read(name) === 4 ? ok(name) : problem('the host is no valid IPv4 address')
   }
-  return name.length <= hostCharsMax && labels.every((part) => label.test(part))
-    ? ok(name)
-    : problem('the host is no valid host name')
+  return name.length <= hostCharsMax && labels.every((part) => label.test(part)) ? ok(name) : noHostName
 }
+
+const noHostName = problem('the host is no valid host name')
 
 /** Of text that was checked. */
 function canonical(text: string): string {

@@ -60,6 +60,12 @@ const tcpEdge: Row[] = [
   ['a space', hostports('a b:22'), /"host:port" is needed/],
   ['a scheme', hostports('tcp://a:22'), /"hostports\[0\]"/],
   ['a host that is none', hostports('-a:22'), /no valid host name/],
+  [
+    'a disguised letter',
+    hostports('\u212a.example:22'),
+    /"hostports\[0\]" is "\u212a.example:22": .*U\+212A/,
+  ],
+  ['one name in two scripts', hostports('bü:1', 'xn--b-eha:1'), /"xn--b-eha:1" stands in it twice/],
   ['an endless host', hostports(`${'a'.repeat(64)}.example:22`), /no valid host name/],
   ['IPv6 without brackets', hostports('::1:22'), /brackets/],
   ['brackets around a name', hostports('[a]:22'), /no IPv6 address/],

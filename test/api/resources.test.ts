@@ -316,6 +316,10 @@ t.test('resources', async (t) => {
       ),
     )
     t.equal(racers.filter(({ status }) => status === 201).length, 1, 'one of many at once wins')
+    const { hostports } = await me.post('/edges/https', { hostports: ['BÜCHER.example:443'] })
+    t.strictSame(hostports, ['xn--bcher-kva.example:443'], 'kept in ASCII')
+    const same = { hostports: ['bücher.example:443'] }
+    t.match(await other.refused(400, 'POST', '/edges/tcp', same), 'xn--bcher-kva.example:443')
   })
 
   t.test('one restriction per type', async (t) => {

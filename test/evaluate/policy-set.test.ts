@@ -29,7 +29,7 @@ const www = at('www.example', 443)
 t.test('where a record belongs', async (t) => {
   const policySet = await build(
     new TestConfiguration('ac_1', 'ac_2')
-      .tcpEdge('edgtcp_1', { hostports: ['ssh.example:22', '[::1]:22'] })
+      .tcpEdge('edgtcp_1', { hostports: ['ssh.example:22', '[::1]:22', 'xn--bcher-kva.example:22'] })
       .tcpEdge('edgtcp_2', { account_id: 'ac_2', hostports: ['db.example:5432'] })
       .httpsEdge('edghts_1', ['www.example:443']),
   )
@@ -48,6 +48,21 @@ t.test('where a record belongs', async (t) => {
       name: 'another spelling of an address',
       record: tcp({}, at('0:0::0001', 22)),
       want: ['edgtcp_1', 'ac_1'],
+    },
+    {
+      name: 'a name in another script',
+      record: tcp({}, at('Bücher.example.', 22)),
+      want: ['edgtcp_1', 'ac_1'],
+    },
+    {
+      name: 'the same in ASCII',
+      record: tcp({}, at('XN--bcher-kva.example', 22)),
+      want: ['edgtcp_1', 'ac_1'],
+    },
+    {
+      name: 'a name that IDNA refuses',
+      record: tcp({}, at('bü cher.example', 22)),
+      want: [undefined, undefined],
     },
     { name: 'a final dot', record: tcp({}, at('Ssh.example.', 22)), want: ['edgtcp_1', 'ac_1'] },
     { name: 'two final dots', record: tcp({}, at('ssh.example..', 22)), want: [undefined, undefined] },

@@ -14,6 +14,8 @@ t.test('rules, in one spelling for all that mean the same', (t) => {
     ['bind:[2001:DB8:0::1]:22', '[2001:db8::1]:22'],
     ['bind:[2001:db8::1]', '[2001:db8::1]'],
     ['bind:2001:db8::1', '[2001:db8::1]'],
+    ['bind:*.Bücher.example', '*.xn--bcher-kva.example'],
+    ['bind:bücher.example:443', 'xn--bcher-kva.example:443'],
   ]
   for (const [rule = '', value] of cases) t.strictSame(parseBindRule(rule), { ok: true, value }, rule)
   t.end()
@@ -22,7 +24,7 @@ t.test('rules, in one spelling for all that mean the same', (t) => {
 t.test('what is no rule', (t) => {
   const cases = ['', '**', '* ', 'bind', 'bind:', 'BIND:a', 'example.com', 'allow:a', ' bind:a', 'bind: a']
   const targets = ['*', '*.', '*.*', '*.*.a', 'a.*', '*a', '*.a:22', '*.10.0.0.1', '*.[::1]', '-a', 'a..b']
-  const ports = ['a:0', 'a:', 'a:65536', '[::1', '1.2.3', 'a b', 'https://a', 'a/b', 'é.example']
+  const ports = ['a:0', 'a:', 'a:65536', '[::1', '1.2.3', 'a b', 'https://a', 'a/b', '\u212a.example']
   for (const rule of [...cases, ...[...targets, ...ports].map((target) => `bind:${target}`)])
     t.equal(parseBindRule(rule).ok, false, JSON.stringify(rule))
   t.end()
@@ -31,6 +33,7 @@ t.test('what is no rule', (t) => {
 t.test('what an agent binds is spelled as rules are', (t) => {
   t.strictSame(parseBindTarget('A.example'), { ok: true, value: 'a.example' })
   t.strictSame(parseBindTarget('*.A.example'), { ok: true, value: '*.a.example' })
+  t.strictSame(parseBindTarget('é.example'), { ok: true, value: 'xn--9ca.example' })
   t.strictSame(parseBindTarget('0:0::1'), { ok: true, value: '[::1]' })
   t.equal(parseBindTarget('*').ok, false)
   t.end()

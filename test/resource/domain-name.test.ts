@@ -37,6 +37,9 @@ const refused = [
   { name: 'an IPv4 address in wide digits', text: '１９２.0.2.1' },
   { name: 'an IPv6 address', text: '[2001:db8::1]' },
   { name: 'what IDNA refuses', text: '⁇.example' },
+  { name: 'a sign that stands for a letter', text: '\u212a.example' },
+  { name: 'a path after a name in another script', text: 'bücher.example/a' },
+  { name: 'a tab in a name in another script', text: 'bü\tcher.example' },
 ]
 
 t.test('what is no name of a domain', (t) => {

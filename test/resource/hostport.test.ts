@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import t from 'tap'
-import { parseHostport } from '../../src/resource/hostport.js'
+import { parseHost, parseHostport } from '../../src/resource/hostport.js'
 
 t.test('hostports have one spelling', async (t) => {
   const cases = [
@@ -10,6 +11,14 @@ t.test('hostports have one spelling', async (t) => {
     ['[::1]:22', '[::1]:22'],
     ['[2001:DB8:0:0::1]:22', '[2001:db8::1]:22'],
     ['[::ffff:192.0.2.1]:22', '192.0.2.1:22'],
+    ['ü:1', 'xn--tda:1'],
+    ['BÜCHER.Example:443', 'xn--bcher-kva.example:443'],
+    ['bu\u0308cher.example:443', 'xn--bcher-kva.example:443'],
+    ['xn--bcher-kva.example:443', 'xn--bcher-kva.example:443'],
+    ['_srv.bücher.example:443', '_srv.xn--bcher-kva.example:443'],
+    ['例え。テスト:443', 'xn--r8jz45g.xn--zckzah:443'],
+    ['a。example:443', 'a.example:443'],
+    ['пример.example:22', 'xn--e1afmkfd.example:22'],
   ]
   for (const [given = '', value] of cases) t.strictSame(parseHostport(given), { ok: true, value }, given)
 })
@@ -20,7 +29,6 @@ t.test('what is no hostport', async (t) => {
     'a.:1',
     '-a:1',
     'a-:1',
-    'ü:1',
     '[::1]',
     '[]:1',
     '[::g]:1',
@@ -30,6 +38,48 @@ t.test('what is no hostport', async (t) => {
     '256.1.1.1:22',
     '010.1.1.1:22',
     '1.2.3:22',
+    '1。2。3:22',
+    '0x7f。1:22',
+    'bü.1:22',
+    'bü/x:22',
+    'bü\t:22',
+    'bü%2e:22',
+    'bü@x:22',
+    'bü..x:22',
+    '-bü:22',
+    'bü-.x:22',
+    'xn--a.bü:22',
+    '\ud800:22',
+    `${'ü'.repeat(64)}:22`,
   ]
   for (const text of [...cases, ...more]) t.equal(parseHostport(text).ok, false, JSON.stringify(text))
+})
+
+t.test('a name that only looks like another one is no host, and the error names the character', async (t) => {
+  const cases = [
+    ['\u212a', '212A'],
+    ['\u212abücher', '212A'],
+    ['\uff41', 'FF41'],
+    ['１', 'FF11'],
+    ['ﬁ', 'FB01'],
+    ['a\u00adb', '00AD'],
+    ['a\u200bb', '200B'],
+    ['\u2100', '2100'],
+  ]
+  for (const [name, codePoint = ''] of cases) {
+    const parsed = parseHostport(`${name}.example:443`)
+    t.match(!parsed.ok && parsed.problem.msg, `U+${codePoint}`, codePoint)
+  }
+})
+
+t.test('whatever the text, a host is ASCII, and stays what it is when it is read again', async () => {
+  const letters = fc.constantFrom(...'aZ0-_.:[]%/@\\üßİſ\u212a。\u0308\u200d\u00adяא例😀')
+  const anyText = fc.oneof(fc.string({ unit: letters }), fc.string({ unit: 'binary' }))
+  const property = fc.property(anyText, (text) => {
+    const parsed = parseHost(text)
+    if (!parsed.ok) return true
+    const again = parseHost(parsed.value)
+    return /^[a-z0-9_.:[\]-]+$/.test(parsed.value) && again.ok && again.value === parsed.value
+  })
+  fc.assert(property, { numRuns: 2_000 })
 })
