@@ -73,8 +73,6 @@ export const failedLoginsPerMinuteMax = 30
 
 // --- store and projection ---
 
-/** A value of the configuration bucket; below every server's payload limit of 1 MiB. */
-export const projectedValueBytesMax = 512 * 1024
 /**
  * Rules of one IP policy that share a key of the bucket: a change rewrites one such chunk. A rule has at most 4.3 KiB
  * of text, 26 KiB where JSON escapes all of it, and a chunk has to fit a NATS message of 1 MiB.

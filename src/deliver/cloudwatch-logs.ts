@@ -194,7 +194,6 @@ function rejections(order: readonly number[], info: RejectedLogEventsInfo): Reje
 
 export const cloudwatchLogs: DestinationKind<AwsDeps> = {
   name: 'cloudwatch_logs',
-  arnField: 'log_group_arn',
   checkArn: (arn) => checkArn(arn, arnForm),
   open: (config, deps) => new CloudWatchLogsSender(config, deps),
 }

@@ -96,8 +96,6 @@ export interface Sender {
 
 export interface DestinationKind<Deps> {
   readonly name: DestinationKindName
-  /** The wire name of the field that holds the target's ARN: `target.<name>.<arnField>`. */
-  readonly arnField: string
   checkArn(arn: string): Problem | undefined
   open(config: DestinationConfig, deps: Deps): Sender
 }

@@ -90,7 +90,6 @@ class FirehoseSender implements Sender {
 
 export const firehose: DestinationKind<AwsDeps> = {
   name: 'firehose',
-  arnField: 'delivery_stream_arn',
   checkArn: (arn) => checkArn(arn, arnForm),
   open: (config, deps) => new FirehoseSender(config, deps),
 }

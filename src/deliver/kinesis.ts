@@ -109,7 +109,6 @@ class KinesisSender implements Sender {
 
 export const kinesis: DestinationKind<AwsDeps> = {
   name: 'kinesis',
-  arnField: 'stream_arn',
   checkArn: (arn) => checkArn(arn, arnForm),
   open: (config, deps) => new KinesisSender(config, deps),
 }

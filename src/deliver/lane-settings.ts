@@ -32,6 +32,3 @@ export interface LaneDeps {
 
 /** Refusals in a row, with nothing accepted in between, after which it is not the events that are at fault. */
 export const refusalsInARowMax = 8
-
-/** The most a lane waits when all of a request was throttled while others are accepted. */
-export const throttledHoldMs = 200

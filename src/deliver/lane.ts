@@ -28,13 +28,7 @@ import type { Answer, BatchLimits, DestinationConfig, Fault, Sender, SendOutcome
 import { throttledIn, timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { type Item, Job, type PackResult } from './job.js'
-import {
-  type LaneDeps,
-  type LaneSettings,
-  laneSettings,
-  refusalsInARowMax,
-  throttledHoldMs,
-} from './lane-settings.js'
+import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { Pace } from './pace.js'
 import type { PackedEvent } from './pack.js'
 import { findRefused } from './refused-request.js'
@@ -210,11 +204,7 @@ export class Lane {
 
   async #failed(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     if (fault.class === 'poison') return this.#refused(batch, fault, credentialsAge)
-    const isTaking = this.#pace.rate.isFlowing && !this.probing
-    if (fault.class === 'throttle' && isTaking) {
-      this.#pace.hold(throttledHoldMs)
-      return this.#retryRecords(batch, fault)
-    }
+    if (fault.class === 'throttle' && this.#pace.hold()) return this.#retryRecords(batch, fault)
     for (const item of batch) item.again()
     // A probe that failed goes to the end of the line: the next one tries another event.
     if (this.probing) this.#queue.add(batch)

@@ -17,6 +17,7 @@ export interface PaceSettings {
 
 /** After failures one more request at once may be under way every so often: what was too much may be so still. */
 const climbMs = 1_000
+const holdMs = 200
 
 export class Pace {
   readonly rate = new Rate()
@@ -79,9 +80,11 @@ export class Pace {
     return true
   }
 
-  /** All of a request was throttled, though others are accepted: nothing is sent for some fraction of this. */
-  hold(ms: number): void {
-    this.#gateMs = now() + ms * randomFraction()
+  /** All of a request was throttled: a short wait is enough if others are accepted; false if they are not. */
+  hold(): boolean {
+    if (this.#probing || !this.rate.isFlowing) return false
+    this.#gateMs = now() + holdMs * randomFraction()
+    return true
   }
 
   probe(): void {

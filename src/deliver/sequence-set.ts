@@ -40,11 +40,6 @@ export class SequenceSet {
     return last - first + 1 - known
   }
 
-  /** Counts everything below as in the set. */
-  fillBelow(sequence: number): void {
-    if (sequence > 1) this.add([1, sequence - 1])
-  }
-
   /** Index of the first range that begins after `sequence`. */
   #after(sequence: number): number {
     let low = 0

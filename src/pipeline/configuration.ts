@@ -45,10 +45,6 @@ export class Configuration {
     return this.#current
   }
 
-  get isReady(): boolean {
-    return this.#current !== undefined
-  }
-
   async #build(): Promise<void> {
     try {
       this.#current = await buildTrafficView(sourceOf(this.#view), this.#current, yieldTurn)
