@@ -43,7 +43,8 @@ import { secretKey } from './core/secret-key.js'
 import { Deliverer } from './deliver/deliverer.js'
 import { deliveriesStream } from './deliver/destination-run.js'
 import { PackWriter } from './deliver/pack.js'
-import { destinationOperations, statusSubject } from './destination-operations.js'
+import { statusSubject } from './delivery-states.js'
+import { destinationOperations } from './destination-operations.js'
 import type { Verdict } from './evaluate/evaluate.js'
 import type { Warning } from './evaluate/ip-restriction.js'
 import { auditKinds } from './event/audit.js'
@@ -287,10 +288,9 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
   })
   secrets.onChange(update)
   update()
-  const answer = (request: Uint8Array): string => {
-    const status = deliverer.statusOf(Buffer.from(request).toString())
-    return status === undefined ? '' : JSON.stringify(status)
-  }
+  // A destination that is not known yet is answered, too: so the API knows that somebody delivers.
+  const answer = (request: Uint8Array): string =>
+    JSON.stringify(deliverer.statusOf(Buffer.from(request).toString()) ?? null)
   release.own(nats.answer(statusSubject, undefined, answer))
   await readiness.started({ nats, streams: neededStreams.deliver, view, books })
   return roleOf(at, release, readiness)

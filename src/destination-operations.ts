@@ -8,17 +8,13 @@ import type { Sealer } from './core/seal.js'
 import type { BooksKeeper } from './deliver/books-keeper.js'
 import type { DestinationConfig } from './deliver/destination.js'
 import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
-import { type LaneState, type LaneStatus, type LastOutcomes, laterOutcomes } from './deliver/health.js'
 import { type Reach, sendTestEvent } from './deliver/test-event.js'
+import { DeliveryStates } from './delivery-states.js'
 import { testEventJson } from './event/event-schemas.js'
 import type { Row } from './resource/define.js'
 import { destinationConfig } from './store/destinations.js'
 import type { SecretsView } from './store/secrets-view.js'
 
-/** Every deliverer answers with the state of its lane. */
-export const statusSubject = 'weir.status.destination'
-/** Long enough for every deliverer to answer, short enough for a request to wait. */
-const statusWaitMs = 300
 const testEventTimeoutMs = 10_000
 
 export interface DestinationOperationsDeps {
@@ -29,37 +25,39 @@ export interface DestinationOperationsDeps {
   readonly aws: Reach
 }
 
-export const destinationOperations = (deps: DestinationOperationsDeps): DestinationOperations => ({
-  async sendTestEvent(row) {
-    const config = await configOnceThere(row, deps)
-    if (config === undefined)
-      return { refusal: 'The credentials of the destination are not there yet: try again.' }
-    const eventId = newId('ev_')
-    const at = now()
-    const json = testEventJson(eventId, at, row.account_id, row.id)
-    const event = { partitionKey: eventId, timestampMs: at, json }
-    const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.aws)
-    if (sent.ok) return { eventId }
-    return {
-      refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
-    }
-  },
+export function destinationOperations(deps: DestinationOperationsDeps): DestinationOperations {
+  const states = new DeliveryStates((subject, data, waitMs) => deps.nats.gather(subject, data, waitMs))
+  return {
+    async sendTestEvent(row) {
+      const config = await configOnceThere(row, deps)
+      if (config === undefined)
+        return { refusal: 'The credentials of the destination are not there yet: try again.' }
+      const eventId = newId('ev_')
+      const at = now()
+      const json = testEventJson(eventId, at, row.account_id, row.id)
+      const event = { partitionKey: eventId, timestampMs: at, json }
+      const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.aws)
+      if (sent.ok) return { eventId }
+      return {
+        refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
+      }
+    },
 
-  async status(row) {
-    const [answers, oldest] = await Promise.all([
-      deps.nats.gather(statusSubject, row.id, statusWaitMs),
-      oldestPack(deps.nats, row.id),
-    ])
-    const lanes = answers.map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneStatus)
-    const { books } = deps.books
-    const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
-    return {
-      ...merged(lanes, books.lastOutcomes(row.id)),
-      backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
-      counts: { produced, filtered, delivered, dead_lettered, retried },
-    }
-  },
-})
+    async status(row) {
+      const { books } = deps.books
+      const [state, oldest] = await Promise.all([
+        states.of(row.id, books.lastOutcomes(row.id)),
+        oldestPack(deps.nats, row.id),
+      ])
+      const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
+      return {
+        ...state,
+        backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
+        counts: { produced, filtered, delivered, dead_lettered, retried },
+      }
+    },
+  }
+}
 
 const storedAt = (pack: KeptMessage | undefined): string | null =>
   pack === undefined ? null : isoMillis(pack.storedAtMs)
@@ -83,17 +81,4 @@ async function configOnceThere(
     if (config !== undefined || look === secretLooks) return config
     await sleep(secretLookMs)
   }
-}
-
-const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
-
-/** One state of all lanes: the worst of them, the last success and the last error of any that is or ever was. */
-function merged(
-  lanes: readonly LaneStatus[],
-  known: LastOutcomes,
-): Omit<LaneStatus, 'cause'> & { cause: string | null } {
-  const [lane] = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))
-  if (lane === undefined)
-    return { state: 'paused', cause: 'no deliverer answers', since: isoMillis(now()), ...known }
-  return { ...lane, ...lanes.reduce(laterOutcomes, known) }
 }

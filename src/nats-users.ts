@@ -18,7 +18,7 @@ import { streamOf } from './core/nats-bucket.js'
 import { booksBucket } from './deliver/books-keeper.js'
 import { deadEventsSubject, deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import { ledgerStream, ledgerSubject } from './deliver/ledger.js'
-import { statusSubject } from './destination-operations.js'
+import { statusSubject } from './delivery-states.js'
 import { auditInSubjects } from './event/audit-in.js'
 import {
   auditInStream,

@@ -95,19 +95,20 @@ export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   return headers
 }
 
-/** Every answer to one question that comes within the time; none where nobody listens. */
+/** Every answer to one question that comes within the time; undefined if nobody listens. */
 export async function gathered(
   connection: NatsConnection,
   subject: string,
   data: string,
   waitMs: number,
-): Promise<Uint8Array[]> {
+): Promise<Uint8Array[] | undefined> {
   const answers: Uint8Array[] = []
   try {
     const replies = await connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
     for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
   } catch (error) {
     if (!/^no responders/.test(messageOf(error))) throw error
+    return undefined
   }
   return answers
 }

@@ -260,8 +260,8 @@ export class Nats {
     return this.#consumers.follow(stream, subject, sequence, onMessage)
   }
 
-  /** One question, and every answer that comes within the time. */
-  gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[]> {
+  /** One question, and every answer that comes within the time; undefined if nobody listens. */
+  gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[] | undefined> {
     return gathered(this.#connection, subject, data, waitMs)
   }
 

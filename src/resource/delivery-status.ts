@@ -12,6 +12,13 @@ export const deliveryStatusSchema = objectOf(
     state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
     cause: orNull(Type.String()),
     since: instant,
+    as_of: orNull(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When a deliverer last told the state: now, or some time ago while deliverers are slow to answer; null if none ever did.',
+      }),
+    ),
     backlog: objectOf({ events: count, oldest_at: instant }),
     last_success_at: instant,
     last_error: orNull(
@@ -33,6 +40,7 @@ export const deliveryStatusSchema = objectOf(
         state: 'throttled',
         cause: 'throttle' satisfies FaultClass,
         since: '2026-11-20T10:00:00.000Z',
+        as_of: '2026-11-20T10:00:03.000Z',
         backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
         last_success_at: '2026-11-20T10:00:01.000Z',
         last_error: {

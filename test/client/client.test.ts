@@ -14,6 +14,7 @@ const idle: DeliveryStatus = {
   state: 'healthy',
   cause: null,
   since: null,
+  as_of: null,
   backlog: { events: 0, oldest_at: null },
   last_success_at: null,
   last_error: null,

@@ -11,6 +11,7 @@ const status = (given: object): DeliveryStatus => ({
   state: 'healthy',
   cause: null,
   since: null,
+  as_of: null,
   backlog: { events: 0, oldest_at: null },
   last_success_at: null,
   last_error: null,
