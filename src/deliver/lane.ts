@@ -172,13 +172,13 @@ export class Lane {
       return this.#accepted(true)
     }
     const { retry, rejected, reason } = answer
-    if (reason !== undefined && retry.length === batch.length)
-      return this.#failed(batch, reason, this.#credentialsAge)
+    const isNoneAccepted = retry.length === batch.length
+    if (reason !== undefined && isNoneAccepted) return this.#failed(batch, reason, this.#credentialsAge)
     const failed = new Set([...retry, ...rejected.map(({ index }) => index)])
     for (const [index, { job }] of batch.entries()) if (!failed.has(index)) job.delivered()
     this.#accepted(retry.length === 0)
     const again = retry.map((index) => batch[index]!)
-    if (reason !== undefined) this.#retryRecords(again, reason)
+    if (reason !== undefined) this.#retry(again, reason)
     await Promise.all(rejected.map(({ index, fault }) => this.#deadLetter(batch[index]!, fault)))
   }
 
@@ -190,7 +190,7 @@ export class Lane {
     this.#health.accepted(whole && this.#retries.isEmpty)
   }
 
-  #retryRecords(items: readonly Item[], reason: Fault): void {
+  #retry(items: readonly Item[], reason: Fault): void {
     this.#health.suffer({ ...reason, class: reason.class === 'throttle' ? 'throttle' : 'transient' })
     this.#retries.add(items)
   }
@@ -204,7 +204,7 @@ export class Lane {
 
   async #failed(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     if (fault.class === 'poison') return this.#refused(batch, fault, credentialsAge)
-    if (fault.class === 'throttle' && this.#pace.hold()) return this.#retryRecords(batch, fault)
+    if (fault.class === 'throttle' && this.#pace.hold()) return this.#retry(batch, fault)
     for (const item of batch) item.again()
     // A probe that failed goes to the end of the line: the next one tries another event.
     if (this.probing) this.#queue.add(batch)
@@ -236,16 +236,15 @@ export class Lane {
 
   async #refused(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     this.#health.note(fault)
-    const found = await findRefused(batch, fault, {
+    const { culprit, remaining, interruption, ...found } = await findRefused(batch, fault, {
       send: (part) => this.#requestPart(part),
       answered: (part, answer) => this.#answered(part, answer),
     })
-    if (found.interruption !== undefined)
-      return this.#failed(found.remaining, found.interruption, credentialsAge)
-    for (const item of found.remaining) item.again()
-    this.#queue.addFirst(found.remaining)
-    if (found.culprit === undefined) this.#requestSize.shrink()
-    else await this.#condemn(found.culprit, found.fault)
+    if (interruption !== undefined) return this.#failed(remaining, interruption, credentialsAge)
+    for (const item of remaining) item.again()
+    this.#queue.addFirst(remaining)
+    if (culprit === undefined) this.#requestSize.shrink()
+    else await this.#condemn(culprit, found.fault)
   }
 
   /** Passing faults are waited out: a search that started again at each would never end if they are frequent. */
