@@ -17,6 +17,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { resources } from '../resource/registry.js'
 import type { View } from '../store/view.js'
 import { Auth } from './auth.js'
+import { trustOf } from './caller-address.js'
 import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
@@ -104,7 +105,7 @@ const httpOptions = (
   bodyLimit: requestBodyBytesMax,
   requestTimeout: connectionLimits.requestTimeout,
   keepAliveTimeout: connectionLimits.keepAliveTimeout,
-  trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+  trustProxy: trustedProxies.length === 0 ? false : trustOf(trustedProxies),
   genReqId: () => newId('op_'),
   routerOptions: { maxParamLength: pathParamCharsMax },
   forceCloseConnections: 'idle',

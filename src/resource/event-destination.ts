@@ -27,11 +27,16 @@ const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
 const role = objectOf({ role_arn: roleArn }, { title: 'AwsRole' })
 
-const secretAccessKey = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  description: 'Kept sealed, and never shown.',
-})
+/** Characters that come along when a key is copied: every request signed with them would be refused. */
+const secretAccessKey = ruled(
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Kept sealed, and never shown.',
+    ...documented({ pattern: '^\\S+$' }),
+  }),
+  (secret) => (/[\s\p{C}]/u.test(secret) ? 'white space and control characters are not allowed' : undefined),
+)
 
 const credsWith = <S extends TSchema>(secret: S, title: string) =>
   objectOf({ aws_access_key_id: accessKeyId, aws_secret_access_key: secret }, { title })

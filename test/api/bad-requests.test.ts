@@ -321,6 +321,13 @@ const eventDestination: Row[] = [
     kinesis(arn, { creds: { ...creds, aws_access_key_id: 'a b' } }),
     /letters, digits/,
   ],
+  ...['a b', ' a', 'a\n', 'a\u0000', 'a\u00a0', 'a\u200b'].map(
+    (secret): Row => [
+      `a secret with ${JSON.stringify(secret)}`,
+      kinesis(arn, { creds: { ...creds, aws_secret_access_key: secret } }),
+      /"target.kinesis.auth.creds.aws_secret_access_key" has a value that is not shown here: white space and control/,
+    ],
+  ),
   [
     'a secret that is none',
     kinesis(arn, { creds: { ...creds, aws_secret_access_key: 5 } }),

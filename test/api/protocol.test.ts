@@ -114,6 +114,28 @@ t.test('the protocol', async (t) => {
       { name: 'a proxy', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9', status: 200 },
       { name: 'anybody', api: trusting, from: '192.0.2.1', forwarded: '203.0.113.9', status: 403 },
       { name: 'a forger', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9, 192.0.2.1', status: 403 },
+      { name: 'a port', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9:4711', status: 200 },
+      {
+        name: 'a proxy with a port',
+        api: trusting,
+        from: '10.0.0.1',
+        forwarded: '203.0.113.9:1, 10.0.0.2:2',
+        status: 200,
+      },
+      {
+        name: 'a forger with a port',
+        api: trusting,
+        from: '10.0.0.1',
+        forwarded: '203.0.113.9, 192.0.2.1:2',
+        status: 403,
+      },
+      {
+        name: 'IPv6 with a port',
+        api: trusting,
+        from: '::ffff:10.0.0.1',
+        forwarded: '[2001:db8::1]:2',
+        status: 403,
+      },
       { name: 'no address', api: trusting, from: '10.0.0.1', forwarded: 'unknown', status: 403 },
       { name: 'IPv4 as IPv6', api, from: '::ffff:203.0.113.9', forwarded: '', status: 200 },
     ]
