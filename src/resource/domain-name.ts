@@ -3,7 +3,7 @@ import { ok, problem, type Result } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
 import { parseHost } from './hostport.js'
 
-const wildcard = '*.'
+export const wildcard = '*.'
 
 /** The name lower-cased, in the ASCII form of IDNA (RFC 5891), so that equal names are equal text. */
 export function parseDomainName(text: string): Result<string> {
@@ -21,4 +21,13 @@ const allowed = 'a domain name such as "app.example.com" or "*.example.com" is n
 export function canonicalDomainName(text: string): string {
   const parsed = parseDomainName(text)
   return parsed.ok ? parsed.value : text
+}
+
+/**
+ * Does a name of a certificate cover the domain? A wildcard stands for exactly one label, the first (RFC 6125, 6.4.3);
+ * a wildcard domain needs the same wildcard, as clients ask for any name below it.
+ */
+export function isCovered(domain: string, certified: string): boolean {
+  const name = certified.toLowerCase()
+  return name === domain || name === `${wildcard}${domain.slice(domain.indexOf('.') + 1)}`
 }

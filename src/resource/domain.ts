@@ -7,12 +7,13 @@
 import { badRequest, shown } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { certificateTime } from './certificate-fields.js'
-import { defineResource } from './define.js'
-import { canonicalDomainName, parseDomainName } from './domain-name.js'
+import { defineResource, type RowOf } from './define.js'
+import { canonicalDomainName, isCovered, parseDomainName, wildcard } from './domain-name.js'
 import { exampleId } from './examples.js'
 import { asIs, derived, described, required, writable } from './fields.js'
 import { reference } from './reference-fields.js'
 import { isUnder } from './tcp-address.js'
+import type { tlsCertificate } from './tls-certificate.js'
 
 const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
   const parsed = parseDomainName(text)
@@ -56,6 +57,10 @@ const status = objectOf({ renews_at: timeOrNull, provisioning_job: orNull(job) }
 const cnameTarget = (id: string, tcpDomain: string): string =>
   `${id.slice(idPrefix.length).toLowerCase()}.cname.${tcpDomain}`
 
+/** Where `_acme-challenge` of the names below the domain has to point; other names prove themselves over HTTP. */
+const challengeTarget = (id: string, domain: string, tcpDomain: string): string | null =>
+  domain.startsWith(wildcard) ? `${id.slice(idPrefix.length).toLowerCase()}.acme.${tcpDomain}` : null
+
 const idPrefix = 'rd_'
 const claimPrefix = 'domain.'
 
@@ -89,17 +94,53 @@ export const domain = defineResource({
   takenMessage: (claim) =>
     `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain is reserved once in a deployment.`,
   derive(draft, previous, { tcpDomain }) {
-    return previous === undefined ? { ...draft, cname_target: cnameTarget(draft.id, tcpDomain) } : draft
+    const { id, domain, cname_target, acme_challenge_cname_target } = draft
+    return {
+      ...draft,
+      cname_target: previous === undefined ? cnameTarget(id, tcpDomain) : cname_target,
+      // Wildcard domains that were stored without one get it with their next change.
+      acme_challenge_cname_target: acme_challenge_cname_target ?? challengeTarget(id, domain, tcpDomain),
+    }
   },
-  check({ domain, certificate_id, certificate_management_policy }, previous, { tcpDomain }) {
+  check(row, previous, lookups) {
+    const { domain, certificate_id, certificate_management_policy } = row
+    const { tcpDomain } = lookups
     if (previous === undefined && isUnder(tcpDomain, domain)) {
       throw badRequest(
         `"domain" is ${shown(domain)}: names under ${tcpDomain} are this deployment's own, and can't be reserved.`,
       )
     }
-    if (certificate_id === null || certificate_management_policy === null) return
-    throw badRequest(
-      '"certificate_id" and "certificate_management_policy" are both set: a certificate is managed or the account\'s own, so one of the two must be null.',
-    )
+    if (certificate_id === null) return
+    if (certificate_management_policy !== null) {
+      throw badRequest(
+        '"certificate_id" and "certificate_management_policy" are both set: a certificate is managed or the account\'s own, so one of the two must be null.',
+      )
+    }
+    if (certificate_id !== previous?.certificate_id) {
+      checkNames(domain, lookups.get('tls_certificate', certificate_id) as StoredCertificate | undefined)
+    }
   },
 })
+
+type StoredCertificate = RowOf<(typeof tlsCertificate)['fields']>
+
+/** Clients of the domain would refuse a certificate that does not name it. */
+function checkNames(domain: string, certificate: StoredCertificate | undefined): void {
+  if (certificate === undefined) return
+  const names = namesOf(certificate)
+  if (names.some((name) => isCovered(domain, name))) return
+  const said = names.length === 0 ? 'no domain' : names.map((name) => JSON.stringify(name)).join(', ')
+  throw badRequest(
+    `"certificate_id" is ${shown(certificate.id)}, which does not name ${shown(domain)}: the certificate names ${said.length > namesCharsMax ? `${said.slice(0, namesCharsMax)}…` : said}.`,
+  )
+}
+
+/** How much of a certificate's names an error repeats. */
+const namesCharsMax = 300
+
+/** The common name counts only in certificates without DNS names (RFC 6125, 6.4.4). */
+function namesOf({ subject_alternative_names, subject_common_name }: StoredCertificate): readonly string[] {
+  const { dns_names } = subject_alternative_names
+  if (dns_names.length > 0) return dns_names
+  return subject_common_name === null ? [] : [subject_common_name]
+}

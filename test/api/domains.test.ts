@@ -1,5 +1,7 @@
 /** Domains: reserved once, with a certificate of the account's own or a managed one. */
 import t from 'tap'
+import type { DeriveTools } from '../../src/resource/define.js'
+import { domain as definition } from '../../src/resource/domain.js'
 import { base, openTestStore } from '../harness/api.js'
 import { certificateBody } from '../harness/certificates.js'
 
@@ -63,10 +65,33 @@ t.test('domains', async (t) => {
   })
 
   t.test('where DNS has to point', async (t) => {
-    const { id, cname_target } = await me.post('/reserved_domains', { domain: '*.target.example' })
+    const { id, cname_target, acme_challenge_cname_target } = await me.post('/reserved_domains', {
+      domain: '*.target.example',
+    })
     t.equal(cname_target, `${id.slice('rd_'.length).toLowerCase()}.cname.weir.localhost`)
-    const patched = await me.patch(`/reserved_domains/${id}`, { description: 'x' })
-    t.equal(patched.cname_target, cname_target, 'it stays')
+    t.equal(acme_challenge_cname_target, `${id.slice('rd_'.length).toLowerCase()}.acme.weir.localhost`)
+    const path = `/reserved_domains/${id}`
+    const patched = await me.patch(path, { description: 'x' })
+    t.match(patched, { cname_target, acme_challenge_cname_target }, 'they stay')
+    t.strictSame(await me.patch(path, patched), patched, 'and are taken back')
+    t.match(await me.post('/reserved_domains', { domain: '*.bücher.example' }), {
+      domain: '*.xn--bcher-kva.example',
+    })
+  })
+
+  t.test('a wildcard domain stored without a target for the challenge gets it when it changes', (t) => {
+    const row = {
+      id: 'rd_A',
+      domain: '*.a.example',
+      cname_target: 'a.cname.old',
+      acme_challenge_cname_target: null,
+    }
+    type Derive = (draft: object, previous: object, tools: Partial<DeriveTools>) => object
+    const derive = definition.derive as unknown as Derive
+    const changed = derive(row, row, { tcpDomain: 'new' })
+    t.strictSame(changed, { ...row, acme_challenge_cname_target: 'a.acme.new' })
+    t.strictSame(derive(changed, changed, { tcpDomain: 'newer' }), changed, 'and keeps it')
+    t.end()
   })
 
   t.test("what is under the domain of the deployment is nobody's", async (t) => {
@@ -82,16 +107,21 @@ t.test('domains', async (t) => {
   })
 
   t.test('every field', async (t) => {
-    const { id, uri, created_at, cname_target, ...told } = await me.post('/reserved_domains', {
-      domain: '*.bücher.example',
-      region: 'us-cal-1',
-      certificate_id: certificate,
-      description: 'x',
-      metadata: 'y',
-    })
+    const { id, uri, created_at, cname_target, acme_challenge_cname_target, ...told } = await me.post(
+      '/reserved_domains',
+      {
+        domain: '*.RSA.example',
+        region: 'us-cal-1',
+        certificate_id: certificate,
+        description: 'x',
+        metadata: 'y',
+      },
+    )
+    t.equal(acme_challenge_cname_target, cname_target.replace('.cname.', '.acme.'))
     t.strictSame(told, {
-      ...unset,
-      domain: '*.xn--bcher-kva.example',
+      certificate_management_policy: null,
+      certificate_management_status: null,
+      domain: '*.rsa.example',
       region: 'us-cal-1',
       certificate: ref,
       description: 'x',
@@ -114,7 +144,7 @@ t.test('domains', async (t) => {
 
   t.test('a certificate is managed, or the account has its own', async (t) => {
     const { id } = await me.post('/reserved_domains', {
-      domain: 'either.example',
+      domain: 'either.rsa.example',
       certificate_id: certificate,
     })
     const path = `/reserved_domains/${id}`
@@ -130,8 +160,45 @@ t.test('domains', async (t) => {
     t.match(await me.refused(400, 'POST', '/reserved_domains', both), /are both set/)
   })
 
+  t.test('a certificate has to name its domain', async (t) => {
+    const { id: plain } = await me.post('/tls_certificates', certificateBody('ed25519'))
+    const { id: domain } = await me.post('/reserved_domains', { domain: 'a.b.rsa.example' })
+    const path = `/reserved_domains/${domain}`
+    const says = await me.refused(400, 'PATCH', path, { certificate_id: certificate })
+    t.match(says, `"certificate_id" is "${certificate}", which does not name "a.b.rsa.example"`)
+    t.match(says, 'names "rsa.example", "*.rsa.example".')
+    t.match(
+      await me.refused(400, 'PATCH', path, { certificate_id: plain }),
+      'the certificate names no domain.',
+    )
+    const body = { domain: '*.sub.rsa.example', certificate_id: certificate }
+    t.match(await me.refused(400, 'POST', '/reserved_domains', body), 'does not name "*.sub.rsa.example"')
+    const attached = {
+      domain: 'other.example',
+      certificate_id: certificate,
+      certificate_management_policy: null,
+    }
+    const lookups = {
+      tcpDomain: 'weir.localhost',
+      get: () => ({
+        id: certificate,
+        subject_alternative_names: { dns_names: [] },
+        subject_common_name: null,
+      }),
+    }
+    type Check = (row: object, previous: object | undefined, with_: object) => void
+    const check = definition.check as unknown as Check
+    t.throws(() => check(attached, undefined, lookups), /names no domain/)
+    t.doesNotThrow(() => check(attached, attached, lookups), 'one that is attached already stays')
+    const apex = await me.post('/reserved_domains', { domain: 'RSA.example', certificate_id: certificate })
+    t.strictSame(apex.certificate, ref)
+  })
+
   t.test('a certificate and the wish for a managed one are detached', async (t) => {
-    const own = await me.post('/reserved_domains', { domain: 'detach.example', certificate_id: certificate })
+    const own = await me.post('/reserved_domains', {
+      domain: 'detach.rsa.example',
+      certificate_id: certificate,
+    })
     const path = `/reserved_domains/${own.id}`
     const events = await api.auditsOf(me.accountId, async () => {
       await me.delete(`${path}/certificate?validate_only=true`)
@@ -167,7 +234,7 @@ t.test('domains', async (t) => {
 
   t.test('a certificate that a domain names stays', async (t) => {
     const { id: own } = await me.post('/tls_certificates', certificateBody('ecdsa'))
-    const domain = await me.post('/reserved_domains', { domain: 'named.example', certificate_id: own })
+    const domain = await me.post('/reserved_domains', { domain: 'ecdsa.example', certificate_id: own })
     const says = await me.refused(400, 'DELETE', `/tls_certificates/${own}`)
     t.match(says, new RegExp(`can't be deleted: the domain ${domain.id} names it in "certificate_id"`))
     await me.patch(`/reserved_domains/${domain.id}`, { certificate_id: null })

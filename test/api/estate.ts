@@ -53,7 +53,7 @@ const bodies: Readonly<Record<string, (of: Estate) => Promise<Body> | Body>> = {
   }),
   domain: async (of) => ({
     ...described,
-    domain: `${of.name}.example`,
+    domain: `${of.name}.rsa.example`,
     certificate_id: await of.id('tls_certificate'),
   }),
   tls_certificate: () => ({ ...described, ...certificateBody('rsa') }),

@@ -22,7 +22,7 @@ const rest: Readonly<Record<string, Body>> = {
   https_edge_route: { match: '/all' },
   tunnel_group_backend: { labels: { app: 'web', zone: '' } },
   ip_restriction: { enforced: false, type: 'agent' },
-  domain: { domain: '*.all.example', region: 'eu' },
+  domain: { domain: '*.rsa.example', region: 'eu' },
   ssh_certificate_authority: { private_key_type: 'ecdsa', elliptic_curve: 'P-256', key_size: 256 },
   ssh_host_certificate: {
     principals: ['a.example'],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseDomainName } from '../../src/resource/domain-name.js'
+import { isCovered, parseDomainName } from '../../src/resource/domain-name.js'
 
 const names = [
   { text: 'app.example.com', want: 'app.example.com' },
@@ -44,5 +44,24 @@ const refused = [
 
 t.test('what is no name of a domain', (t) => {
   for (const { name, text } of refused) t.equal(parseDomainName(text).ok, false, name)
+  t.end()
+})
+
+t.test('which domains a name of a certificate covers', (t) => {
+  const cases = [
+    ['a.example.com', 'a.example.com', true],
+    ['a.example.com', 'A.Example.COM', true],
+    ['a.example.com', '*.example.com', true],
+    ['*.example.com', '*.example.com', true],
+    ['example.com', '*.example.com', false],
+    ['a.b.example.com', '*.example.com', false],
+    ['a.example.com', 'b.example.com', false],
+    ['*.example.com', 'a.example.com', false],
+    ['*.b.example.com', '*.example.com', false],
+    ['a.example.com', 'a*.example.com', false],
+    ['a.example.com', '*', false],
+    ['xn--bcher-kva.example.com', '*.example.com', true],
+  ] as const
+  for (const [domain, name, want] of cases) t.equal(isCovered(domain, name), want, `${domain} by ${name}`)
   t.end()
 })
