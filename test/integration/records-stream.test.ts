@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { isStorageFull } from '../../src/core/nats-retry.js'
 import { inputConsumer, recordsStream } from '../../src/ingest/streams.js'
+import { natsAccess } from '../../src/nats-users.js'
 import { processesBelow } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
@@ -104,7 +105,14 @@ t.test('made anew below a pipeline with work in hand: what comes after is proces
 
 t.test('put back to a state behind its consumer: what comes after is processed', async (t) => {
   const world = await openWorld(t)
-  const messages = join(world.dataDir, 'nats/store/jetstream/$G/streams', recordsStream, 'msgs')
+  const messages = join(
+    world.dataDir,
+    'nats/store/jetstream',
+    natsAccess.streamsOf,
+    'streams',
+    recordsStream,
+    'msgs',
+  )
   const saved = join(world.dataDir, 'saved')
   const restart = async (meanwhile: () => void): Promise<void> => {
     await world.weir.stop()
