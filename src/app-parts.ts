@@ -1,4 +1,5 @@
 /** Parts that several roles share. */
+import { exchangeUsage, Usage } from './api/usage.js'
 import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
 import { sleep } from './core/clock.js'
@@ -84,6 +85,13 @@ export async function openBooks({ occurrences, settings }: Surroundings, nats: N
   const keeper = new BooksKeeper(nats, await makeBucket(), makeBucket, occurrences)
   await keeper.open()
   return keeper
+}
+
+/** What limits the use of the API, counted together with the other API processes. */
+export function openUsage({ settings, occurrences }: Surroundings, nats: Nats, release: ReleaseStack): Usage {
+  const usage = new Usage(settings.api.rateLimitPerMinute)
+  release.own(exchangeUsage(nats, usage, occurrences))
+  return usage
 }
 
 /**

@@ -13,6 +13,7 @@
  * does no harm that such a user may listen on every inbox of its account, as clients do that nobody configured.
  */
 import { decideSubject as abuseSubject } from './api/abuse-reports.js'
+import { usageSubject } from './api/usage.js'
 import type { NatsAccess, NatsAccounts, NatsUser } from './core/nats-access.js'
 import { streamOf } from './core/nats-bucket.js'
 import { booksBucket } from './deliver/books-keeper.js'
@@ -130,8 +131,9 @@ const roles: readonly NatsUser[] = [
       nextMessage(deliveriesStream),
       consumerInfo(deliveriesStream, '*'),
       statusSubject,
+      usageSubject,
     ],
-    [abuseSubject],
+    [abuseSubject, usageSubject],
   ),
   role(
     'pipeline',

@@ -3,6 +3,7 @@
 import { jetstream } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
+import { exchangeUsage, Usage } from '../src/api/usage.js'
 import { localNatsServer } from '../src/config.js'
 import { silentLogger } from '../src/core/log.js'
 import { createRegistry } from '../src/core/metrics.js'
@@ -126,6 +127,7 @@ const subjects = [
   'weir.deadletter.audit',
   'weir.deadletter.events',
   'weir.status.destination',
+  'weir.api.usage',
   ...streams.flatMap((stream) => (stream.startsWith('KV_') ? [`$KV.${stream.slice(3)}.key`] : [])),
 ]
 
@@ -174,9 +176,10 @@ const needs: Readonly<Record<string, Needs>> = {
     publish: [
       'weir.events.audit.ac_1',
       'weir.status.destination',
+      'weir.api.usage',
       ...subjects.filter((subject) => subject.startsWith('$KV.')),
     ],
-    hear: ['weir.abuse.decide', '_INBOX.api.x'],
+    hear: ['weir.abuse.decide', 'weir.api.usage', '_INBOX.api.x'],
   },
   pipeline: {
     calls: {
@@ -336,6 +339,37 @@ t.test('whoever is none of Weir, with a client that nobody configured', async (t
     t.equal((await asking.request(asked, '{}')).string(), 'allow', `${by} is answered on ${asked}`)
     await answering.close()
   }
+})
+
+t.test('an API that may not exchange counts reports it once, and counts by itself', async (t) => {
+  const refused: object[] = []
+  const denied: object[] = []
+  const natsError = (fields: object) => void denied.push(fields)
+  const occurrences = {
+    ...createOccurrences({ logger: silentLogger(), registry: createRegistry() }),
+    natsError,
+  }
+  const nats = await openNats({
+    servers: [server.urlOf('pipeline')],
+    name: 'test',
+    replicas: 1,
+    inboxPrefix: roleInboxPrefix('pipeline'),
+    occurrences,
+  })
+  t.teardown(() => nats.close())
+  const usage = new Usage(1)
+  const exchanging = exchangeUsage(nats, usage, {
+    usageMessageIgnored: (fields) => t.fail(JSON.stringify(fields)),
+    usageUnshared: (fields) => void refused.push(fields),
+  })
+  await until('it is reported', () => refused.length > 0)
+  t.match(refused, [{ reason: /Subscription to "weir\.api\.usage"/ }])
+  t.equal(usage.requests.take('ac_1'), undefined)
+  t.equal(usage.requests.take('ac_1'), 60)
+  await exchanging.close()
+  await nats.flush()
+  await until('NATS reported it', () => denied.length > 0)
+  t.equal(denied.length, 1, 'nothing was published')
 })
 
 t.test('a reply subject gives nobody the rights of who answers', async (t) => {

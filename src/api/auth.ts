@@ -4,10 +4,8 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { now } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
 import { hashToken } from '../core/ids.js'
-import { failedLoginsPerMinuteMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
@@ -17,11 +15,9 @@ import { type Caller, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { viewRestrictions } from './lockout.js'
+import type { Usage } from './usage.js'
 
 export const supportedVersion = '2'
-const minuteMs = 60_000
-/** Sources whose failed logins are remembered; more push out the oldest. */
-const sourcesMax = 10_000
 
 export interface AuthOptions {
   readonly view: View
@@ -29,14 +25,12 @@ export interface AuthOptions {
   readonly isKeyGenuine: (row: Row) => Promise<boolean>
   readonly versionHeaders: readonly string[]
   readonly occurrences: Occurrences
-  /** Counts a request of the account; resolves with the seconds to wait where it is one too many. */
-  readonly overRate: (request: FastifyRequest, accountId: string) => Promise<number | undefined>
+  readonly usage: Usage
 }
 
 export class Auth {
   readonly #options: AuthOptions
   readonly #keys: KeyIndex
-  readonly #failures = new FailedLogins()
 
   constructor(options: AuthOptions) {
     this.#options = options
@@ -48,7 +42,7 @@ export class Auth {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
     const address = callerAddress(request.ip)
     const key = await this.#authenticate(request, address)
-    const { view, occurrences } = this.#options
+    const { view, occurrences, usage } = this.#options
     const { decision, warning } = checkRestriction(
       viewRestrictions(view.state),
       key.account_id,
@@ -60,7 +54,7 @@ export class Auth {
     if (decision === 'block') {
       throw new WeirError('ERR_FORBIDDEN', `The address ${address} may not reach the API of this account.`)
     }
-    const waitSeconds = await this.#options.overRate(request, key.account_id)
+    const waitSeconds = usage.requests.take(key.account_id)
     if (waitSeconds !== undefined) {
       throw new WeirError('ERR_RATE_LIMIT', 'The account made too many requests within a minute.', {
         retryAfterSeconds: waitSeconds,
@@ -77,14 +71,12 @@ export class Auth {
     const key = await this.#genuineKey(token)
     // Guesses of others at the same address, or behind the same proxy, are none of this caller's.
     if (key !== undefined) return key
-    const source = loginSource(address)
-    const waitSeconds = this.#failures.waitSeconds(source)
-    if (waitSeconds > 0) {
+    const waitSeconds = this.#options.usage.failedLogins.take(loginSource(address))
+    if (waitSeconds !== undefined) {
       throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {
         retryAfterSeconds: waitSeconds,
       })
     }
-    this.#failures.note(source)
     this.#options.occurrences.loginFailed({ address })
     throw invalidKey()
   }
@@ -148,29 +140,5 @@ class KeyIndex {
     for (const row of this.#view.state.rows.get('api_key')?.values() ?? [])
       getOrMake(byHash, String(row['token_hash']), () => []).push(row)
     return byHash
-  }
-}
-
-/** Failed logins per source, within a minute. */
-class FailedLogins {
-  readonly #bySource = new Map<string, { since: number; count: number }>()
-
-  note(source: string): void {
-    const at = now()
-    const known = this.#bySource.get(source)
-    if (known !== undefined && at - known.since < minuteMs) {
-      known.count += 1
-      return
-    }
-    this.#bySource.delete(source)
-    this.#bySource.set(source, { since: at, count: 1 })
-    if (this.#bySource.size > sourcesMax) this.#bySource.delete(this.#bySource.keys().next().value!)
-  }
-
-  /** Seconds until the source may try again; 0: it may now. */
-  waitSeconds(source: string): number {
-    const known = this.#bySource.get(source)
-    if (known === undefined || known.count < failedLoginsPerMinuteMax) return 0
-    return Math.max(0, Math.ceil((known.since + minuteMs - now()) / 1000))
   }
 }

@@ -7,8 +7,7 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import rateLimit from '@fastify/rate-limit'
-import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
 import type { HealthSource } from '../core/health.js'
 import type { Listening } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
@@ -32,14 +31,15 @@ import { answerProblem } from './problem.js'
 import { registerResource } from './resource-routes.js'
 import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
+import type { Usage } from './usage.js'
 
 export interface ApiOptions extends OpenapiOptions {
   readonly context: ApiContext
   readonly view: View
   readonly destinations: DestinationOperations
   readonly occurrences: Occurrences
-  /** Requests per account and minute; 0: no bound. */
-  readonly rateLimitPerMinute: number
+  /** What limits requests and failed logins. */
+  readonly usage: Usage
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   readonly health: HealthSource
@@ -53,12 +53,7 @@ const pathParamCharsMax = 16 * 1024
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const { occurrences, context, health, listening } = options
   const answer = answerProblem(occurrences)
-  let counted: OverRate = async () => undefined
-  const auth = new Auth({
-    ...options,
-    isKeyGenuine: (row) => options.context.store.isKeyGenuine(row),
-    overRate: (request, accountId) => counted(request, accountId),
-  })
+  const auth = new Auth({ ...options, isKeyGenuine: (row) => options.context.store.isKeyGenuine(row) })
   const connections = new Connections()
   const takeover = takeoverOf(listening)
   const app = fastify({
@@ -75,8 +70,6 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.addHook('onResponse', async (request, reply) => {
     occurrences.requestServed({ method: request.method, status: String(reply.statusCode) })
   })
-  await app.register(rateLimit, { global: false })
-  counted = rateOf(app, options.rateLimitPerMinute)
   await openReference(app, options)
   guard(app, auth)
   await app.register((open) => registerOpenPages(open, () => app.swagger(), health))
@@ -134,22 +127,4 @@ function registerResources(
   registerRules(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
-}
-
-type OverRate = (request: FastifyRequest, accountId: string) => Promise<number | undefined>
-
-/** Counts requests per account. */
-function rateOf(app: FastifyInstance, perMinute: number): OverRate {
-  if (perMinute === 0) return async () => undefined
-  const accounts = new WeakMap<FastifyRequest, string>()
-  const limit = app.createRateLimit({
-    max: perMinute,
-    timeWindow: '1 minute',
-    keyGenerator: (request) => accounts.get(request) ?? '',
-  })
-  return async (request, accountId) => {
-    accounts.set(request, accountId)
-    const answer = await limit(request)
-    return answer.isAllowed || !answer.isExceeded ? undefined : Math.max(1, answer.ttlInSeconds)
-  }
 }

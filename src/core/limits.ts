@@ -68,7 +68,7 @@ export const listSearchesWaitingMax = 64
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16
 export const tokenCharsMax = 128
-/** Failed logins of one address within a minute; further ones are told to wait, and neither counted nor logged. */
+/** Failed logins of one address within a minute, over all API processes; further ones are told to wait, and neither counted nor logged. */
 export const failedLoginsPerMinuteMax = 30
 
 // --- store and projection ---

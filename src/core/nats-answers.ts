@@ -1,4 +1,4 @@
-/** Requests over NATS, and how they are answered whatever happens. */
+/** Requests over NATS, and how they are answered whatever happens; messages without an answer. */
 import type { Msg, NatsConnection } from '@nats-io/nats-core'
 import { internalErrorJson } from './errors.js'
 import { newId } from './ids.js'
@@ -49,3 +49,32 @@ export function answerRequests(
  * with our permissions for a client that lacks them.
  */
 const isCommand = (subject = ''): boolean => /^(\$|weir\.)/.test(subject)
+
+export interface Hearing {
+  /** Did the server's permissions refuse the subscription? */
+  readonly isRefused: boolean
+  close(): void
+}
+
+/** Calls back for every message of a subject, until it is closed or the server's permissions refuse the subscription. */
+export function hear(
+  connection: NatsConnection,
+  subject: string,
+  onMessage: (data: Uint8Array) => void,
+  onRefused: (error: Error) => void,
+): Hearing {
+  let isRefused = false
+  const subscription = connection.subscribe(subject, {
+    callback: (error, { data }) => {
+      if (error === null) return onMessage(data)
+      isRefused = true
+      onRefused(error)
+    },
+  })
+  return {
+    get isRefused() {
+      return isRefused
+    },
+    close: () => subscription.unsubscribe(),
+  }
+}

@@ -12,7 +12,7 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from './clock.js'
-import { answerRequests, type Reply } from './nats-answers.js'
+import { answerRequests, type Hearing, hear, type Reply } from './nats-answers.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket, streamOf } from './nats-bucket.js'
 import {
   type ConsumerOptions,
@@ -166,6 +166,10 @@ export class Nats {
   /** Answers requests; requests are shared among all that answer under the same `queue`. */
   answer(subject: string, queue: string | undefined, reply: Reply): { close(): Promise<void> } {
     return answerRequests(this.#connection, { subject, queue, reply }, this.#occurrences)
+  }
+
+  hear(subject: string, onMessage: (data: Uint8Array) => void, onRefused: (error: Error) => void): Hearing {
+    return hear(this.#connection, subject, onMessage, onRefused)
   }
 
   /** Makes the stream, or brings the limits of an existing one up to the settings. Was it made? */

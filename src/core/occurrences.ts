@@ -219,6 +219,16 @@ const api = {
     'weir_api_restriction_warnings_total',
     'Requests that an unenforced restriction of the type api would have blocked.',
   ),
+  usageMessageIgnored: warn(
+    'A message about what another API process counted is malformed and was ignored.',
+    'weir_api_usage_messages_ignored_total',
+    'Malformed messages about what other API processes counted.',
+  ),
+  usageUnshared: warn(
+    'NATS does not let this process exchange counts with other API processes: until a restart, its limits are its own.',
+    'weir_api_usage_refusals_total',
+    'Times that NATS refused the exchange of counts between API processes.',
+  ),
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }
 

@@ -1,6 +1,7 @@
 /** What holds for every request, whatever it asks for. */
 import t from 'tap'
 import type { ApiStore } from '../../src/api/context.js'
+import { Usage } from '../../src/api/usage.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
 import type { Store } from '../../src/store/open-store.js'
 import { base, type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
@@ -12,7 +13,7 @@ t.test('the protocol', async (t) => {
   const nobody = api.stranger()
 
   t.test('the first thing that is wrong is what is told, in this order', async (t) => {
-    const limited = await store.api({ rateLimitPerMinute: 3 })
+    const limited = await store.api({ usage: new Usage(3) })
     const caller = await limited.account()
     await caller.post('/ip_restrictions', {
       type: 'api',
@@ -75,7 +76,7 @@ t.test('the protocol', async (t) => {
   })
 
   t.test('requests are counted per account and minute', async (t) => {
-    const limited = await store.api({ rateLimitPerMinute: 2 })
+    const limited = await store.api({ usage: new Usage(2) })
     const one = await limited.account()
     const other = await limited.account()
     await one.get('/ip_policies')

@@ -6,6 +6,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
+import { Usage } from '../../src/api/usage.js'
 import { openStoreParts, type StoreParts } from '../../src/app.js'
 import { openClient, type Client as TypedClient } from '../../src/client/client.js'
 import { loadSettings, localNatsServer } from '../../src/config.js'
@@ -212,13 +213,7 @@ export class TestApi {
 export type TestApiOptions = Partial<
   Pick<
     ApiOptions,
-    | 'baseUrl'
-    | 'context'
-    | 'destinations'
-    | 'rateLimitPerMinute'
-    | 'trustedProxies'
-    | 'versionHeaders'
-    | 'health'
+    'baseUrl' | 'context' | 'destinations' | 'usage' | 'trustedProxies' | 'versionHeaders' | 'health'
   >
 >
 
@@ -274,7 +269,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],
-        rateLimitPerMinute: 0,
+        usage: new Usage(0),
         trustedProxies: [],
         health: { failing: () => ({}), metrics: async () => '' },
         ...options,

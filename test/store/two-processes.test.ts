@@ -1,5 +1,6 @@
 /** Two API processes on one store: no write is lost, what is unique stays so, and a revoked key is refused by both. */
 import t from 'tap'
+import { usageSubject } from '../../src/api/usage.js'
 import { eachOf } from '../../src/core/concurrency.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import type { StoreApi } from '../harness/store-world.js'
@@ -116,4 +117,30 @@ t.test('a revoked key is refused by every process', { timeout: 120_000 }, async 
   t.test('within two seconds of the answer', async (t) => {
     t.ok((await soonestRefusalMs(key)) <= 2_000)
   })
+})
+
+t.test('two processes count the requests of an account together', { timeout: 300_000 }, async (t) => {
+  const world = await openWorld(t)
+  const limit = 200
+  const env = { WEIR_RATE_LIMIT: String(limit) }
+  const [one, two] = await Promise.all([world.startApi('one', env), world.startApi('two', env)])
+  const nats = await world.nats()
+  let heard = 0
+  const onMessage = (data: Uint8Array): void => {
+    const { requests } = JSON.parse(Buffer.from(data).toString())
+    for (const { count } of requests) heard += count
+  }
+  nats.hear(usageSubject, onMessage, (error) => t.fail(error.message))
+  await nats.flush()
+  const askUntilRefused = async ({ client }: StoreApi): Promise<number> => {
+    let answered = 0
+    for (; (await client.call('GET', '/api_keys')).status !== 429; answered += 1)
+      if (answered > limit) throw new Error('It answers more than it may.')
+    return answered
+  }
+  const first = await askUntilRefused(one)
+  await until('NATS has what was counted', () => heard >= first)
+  const second = await askUntilRefused(two)
+  t.ok(first > limit / 2, `the first answered ${first}`)
+  t.ok(second < limit / 2, `the second answered ${second} of its own ${limit}`)
 })
