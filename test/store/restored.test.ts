@@ -57,7 +57,7 @@ async function changeAll({ client }: StoreApi): Promise<void> {
   const { https_edges } = await client.get('/edges/https')
   await client.delete(`/edges/https/${https_edges[0].id}`)
   const { event_destinations } = await client.get('/event_destinations')
-  await client.patch(`/event_destinations/${event_destinations[0].id}`, secret('replaced today'))
+  await client.patch(`/event_destinations/${event_destinations[0].id}`, secret('replaced-today'))
 }
 
 async function checkRefused(t: Test, { client }: StoreApi): Promise<void> {
