@@ -72,7 +72,7 @@ export const domain = defineResource({
   title: 'domain',
   about: 'A domain name of the account, with a certificate of its own or the wish for a managed one.',
   example: {
-    domain: 'app.example.com',
+    domain: 'www.example.com',
     certificate_id: exampleId('cert_'),
     cname_target: '01kaj5t2q8xn4rb6tz5cdefghj.cname.weir.localhost',
   },

@@ -213,7 +213,7 @@ t.test('certificates', async (t) => {
       t.strictSame(patched, { ...made, description: 'x', metadata: 'y' }, 'what was read stays')
       t.strictSame(await me.patch(own, { description: null, metadata: '' }), made, 'and is cleared again')
       const says = new RegExp(`"${fixed}" is .* can't be changed after creation`)
-      t.match(await me.refused(400, 'PATCH', own, body), says)
+      t.match(await me.refused(400, 'PATCH', own, { [fixed]: fixturePem('rsa') }), says)
       for (const method of ['GET', 'PATCH', 'DELETE'])
         t.match(await other.refused(404, method, own), /There is no/, 'another account knows nothing of it')
       await me.delete(own)

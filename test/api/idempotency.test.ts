@@ -214,7 +214,7 @@ t.test('idempotency keys', async (t) => {
   t.test('a bucket that is deleted is made anew; its keys are forgotten', async (t) => {
     const me = await api.account()
     const first = await post(me, 'k', '/ip_policies')
-    await store.parts.nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucketNames.idempotency)}`, '', 5_000)
+    await store.admin.request(`$JS.API.STREAM.DELETE.${streamOf(bucketNames.idempotency)}`, '', 5_000)
     t.equal((await me.send('POST', '/ip_policies')).status, 201, 'requests without a key need none')
     let again: Answer | undefined
     await until('it is there again', async () => {

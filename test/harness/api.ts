@@ -220,6 +220,8 @@ export type TestApiOptions = Partial<
 /** A store for a test file, and any number of API instances on it. ClickHouse allows one store per process. */
 export interface TestStore {
   readonly parts: StoreParts
+  /** A connection that may do everything. */
+  readonly admin: Nats
   /** The data directory. */
   readonly dir: string
   /** Closed with the test file. */
@@ -259,6 +261,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
   const parts = await openStoreParts({ settings, logger, registry, occurrences }, () => base, release)
   return {
     parts,
+    admin,
     dir,
     release,
     api: async (options = {}) => {
