@@ -35,13 +35,13 @@ t.test('no value reaches a terminal as a control character', (t) => {
   t.end()
 })
 
-/** What a role without its settings writes before it ends; `prefix`: the command that runs it. */
+/** What a process writes to its log; `prefix`: the command that runs it. */
 async function writtenBy(dir: string, prefix: readonly string[], format: string): Promise<string> {
-  const role = [execPath, compiled('src/main.js'), 'decide']
+  const writer = [execPath, compiled('test/core/log-writer.js')]
   // `script` would write its recording to the working directory.
-  const quoted = role.map((word) => `'${word}'`).join(' ')
-  const command = prefix.length === 0 ? role : [...prefix, quoted, '/dev/null']
-  const env = { ...process.env, NATS_URL: '', WEIR_DATA_DIR: dir, WEIR_LOG_FORMAT: format }
+  const quoted = writer.map((word) => `'${word}'`).join(' ')
+  const command = prefix.length === 0 ? writer : [...prefix, quoted, '/dev/null']
+  const env = { ...process.env, WEIR_DATA_DIR: dir, WEIR_LOG_FORMAT: format }
   const child = spawn(command[0]!, command.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (text += String(data)))
@@ -49,8 +49,8 @@ async function writtenBy(dir: string, prefix: readonly string[], format: string)
   return text
 }
 
-const json = /"level":50.*"msg":"The process ends\."/
-const line = /ERROR: decide: The process ends\./
+const json = /"level":50.*"msg":"It failed\."/
+const line = /ERROR: decide: It failed\./
 
 t.test('the format that is chosen, and the one for what standard error is', async (t) => {
   const dir = tempDir(t)
