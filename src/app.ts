@@ -289,7 +289,7 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
   })
   secrets.onChange(update)
   update()
-  // A destination that is not known yet is answered, too: so the API knows that somebody delivers.
+  // An unknown destination is answered, too, so that the API knows that a deliverer runs.
   const answer = (request: Uint8Array): string =>
     JSON.stringify(deliverer.statusOf(Buffer.from(request).toString()) ?? null)
   release.own(nats.answer(statusSubject, undefined, answer))

@@ -21,7 +21,7 @@ export const supportedVersion = '2'
 
 export interface AuthOptions {
   readonly view: View
-  /** Is this row a key of ours, and not one that somebody else wrote to the bucket? */
+  /** Is this row a key that Weir made, and not one that was forged in the bucket? */
   readonly isKeyGenuine: (row: Row) => Promise<boolean>
   readonly versionHeaders: readonly string[]
   readonly occurrences: Occurrences
@@ -126,7 +126,7 @@ class KeyIndex {
     })
   }
 
-  /** Rows with the hash of this token: one, unless somebody else wrote to the bucket. */
+  /** Rows with the hash of this token: one, unless the bucket holds a forged row. */
   find(token: string): readonly Row[] {
     const hash = hashToken(token)
     this.#byHash ??= this.#build()

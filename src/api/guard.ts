@@ -1,6 +1,6 @@
 /**
  * What is checked before a body is looked at, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and
- * method ▸ content encoding and type. Unknown paths pass the same checks first: nothing is told to those who are refused.
+ * method ▸ content encoding and type. Unknown paths pass the same checks first: a refused caller learns nothing.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'

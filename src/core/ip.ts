@@ -188,7 +188,7 @@ function formatIpv6(words: ArrayLike<number>): string {
 /** Filled again for each address. */
 const foundGap = { start: -1, length: 0 }
 
-/** The first of the longest runs of at least two zeros; it begins at -1 where there is none. */
+/** The first of the longest runs of at least two zeros; it begins at -1 if there is none. */
 function findGap(words: ArrayLike<number>): { readonly start: number; readonly length: number } {
   foundGap.start = -1
   foundGap.length = 1
