@@ -3,7 +3,8 @@
  * they said last is told with its age. That none of them answers is said only after some seconds of silence.
  */
 import { isoMillis, now } from './core/clock.js'
-import { type LaneState, type LaneStatus, type LastOutcomes, laterOutcomes } from './deliver/health.js'
+import type { LaneState, LaneStatus } from './deliver/health.js'
+import { type LastOutcomes, laterOutcomes } from './deliver/last-outcomes.js'
 
 /** Every deliverer answers with the state of its lane, or with `null` if it does not know the destination yet. */
 export const statusSubject = 'weir.status.destination'

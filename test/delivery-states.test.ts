@@ -1,6 +1,7 @@
 /** What the API says of a destination while deliverers answer, are slow, or are away. */
 import t from 'tap'
-import { type LaneStatus, noOutcomes } from '../src/deliver/health.js'
+import type { LaneStatus } from '../src/deliver/health.js'
+import { noOutcomes } from '../src/deliver/last-outcomes.js'
 import { DeliveryStates, type StatesSettings } from '../src/delivery-states.js'
 
 const lane = (state: LaneStatus['state']): LaneStatus => ({

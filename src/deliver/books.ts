@@ -14,10 +14,9 @@
  *   of messages that are open when their stream is made anew or put back, unless they settle after all.
  */
 import { getOrMake } from '../core/maps.js'
-import type { DestinationKindName } from './destination.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
-import { type LastOutcomes, laterOutcomes, noOutcomes } from './health.js'
 import { InputRun, type InputRunSnapshot } from './input-run.js'
+import { type LastOutcomes, laterOutcomes, noOutcomes } from './last-outcomes.js'
 import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
 import { parseSegments } from './segments.js'
 
@@ -229,7 +228,7 @@ export class Books {
   }
 
   /** The kind of target of a destination, also of one that was deleted; undefined where no deliverer told it. */
-  targetOf(id: string): DestinationKindName | undefined {
+  targetOf(id: string): string | undefined {
     return this.#destinations.get(id)?.target ?? undefined
   }
 

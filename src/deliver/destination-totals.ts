@@ -1,6 +1,5 @@
 /** What the books know of one destination. */
-import type { DestinationKindName } from './destination.js'
-import { type LastOutcomes, noOutcomes } from './health.js'
+import { type LastOutcomes, noOutcomes } from './last-outcomes.js'
 
 export interface DestinationTotals {
   delivered: number
@@ -11,7 +10,7 @@ export interface DestinationTotals {
   /** It was deleted: what is not delivered was dropped. */
   gone: boolean
   /** Its kind outlives it, so that the counters of the kind never step back; null until a deliverer has told it. */
-  target: DestinationKindName | null
+  target: string | null
   last: LastOutcomes
 }
 

@@ -1,33 +1,16 @@
 /** How a destination is doing, as its `status` shows it. */
 import { isoMillis, now } from '../core/clock.js'
 import type { Fault, FaultClass } from './destination.js'
+import type { LastOutcomes } from './last-outcomes.js'
 
 export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'
 
 /** Wire names: these are members of `GET /event_destinations/{id}/status`. */
-export interface LaneStatus {
+export interface LaneStatus extends LastOutcomes {
   readonly state: LaneState
   /** The class of the fault that led to the state; null when healthy. */
   readonly cause: FaultClass | null
   readonly since: string
-  readonly last_success_at: string | null
-  readonly last_error: { readonly at: string; readonly code: string; readonly msg: string } | null
-}
-
-/** What is told of a destination whatever its state. */
-export type LastOutcomes = Pick<LaneStatus, 'last_success_at' | 'last_error'>
-
-export const noOutcomes: LastOutcomes = { last_success_at: null, last_error: null }
-
-/** The later success and the later error of both. */
-export function laterOutcomes(a: LastOutcomes, b: LastOutcomes): LastOutcomes {
-  // Times of one format: their order is that of their texts.
-  const isSuccessOfB = (a.last_success_at ?? '') < (b.last_success_at ?? '')
-  const isErrorOfB = (a.last_error?.at ?? '') < (b.last_error?.at ?? '')
-  return {
-    last_success_at: (isSuccessOfB ? b : a).last_success_at,
-    last_error: (isErrorOfB ? b : a).last_error,
-  }
 }
 
 /** `failing` is what goes on being tried; `paused` waits for credentials, configuration or a person. */

@@ -6,8 +6,7 @@
 import { sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../core/nats.js'
-import type { DestinationKindName } from './destination.js'
-import type { LastOutcomes } from './health.js'
+import type { LastOutcomes } from './last-outcomes.js'
 import type { SequenceRange } from './sequence-set.js'
 
 export const ledgerStream = 'WEIR_BOOKS'
@@ -66,13 +65,13 @@ export interface PackEntry extends PackContents {
 export interface DestinationEntry {
   readonly type: 'destination'
   readonly destination: string
-  readonly target: DestinationKindName
+  readonly target: string
 }
 
 /** A pack came to its end. It says again what other entries say, which may be lost: with their writer, or with the ledger. */
 export interface DeliveredEntry extends PackContents {
   readonly type: 'delivered'
-  readonly target: DestinationKindName
+  readonly target: string
   /** Of its events, how many lie in the dead letters, per input message that caused them. */
   readonly dead: readonly (readonly [sequence: number, events: number])[]
   readonly retried: number

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Books } from '../../src/deliver/books.js'
 import { booksMetrics } from '../../src/deliver/books-metrics.js'
-import { type LastOutcomes, noOutcomes } from '../../src/deliver/health.js'
+import { type LastOutcomes, noOutcomes } from '../../src/deliver/last-outcomes.js'
 import type { InputCounts, LedgerEntry, SourceTally } from '../../src/deliver/ledger.js'
 import { addToSegments, formatSegments, type Segment } from '../../src/deliver/segments.js'
 
