@@ -64,8 +64,8 @@ async function work(
   const heard: string[] = []
   for await (const message of await consumer.fetch({ max_messages: texts.length, expires: 5_000 })) {
     heard.push(message.string())
-    message.ack()
+    // Confirmed, so that the server has it before it is stopped.
+    await message.ackAck()
   }
-  await nats.flush()
   return { heard, since }
 }
