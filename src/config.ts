@@ -188,14 +188,14 @@ function groupValues(settings: Readonly<Record<string, Setting<unknown>>>, given
 function settingValue(setting: Setting<unknown>, given: Given | undefined): unknown {
   if (given === undefined) {
     if (setting.optional) return undefined
-    throw new SettingsError(`${setting.env} has no value: ${setting.form.allowed} is needed.`)
+    throw new SettingsError(`${setting.env} has no value: it must be ${setting.form.allowed}.`)
   }
   const value = setting.form.parse(given.text)
   if (value !== undefined) return value
   const shownValue = setting.form.secret
     ? 'has another form'
     : `is ${shown(form.withoutCredentials(given.text))}`
-  throw new SettingsError(`${given.name} ${shownValue}: ${setting.form.allowed} is allowed.`)
+  throw new SettingsError(`${given.name} ${shownValue}: it must be ${setting.form.allowed}.`)
 }
 
 /** What people most likely mean to set, and got wrong, begins with our name; the rest is not ours to judge. */
@@ -273,7 +273,7 @@ function textOf(node: Node, setting: Setting<unknown>, name: string): string | u
   if (typeof value === 'string' || typeof value === 'number') return String(value)
   const isTexts = Array.isArray(value) && value.every((element) => typeof element === 'string')
   if (isTexts && setting.form.list) return value.join(',')
-  throw new SettingsError(`${name} is of the wrong type: ${setting.form.allowed} is allowed.`)
+  throw new SettingsError(`${name} is of the wrong type: it must be ${setting.form.allowed}.`)
 }
 
 const bundledGeoDatabase = (): string =>

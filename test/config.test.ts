@@ -127,7 +127,7 @@ const refused = [
   {
     name: 'a mask beyond the address',
     set: { WEIR_TRUST_PROXY: '10.0.0.0/33' },
-    says: ['WEIR_TRUST_PROXY', 'CIDRs'],
+    says: ['WEIR_TRUST_PROXY is "10.0.0.0/33": it must be CIDRs such as 10.0.0.0/8, separated by commas.'],
   },
   { name: 'a duration without a unit', set: { WEIR_RETENTION: '72' }, says: ['WEIR_RETENTION', '72h'] },
   {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { requestBytesMin } from './limits.js'
 
 export interface ValueForm<T> {
-  /** Ends the sentence "… is allowed". */
+  /** Ends the sentence "it must be …". */
   readonly allowed: string
   readonly parse: (text: string) => T | undefined
   /** Never shown: neither in an error nor among the settings that were chosen. */
@@ -63,7 +63,7 @@ export const baseUrl: ValueForm<string> = {
 }
 
 const natsServer: ValueForm<string> = {
-  allowed: 'nats://, tls://, ws:// or wss:// addresses, separated by commas,',
+  allowed: 'nats://, tls://, ws:// or wss:// addresses, separated by commas',
   parse: (text) => {
     const url = text.includes('://') ? text : `nats://${text}`
     return isUrl(url, ['nats:', 'tls:', 'ws:', 'wss:']) ? url : undefined
@@ -84,7 +84,7 @@ const dayMs = 24 * 60 * minuteMs
 const durationMs = units({ ms: 1, s: 1000, m: minuteMs, h: 60 * minuteMs, d: dayMs })
 
 export const duration = (minMs: number, maxMs: number): ValueForm<number> => ({
-  allowed: `a duration from ${minMs / 1000} s to ${maxMs / dayMs} d, such as 90s, 30m, 72h or 7d,`,
+  allowed: `a duration from ${minMs / 1000} s to ${maxMs / dayMs} d, such as 90s, 30m, 72h or 7d`,
   parse: (text) => within(minMs, maxMs, durationMs(text)),
 })
 
@@ -108,7 +108,7 @@ const shownSize = (size: number): string => {
 }
 
 const sizeWithin = (minBytes: number, maxBytes: number, examples: string): ValueForm<number> => ({
-  allowed: `a size from ${shownSize(minBytes)} to ${shownSize(maxBytes)}, such as ${examples},`,
+  allowed: `a size from ${shownSize(minBytes)} to ${shownSize(maxBytes)}, such as ${examples}`,
   parse: (text) => within(minBytes, maxBytes, bytes(text)),
 })
 
@@ -120,18 +120,18 @@ export const requestSize = (serviceBytesMax: number): ValueForm<number> =>
   sizeWithin(requestBytesMin, serviceBytesMax, '512KiB or 1MiB')
 
 export const subjectPrefix: ValueForm<string> = {
-  allowed: 'a NATS subject without wildcards, such as _INBOX.weir,',
+  allowed: 'a NATS subject without wildcards, such as _INBOX.weir',
   parse: (text) => (/^[\w-]+(\.[\w-]+)*$/.test(text) ? text : undefined),
 }
 
 const headerName: ValueForm<string> = {
-  allowed: 'HTTP header names, separated by commas,',
+  allowed: 'HTTP header names, separated by commas',
   parse: (text) => (/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(text) ? text : undefined),
 }
 
 /** An address alone is the network of that one address. */
 const cidr: ValueForm<string> = {
-  allowed: 'CIDRs such as 10.0.0.0/8, separated by commas,',
+  allowed: 'CIDRs such as 10.0.0.0/8, separated by commas',
   parse: (text) => {
     const [address = '', mask, ...rest] = text.split('/')
     const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : undefined
