@@ -36,6 +36,11 @@ function settings(): Settings {
   return loaded
 }
 
+/** The settings of a role. One that runs as a child says nothing about them: its parent read the same ones and did. */
+function settingsOfRole(): Settings {
+  return process.send === undefined ? settings() : loadSettings({ file: configFile() }).settings
+}
+
 // --- roles ---
 
 /** Loaded by the process that runs one: `serve`, which only watches over them, and the command line start at once. */
@@ -89,7 +94,7 @@ program
   .command('api')
   .description('the management API')
   .action(() => {
-    const loaded = settings()
+    const loaded = settingsOfRole()
     const open = async (parent: Parent | undefined) => {
       const { openApiRole } = await import('./api-role.js')
       return openApiRole(loaded, parent)
@@ -101,7 +106,7 @@ program
   .command('pipeline')
   .description('records in, events out, and decisions')
   .action(() => {
-    const loaded = settings()
+    const loaded = settingsOfRole()
     const at = surroundings(loaded, 'pipeline')
     const open = async (parent: Parent | undefined) => {
       const { openPipeline } = await roles()
@@ -114,7 +119,7 @@ program
   .command('decide')
   .description('decisions alone; a pipeline runs one beside itself')
   .action(() => {
-    const loaded = settings()
+    const loaded = settingsOfRole()
     const open = async (parent: Parent | undefined) =>
       (await roles()).openDecide(surroundings(loaded, 'decide'), parent)
     return runAs('decide', open, loaded)
@@ -126,14 +131,14 @@ program
   .action(async () => {
     // A record that it never finishes would keep it after its parent's end.
     await guard(true)
-    await (await roles()).openQuarantine(surroundings(settings(), 'quarantine'))
+    await (await roles()).openQuarantine(surroundings(settingsOfRole(), 'quarantine'))
   })
 
 program
   .command('deliver')
   .description('events to AWS')
   .action(() => {
-    const loaded = settings()
+    const loaded = settingsOfRole()
     const open = async (parent: Parent | undefined) =>
       (await roles()).openDeliver(surroundings(loaded, 'deliver'), parent)
     return runAs('deliver', open, loaded)

@@ -6,6 +6,7 @@ import t from 'tap'
 import { freePort } from '../src/core/nats-probe.js'
 import { run } from './harness/processes.js'
 import { tempDir } from './harness/temp-dir.js'
+import { startWeir } from './harness/weir.js'
 
 t.setTimeout(300_000)
 
@@ -95,4 +96,10 @@ t.test('faults of settings', async (t) => {
     t.match(lines[0], says)
     t.notOk(existsSync(dataDir), `${role}: ${name}: nothing was made`)
   }
+})
+
+t.test('a setting that does not exist is warned of once, not by every process', async (t) => {
+  const weir = await startWeir(tempDir(t), { WEIR_DATA_DIRECTORY: 'data' })
+  t.teardown(() => weir.stop())
+  t.equal(weir.process.output().match(/WEIR_DATA_DIRECTORY is no setting/g)?.length, 1)
 })
