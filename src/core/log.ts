@@ -32,6 +32,9 @@ export function standardError(format: LogFormat): DestinationStream {
   return isForPeople ? forPeople(output) : output
 }
 
+/** Fields that are shown below the line, a member a line: too many for one. */
+const blocks = ['settings']
+
 /**
  * A line for each entry: time, level, role, sentence, and further fields as JSON. What clients wrote may stand in the
  * fields, so nothing that a terminal obeys is let through, colours included.
@@ -40,11 +43,19 @@ export function forPeople(output: DestinationStream): DestinationStream {
   const render = prettyFactory({
     colorize: false,
     singleLine: true,
+    // Errors are what `singleLine` leaves in lines of their own.
+    errorLikeObjectKeys: ['err', 'error', ...blocks],
+    customPrettifiers: Object.fromEntries(blocks.map((name) => [name, membersInLines])),
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,role',
     messageFormat: '{role}: {msg}',
   })
   return { write: (line) => output.write(forTerminal(render(line))) }
 }
+
+const membersInLines = (value: string | object): string =>
+  Object.entries(value)
+    .map(([name, member]) => `\n  ${name}: ${String(member).replaceAll('\n', ' ')}`)
+    .join('')
 
 export const silentLogger = (): Logger => pino({ level: 'silent' })

@@ -24,6 +24,26 @@ t.test('an entry for people is a line', (t) => {
   t.end()
 })
 
+t.test('the settings are a line each', (t) => {
+  const settings = { WEIR_HOST: '127.0.0.1', WEIR_SECRET_KEY: '(set)' }
+  const text = linesOf((logger) => logger.info({ settings, at: 1 }, 'The settings in use.'))
+  t.match(
+    text.split('\n').map((line) => line.trimEnd()),
+    [
+      /INFO: api: The settings in use\. {"at":1}$/,
+      '    settings:',
+      '      WEIR_HOST: 127.0.0.1',
+      '      WEIR_SECRET_KEY: (set)',
+      '',
+    ],
+  )
+  t.match(
+    linesOf((logger) => logger.info({ settings }, 'One.')),
+    /One\. ?\n {4}settings: *\n/,
+  )
+  t.end()
+})
+
 t.test('no value reaches a terminal as a control character', (t) => {
   const text = fc.string({ unit: fc.oneof(fc.constantFrom('\u001b', '\u009b', '\r', '\u0007'), fc.string()) })
   fc.assert(
