@@ -1,7 +1,7 @@
 /** Names of domains as they are reserved: `app.example.com`, or `*.example.com` for all names one level below. */
 import { ok, problem, type Result } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
-import { parseHost } from './hostport.js'
+import { disguiseIn, parseHost } from './hostport.js'
 
 export const wildcard = '*.'
 
@@ -9,6 +9,8 @@ export const wildcard = '*.'
 export function parseDomainName(text: string): Result<string> {
   const head = text.startsWith(wildcard) ? wildcard : ''
   const name = text.slice(head.length)
+  const disguise = disguiseIn(name)
+  if (disguise !== undefined) return problem(`the name ${disguise}`)
   const host = parseHost(name)
   if (!host.ok || !host.value.includes('.')) return problem(allowed)
   if (familyOf(host.value) !== undefined) return problem('an address is no domain name')

@@ -44,14 +44,18 @@ const invisible = /^(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}$/u
 const isDisguise = (character: string): boolean =>
   !isAscii(character) && (invisible.test(character) || isAscii(character.normalize('NFKC').toLowerCase()))
 
+/** Names the first character that is a disguise. */
+export function disguiseIn(name: string): string | undefined {
+  const disguise = [...name.replace(ideographicStops, '.')].find(isDisguise)
+  return disguise && `contains U+${codePointOf(disguise)}, which stands for another character or none`
+}
+
 /** Names in ASCII are not converted: Node would turn "0x7f.1" into an address. */
 function asciiName(text: string): Result<string> {
   const name = text.replace(ideographicStops, '.')
   if (isAscii(name)) return ok(name.toLowerCase())
-  const disguise = [...name].find(isDisguise)
-  if (disguise !== undefined) {
-    return problem(`the host contains U+${codePointOf(disguise)}, which stands for another character or none`)
-  }
+  const disguise = disguiseIn(name)
+  if (disguise !== undefined) return problem(`the host ${disguise}`)
   const converted = convertible.test(name) ? domainToASCII(name) : ''
   return converted === '' ? noHostName : ok(converted)
 }

@@ -47,6 +47,22 @@ t.test('what is no name of a domain', (t) => {
   t.end()
 })
 
+const disguised = [
+  { text: '\u212a.example', culprit: 'U+212A' },
+  { text: '*.\u212a.example', culprit: 'U+212A' },
+  { text: '１９２.0.2.1', culprit: 'U+FF11' },
+  { text: 'ａpp.example', culprit: 'U+FF41' },
+  { text: 'a\u00adpp.example', culprit: 'U+00AD' },
+]
+
+t.test('a character that only looks like another one is named', (t) => {
+  for (const { text, culprit } of disguised) {
+    const parsed = parseDomainName(text)
+    t.match(parsed, { ok: false, problem: { msg: `the name contains ${culprit}, which stands for` } }, text)
+  }
+  t.end()
+})
+
 t.test('which domains a name of a certificate covers', (t) => {
   const cases = [
     ['a.example.com', 'a.example.com', true],
