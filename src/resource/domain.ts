@@ -57,9 +57,12 @@ const status = objectOf({ renews_at: timeOrNull, provisioning_job: orNull(job) }
 const cnameTarget = (id: string, tcpDomain: string): string =>
   `${id.slice(idPrefix.length).toLowerCase()}.cname.${tcpDomain}`
 
-/** Where `_acme-challenge` of the names below the domain has to point; other names prove themselves over HTTP. */
-const challengeTarget = (id: string, domain: string, tcpDomain: string): string | null =>
-  domain.startsWith(wildcard) ? `${id.slice(idPrefix.length).toLowerCase()}.acme.${tcpDomain}` : null
+/**
+ * Where `_acme-challenge` of the names below the domain has to point; other names prove themselves over HTTP. Like the
+ * target it is made from, it stays the same when the deployment gets another domain.
+ */
+const challengeTarget = (domain: string, cnameTarget: string | null): string | null =>
+  domain.startsWith(wildcard) && cnameTarget !== null ? cnameTarget.replace('.cname.', '.acme.') : null
 
 const idPrefix = 'rd_'
 const claimPrefix = 'domain.'
@@ -94,14 +97,18 @@ export const domain = defineResource({
   takenMessage: (claim) =>
     `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain is reserved once in a deployment.`,
   derive(draft, previous, { tcpDomain }) {
-    const { id, domain, cname_target, acme_challenge_cname_target } = draft
+    const { id, domain, acme_challenge_cname_target } = draft
+    const cname_target = previous === undefined ? cnameTarget(id, tcpDomain) : draft.cname_target
     return {
       ...draft,
-      cname_target: previous === undefined ? cnameTarget(id, tcpDomain) : cname_target,
-      // Wildcard domains that were stored without one get it with their next change.
-      acme_challenge_cname_target: acme_challenge_cname_target ?? challengeTarget(id, domain, tcpDomain),
+      cname_target,
+      acme_challenge_cname_target: acme_challenge_cname_target ?? challengeTarget(domain, cname_target),
     }
   },
+  // Wildcard domains may have been stored without a target for the challenge.
+  embed: ({ domain, cname_target, acme_challenge_cname_target }) => ({
+    acme_challenge_cname_target: acme_challenge_cname_target ?? challengeTarget(domain, cname_target),
+  }),
   check(row, previous, lookups) {
     const { domain, certificate_id, certificate_management_policy } = row
     const { tcpDomain } = lookups

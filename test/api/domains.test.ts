@@ -1,6 +1,6 @@
 /** Domains: reserved once, with a certificate of the account's own or a managed one. */
 import t from 'tap'
-import type { DeriveTools } from '../../src/resource/define.js'
+import { anyResource, type DeriveTools, type Row as Stored } from '../../src/resource/define.js'
 import { domain as definition } from '../../src/resource/domain.js'
 import { base, openTestStore } from '../harness/api.js'
 import { certificateBody } from '../harness/certificates.js'
@@ -79,18 +79,26 @@ t.test('domains', async (t) => {
     })
   })
 
-  t.test('a wildcard domain stored without a target for the challenge gets it when it changes', (t) => {
+  t.test('a wildcard domain stored without a target for the challenge shows one', (t) => {
     const row = {
       id: 'rd_A',
+      account_id: me.accountId,
+      version: 1,
+      created_at: 0,
       domain: '*.a.example',
       cname_target: 'a.cname.old',
       acme_challenge_cname_target: null,
     }
     type Derive = (draft: object, previous: object, tools: Partial<DeriveTools>) => object
     const derive = definition.derive as unknown as Derive
-    const changed = derive(row, row, { tcpDomain: 'new' })
-    t.strictSame(changed, { ...row, acme_challenge_cname_target: 'a.acme.new' })
-    t.strictSame(derive(changed, changed, { tcpDomain: 'newer' }), changed, 'and keeps it')
+    const whole = { ...row, acme_challenge_cname_target: 'a.acme.old' }
+    t.strictSame(derive(row, row, { tcpDomain: 'new' }), whole, 'when it changes')
+    t.strictSame(derive(whole, whole, { tcpDomain: 'new' }), whole, 'and keeps it')
+    const { presenter, store: opened } = store.parts
+    const shown = (stored: Stored) => presenter.show(anyResource(definition), stored, opened.view.state)
+    t.match(shown(row), { acme_challenge_cname_target: 'a.acme.old' }, 'before it changes, too')
+    t.strictSame(shown(whole), shown(row))
+    t.match(shown({ ...row, domain: 'a.example' }), { acme_challenge_cname_target: null })
     t.end()
   })
 
