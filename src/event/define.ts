@@ -2,11 +2,11 @@
  * What a kind of traffic event is: its name and its fields. A kind is one file with one line per field, which says
  * the field's type, whether filters may use it, and where its value comes from.
  */
-import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
+import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import type { Headers } from '../record/connection-record.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
-import { serverHost } from '../record/spelling.js'
+import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
 import { escaped, quoted } from './json.js'
 
 /** What events tell of the decision that was made about a record. */
@@ -31,11 +31,14 @@ export interface Field<R> extends Writing<never> {
   readonly read: Read<R, unknown>
   /** The value as filters compare it, where that is not the value itself. */
   readonly compareAs?: (text: string) => string
+  /** How filters spell what they compare it with. */
+  readonly spelling?: Spelling
 }
 
 interface FieldOptions {
   readonly filterable?: boolean
   readonly compareAs?: (text: string) => string
+  readonly spelling?: Spelling
 }
 
 const fieldType =
@@ -49,7 +52,13 @@ const fieldType =
   })
 
 /** Options of a server name: events show it as given, filters compare its one spelling. */
-export const serverName: FieldOptions = { filterable: true, compareAs: serverHost }
+export const serverName: FieldOptions = {
+  filterable: true,
+  compareAs: serverHost,
+  spelling: serverSpelling,
+}
+/** Options of an address, which has its one spelling since the record was read. */
+export const address: FieldOptions = { filterable: true, spelling: addressSpelling }
 
 const inQuotes = (write: (value: string) => string): Writing<string> => ({ write, inQuotes: true })
 const bare = <T>(write: (value: T) => string): Writing<T> => ({ write, inQuotes: false })
@@ -125,12 +134,13 @@ function filterScopeOf<R>(fields: Readonly<Record<string, Field<R>>>): Scope<R> 
 }
 
 function scopeNameOf<R>(field: Field<R>): ScopeName<R> {
-  const { read, compareAs } = field
+  const { read, compareAs, spelling } = field
   const type = field.type === 'int32' || field.type === 'int64' ? 'number' : 'string'
-  if (compareAs === undefined) return { type, read: (record) => read(record, undecided) }
+  const spelled = spelling === undefined ? {} : { spelling }
+  if (compareAs === undefined) return { type, ...spelled, read: (record) => read(record, undecided) }
   const readCompared = (record: R): unknown => {
     const value = read(record, undecided)
     return typeof value === 'string' ? compareAs(value) : value
   }
-  return { type, read: readCompared }
+  return { type, ...spelled, read: readCompared }
 }

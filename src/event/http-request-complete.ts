@@ -1,6 +1,7 @@
 import type { RequestRecord } from '../record/connection-record.js'
 import { normalizeMethod } from '../record/normalize.js'
 import {
+  address,
   bool,
   defineTrafficEvent,
   headers,
@@ -20,8 +21,8 @@ export const httpRequestComplete = defineTrafficEvent<RequestRecord>()('http_req
   'circuit_breaker.decision': text(({ circuit_breaker }) => circuit_breaker?.decision),
   'compression.algorithm': text(({ compression }) => compression?.algorithm),
   'compression.bytes_saved': int64(({ compression }) => compression?.bytes_saved),
-  'conn.client_ip': word(({ conn }) => conn.client_ip, { filterable: true }),
-  'conn.server_ip': text(({ conn }) => conn.server_ip, { filterable: true }),
+  'conn.client_ip': word(({ conn }) => conn.client_ip, address),
+  'conn.server_ip': text(({ conn }) => conn.server_ip, address),
   'conn.server_name': text(({ conn }) => conn.server_name, serverName),
   'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
   'conn.start_ts': timestamp(({ conn }) => conn.start_ts),

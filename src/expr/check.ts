@@ -10,6 +10,7 @@ import type { ExpressionFunction } from './function-type.js'
 import { expressionFunctions } from './functions.js'
 import { Refusal } from './problem.js'
 import { namesNear, resolveName, type Scope } from './scope.js'
+import { spelledArguments, spelledSides } from './spelling.js'
 import { forbiddenNames } from './tokens.js'
 import type { BinaryOperator, Tree } from './tree.js'
 
@@ -137,7 +138,8 @@ class Checker<C> {
   #named(path: readonly string[]): Tree<C> | undefined {
     const resolved = resolveName(this.#scope, path)
     if (resolved !== undefined) {
-      const name: Tree<C> = { kind: 'name', read: resolved.name.read }
+      const { read, spelling } = resolved.name
+      const name: Tree<C> = { kind: 'name', read, spelling }
       return resolved.members.reduce<Tree<C>>((subject, key) => ({ kind: 'member', subject, key }), name)
     }
     if (valueless.has(path[0]!)) return { kind: 'constant', value: undefined }
@@ -153,7 +155,7 @@ class Checker<C> {
     if (callee.secondIsLiteral && ++this.#patterns > exprPatternsMax) {
       throw new Refusal('too_large', `The expression has more than ${exprPatternsMax} patterns`, offset)
     }
-    return { kind: 'call', callee, args, offset }
+    return { kind: 'call', callee, args: spelledArguments(callee, args), offset }
   }
 }
 
@@ -165,7 +167,8 @@ function negated<C>(tree: Tree<C>): Tree<C> {
 /** Both sides of an operator; a run of the same `&&` or `||` becomes one list of parts. */
 function joined<C>(left: Tree<C>, operator: string, right: Tree<C>): Tree<C> {
   if (operator !== '&&' && operator !== '||') {
-    return { kind: 'binary', operator: operator as BinaryOperator, left, right }
+    const [spelledLeft, spelledRight] = spelledSides(left, operator as BinaryOperator, right)
+    return { kind: 'binary', operator: operator as BinaryOperator, left: spelledLeft, right: spelledRight }
   }
   if (left.kind !== 'logic' || left.operator !== operator)
     return { kind: 'logic', operator, parts: [left, right] }

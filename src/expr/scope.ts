@@ -6,8 +6,18 @@ import { nearestNames } from '../core/nearest.js'
  */
 export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'any'
 
+/** How values of a name are spelled: texts that an expression compares them with get the same spelling. */
+export interface Spelling {
+  /** Of a whole value. */
+  readonly whole: (text: string) => string
+  /** Of a text that a value may contain, begin or end with. */
+  readonly part: (text: string) => string
+}
+
 export interface ScopeName<C> {
   readonly type: NameType
+  /** Values have one spelling of several that mean the same. */
+  readonly spelling?: Spelling
   /** Reads the value from the context; null and undefined are no value. Never throws. */
   readonly read: (context: C) => unknown
 }

@@ -1,9 +1,10 @@
 import type { ExpressionFunction } from './function-type.js'
+import type { Spelling } from './scope.js'
 
 /** An expression whose names, functions and argument counts are known to be right. */
 export type Tree<C> =
   | { readonly kind: 'constant'; readonly value: unknown; readonly offset?: number }
-  | { readonly kind: 'name'; readonly read: (context: C) => unknown }
+  | NameTree<C>
   /** A member of the element a filter looks at; `outer` where that element is no value, as in jexl. */
   | { readonly kind: 'element'; readonly path: readonly string[]; readonly outer: Tree<C> | undefined }
   | { readonly kind: 'member'; readonly subject: Tree<C>; readonly key: string }
@@ -16,6 +17,12 @@ export type Tree<C> =
   | { readonly kind: 'pick'; readonly subject: Tree<C>; readonly test: Tree<C> }
   | { readonly kind: 'index'; readonly subject: Tree<C>; readonly key: Tree<C> }
   | CallTree<C>
+
+export interface NameTree<C> {
+  readonly kind: 'name'
+  readonly read: (context: C) => unknown
+  readonly spelling?: Spelling | undefined
+}
 
 export interface BinaryTree<C> {
   readonly kind: 'binary'

@@ -2,7 +2,7 @@
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Connection, ConnectionRecord } from './connection-record.js'
 import type { Geo, GeoLookup } from './geo.js'
-import { serverHost } from './spelling.js'
+import { addressSpelling, serverHost, serverSpelling } from './spelling.js'
 
 export type IpDecision = 'allow' | 'block'
 
@@ -34,11 +34,14 @@ const text = (read: Read): ScopeName<PolicyContext> => ({ type: 'string', read }
 const number = (read: Read): ScopeName<PolicyContext> => ({ type: 'number', read })
 
 const inboundNames = {
-  'conn.client_ip': text(({ conn }) => conn.client_ip),
+  'conn.client_ip': { ...text(({ conn }) => conn.client_ip), spelling: addressSpelling },
   'conn.client_port': number(({ conn }) => conn.client_port),
-  'conn.server_ip': text(({ conn }) => conn.server_ip),
+  'conn.server_ip': { ...text(({ conn }) => conn.server_ip), spelling: addressSpelling },
   'conn.server_port': number(({ conn }) => conn.server_port),
-  'conn.server_name': text(({ conn }) => conn.server_name && serverHost(conn.server_name)),
+  'conn.server_name': {
+    ...text(({ conn }) => conn.server_name && serverHost(conn.server_name)),
+    spelling: serverSpelling,
+  },
   'conn.start_ts': text(({ conn }) => conn.start_ts),
   'conn.geo.country_code': text(({ geo }) => geo.country_code),
   'conn.geo.country': text(({ geo }) => geo.country),

@@ -5,6 +5,7 @@
  */
 import { canonicalAddress } from '../core/ip.js'
 import { utcMicros } from '../core/timestamp.js'
+import type { Spelling } from '../expr/scope.js'
 
 /** The members of a connection that may be spelled in several ways. */
 interface Spelled {
@@ -35,3 +36,9 @@ export function serverHost(name: string): string {
   const address = relative.replace(/^\[(.*)\]$/, '$1')
   return canonicalAddress(address).toLowerCase()
 }
+
+const lowerCase = (text: string): string => text.toLowerCase()
+
+/** Server names and addresses in expressions and filters. */
+export const serverSpelling: Spelling = { whole: serverHost, part: lowerCase }
+export const addressSpelling: Spelling = { whole: canonicalAddress, part: lowerCase }

@@ -144,6 +144,41 @@ t.test('a server name in any spelling meets the same policies and edge, and is s
   }
 })
 
+t.test('literals are read like the names they are compared with', async (t) => {
+  const server_name = 'Api.Example'
+  const [client_ip, server_ip] = ['2001:db8::5', '::ffff:198.51.100.7']
+  const cases = [
+    { expression: "conn.server_name == 'API.Example'", denied: true },
+    { expression: "conn.server_name == 'API.Example.'", denied: true },
+    { expression: "'API.EXAMPLE' == conn.ServerName", denied: true },
+    { expression: "conn.server_name != 'API.Example'", denied: false },
+    { expression: "conn.server_name == 'Other.Example'", denied: false },
+    { expression: "conn.server_name in ['Other.Example', 'API.Example.']", denied: true },
+    { expression: "conn.server_name in ['Other.Example', 5, null]", denied: false },
+    { expression: "conn.server_name in 'Api.Example, Other.Example'", denied: true },
+    { expression: "'API.' in conn.server_name", denied: true },
+    { expression: "conn.server_name|endsWith('.Example')", denied: true },
+    { expression: "startsWith(conn.server_name, 'API.')", denied: true },
+    { expression: "startsWith(conn.server_name, 'AP.')", denied: false, name: 'a dot of a part counts' },
+    { expression: "conn.server_name|contains('PI.EX')", denied: true },
+    { expression: "conn.server_name == 'API.Example' || 1 == 2", denied: true },
+    { expression: "conn.client_ip == '2001:DB8:0::5'", denied: true },
+    { expression: "conn.client_ip in ['2001:0DB8::5']", denied: true },
+    { expression: "conn.server_ip == '::FFFF:198.51.100.7'", denied: true },
+    { expression: "conn.server_ip == 'API.Example'", denied: false },
+    { expression: "conn.client_ip|startsWith('2001:DB8:')", denied: true },
+    { expression: "conn.start_ts == 'API.Example' || conn.server_port == '22'", denied: false },
+  ]
+  for (const { expression, denied, name = expression } of cases) {
+    const outcome = await outcomes({ deny: expression })
+    const got = outcome({ client_ip, server_ip, server_name })
+    t.match(got, { denied, answer: { decision: denied ? 'deny' : 'allow' } }, name)
+    if (expression.includes('start_ts')) continue
+    const filtered = (await outcomes({ filter: expression }))({ client_ip, server_ip, server_name })
+    t.equal(filtered.shown !== undefined, denied, `as a filter: ${name}`)
+  }
+})
+
 t.test('letter case and a final dot never get a client past a policy', async () => {
   const outcome = await outcomes({ deny: "conn.server_name|endsWith('.example')" })
   const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/)
