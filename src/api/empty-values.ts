@@ -1,6 +1,6 @@
 /**
  * Values that mean "nothing". Clients that are generated for this family of APIs send a default for every field that
- * their caller left out: `""`, `0` or `[]`, whichever the type has.
+ * their caller left out: `""`, `0`, `[]` or, for a map with keys of the caller's own, `{}`, whichever the type has.
  */
 import type { TSchema } from '../core/schema.js'
 
@@ -22,16 +22,20 @@ function shapeOf(schema: TSchema): Shape {
 }
 
 /**
- * Is the value null or the empty value of the schema's type? An empty object is not: `{}` asks for a certificate
- * policy with its defaults, or for a certificate without extensions.
+ * Is the value null or the empty value of the schema's type? An object whose members have names in the schema is never
+ * empty: `{}` asks for a certificate policy with its defaults.
  */
 export function isNothing(schema: TSchema, value: unknown): boolean {
   if (value === null || value === undefined) return true
-  const { type, enum: values } = shapeOf(schema)
+  const { type, enum: values, properties } = shapeOf(schema)
   if (value === '') return type === 'string' || values !== undefined
   if (value === 0) return type === 'integer'
+  if (isEmptyMap(value)) return type === 'object' && Object.keys(properties ?? {}).length === 0
   return type === 'array' && Array.isArray(value) && value.length === 0
 }
+
+const isEmptyMap = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
 
 /** The value without optional members that say nothing, at any depth. Maps with the client's own keys stay as they are. */
 export function withoutNothing(schema: TSchema, value: unknown): unknown {

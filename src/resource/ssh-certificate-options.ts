@@ -93,7 +93,7 @@ export const sshOptionFields = {
   ),
   extensions: defaulted(
     optionMap(
-      'What the certificate permits; "permit-pty" and "permit-user-rc" where nothing is said.',
+      'What the certificate permits; "permit-pty" and "permit-user-rc" if the map is empty or not given. A certificate that permits nothing takes an extension that servers ignore, such as "none@example.com".',
       (name, value) => brokenName(name) ?? brokenValue(name, value, extensions),
     ),
     { 'permit-pty': '', 'permit-user-rc': '' },

@@ -26,8 +26,9 @@ function shapeOf(schema: TSchema): Shape {
 
 /** The empty values of a field's type: null, and what generated clients send. */
 function emptyValues(schema: TSchema): unknown[] {
-  const { type, enum: values } = shapeOf(schema)
+  const { type, enum: values, properties = {} } = shapeOf(schema)
   if (values !== undefined || type === 'string') return [null, '']
+  if (type === 'object' && Object.keys(properties).length === 0) return [null, {}]
   if (type === 'integer') return [null, 0]
   return type === 'array' ? [null, []] : [null]
 }

@@ -34,7 +34,7 @@ const rest: Readonly<Record<string, Body>> = {
     valid_after: '2026-01-01T00:00:00Z',
     valid_until: '2036-01-01T00:00:00Z',
     critical_options: { 'force-command': 'x' },
-    extensions: {},
+    extensions: { 'permit-pty': '' },
   },
   ssh_credential: { acl: ['bind:A.example', '*'] },
   tunnel_credential: { acl: ['bind:*.a.example'] },

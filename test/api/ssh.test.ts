@@ -180,10 +180,20 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       told.extensions.map((line) => line.split(' ')[0]),
       ['__proto', 'a', 'login@example.com', 'permit-X11-forwarding'],
     )
-    const none = await me.post(users, { ...body, critical_options: {}, extensions: {} })
-    t.strictSame(none.extensions, {}, 'none at all, where that is said')
-    t.strictSame(toldCertificate(none.certificate).extensions, [])
   })
+
+  t.test(
+    'empty options, which generated clients send by default, are those of a certificate without any',
+    async (t) => {
+      const body = { ssh_certificate_authority_id, public_key: publicKey }
+      const made = await me.post(users, { ...body, critical_options: {}, extensions: {} })
+      t.strictSame(made.critical_options, {})
+      t.strictSame(made.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
+      t.strictSame(toldCertificate(made.certificate).extensions, ['permit-pty', 'permit-user-rc'])
+      const path = `${users}/${made.id}`
+      t.strictSame(await me.patch(path, { extensions: {} }), made, 'and change nothing later')
+    },
+  )
 
   t.test("certificates are never signed twice alike, and don't change", async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }
