@@ -121,6 +121,9 @@ export class Books {
       case 'delivered':
         this.#addDelivered(entry)
         break
+      case 'retried':
+        this.#destination(entry.destination).retried += entry.retried
+        break
       case 'destination':
         this.#destination(entry.destination).target = entry.target
         break

@@ -1,7 +1,12 @@
-/** Bytes that all lanes together may hold: what they have, and what they asked for. */
+/**
+ * Bytes that all lanes together may hold: what they have, and what they asked for. Those that can't deliver may hold
+ * at most half of it, so that the others always have room.
+ */
 export class ByteBudget {
   readonly #max: number
   #taken = 0
+  /** Of those taken. */
+  #held = 0
 
   constructor(max: number) {
     this.#max = max
@@ -21,5 +26,16 @@ export class ByteBudget {
 
   give(bytes: number): void {
     this.#taken -= bytes
+  }
+
+  /** Of bytes that were taken, these stay until a destination works again; false if there is no room for that. */
+  hold(bytes: number): boolean {
+    if (this.#held + bytes > this.#max / 2) return false
+    this.#held += bytes
+    return true
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes
   }
 }

@@ -2,8 +2,8 @@
  * One destination in one process: a lane, fed by the destination's durable consumer.
  *
  * A pack is acknowledged when each of its events was accepted or lies in the dead letters, and the ledger says so.
- * While a destination is probed it holds one pack; what else it fetched goes back with a delay, and nothing more is
- * fetched. A pack that was acknowledged and comes again, because the acknowledgement was lost, is acknowledged again.
+ * While a destination is probed it holds packs that were accepted in part, or one; what else it fetched goes back with
+ * a delay, and nothing more is fetched. A pack that was acknowledged and comes again, because the acknowledgement was lost, is acknowledged again.
  */
 import { every, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
@@ -21,23 +21,13 @@ import type { LaneStatus } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
 import type { LastOutcomes } from './last-outcomes.js'
-import type { InputStream, LedgerWriter, PackContents } from './ledger.js'
+import type { LedgerWriter } from './ledger.js'
 import { type PackedEvent, readPack } from './pack.js'
+import { packContents } from './pack-headers.js'
 
 export const deliveriesStream = 'WEIR_DELIVERIES'
 export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
 export const deadEventsSubject = 'weir.deadletter.events'
-
-/** Headers of a pack. */
-export const packHeaders = {
-  events: 'Weir-Events',
-  stream: 'Weir-Stream',
-  since: 'Weir-Stream-Since',
-  segments: 'Weir-Segments',
-} as const
-
-/** JetStream's own: what a message was published under. */
-const messageIdHeader = 'Nats-Msg-Id'
 
 /** What a process held that died is delivered again after this. */
 const ackWaitMs = 10_000
@@ -92,6 +82,7 @@ export class DestinationRun {
       deadLetter: (event, fault) => this.#deadLetter(event, fault),
       changed: (status) => this.#reportState(status),
       settings: { ...stopLane, ...deps.laneSettings },
+      budget: deps.budget,
     })
     // Packs in hand are ours for as long as we say so.
     this.#progress = every(ackWaitMs / 3, () => {
@@ -150,8 +141,8 @@ export class DestinationRun {
   }
 
   async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
-    const mayTake = (this.#lane.probing ? 1 : packsInHandMax) - this.#inHand.size
-    if (mayTake <= 0) return this.#packEnds(signal)
+    const mayTake = this.#lane.wanted(packsInHandMax - this.#inHand.size)
+    if (mayTake === 0) return this.#packEnds(signal)
     const { budget } = this.#deps
     const wanted = this.#hasBacklog ? Math.min(fetchMax, mayTake) : 1
     // Whoever waits for the next event sets nothing apart: there may be thousands who do.
@@ -172,7 +163,7 @@ export class DestinationRun {
 
   #take(message: PulledMessage): void {
     this.#hasBacklog = message.native.info.pending > 0
-    const pack = message.headers?.get(messageIdHeader) || `${this.#config.id} ${message.sequence}`
+    const { pack } = packContents(this.#config.id, message)
     if (this.#ended.has(pack)) {
       this.#acknowledge(message)
       return
@@ -202,19 +193,19 @@ export class DestinationRun {
 
   async #deliver(inHand: PackInHand): Promise<void> {
     const { pack, message } = inHand
-    const { ledger, occurrences } = this.#deps
+    const { occurrences } = this.#deps
     const { events, malformed } = readPack(message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
     const result = await this.#lane.deliver(events)
     if (result.outcome === 'returned') {
       if (this.#isInHand(inHand)) inHand.message.native.nak(Math.min(result.delayMs, giveBackDelayMsMax))
-      return
+      return this.#countRetried(result.retried)
     }
     const { delivered, retried } = result.counts
-    const contents = this.#contentsOf(message, pack)
+    const contents = packContents(this.#config.id, message)
     try {
-      await ledger.write([
+      await this.#deps.ledger.write([
         {
           type: 'delivered',
           target: this.#config.kind,
@@ -244,14 +235,14 @@ export class DestinationRun {
     return { last_success_at, last_error }
   }
 
-  #contentsOf({ headers }: PulledMessage, pack: string): PackContents {
-    return {
-      destination: this.#config.id,
-      pack,
-      stream: (headers?.get(packHeaders.stream) || 'records') as InputStream,
-      since: headers?.get(packHeaders.since) ?? '',
-      segments: headers?.get(packHeaders.segments) ?? '',
-    }
+  /** Of a pack that was given back: whoever ends it does not know how often its events were sent before. */
+  async #countRetried(retried: number): Promise<void> {
+    if (retried === 0) return
+    const { id, kind } = this.#config
+    this.#deps.occurrences.eventsRetried({ target: kind }, retried)
+    await this.#deps.ledger.write([{ type: 'retried', destination: id, retried }]).catch(() => {
+      // The ledger closes. These count for nothing else, and nothing waits for them.
+    })
   }
 
   async #deadLetter(event: PackedEvent, fault: Fault): Promise<void> {

@@ -13,8 +13,11 @@ export interface PackCounts {
 export type PackResult =
   /** Every event was accepted or is in the dead letters: the pack can be acknowledged. */
   | { readonly outcome: 'done'; readonly counts: PackCounts }
-  /** The lane can't hold it now: give it back to the stream, to come again after this time. */
-  | { readonly outcome: 'returned'; readonly delayMs: number }
+  /**
+   * The lane can't hold it now: give it back to the stream, to come again after this time. `retried` events of it
+   * failed; they are sent once more when it comes.
+   */
+  | { readonly outcome: 'returned'; readonly delayMs: number; readonly retried: number }
 
 /** An event on its way. */
 export class Item implements Batchable {
@@ -35,7 +38,13 @@ export class Item implements Batchable {
   /** It is sent, for the first time or again. */
   begin(): PackedEvent {
     this.job.isBegun = true
+    this.job.inRequests += 1
     return this.event
+  }
+
+  /** The request that it was in has ended. */
+  end(): void {
+    this.job.inRequests -= 1
   }
 
   /** Counts that it is sent once more; answers how often it was. */
@@ -50,8 +59,10 @@ export class Job {
   readonly items: readonly Item[]
   readonly result: Promise<PackResult>
   ended = false
-  /** Some of its events were sent: given back now, they would be sent twice. */
+  /** Some of its events were sent. */
   isBegun = false
+  /** How many of its events are in requests that are under way. */
+  inRequests = 0
   #resolve!: (result: PackResult) => void
   #delivered = 0
   #deadLettered = 0
@@ -63,6 +74,19 @@ export class Job {
       this.#resolve = resolve
     })
     this.#endIfComplete()
+  }
+
+  /** Events of which is known what became of them: they must not be sent again. */
+  get concluded(): number {
+    return this.#delivered + this.#deadLettered
+  }
+
+  get isInRequest(): boolean {
+    return this.inRequests > 0
+  }
+
+  get byteLength(): number {
+    return this.items.reduce((sum, { event }) => sum + event.data.length, 0)
   }
 
   delivered(): void {
@@ -81,11 +105,11 @@ export class Job {
 
   /** Ends without a conclusion; what of it was accepted will be sent again, with the same event ids. */
   giveBack(delayMs: number): void {
-    this.#end({ outcome: 'returned', delayMs })
+    this.#end({ outcome: 'returned', delayMs, retried: this.#retried })
   }
 
   #endIfComplete(): void {
-    if (this.#delivered + this.#deadLettered < this.items.length) return
+    if (this.concluded < this.items.length) return
     const counts = { delivered: this.#delivered, dead_lettered: this.#deadLettered, retried: this.#retried }
     this.#end({ outcome: 'done', counts })
   }

@@ -2,13 +2,12 @@
 import { backoffs } from './backoff.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
+import type { HoldingBudget } from './held-packs.js'
 import type { PaceSettings } from './pace.js'
 import type { PackedEvent } from './pack.js'
+import type { EndSettings } from './under-way.js'
 
-export interface LaneSettings extends PaceSettings {
-  /** How long `close` waits for requests under way, and then for their being given up. */
-  readonly closeTimeoutMs: number
-  readonly abortTimeoutMs: number
+export interface LaneSettings extends PaceSettings, EndSettings {
   readonly backoffs: typeof backoffs
 }
 
@@ -25,6 +24,8 @@ export interface LaneDeps {
   readonly open: (config: DestinationConfig) => Sender
   /** Resolves once the event is stored among the dead letters; where it can't be, its pack is given back. */
   readonly deadLetter: (event: PackedEvent, fault: Fault) => Promise<void>
+  /** For packs that stay while nothing is delivered. */
+  readonly budget: HoldingBudget
   /** Called whenever the state or its cause changes. */
   readonly changed?: (status: LaneStatus) => void
   readonly settings?: Partial<LaneSettings>

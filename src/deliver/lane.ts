@@ -14,9 +14,9 @@
  *     mean that it is not the events: the lane is *probing*.
  *   - Credentials or configuration are refused: credentials are fetched anew and the request is sent again, once;
  *     then the lane is *probing*.
- * - **Probing.** One pack is held, and one event of it at a time is tried, at long intervals and with credentials
- *   fetched anew. All other packs are given back, so that a dead destination holds next to no memory. Whenever
- *   an event is accepted the lane is flowing again.
+ * - **Probing.** One event at a time is tried, at long intervals and with credentials fetched anew. Packs of which
+ *   some events were accepted are held, or else the oldest one; all others are given back, so that a dead
+ *   destination holds next to no memory. Whenever an event is accepted the lane is flowing again.
  * - **Closing.** Nothing new is sent; requests under way may end within a bound; unfinished packs are given back.
  *
  * `status` calls a flowing lane `healthy`, `throttled` or `failing`, and a probing one `paused` where it waits
@@ -24,9 +24,11 @@
  */
 import { after, sleep, type Timer } from '../core/clock.js'
 import { Batcher } from './batcher.js'
+import { CredentialsAge } from './credentials-age.js'
 import type { Answer, BatchLimits, DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
 import { throttledIn, timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
+import { HeldPacks } from './held-packs.js'
 import { type Item, Job, type PackResult } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { Pace } from './pace.js'
@@ -34,6 +36,7 @@ import type { PackedEvent } from './pack.js'
 import { findRefused } from './refused-request.js'
 import { RequestSize } from './request-size.js'
 import { Retries } from './retries.js'
+import { UnderWay } from './under-way.js'
 
 export class Lane {
   readonly #deps: LaneDeps
@@ -41,24 +44,21 @@ export class Lane {
   readonly #health: Health
   readonly #pace: Pace
   readonly #requestSize = new RequestSize()
-  readonly #jobs = new Set<Job>()
+  readonly #packs: HeldPacks
   readonly #queue = new Batcher<Item>()
   readonly #retries: Retries
-  readonly #underWay = new Set<Promise<void>>()
-  readonly #abort = new AbortController()
+  readonly #underWay = new UnderWay()
+  readonly #credentials = new CredentialsAge()
   #sender: Sender
   #timer: Timer | undefined
   #closing = false
   #refusalsInARow = 0
-  /** How often credentials were fetched anew, so that a fault of older ones is not taken for one of these. */
-  #credentialsAge = 0
-  /** Fetched anew, and nothing was accepted since. */
-  #credentialsUnproven = false
 
   constructor(config: DestinationConfig, deps: LaneDeps) {
     this.#deps = deps
     this.#settings = { ...laneSettings, ...deps.settings }
     this.#pace = new Pace(this.#settings)
+    this.#packs = new HeldPacks(deps.budget, this.#queue, () => this.#pace.waitMs())
     this.#retries = new Retries(this.#settings.backoffs.record, (items) => this.#resume(items))
     this.#health = new Health(deps.changed ?? (() => {}))
     this.#sender = deps.open(config)
@@ -67,30 +67,37 @@ export class Lane {
   /** Never rejects. The events' bytes must not change until the result is there. */
   deliver(events: readonly PackedEvent[]): Promise<PackResult> {
     const job = new Job(events)
-    if (this.#closing || (this.probing && this.#jobs.size > 0)) job.giveBack(this.#pace.waitMs())
+    if (this.#closing || this.wanted(1) === 0) job.giveBack(this.#pace.waitMs())
     if (job.ended) return job.result
-    this.#jobs.add(job)
-    this.#queue.add(job.items)
+    this.#packs.add(job)
+    // What is held was tried before; a pack that is taken while probing is to say something new.
+    if (this.probing) this.#queue.addFirst(job.items)
+    else this.#queue.add(job.items)
     this.#pump()
-    return job.result.finally(() => this.#jobs.delete(job))
+    return job.result
   }
 
   status(): LaneStatus {
     return this.#health.status()
   }
 
-  /** A probing lane gives packs back: there is no point in fetching more than one. */
   get probing(): boolean {
     return this.#pace.probing
+  }
+
+  /** How many packs to fetch, if there is room for so many: a probing lane has use for one, if it holds none. */
+  wanted(room: number): number {
+    if (!this.probing) return Math.max(0, room)
+    const isBusy = this.#isAllRefused ? this.#packs.hasUntouched : !this.#packs.isEmpty
+    return isBusy ? 0 : Math.min(1, Math.max(0, room))
   }
 
   /** What is pending, and everything after it, goes to the new target with the new credentials. */
   retarget(config: DestinationConfig): void {
     const before = this.#sender
-    void Promise.allSettled([...this.#underWay]).then(() => before.close())
+    void this.#underWay.settled().then(() => before.close())
     this.#sender = this.#deps.open(config)
-    this.#credentialsAge += 1
-    this.#credentialsUnproven = false
+    this.#credentials.replace()
     this.#refusalsInARow = 0
     this.#requestSize.reset()
     this.#pace.reset()
@@ -99,19 +106,14 @@ export class Lane {
 
   /** Before `close`: what was begun goes on, and packs of which nothing was sent yet are given back. */
   finish(): void {
-    this.#giveBack([...this.#jobs].filter(({ isBegun }) => !isBegun))
+    this.#packs.giveBackUnsent()
   }
 
   async close(): Promise<void> {
     this.#closing = true
     this.#timer?.stop()
-    const ended = new AbortController()
-    const settled = Promise.allSettled([...this.#underWay])
-    await Promise.race([settled, sleep(this.#settings.closeTimeoutMs, ended.signal)])
-    this.#abort.abort()
-    await Promise.race([settled, sleep(this.#settings.abortTimeoutMs, ended.signal)])
-    ended.abort()
-    this.#giveBack([...this.#jobs])
+    await this.#underWay.end(this.#settings)
+    this.#packs.giveBackAll()
     this.#sender.close()
   }
 
@@ -141,16 +143,12 @@ export class Lane {
 
   /** What runs here is waited for by `close`, and the line moves on when it has ended. */
   #track(work: Promise<void>): void {
-    const tracked = work.finally(() => {
-      this.#underWay.delete(tracked)
-      this.#pump()
-    })
-    this.#underWay.add(tracked)
+    this.#underWay.add(work, () => this.#pump())
   }
 
   async #send(batch: readonly Item[]): Promise<void> {
     if (this.probing && this.#health.paused) this.#refreshCredentials()
-    const age = this.#credentialsAge
+    const age = this.#credentials.value
     const outcome = await this.#request(batch)
     if (outcome.outcome === 'failed') await this.#failed(batch, outcome.fault, age)
     else await this.#answered(batch, outcome)
@@ -159,7 +157,8 @@ export class Lane {
   async #request(batch: readonly Item[]): Promise<SendOutcome> {
     const events = batch.map((item) => item.begin())
     this.#pace.rate.sent(batch.length)
-    const outcome = await this.#sender.send(events, this.#abort.signal)
+    const outcome = await this.#sender.send(events, this.#underWay.signal)
+    for (const item of batch) item.end()
     this.#pace.rate.answered(batch.length, throttledIn(outcome, batch.length))
     return outcome
   }
@@ -173,7 +172,7 @@ export class Lane {
     }
     const { retry, rejected, reason } = answer
     const isNoneAccepted = retry.length === batch.length
-    if (reason !== undefined && isNoneAccepted) return this.#failed(batch, reason, this.#credentialsAge)
+    if (reason !== undefined && isNoneAccepted) return this.#failed(batch, reason, this.#credentials.value)
     const failed = new Set([...retry, ...rejected.map(({ index }) => index)])
     for (const [index, { job }] of batch.entries()) if (!failed.has(index)) job.delivered()
     this.#accepted(retry.length === 0)
@@ -186,7 +185,7 @@ export class Lane {
     this.#pace.flow()
     this.#requestSize.grow()
     this.#refusalsInARow = 0
-    this.#credentialsUnproven = false
+    this.#credentials.prove()
     this.#health.accepted(whole && this.#retries.isEmpty)
   }
 
@@ -223,15 +222,14 @@ export class Lane {
   /** Of several requests under way with the same credentials the first to fail has them fetched anew. */
   #authRefused(fault: Fault, age: number): void {
     this.#health.note(fault)
-    if (!this.probing && age < this.#credentialsAge) return
-    if (!this.probing && !this.#credentialsUnproven) this.#refreshCredentials()
+    if (!this.probing && age < this.#credentials.value) return
+    if (!this.probing && !this.#credentials.isUnproven) this.#refreshCredentials()
     else this.#probe(fault)
   }
 
   #refreshCredentials(): void {
     this.#sender.dropCredentials()
-    this.#credentialsAge += 1
-    this.#credentialsUnproven = true
+    this.#credentials.fetchAgain()
   }
 
   async #refused(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
@@ -257,20 +255,26 @@ export class Lane {
       if (fault.class !== 'throttle' && fault.class !== 'transient') return outcome
       this.#health.suffer(fault)
       if (!this.#pace.backOff(this.#settings.backoffs[fault.class])) return outcome
-      await sleep(this.#pace.waitMs(), this.#abort.signal)
+      await sleep(this.#pace.waitMs(), this.#underWay.signal)
     }
   }
 
   /** Parks the one event that is refused; unless everything is, for then it is no event's fault. */
   async #condemn(culprit: Item, fault: Fault): Promise<void> {
     this.#refusalsInARow += 1
-    if (this.#refusalsInARow <= refusalsInARowMax) {
+    if (!this.#isAllRefused) {
       if (this.probing) this.#pace.flow()
       return this.#deadLetter(culprit, fault)
     }
+    culprit.again()
+    this.#queue.add([culprit])
     this.#probe({ ...fault, class: 'configuration' })
-    // Not even one is held: each probe takes another pack, in case it is these events after all.
-    this.#giveBack([...this.#jobs])
+    // Each probe takes another pack, in case it is these events after all.
+    this.#packs.giveBackUntouched()
+  }
+
+  get #isAllRefused(): boolean {
+    return this.#refusalsInARow > refusalsInARowMax
   }
 
   async #deadLetter(item: Item, fault: Fault): Promise<void> {
@@ -285,15 +289,10 @@ export class Lane {
 
   // --- probing ---
 
-  /** Holds the oldest pack, gives the others back, and tries again after a long while. */
+  /** Holds what it must, gives the other packs back, and tries again after a long while. */
   #probe(fault: Fault): void {
     this.#health.suffer(fault)
     this.#pace.probe()
-    this.#giveBack([...this.#jobs].filter((job) => !job.ended).slice(1))
-  }
-
-  #giveBack(jobs: readonly Job[]): void {
-    for (const job of jobs) job.giveBack(this.#pace.waitMs())
-    this.#queue.dropAbandoned()
+    this.#packs.giveBackAllButOne()
   }
 }

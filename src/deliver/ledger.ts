@@ -79,13 +79,26 @@ export interface DeliveredEntry extends PackContents {
   readonly last: LastOutcomes
 }
 
+/** Events of a pack failed before it was given back: they will be sent again, by whoever gets it next. */
+export interface RetriedEntry {
+  readonly type: 'retried'
+  readonly destination: string
+  readonly retried: number
+}
+
 /** A destination was deleted, and what waited for it was dropped. */
 export interface DroppedEntry {
   readonly type: 'dropped'
   readonly destination: string
 }
 
-export type LedgerEntry = InputEntry | PackEntry | DestinationEntry | DeliveredEntry | DroppedEntry
+export type LedgerEntry =
+  | InputEntry
+  | PackEntry
+  | DestinationEntry
+  | DeliveredEntry
+  | RetriedEntry
+  | DroppedEntry
 
 interface Waiting {
   readonly lines: string

@@ -7,7 +7,7 @@ import type { Item } from './job.js'
 export class Retries {
   readonly #backoff: Backoff
   readonly #resume: (items: readonly Item[]) => void
-  #waiting = 0
+  readonly #waiting = new Set<readonly Item[]>()
 
   /** `resume` is called with events whose wait is over. */
   constructor(backoff: Backoff, resume: (items: readonly Item[]) => void) {
@@ -15,17 +15,18 @@ export class Retries {
     this.#resume = resume
   }
 
+  /** Does no event wait? Those of packs that were given back don't count. */
   get isEmpty(): boolean {
-    return this.#waiting === 0
+    return [...this.#waiting].every((items) => items.every(({ abandoned }) => abandoned))
   }
 
   add(items: readonly Item[]): void {
     const groups = new Map<number, Item[]>()
     for (const item of items) getOrMake(groups, item.again(), () => []).push(item)
     for (const [attempts, group] of groups) {
-      this.#waiting += 1
+      this.#waiting.add(group)
       after(backoffMs(this.#backoff, attempts, randomFraction()), () => {
-        this.#waiting -= 1
+        this.#waiting.delete(group)
         this.#resume(group)
       })
     }

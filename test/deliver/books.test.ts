@@ -257,6 +257,17 @@ t.test(
   },
 )
 
+t.test('events that were sent again count, also of packs that another process ends', async (t) => {
+  const books = booksOf([
+    input(1, 'a'),
+    { type: 'retried', destination: 'ed_a', retried: 3 },
+    { type: 'retried', destination: 'ed_a', retried: 2 },
+  ])
+  const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+  for (const known of [books, kept])
+    t.match(known.destination('ed_a'), { produced: 2, delivered: 0, retried: 5, backlog: 2 })
+})
+
 t.test('a deleted destination: the counters of its kind go on from where they were', async (t) => {
   const told: LedgerEntry = { type: 'destination', destination: 'ed_a', target: 'firehose' }
   const books = booksOf([told, input(1, 'a'), input(2, 'a')])

@@ -6,6 +6,7 @@ import type {
   Sender,
   SendOutcome,
 } from '../../src/deliver/destination.js'
+import type { HoldingBudget } from '../../src/deliver/held-packs.js'
 import { Lane } from '../../src/deliver/lane.js'
 import type { LaneSettings } from '../../src/deliver/lane-settings.js'
 import type { PackedEvent } from '../../src/deliver/pack.js'
@@ -60,6 +61,7 @@ export function openLane(
   behave: Behaviour,
   settings: Partial<LaneSettings> = {},
   deadLetter: (event: PackedEvent) => Promise<void> = async () => {},
+  budget: HoldingBudget = roomForAll,
 ): Opened {
   const requests: string[][] = []
   const dead: string[] = []
@@ -90,6 +92,7 @@ export function openLane(
   })
   const lane = new Lane(config, {
     open,
+    budget,
     settings: { ...fast, ...settings },
     changed: ({ state }) => states.push(state),
     deadLetter: async (event) => {
@@ -99,6 +102,8 @@ export function openLane(
   })
   return { lane, requests, dead, states, counts }
 }
+
+export const roomForAll: HoldingBudget = { hold: () => true, release: () => {} }
 
 /** Each signal has one, so that requests without number leave no listeners behind. */
 const abortions = new WeakMap<AbortSignal, Promise<SendOutcome>>()

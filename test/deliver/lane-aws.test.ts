@@ -8,6 +8,7 @@ import type { LaneSettings } from '../../src/deliver/lane-settings.js'
 import type { FaultSpec } from '../aws-emulator/wire.js'
 import { type AwsWorld, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
 import { eventsOf, someEvents } from './events.js'
+import { roomForAll } from './fake-lane.js'
 
 const backoff = { baseMs: 1, capMs: 1e6 }
 const fast: Partial<LaneSettings> = {
@@ -33,6 +34,7 @@ function openLane(test: Test, world: AwsWorld, kind: DestinationKindName, option
   const states: string[] = []
   const lane = new Lane(world.config(kind, options.auth, options.name), {
     open: (config) => openSender(config, world.deps),
+    budget: roomForAll,
     deadLetter: async ({ id }, { code }) => void dead.push({ id, code }),
     changed: ({ state }) => states.push(state),
     settings: { ...fast, ...options.settings },
@@ -125,6 +127,27 @@ t.test('answers lost after the service took the request: repeats, but no loss', 
     }
   }
 })
+
+t.test(
+  'one of several shards fails beyond the cap of the backoff, and recovers: nothing comes twice',
+  async (t) => {
+    const world = await openAwsWorld(t, { seed: 9, resource: { shards: 4 } })
+    world.emulator.world.faults.add({ effect: { type: 'fail_records', code: 'InternalFailure', shard: 1 } })
+    const soon = { baseMs: 1, capMs: 16 }
+    const { lane, dead, states } = openLane(t, world, 'kinesis', {
+      settings: { backoffs: { throttle: soon, transient: soon, record: soon } },
+    })
+    const delivered = deliver(lane, ids(3000))
+    while (!lane.probing) await new Promise(setImmediate)
+    const probes = world.puts('kinesis') + 3
+    while (world.puts('kinesis') < probes) await new Promise((resolve) => setTimeout(resolve, 1))
+    world.emulator.world.faults.clear()
+    t.equal(sum(await delivered, 'delivered'), 3000)
+    t.match(world.ledger('kinesis').counts(), { events: 3000, unique: 3000, duplicates: 0 })
+    t.same(dead, [])
+    t.same([states[0], states.at(-1)], ['failing', 'healthy'])
+  },
+)
 
 t.test('a session that ends in the middle is replaced unnoticed', async (t) => {
   const world = await openAwsWorld(t)

@@ -1,7 +1,11 @@
 /** The ways of a lane that is refused: credentials, pauses, probes and another target. */
 import t from 'tap'
+import { ByteBudget } from '../../src/deliver/byte-budget.js'
+import type { SendOutcome } from '../../src/deliver/destination.js'
+import type { Lane } from '../../src/deliver/lane.js'
+import type { PackedEvent } from '../../src/deliver/pack.js'
 import { someEvents } from './events.js'
-import { accepted, config, done, failed, openLane } from './fake-lane.js'
+import { accepted, config, done, failed, fault, openLane } from './fake-lane.js'
 
 /** Timers of a lane keep no process alive; a test waits for them nevertheless. */
 const keepAlive = setInterval(() => {}, 1000)
@@ -29,6 +33,96 @@ t.test('failures that go on to the cap of the backoff end in probing, too', asyn
   well = true
   t.match(await held, { outcome: 'done', counts: { delivered: 2 } })
   t.same(states, ['failing', 'healthy'])
+  await lane.close()
+})
+
+/** A service of two shards: records of the second fail while it is down. */
+function twoShards() {
+  const shards = { isSecondDown: true, accepted: [] as string[], sent: 0 }
+  const behave = (events: readonly PackedEvent[]): SendOutcome => {
+    shards.sent += events.length
+    const fails = ({ id }: PackedEvent): boolean => shards.isSecondDown && id.endsWith('1')
+    const retry = events.flatMap((event, index) => (fails(event) ? [index] : []))
+    shards.accepted.push(...events.filter((event) => !fails(event)).map(({ id }) => id))
+    return retry.length === 0
+      ? accepted
+      : { outcome: 'partial', retry, rejected: [], reason: fault('transient') }
+  }
+  return { shards, behave }
+}
+
+const soonProbing = { baseMs: 1, capMs: 4 }
+const probingSoon = { backoffs: { throttle: soonProbing, transient: soonProbing, record: soonProbing } }
+
+/** As a destination's run does: what is given back comes again, when the lane wants it. */
+async function deliverAll(lane: Lane, packs: number, eventsPerPack: number) {
+  let [delivered, retried, returned] = [0, 0, 0]
+  const one = async (pack: number): Promise<void> => {
+    for (;;) {
+      while (lane.wanted(1) === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+      const result = await lane.deliver(someEvents(eventsPerPack, `p${pack}-`))
+      retried += result.outcome === 'done' ? result.counts.retried : result.retried
+      if (result.outcome === 'done') {
+        delivered += result.counts.delivered
+        return
+      }
+      returned += 1
+    }
+  }
+  await Promise.all(Array.from({ length: packs }, (_, at) => one(at)))
+  return { delivered, retried, returned }
+}
+
+t.test('one of two shards fails beyond the cap of the backoff: nothing accepted is sent again', async (t) => {
+  const { shards, behave } = twoShards()
+  const { lane, states, requests } = openLane(behave, probingSoon)
+  const delivering = deliverAll(lane, 16, 8)
+  while (!lane.probing) await new Promise(setImmediate)
+  const before = requests.length
+  while (requests.length < before + 5) await new Promise((resolve) => setTimeout(resolve, 1))
+  t.ok(lane.probing)
+  shards.isSecondDown = false
+  const { delivered, retried } = await delivering
+  t.equal(delivered, 16 * 8)
+  t.equal(shards.accepted.length, 16 * 8, 'each event was accepted')
+  t.equal(new Set(shards.accepted).size, 16 * 8, 'and none of them twice')
+  t.equal(retried, shards.sent - shards.accepted.length, 'each event that was sent again counts')
+  t.equal(states.at(-1), 'healthy')
+  await lane.close()
+})
+
+t.test('packs that stay while nothing is delivered leave room for other destinations', async (t) => {
+  const { shards, behave } = twoShards()
+  const bytesPerPack = someEvents(8, 'p10-').reduce((sum, { data }) => sum + data.length, 0)
+  const budget = new ByteBudget(bytesPerPack * 8)
+  const { lane } = openLane(behave, probingSoon, undefined, budget)
+  const packs = Array.from({ length: 16 }, (_, at) => lane.deliver(someEvents(8, `p${at + 10}-`)))
+  while (!lane.probing) await new Promise(setImmediate)
+  t.notOk(budget.hold(bytesPerPack), 'half of it is held')
+  shards.isSecondDown = false
+  const results = await Promise.all(packs)
+  const stayed = results.filter(({ outcome }) => outcome === 'done').length
+  t.ok(stayed >= 4 && stayed < 16, `${stayed} packs stayed`)
+  t.equal(lane.status().state, 'healthy', 'full or not, the destination was probed')
+  t.ok(budget.hold(bytesPerPack * 4), 'and all is released')
+  await lane.close()
+})
+
+t.test('a pack of which only refused events are left does not stand in the way of others', async (t) => {
+  const { lane, dead, states } = openLane(
+    (events) => (events.some(({ id }) => id.startsWith('bad')) ? failed('poison') : accepted),
+    { concurrencyMax: 1 },
+  )
+  t.same(await lane.deliver(someEvents(4, 'good')), done(4, 0, 0))
+  const mixed = lane.deliver([...someEvents(4, 'good'), ...someEvents(20, 'bad')])
+  while (!lane.probing) await new Promise(setImmediate)
+  t.equal(lane.wanted(16), 1, 'another pack is wanted')
+  // It may be that an event of the first is tried before: then the other pack comes again.
+  for (let pack = 0; pack < 3; pack += 1) t.match(await deliverAll(lane, 1, 1), { delivered: 1 })
+  t.match(await mixed, { outcome: 'done', counts: { delivered: 4, dead_lettered: 20 } })
+  t.equal(new Set(dead).size, 20)
+  t.equal(dead.length, 20, 'each once')
+  t.ok(states.includes('paused'))
   await lane.close()
 })
 

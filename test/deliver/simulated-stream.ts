@@ -6,7 +6,7 @@ import { mock } from 'node:test'
 import type { Sender, SendOutcome } from '../../src/deliver/destination.js'
 import { Lane } from '../../src/deliver/lane.js'
 import { someEvents } from './events.js'
-import { config, fault } from './fake-lane.js'
+import { config, fault, roomForAll } from './fake-lane.js'
 
 export interface Stream {
   /** Of the records, failing whatever the rate. */
@@ -94,12 +94,12 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
     dropCredentials: () => {},
     close: () => {},
   }
-  const lane = new Lane(config, { open: () => sender, deadLetter: async () => {} })
+  const lane = new Lane(config, { open: () => sender, deadLetter: async () => {}, budget: roomForAll })
   /** When each pack was produced. */
   const waiting: number[] = []
   let inHand = 0
   const feed = (): void => {
-    while (waiting.length > 0 && inHand < (lane.probing ? 1 : packsInHandMax)) {
+    while (waiting.length > 0 && lane.wanted(packsInHandMax - inHand) > 0) {
       const producedMs = waiting.shift()!
       const count = Math.round((eventsPerSecond * packEveryMs) / 1000)
       inHand += 1
