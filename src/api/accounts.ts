@@ -107,10 +107,12 @@ export async function createKey(
   return { accountId, keyId: row.id, token: String(once['token']) }
 }
 
+type KeyStore = Pick<Store, 'view' | 'isKeyKnown'>
+
 /** A line for each account, the oldest first: id, creation, number of keys, rights, name. */
-export function listAccounts({ view }: Pick<Store, 'view'>): string {
-  const lines = oldestFirst(view.state, 'account').map((row) => {
-    const keys = keysOf(view.state, row.id).length
+export function listAccounts(store: KeyStore): string {
+  const lines = oldestFirst(store.view.state, 'account').map((row) => {
+    const keys = keysOf(store, row.id).length
     const rights = (row['rights'] as string[]).join(',') || '-'
     const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`
     return `${row.id}  ${isoSeconds(row.created_at)}  ${count.padEnd(8)}  ${rights.padEnd(13)}  ${row['name']}\n`
@@ -119,16 +121,18 @@ export function listAccounts({ view }: Pick<Store, 'view'>): string {
 }
 
 /** A line for each key of an account, the oldest first: id, creation, description. */
-export function listKeys({ view }: Pick<Store, 'view'>, accountId: string): string {
-  accountOf(view.state, accountId)
-  return keysOf(view.state, accountId)
+export function listKeys(store: KeyStore, accountId: string): string {
+  accountOf(store.view.state, accountId)
+  return keysOf(store, accountId)
     .map((row) => `${row.id}  ${isoSeconds(row.created_at)}  ${row['description'] ?? ''}`.trimEnd())
     .map((line) => `${line}\n`)
     .join('')
 }
 
-const keysOf = (state: ViewState, accountId: string): Row[] =>
-  oldestFirst(state, 'api_key').filter((row) => row.account_id === accountId)
+const keysOf = (store: KeyStore, accountId: string): Row[] =>
+  oldestFirst(store.view.state, 'api_key').filter(
+    (row) => row.account_id === accountId && store.isKeyKnown(row),
+  )
 
 const oldestFirst = (state: ViewState, kind: string): Row[] =>
   [...(state.rows.get(kind)?.values() ?? [])].toSorted((one, other) => (one.id < other.id ? -1 : 1))

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { badRequest, shown, unavailable } from '../core/errors.js'
 import { supported } from '../core/nearest.js'
+import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Answer, RequestKey } from '../store/answers.js'
@@ -22,7 +23,8 @@ declare module 'fastify' {
 }
 
 /** The store as the API uses it. */
-export interface ApiStore extends Pick<Store, 'replaceRules' | 'settled' | 'isKeyGenuine'> {
+export interface ApiStore
+  extends Pick<Store, 'replaceRules' | 'settled' | 'isKeyGenuine' | 'isKeyKnown' | 'compareKeys'> {
   readonly view: { readonly state: ViewState; readonly isUsable: boolean }
   commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
   commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer>
@@ -88,8 +90,20 @@ export function rowAt(context: ApiContext, request: FastifyRequest, resource: An
     if (row[resource.parent.field] !== parentId) throw unknownResource(resource, id)
     return row
   }
-  return rowOf(state, accountId, resource, id)
+  const row = rowOf(state, accountId, resource, id)
+  if (!isBelieved(context, resource, row)) throw unknownResource(resource, id)
+  return row
 }
+
+/** An API key that only the bucket has is a forged one: it is neither shown nor changed. See `known-keys.ts`. */
+export const isBelieved = ({ store }: ApiContext, { kind }: AnyResource, row: Row): boolean =>
+  kind !== apiKey.kind || store.isKeyKnown(row)
+
+/** Of a route: has new API keys compared before it runs, so that `isBelieved` can tell. */
+export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
+  kind === apiKey.kind
+    ? { preHandler: async ({ caller }: FastifyRequest) => store.compareKeys(caller.accountId) }
+    : {}
 
 export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {
   checkPathId(resource, id)

@@ -7,7 +7,7 @@ import { listSearchesAtOnceMax, listSearchesWaitingMax, pageEntriesMax } from '.
 import { Slices } from '../core/slices.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import type { ViewState } from '../store/view-state.js'
-import { type ApiContext, json, queryOf, readable } from './context.js'
+import { type ApiContext, isBelieved, json, queryOf, readable } from './context.js'
 import { compileFilter } from './list-filter.js'
 import { listParameters } from './openapi.js'
 import type { Presenter } from './present.js'
@@ -24,12 +24,13 @@ export function listing(context: ApiContext, resource: AnyResource) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const query: ListQuery = queryOf(request, listParameters)
     const limit = limitOf(query.limit)
+    const isWanted = wantedBy(presenter, resource, query)
     const search = new Search(presenter, {
       resource,
       limit,
       accountId: request.caller.accountId,
       beforeId: beforeIdOf(resource, query.before_id),
-      isWanted: wantedBy(presenter, resource, query),
+      isWanted: (row, state) => isBelieved(context, resource, row) && isWanted(row, state),
     })
     const isPlain = query.filter === undefined && query.description === undefined
     const run = () =>

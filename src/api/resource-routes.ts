@@ -5,7 +5,17 @@ import { type AnyResource, allOperations, type Operation } from '../resource/def
 import { resourceOf } from '../resource/registry.js'
 import type { Answer } from '../store/answers.js'
 import type { ViewState } from '../store/view-state.js'
-import { type ApiContext, bodyOf, json, pathParams, queryOf, readable, rowAt, rowOf } from './context.js'
+import {
+  type ApiContext,
+  bodyOf,
+  json,
+  keysCompared,
+  pathParams,
+  queryOf,
+  readable,
+  rowAt,
+  rowOf,
+} from './context.js'
 import { createValues, updateValues } from './input.js'
 import { listing } from './lists.js'
 import { describeOperation, routePath } from './openapi.js'
@@ -22,6 +32,7 @@ export function registerResource(app: FastifyInstance, context: ApiContext, reso
   const as = (operation: Operation) => ({
     ...describeOperation(resource, operation),
     ...rightNeeded(context, resource),
+    ...keysCompared(context, resource),
   })
   const register: Record<Operation, () => unknown> = {
     create: () => app.post(collection, as('create'), create(context, resource)),

@@ -187,9 +187,9 @@ const store = {
     'Comparisons of API keys with ClickHouse that failed.',
   ),
   rowForeign: error(
-    'The configuration bucket holds a row that ClickHouse does not have.',
+    'The configuration bucket holds a row that ClickHouse does not have, or has with other content.',
     'weir_foreign_rows_total',
-    'Rows found in the configuration bucket that ClickHouse does not have.',
+    'Rows found in the configuration bucket that ClickHouse does not have, or has with other content.',
     ['kind'],
   ),
   storeMismatch: error(

@@ -4,7 +4,8 @@
  * account, not deleted. A change is in ClickHouse before it is in the bucket, so that nothing honest is refused.
  *
  * Every key is compared once, when the view first has it, and remembered: while ClickHouse is away, these go on. On a
- * bucket that contradicts ClickHouse, a key that was not compared before can't be told from a forged one: 503.
+ * bucket that contradicts ClickHouse, a key that was not compared before can't be told from a forged one: 503. Lists and
+ * single reads show known keys only.
  */
 import { now } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
@@ -56,19 +57,29 @@ export class KnownKeys {
 
   /** Is this row, as the view has it, a key of ours? Throws while ClickHouse is away and the key is not known yet. */
   async isGenuine(row: Row): Promise<boolean> {
-    if (this.#isKnown(row)) return true
+    if (this.isKnown(row)) return true
     try {
       await this.#compare()
     } catch (error) {
       throw unavailable('ClickHouse does not answer, and this API key was not checked before.', error)
     }
-    if (this.#isKnown(row)) return true
+    if (this.isKnown(row)) return true
     const contradiction = this.#parts.contradiction()
     if (contradiction !== undefined) throw unavailable(contradiction)
     return false
   }
 
-  #isKnown(row: Row): boolean {
+  /** Compares what is new of an account. While ClickHouse is away, new keys stay unknown. */
+  async compareAccount(accountId: string): Promise<void> {
+    const { state } = this.#parts.view
+    const rows = state.rows.get(apiKey.kind)
+    const isNew = (row: Row | undefined) => row !== undefined && !this.isKnown(row) && !this.#isRefused(row)
+    const ids = [...state.ids(accountId, apiKey.kind).below()]
+    if (!ids.some((id) => isNew(rows?.get(id)))) return
+    await this.#compare().catch((error: unknown) => this.#missed(error))
+  }
+
+  isKnown(row: Row): boolean {
     return this.#genuine.get(row.id) === identityOf(row)
   }
 
@@ -83,7 +94,7 @@ export class KnownKeys {
     const keys = this.#parts.view.state.rows.get(apiKey.kind) ?? new Map<string, Row>()
     // A deleted key that is put back is looked up again.
     for (const id of this.#genuine.keys()) if (!keys.has(id)) this.#genuine.delete(id)
-    const rows = [...keys.values()].filter((row) => !this.#isKnown(row) && !this.#isRefused(row))
+    const rows = [...keys.values()].filter((row) => !this.isKnown(row) && !this.#isRefused(row))
     for (let from = 0; from < rows.length; from += keysAtOnceMax)
       await this.#lookUp(rows.slice(from, from + keysAtOnceMax))
   }

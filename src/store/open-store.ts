@@ -18,6 +18,7 @@ import { openBuckets, type StoreBuckets } from './buckets.js'
 import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
 import { type Clickhouse, isTableMissing } from './clickhouse.js'
+import { ForeignRows } from './foreign-rows.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate, readDeployment } from './migrate.js'
 import type { Plan, RulesPlan } from './plan.js'
@@ -71,6 +72,7 @@ export class Store {
   readonly #reconciler: Reconciler
   readonly #stagingSweep: StagingSweep
   readonly #keys: KnownKeys
+  readonly #foreignRows: ForeignRows
   readonly #timers: Timer[] = []
   readonly view: View
   readonly rows: ChangeRows
@@ -105,6 +107,7 @@ export class Store {
     })
     const contradiction = () => this.#contradiction
     this.#keys = new KnownKeys({ clickhouse, occurrences, view: this.view, contradiction })
+    this.#foreignRows = new ForeignRows({ clickhouse, resources, occurrences, view: this.view })
     this.#stagingSweep = new StagingSweep(this.view, this.#resources)
     const reconciled = { clickhouse, resources, buckets, deployment, occurrences, view: this.view }
     this.#reconciler = new Reconciler({ ...reconciled, store: this.#resources })
@@ -251,9 +254,19 @@ export class Store {
     return this.#keys.isGenuine(row)
   }
 
+  /** Compares keys of the account that are new, so that `isKeyKnown` can tell. */
+  compareKeys(accountId: string): Promise<void> {
+    return this.#keys.compareAccount(accountId)
+  }
+
+  /** Was this row of the view found to be a key of ours? */
+  isKeyKnown(row: Row): boolean {
+    return this.#keys.isKnown(row)
+  }
+
   async #reportForeign(): Promise<void> {
     if (this.refusal !== undefined) return
-    await this.#reconciler.reportForeign().catch((error: unknown) => {
+    await this.#foreignRows.report().catch((error: unknown) => {
       this.#options.occurrences.configurationUnreachable({ reason: messageOf(error) })
     })
   }

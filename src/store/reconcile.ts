@@ -89,23 +89,6 @@ export function compare(seen: Seen, stored: StoredVersions, beside: Beside): Dif
   return { behind, ahead }
 }
 
-export interface ForeignRow {
-  readonly kind: string
-  readonly id: string
-  readonly account_id: string
-  readonly version: number
-}
-
-/** Rows of the bucket that ClickHouse does not have, or not in this version. To be read in the order of `compare`. */
-export function foreignRows(seen: Seen, stored: StoredVersions): ForeignRow[] {
-  return [...seen].flatMap(([account_id, account]) =>
-    [...new ComparedAccount(account, stored.get(account_id) ?? new Map()).foreign()].map((row) => ({
-      ...row,
-      account_id,
-    })),
-  )
-}
-
 class ComparedAccount {
   readonly #seen: SeenAccount
   readonly #stored: ReadonlyMap<string, readonly StoredVersion[]>
@@ -134,12 +117,12 @@ class ComparedAccount {
   }
 
   /** Rows that ClickHouse does not have, or not in this version. */
-  *foreign(): Generator<{ kind: string; id: string; version: number }> {
+  *foreign(): Generator<{ kind: string }> {
     for (const [kind, rows] of this.#seen.rows) {
       const known = new Map((this.#stored.get(kind) ?? []).map(({ id, version }) => [id, version]))
       for (const [id, version] of rows) {
         // Anything but a number was not written by Weir.
-        if (!(version <= (known.get(id) ?? 0))) yield { kind, id, version }
+        if (!(version <= (known.get(id) ?? 0))) yield { kind }
       }
     }
   }

@@ -9,7 +9,7 @@ import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
 import { type Meta, metaKey } from './keys.js'
 import type { Deployment } from './migrate.js'
-import { compare, type Differences, fillClaims, foreignRows, readBeside, seenIn } from './reconcile.js'
+import { compare, type Differences, fillClaims, readBeside, seenIn } from './reconcile.js'
 import type { ResourceStore } from './resource-store.js'
 import { readStored, readVersions } from './stored-rows.js'
 import type { View } from './view.js'
@@ -34,9 +34,6 @@ export class Reconciler {
   #refusal: string | undefined
   #doubt: string | undefined
   #positions: Positions = []
-  /** Rows that were reported, and up to which revision of the bucket. */
-  #foreign: ReadonlySet<string> = new Set()
-  #foreignAt: number | undefined
   #running: Promise<void> = Promise.resolve()
 
   constructor(parts: ReconcilerParts) {
@@ -67,22 +64,6 @@ export class Reconciler {
   /** Compares what the view has read, and repairs. */
   run(): Promise<void> {
     return this.#inTurn(() => this.#reconcile())
-  }
-
-  /** Reports rows of the bucket that ClickHouse does not have, each once; nothing is deleted for that. */
-  async reportForeign(): Promise<void> {
-    const { clickhouse, resources, occurrences, view } = this.#parts
-    const { revision } = view.latest
-    if (revision === this.#foreignAt) return
-    // In this order: what is in the bucket was in ClickHouse before.
-    const seen = seenIn(view.latest)
-    const rows = foreignRows(seen, await readVersions(clickhouse, resources))
-    const found = new Set(rows.map((row) => Object.values(row).join(' ')))
-    for (const row of rows) {
-      if (!this.#foreign.has(Object.values(row).join(' '))) occurrences.rowForeign({ ...row })
-    }
-    this.#foreign = found
-    this.#foreignAt = revision
   }
 
   adoptClickhouse(): Promise<void> {

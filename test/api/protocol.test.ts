@@ -444,6 +444,8 @@ function lateStore(store: Store, first: () => Promise<unknown>): ApiStore {
   return {
     view: store.view,
     isKeyGenuine: (row) => store.isKeyGenuine(row),
+    isKeyKnown: (row) => store.isKeyKnown(row),
+    compareKeys: (accountId) => store.compareKeys(accountId),
     answered: (key) => store.answered(key),
     settled: (accountId) => after(() => store.settled(accountId)),
     commit: (...planned) => after(() => store.commit(...planned)),

@@ -5,7 +5,7 @@ import { bucketNames, rowKey } from '../../src/store/keys.js'
 import type { StoreApi } from '../harness/store-world.js'
 import { ApiClient, until } from '../harness/weir.js'
 import { total } from '../integration/world.js'
-import { openWorld, takesWrites } from './filled.js'
+import { fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)
 
@@ -13,6 +13,9 @@ const forgedToken = 'token-of-a-forged-key'
 
 const statusOf = async ({ client }: StoreApi, token = client.token): Promise<number> =>
   (await new ApiClient(client.base, token).call('GET', '/api_keys')).status
+
+const listed = async ({ client }: StoreApi): Promise<string[]> =>
+  (await client.get('/api_keys')).keys.map(({ id }: { id: string }) => id)
 
 const foreignKeys = async ({ client }: StoreApi): Promise<number> =>
   total(await client.get('/metrics'), 'weir_foreign_api_keys_total')
@@ -31,6 +34,12 @@ t.test('a forged key is refused, reported, and no reason not to start', async (t
   await until('it is reported', async () => (await foreignKeys(api)) === 1)
   t.equal(await statusOf(api, forgedToken), 401)
   t.equal(await statusOf(api), 200)
+  t.strictSame(await listed(api), [first.id], 'it is not listed')
+  for (const method of ['GET', 'PATCH', 'DELETE'])
+    t.equal(
+      (await api.client.call(method, '/api_keys/ak_forged', method === 'PATCH' ? {} : undefined)).status,
+      404,
+    )
 
   await put('ak_shadow', { account_id: 'ac_of_nobody' })
   await until('it is reported, too', async () => (await foreignKeys(api)) === 2)
@@ -38,6 +47,7 @@ t.test('a forged key is refused, reported, and no reason not to start', async (t
 
   const second = await api.client.post('/api_keys', {})
   t.equal(await statusOf(api, second.token), 200, 'a new key works at once')
+  t.strictSame(await listed(api), [second.id, first.id], 'and is listed')
   const kept = await config.get(rowKey('api_key', second.id))
   await api.client.delete(`/api_keys/${second.id}`)
   await config.put(rowKey('api_key', second.id), kept!.value!)
@@ -71,15 +81,52 @@ t.test('while ClickHouse is away, keys that were known go on', async (t) => {
   await until('it is refused', async () => (await statusOf(api, forgedToken)) === 401)
 })
 
-t.test('a row of another kind that ClickHouse does not have is reported while the API runs', async (t) => {
+t.test(
+  'rows of other kinds that ClickHouse does not have like this are reported while the API runs',
+  async (t) => {
+    const world = await openWorld(t)
+    const api = await world.startApi()
+    const config = (await (await world.nats()).findBucket(bucketNames.config))!
+    const readRow = async (kind: string, id: string) =>
+      JSON.parse(Buffer.from((await config.get(rowKey(kind, id)))!.value!).toString())
+    const write = (kind: string, id: string, row: object) => config.put(rowKey(kind, id), JSON.stringify(row))
+    const { client } = api
+    const policy = async () => (await client.post('/ip_policies', {})).id
+    const [model, altered, old, deleted] = [await policy(), await policy(), await policy(), await policy()]
+    const first = await readRow('ip_policy', old)
+    await client.patch(`/ip_policies/${old}`, { description: 'second' })
+    const before = await readRow('ip_policy', deleted)
+    await client.delete(`/ip_policies/${deleted}`)
+    const edge = await client.post('/edges/tcp', { hostports: ['a.example:22'] })
+    const ofModel = await readRow('ip_policy', model)
+
+    await write('ip_policy', 'ipp_forged', { ...ofModel, id: 'ipp_forged' })
+    await write('ip_policy', 'ipp_of_nobody', { ...ofModel, id: 'ipp_of_nobody', account_id: 'ac_of_nobody' })
+    await write('ip_policy', altered, { ...(await readRow('ip_policy', altered)), description: 'altered' })
+    await write('ip_policy', old, first)
+    await write('ip_policy', deleted, before)
+    await write('ip_policy', 'ipp_odd', { ...ofModel, id: 'ipp_odd', created_at: 'never' })
+    const edgeRow = await readRow('tcp_edge', edge.id)
+    await write('tcp_edge', 'edgtcp_key_of_another', { ...edgeRow, hostports: ['b.example:22'] })
+
+    const reported = async (kind: string) =>
+      total(await client.get('/metrics'), 'weir_foreign_rows_total', `kind="${kind}"`)
+    await until('all are reported', async () => (await reported('ip_policy')) >= 6, 240_000)
+    t.equal(await reported('ip_policy'), 6, 'and nothing else')
+    t.equal(await reported('tcp_edge'), 1)
+  },
+)
+
+t.test('rows that Weir wrote are never reported', async (t) => {
   const world = await openWorld(t)
   const api = await world.startApi()
+  await fill(api.client)
   const config = (await (await world.nats()).findBucket(bucketNames.config))!
-  const policy = await api.client.post('/ip_policies', {})
-  const entry = await config.get(rowKey('ip_policy', policy.id))
-  const row = JSON.parse(Buffer.from(entry!.value!).toString())
-  await config.put(rowKey('ip_policy', 'ipp_forged'), JSON.stringify({ ...row, id: 'ipp_forged' }))
+  const { id } = await api.client.post('/ip_policies', {})
+  const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
+  await api.client.put(`/ip_policies/${id}/rules`, { rules })
+  await config.put(rowKey('ip_policy', 'ipp_forged'), JSON.stringify({ id: 'ipp_forged' }))
   const metrics = () => api.client.get('/metrics')
-  const isReported = async () => total(await metrics(), 'weir_foreign_rows_total', 'kind="ip_policy"') === 1
-  await until('it is reported', isReported, 120_000)
+  await until('the look is over', async () => total(await metrics(), 'weir_foreign_rows_total') > 0, 240_000)
+  t.equal(total(await metrics(), 'weir_foreign_rows_total'), 1, 'all but the forged row are the same')
 })

@@ -1,0 +1,131 @@
+/**
+ * Looks for rows of the configuration bucket that ClickHouse does not hold: unknown ones, ones in another version than
+ * the current one, deleted ones, and ones whose content differs. Each is reported once, and nothing is deleted for it:
+ * a person has to decide.
+ *
+ * Only rows that arrived since the last look are compared, so an idle deployment costs nothing and the first look of a
+ * process reads everything once, in small batches with pauses. Rows are told apart as objects, not by their keys: a
+ * forged entry may hold a row under the key of another one. Sealed values are not compared: they are authenticated by
+ * their seal. What is missing from the bucket is not looked for here: see `reconcile.ts`.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { sleep } from '../core/clock.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { AnyResource, Row } from '../resource/define.js'
+import type { Clickhouse } from './clickhouse.js'
+import { sealedFields } from './sealed-values.js'
+import { decodeRow, rowEncoder, tableOf } from './tables.js'
+import type { View } from './view.js'
+
+export interface ForeignRowsParts {
+  readonly clickhouse: Clickhouse
+  readonly resources: readonly AnyResource[]
+  readonly view: View
+  readonly occurrences: Occurrences
+}
+
+/** Of one statement. */
+const rowsAtOnceMax = 500
+/** Between statements, so that requests have their turn. */
+const batchPauseMs = 20
+
+type Stored = Readonly<Record<string, unknown>>
+
+/** `behind`: as if a newer version was on its way to the bucket, which is only true for a short time. */
+type Finding = 'same' | 'behind' | 'foreign'
+
+export class ForeignRows {
+  readonly #parts: ForeignRowsParts
+  /** Rows that need no further look: the same as in ClickHouse, or reported. */
+  readonly #done = new WeakSet<Row>()
+  /** Rows that were behind at the last look. */
+  #behind: ReadonlySet<Row> = new Set()
+
+  constructor(parts: ForeignRowsParts) {
+    this.#parts = parts
+  }
+
+  async report(): Promise<void> {
+    const state = this.#parts.view.latest
+    const behind = new Set<Row>()
+    for (const resource of this.#parts.resources) {
+      const present = state.rows.get(resource.kind) ?? new Map<string, Row>()
+      const rows = [...present.values()].filter((row) => !this.#done.has(row))
+      for (let from = 0; from < rows.length; from += rowsAtOnceMax) {
+        if (from > 0) await sleep(batchPauseMs)
+        await this.#compare(resource, rows.slice(from, from + rowsAtOnceMax), present, behind)
+      }
+    }
+    this.#behind = behind
+  }
+
+  async #compare(
+    resource: AnyResource,
+    rows: readonly Row[],
+    present: ReadonlyMap<string, Row>,
+    behind: Set<Row>,
+  ): Promise<void> {
+    const stored = await this.#stored(resource, rows)
+    const isSame = sameIn(resource)
+    for (const row of rows) {
+      // A row that was replaced meanwhile is compared at the next look.
+      if (present.get(row.id) !== row) continue
+      const finding = findingOf(row, stored.get(identityOf(row)), isSame)
+      if (finding === 'behind' && !this.#behind.has(row)) behind.add(row)
+      else {
+        this.#done.add(row)
+        if (finding !== 'same') this.#report(resource, row)
+      }
+    }
+  }
+
+  #report({ kind }: AnyResource, row: Row): void {
+    const { id, account_id, version } = row
+    this.#parts.occurrences.rowForeign({ kind, id, account_id, version })
+  }
+
+  /** The current versions in ClickHouse, deletions included. What is in the bucket was in ClickHouse before. */
+  async #stored({ kind }: AnyResource, rows: readonly Row[]): Promise<ReadonlyMap<string, Stored>> {
+    const stored = await this.#parts.clickhouse.rows<Stored>(
+      `SELECT * FROM ${tableOf(kind)} WHERE account_id IN {accounts:Array(String)} AND id IN {ids:Array(String)}
+ORDER BY version DESC LIMIT 1 BY account_id, id`,
+      {
+        accounts: [...new Set(rows.map((row) => String(row.account_id)))],
+        ids: rows.map((row) => String(row.id)),
+      },
+    )
+    return new Map(stored.map((row) => [identityOf(row), row]))
+  }
+}
+
+const identityOf = ({ account_id, id }: Stored | Row): string => `${account_id} ${id}`
+
+function findingOf(
+  row: Row,
+  stored: Stored | undefined,
+  isSame: (row: Row, stored: Stored) => boolean,
+): Finding {
+  if (stored === undefined) return 'foreign'
+  const version = Number(stored['version'])
+  if (row.version < version) return 'behind'
+  return row.version === version && !stored['deleted'] && isSame(row, stored) ? 'same' : 'foreign'
+}
+
+/** Compares rows as they are after a way through ClickHouse, where an unset field has one form. */
+function sameIn(resource: AnyResource): (row: Row, stored: Stored) => boolean {
+  const encode = rowEncoder(resource, { changedAt: 0, changedBy: '' })
+  const sealed = sealedFields(resource.kind)
+  const open = (encoded: Stored): Record<string, unknown> => {
+    const row: Record<string, unknown> = { ...decodeRow(resource, encoded) }
+    for (const name of sealed) delete row[name]
+    return row
+  }
+  return (row, stored) => {
+    try {
+      return isDeepStrictEqual(open(encode(row, false) as Stored), open(stored))
+    } catch {
+      // A row that can't be encoded was not written by Weir.
+      return false
+    }
+  }
+}
