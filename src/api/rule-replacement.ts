@@ -1,30 +1,48 @@
 /** What replacing all rules of an IP policy changes: which of them are new, other ones, or as they were. */
-import { badRequest, conflict } from '../core/errors.js'
+import { badRequest, conflict, valueAt } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
-import { compileCheck, Type } from '../core/schema.js'
+import { compileCheck, objectOf, type TSchema, Type } from '../core/schema.js'
 import { Slices } from '../core/slices.js'
 import type { IpRule } from '../evaluate/configuration.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
+import { resourceSchema } from '../resource/shown-schema.js'
 import type { RulesDraft, RulesPlan } from '../store/plan.js'
 import type { ViewState } from '../store/view-state.js'
 import type { Caller } from './caller.js'
 import { rowOf } from './context.js'
 import { checkNames, createValues } from './input.js'
 import { lockoutCheck } from './lockout.js'
+import type { Presenter } from './present.js'
+import { refuseChanged } from './sent-back.js'
 
 /** A rule as the body has it: without the policy, which the path names. */
 const { ip_policy_id: _ofPath, ...ruleFields } = ipPolicyRule.fields
 const entryResource: AnyResource = anyResource({ ...ipPolicyRule, fields: ruleFields } as typeof ipPolicyRule)
 
+/** What GET shows of a rule that no request sets: an entry may repeat it. */
+const shownOnly: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  Object.entries(
+    (resourceSchema(anyResource(ipPolicyRule)) as { properties: Record<string, TSchema> }).properties,
+  )
+    .filter(([name]) => !Object.hasOwn(ruleFields, name))
+    .map(([name, schema]) => [name, Type.Optional(schema)]),
+)
+
+const entrySchema = objectOf(
+  { ...(bodySchema(ruleFields) as { properties: Record<string, TSchema> }).properties, ...shownOnly },
+  {
+    title: 'IpPolicyRuleInput',
+    description: `A rule, or an entry of GET /ip_policy_rules: its ${Object.keys(shownOnly).join(', ')} may be sent as they are shown, and are refused with another value.`,
+  },
+)
+
 export const rulesBodySchema = Type.Object(
   {
-    rules: Type.Array(bodySchema(ruleFields, { title: 'IpPolicyRuleInput' }), {
-      maxItems: rulesPerIpPolicyMax,
-    }),
+    rules: Type.Array(entrySchema, { maxItems: rulesPerIpPolicyMax }),
   },
   {
     title: 'IpPolicyRulesReplace',
@@ -49,34 +67,48 @@ export interface WantedRule {
   readonly metadata: string | null
 }
 
+/** A rule of the body, with what it repeats of a rule that is there. */
+interface SentRule {
+  readonly rule: WantedRule
+  /** Undefined if it repeats nothing. */
+  readonly repeated: Readonly<Record<string, unknown>> | undefined
+}
+
 const checkList = compileCheck(Type.Array(Type.Unknown(), { maxItems: rulesPerIpPolicyMax }))
 const checkEntry = compileCheck(Type.Object({}))
 
 /** The rules of a body, checked in slices: others have their turn meanwhile. */
-export async function wantedRules(body: Record<string, unknown>): Promise<WantedRule[]> {
+export async function wantedRules(body: Record<string, unknown>): Promise<SentRule[]> {
   checkNames(body, ['rules'], 'list of IP policy rules')
   const list = body['rules']
   if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
   const wrong = checkList(list, 'rules')
   if (wrong !== undefined) throw badRequest(wrong)
   const slices = new Slices()
-  const rules: WantedRule[] = []
+  const rules: SentRule[] = []
   const places = new Map<string, number>()
   for (const [at, entry] of (list as unknown[]).entries()) {
     if (slices.isDue()) await slices.pause()
-    const rule = wantedRule(entry, `rules[${at}]`)
+    const sent = sentRule(entry, `rules[${at}]`)
+    const { rule } = sent
     const first = places.get(rule.cidr)
     if (first !== undefined) throw repeated(rule.cidr, first, at)
     places.set(rule.cidr, at)
-    rules.push(rule)
+    rules.push(sent)
   }
   return rules
 }
 
-function wantedRule(entry: unknown, name: string): WantedRule {
+function sentRule(entry: unknown, name: string): SentRule {
   const wrong = checkEntry(entry, name)
   if (wrong !== undefined) throw badRequest(wrong)
-  return createValues(entryResource, entry as Record<string, unknown>, `${name}.`) as unknown as WantedRule
+  const members = Object.entries(entry as Record<string, unknown>)
+  const isRepeated = ([member]: [string, unknown]): boolean => Object.hasOwn(shownOnly, member)
+  const own = Object.fromEntries(members.filter((member) => !isRepeated(member)))
+  return {
+    rule: createValues(entryResource, own, `${name}.`) as unknown as WantedRule,
+    repeated: members.some(isRepeated) ? Object.fromEntries(members.filter(isRepeated)) : undefined,
+  }
 }
 
 const repeated = (cidr: string, first: number, second: number) =>
@@ -88,13 +120,16 @@ const repeated = (cidr: string, first: number, second: number) =>
 export function planRules(
   caller: Caller,
   policyId: string,
-  wanted: readonly WantedRule[],
+  wanted: readonly SentRule[],
   requestedAt: number,
+  presenter: Presenter,
 ): RulesPlan<RuleCounts> {
   const made = wanted.map(() => new MadeRule(caller.accountId, policyId, requestedAt))
   return async (state, version) => {
     rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
-    const draft = await draftOf(state, policyId, version, wanted, made)
+    const present = await presentRules(state, policyId)
+    await checkRepeated(wanted, present, (rule) => presenter.show(anyResource(ipPolicyRule), rule, state))
+    const draft = await draftOf(present, version, wanted, made)
     if (draft.isChange) {
       lockoutCheck(caller, state, { rules: new Map([[policyId, draft.rules as unknown as IpRule[]]]) })
     }
@@ -102,23 +137,53 @@ export function planRules(
   }
 }
 
-async function draftOf(
-  state: ViewState,
-  policyId: string,
-  version: number,
-  wanted: readonly WantedRule[],
-  made: readonly MadeRule[],
-): Promise<RulesDraft<RuleCounts>> {
-  const chunks = [...state.chunks(policyId).values()]
+/** The policy's rules by their CIDRs. */
+async function presentRules(state: ViewState, policyId: string): Promise<ReadonlyMap<string, Row>> {
   const slices = new Slices()
   const present = new Map<string, Row>()
-  for (const chunk of chunks) {
+  for (const chunk of [...state.chunks(policyId).values()]) {
     if (slices.isDue()) await slices.pause()
     for (const rule of chunk.rules) present.set(String(rule['cidr']), rule)
   }
+  return present
+}
+
+/** An entry repeats members of the rule that has its id; without an id, of the one that has its CIDR. */
+async function checkRepeated(
+  wanted: readonly SentRule[],
+  present: ReadonlyMap<string, Row>,
+  show: (rule: Row) => Readonly<Record<string, unknown>>,
+): Promise<void> {
+  if (wanted.every(({ repeated }) => repeated === undefined)) return
+  const slices = new Slices()
+  const byId = new Map([...present.values()].map((rule) => [rule.id, rule]))
+  for (const [at, { rule, repeated }] of wanted.entries()) {
+    if (slices.isDue()) await slices.pause()
+    if (repeated === undefined) continue
+    const { id } = repeated
+    const there = id === undefined ? present.get(rule.cidr) : byId.get(String(id))
+    if (there === undefined) throw repeatsNothing(repeated, `rules[${at}].`)
+    refuseChanged(repeated, show(there), `rules[${at}].`)
+  }
+}
+
+function repeatsNothing(repeated: Readonly<Record<string, unknown>>, at: string) {
+  const [[name, value] = ['', null]] = Object.entries(repeated)
+  return badRequest(
+    `${valueAt(`${at}${name}`, value)}, but the policy has no such rule: leave out ${Object.keys(shownOnly).join(', ')} for a new one.`,
+  )
+}
+
+async function draftOf(
+  present: ReadonlyMap<string, Row>,
+  version: number,
+  wanted: readonly SentRule[],
+  made: readonly MadeRule[],
+): Promise<RulesDraft<RuleCounts>> {
+  const slices = new Slices()
   const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
   const rules: Row[] = []
-  for (const [at, rule] of wanted.entries()) {
+  for (const [at, { rule }] of wanted.entries()) {
     if (slices.isDue()) await slices.pause()
     const there = present.get(rule.cidr)
     const same = there?.['action'] === rule.action ? there : undefined

@@ -26,9 +26,12 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
   app.put(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
     const isRehearsal = isRehearsed(request)
     const { caller } = request
+    const { store, presenter } = context
     const { id } = rowAt(context, request, anyResource(ipPolicy), pathParams(request)['id'] ?? '')
-    const plan = whileKeyLasts(caller, planRules(caller, id, await wantedRules(bodyOf(request)), now()))
-    const { store } = context
+    const plan = whileKeyLasts(
+      caller,
+      planRules(caller, id, await wantedRules(bodyOf(request)), now(), presenter),
+    )
     const counts = isRehearsal
       ? (await plan(await store.settled(caller.accountId), 0)).result
       : await store.replaceRules(caller.accountId, caller.principal, id, plan)

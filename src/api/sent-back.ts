@@ -30,6 +30,14 @@ export function refuseReadOnly(resource: AnyResource, name: string, value: unkno
   throw badRequest(`${valueAt(name, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`)
 }
 
+/** Throws for a member that is not as the resource is shown. `at` stands before the names in messages. */
+export function refuseChanged(members: Values, present: Values, at: string): void {
+  for (const [name, value] of Object.entries(changedMembers(members, present)))
+    throw badRequest(
+      `${valueAt(`${at}${name}`, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`,
+    )
+}
+
 const checks = new WeakMap<object, Check>()
 
 /** The body with ids in place of references that are given as responses show them. `at` stands before their names. */

@@ -84,6 +84,50 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     )
   })
 
+  t.test('the rules as GET lists them', async (t) => {
+    const { id, path } = await policyWith([allow('10.0.0.0/8'), { ...deny('10.1.0.0/16'), description: 'd' }])
+    const [second, first] = await rulesOf(id)
+    t.strictSame(
+      await api.auditsOf(me.accountId, async () => {
+        t.match(await me.put(path, { rules: [second, first] }), { updated: 0, kept: 2 })
+        const { id: _id, ...withoutId } = first
+        t.match(await me.put(path, { rules: [withoutId, second] }), { updated: 0, kept: 2 })
+      }),
+      [],
+    )
+    t.strictSame(await rulesOf(id), [second, first])
+
+    const changed = { ...first, description: 'now described' }
+    const rules = [changed, { ...second, action: 'allow' }, allow('192.0.2.0/24')]
+    t.strictSame(await me.put(path, { rules }), { added: 2, updated: 1, removed: 1, kept: 0 })
+    const after = await rulesOf(id)
+    t.strictSame(
+      after.find(({ cidr }: Rule) => cidr === first.cidr),
+      changed,
+      'what is changed in it is changed alone',
+    )
+
+    const other = await policyWith([allow('10.0.0.0/8')])
+    const wrong: [object, RegExp][] = [
+      [{ ...changed, id: 'ipr_1' }, /"rules\[0\]\.id" is "ipr_1", but the policy has no such rule/],
+      [{ ...allow('10.9.0.0/16'), uri: first.uri }, /"rules\[0\]\.uri" is .*the policy has no such rule/],
+      [{ ...changed, uri: second.uri }, /"rules\[0\]\.uri" is .*, but can't be changed: it is/],
+      [
+        { ...changed, created_at: '2020-01-01T00:00:00Z' },
+        /"rules\[0\]\.created_at" is "2020.*", but can't be changed: it is/,
+      ],
+      [
+        { ...changed, ip_policy: { id: other.id } },
+        /"rules\[0\]\.ip_policy" is .*, but can't be changed: it is/,
+      ],
+    ]
+    for (const [rule, message] of wrong)
+      t.match(await me.refused(400, 'PUT', path, { rules: [rule] }), message)
+    const [elsewhere] = await rulesOf(other.id)
+    t.match(await me.refused(400, 'PUT', path, { rules: [elsewhere] }), /"rules\[0\]\.id" is .*no such rule/)
+    t.strictSame(await rulesOf(id), after, 'nothing has changed')
+  })
+
   t.test('what was allowed is denied, and the other way round', async (t) => {
     const { id, path } = await policyWith([allow('10.0.0.0/8'), deny('192.0.2.0/24')])
     const before = await rulesOf(id)
