@@ -1,18 +1,23 @@
 /** Every user of NATS against every call of JetStream, every stream and every subject, asked of a server. */
 
+import { join } from 'node:path'
 import { jetstream } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { exchangeUsage, Usage } from '../src/api/usage.js'
 import { localNatsServer } from '../src/config.js'
 import { silentLogger } from '../src/core/log.js'
 import { createRegistry } from '../src/core/metrics.js'
 import { type Nats, openNats } from '../src/core/nats.js'
+import { readKept } from '../src/core/nats-files.js'
+import { readGreeting } from '../src/core/nats-probe.js'
 import { type NatsServer, openNatsServer } from '../src/core/nats-server.js'
+import { crashesOnWildcardReply } from '../src/core/nats-version.js'
 import { createOccurrences } from '../src/core/occurrences.js'
 import { ensureStreams } from '../src/ingest/streams.js'
 import { natsAccess, roleInboxPrefix } from '../src/nats-users.js'
 import { openBuckets } from '../src/store/buckets.js'
+import { hostileReplies, publishHostile } from './harness/hostile-replies.js'
 import { tempDir } from './harness/temp-dir.js'
 import { until } from './harness/weir.js'
 
@@ -242,10 +247,13 @@ function mayPublish({ calls, publish }: Needs, isRole: boolean): Set<string> {
 
 let server: NatsServer
 let admin: Nats
+const dataDir = tempDir(t)
+
+const keptServer = () => readKept(join(dataDir, 'nats'))!
 
 t.before(async () => {
   const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
-  const options = { executable: localNatsServer(), dataDir: tempDir(t), port: 0, access: natsAccess }
+  const options = { executable: localNatsServer(), dataDir, port: 0, access: natsAccess }
   server = await openNatsServer({ ...options, storageMaxBytes: 64 * mebibyte, occurrences })
   admin = await openNats({ servers: [server.urlOf('admin')], name: 'test', replicas: 1 })
   await ensureStreams(admin, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
@@ -399,6 +407,42 @@ t.test('a reply subject gives nobody the rights of who answers', async (t) => {
   await jetstream(ingress).publish('weir.records.eu.node-1', '{}')
   t.strictSame({ position: await config.position(), keys: await config.keys('>') }, before)
 })
+
+t.test('a wildcard as reply subject harms nobody', async (t) => {
+  const version = String((await readGreeting(server.port))?.version)
+  const reason = `skipped: nats-server ${version} has #3862 and crashes on such a message`
+  return t.test('of every user outside', { skip: crashesOnWildcardReply(version) && reason }, hostile)
+})
+
+async function hostile(t: Test): Promise<void> {
+  const config = (await admin.findBucket('weir_config'))!
+  const { connection: pipeline } = await connectAs(t, 'pipeline', roleInboxPrefix('pipeline'))
+  let asked = 0
+  const callback = (_: Error | null, message: Msg) => {
+    asked += 1
+    message.respond('allow')
+  }
+  for (const subject of ['weir.decide', 'weir.decide.agent']) pipeline.subscribe(subject, { callback })
+  const { connection: api } = await connectAs(t, 'api', roleInboxPrefix('api'))
+  api.subscribe('weir.abuse.decide', { callback })
+  for (const connection of [pipeline, api]) await connection.flush()
+  const { pid } = keptServer()
+  const before = { position: await config.position(), keys: await config.keys('>') }
+  const outside = Object.entries(needs).filter(([user]) => !roles.includes(user))
+  for (const [user, { publish }] of outside) {
+    for (const subject of publish)
+      for (const reply of hostileReplies) await publishHostile(server.urlOf(user), subject, reply)
+  }
+  for (const connection of [pipeline, api]) await connection.flush()
+  const { connection: ingress } = await connectAs(t, 'ingress')
+  t.match(await jetstream(ingress).publish('weir.records.eu.node-1', '{}'), { stream: 'WEIR_RECORDS' })
+  const askedBefore = asked
+  t.equal((await ingress.request('weir.decide', '{}')).string(), 'allow', 'a good request is answered')
+  t.equal(asked, askedBefore + 1)
+  t.ok(server.isUp())
+  t.equal(keptServer().pid, pid, 'the server is the same')
+  t.strictSame({ position: await config.position(), keys: await config.keys('>') }, before)
+}
 
 t.test('nobody hears the answers to others', async (t) => {
   const { connection: ingress } = await connectAs(t, 'ingress')

@@ -41,7 +41,8 @@ function isExecutableFile(path) {
   }
 }
 
-export const natsServerMissing = `There is no nats-server. Ways to get one:
+export const natsServerMissing = `There is no nats-server. Ways to get one (2.9.15 or newer is recommended; clients can
+crash an older one, such as Debian 12's):
   - Debian, Ubuntu: apt install nats-server
   - macOS: brew install nats-server
   - anything else: https://github.com/nats-io/nats-server/releases, unpacked to a directory of PATH

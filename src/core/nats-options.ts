@@ -1,11 +1,13 @@
 /** How the connection to NATS is made. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import type { VersionOccurrences } from './nats-version.js'
 import type { Occurrences } from './occurrences.js'
 
 type NatsOccurrences = Pick<
   Occurrences,
   'natsRequestFailed' | 'natsDisconnected' | 'natsReconnected' | 'natsError' | 'natsCallRetried'
->
+> &
+  VersionOccurrences
 
 export interface NatsOptions {
   /** Addresses, credentials included (`nats://user:pass@host:4222`). */

@@ -4,29 +4,39 @@ import { connect, createServer } from 'node:net'
 const greetingTimeoutMs = 1_000
 const greetingBytesMax = 64 * 1024
 
+/** What a server's greeting says, as far as it is used here. */
+export interface ServerGreeting {
+  readonly server_name?: unknown
+  readonly version?: unknown
+}
+
 /** The name of the NATS server on a port of the loopback address; `undefined` where none greets. */
-export const readServerName = (port: number): Promise<unknown> =>
+export const readServerName = async (port: number): Promise<unknown> =>
+  (await readGreeting(port))?.server_name
+
+/** The greeting of the NATS server on a port of the loopback address; `undefined` where none greets. */
+export const readGreeting = (port: number): Promise<ServerGreeting | undefined> =>
   new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
     let greeting = ''
-    const done = (name: unknown) => {
+    const done = (info: ServerGreeting | undefined) => {
       socket.destroy()
-      resolve(name)
+      resolve(info)
     }
     socket.setTimeout(greetingTimeoutMs, () => done(undefined))
     socket.on('error', () => done(undefined))
     socket.on('close', () => done(undefined))
     socket.on('data', (chunk) => {
       greeting += chunk.toString('utf8')
-      if (greeting.includes('\n') || greeting.length > greetingBytesMax) done(serverNameIn(greeting))
+      if (greeting.includes('\n') || greeting.length > greetingBytesMax) done(parseGreeting(greeting))
     })
   })
 
 /** `INFO {"server_id": …, "server_name": …}`, as the NATS client protocol has it. */
-function serverNameIn(greeting: string): unknown {
+function parseGreeting(greeting: string): ServerGreeting | undefined {
   const [, info] = /^INFO (\{.*\})/.exec(greeting) ?? []
   try {
-    return info === undefined ? undefined : JSON.parse(info).server_name
+    return info === undefined ? undefined : JSON.parse(info)
   } catch {
     return undefined
   }

@@ -20,7 +20,9 @@ import { monotonicMs, now, randomToken, sleep } from './clock.js'
 import { natsServerMissing } from './find-nats-server.mjs'
 import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
 import { type Kept, keep, readKept, readPort, readText, removeKept, writePort } from './nats-files.js'
-import { freePort, isPortFree, readServerName } from './nats-probe.js'
+import { freePort, isPortFree, readGreeting } from './nats-probe.js'
+import { ServerStderr } from './nats-stderr.js'
+import { VersionReports } from './nats-version.js'
 import type { Occurrences } from './occurrences.js'
 import { processStart } from './process-start.mjs'
 
@@ -61,9 +63,9 @@ const firstStartsMax = 5
 /** How a server ends that was sent a signal to stop, by somebody else than us. */
 const endedAsAsked = 'exit code 0'
 
-/** The server takes the place of the shell: `$$` is its number. */
+/** The server takes the place of the shell: `$$` is its number. Its standard error is read to its end: only it writes there. */
 const withWatcher =
-  'exec 3<&0; { read -r gone <&3 || kill -TERM $$; } & exec "$@" </dev/null >/dev/null 2>&1 3<&-'
+  'exec 3<&0; { read -r gone <&3 || kill -TERM $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 3<&-'
 
 /** Starts the server and resolves when it answers. */
 export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
@@ -84,8 +86,10 @@ class LocalServer implements NatsServer {
   readonly #options: NatsServerOptions
   readonly #closing = new AbortController()
   readonly #passwords: ReadonlyMap<string, string>
+  readonly #versions: VersionReports
   #port = 0
   #child: ChildProcess | undefined
+  #stderr: ServerStderr | undefined
   #up = false
   #keeping: Promise<void> = Promise.resolve()
 
@@ -93,6 +97,7 @@ class LocalServer implements NatsServer {
     this.#executable = executable
     this.#dir = dir
     this.#options = options
+    this.#versions = new VersionReports(options.occurrences)
     const users = Object.values(options.access.accounts).flatMap((account) => account.users)
     this.#passwords = new Map(users.map(({ name }) => [name, passwordOf(dir, name)]))
   }
@@ -124,7 +129,9 @@ class LocalServer implements NatsServer {
       }
       await ended
       if (tries === firstStartsMax)
-        throw new Error(`The local nats-server does not start: ${this.#lastLogLine()}`)
+        throw new Error(
+          `The local nats-server does not start: ${this.#reason()} (See ${this.#output().join(', ')}.)`,
+        )
     }
   }
 
@@ -154,8 +161,10 @@ class LocalServer implements NatsServer {
       const how = await ended
       if (this.#closing.signal.aborted) return
       if (how === endedAsAsked) occurrences.natsServerStopped({ port: this.#port })
-      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port })
-      else occurrences.natsServerUnstartable({ how, port: this.#port, log: this.#lastLogLine() })
+      else {
+        const report = wasUp ? occurrences.natsServerEnded : occurrences.natsServerUnstartable
+        report({ how, port: this.#port, reason: this.#reason(), output: this.#output() })
+      }
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
       if (this.#closing.signal.aborted) return
@@ -171,15 +180,17 @@ class LocalServer implements NatsServer {
     const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
     writeConfig(this.#dir, this.#port, storageMaxBytes, accounts)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
-    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
+    const stderr = new ServerStderr(join(this.#dir, 'server.stderr'), child.stderr)
     this.#child = child
+    this.#stderr = stderr
     if (child.pid !== undefined) keep(this.#dir, { pid: child.pid, port: this.#port })
-    child.stdin?.on('error', () => {})
+    child.stdin.on('error', () => {})
     return new Promise((resolve) => {
       const gone = (how: string) => {
         this.#up = false
-        child.stdin?.end('gone\n')
-        resolve(how)
+        child.stdin.end('gone\n')
+        void stderr.ended().then(() => resolve(how))
       }
       child.once('error', (error) => gone(error.message))
       child.once('exit', (code, signal) => gone(signal ?? `exit code ${code}`))
@@ -191,8 +202,10 @@ class LocalServer implements NatsServer {
     const child = this.#child
     const name = serverName(this.#dir)
     while (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-      if ((await readServerName(this.#port)) === name) {
+      const greeting = await readGreeting(this.#port)
+      if (greeting !== undefined && greeting.server_name === name) {
         this.#up = true
+        this.#versions.note(greeting.version)
         this.#options.occurrences.natsServerStarted({ port: this.#port, serverPid: child.pid })
         return true
       }
@@ -201,15 +214,22 @@ class LocalServer implements NatsServer {
     return false
   }
 
-  #lastLogLine(): string {
-    const lines = (readText(join(this.#dir, 'server.log')) ?? '').trim().split('\n')
-    return lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? ''
+  /** Why the last server ended, as far as it said. */
+  #reason(): string {
+    const lines = (readText(logPath(this.#dir)) ?? '').trim().split('\n')
+    return this.#stderr?.reason ?? lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? ''
+  }
+
+  /** The files that say more. */
+  #output(): string[] {
+    return this.#stderr?.reason === undefined ? [logPath(this.#dir)] : [logPath(this.#dir), this.#stderr.path]
   }
 }
 
 // --- the files of the server ---
 
 const configPath = (dir: string): string => join(dir, 'server.conf')
+const logPath = (dir: string): string => join(dir, 'server.log')
 
 /** Passwords are in this file, and so never on a command line. The server reads JSON as well as its own notation. A name of each start's own tells it from any other server. */
 function writeConfig(dir: string, port: number, storageMaxBytes: number, accounts: object): void {
@@ -219,7 +239,7 @@ function writeConfig(dir: string, port: number, storageMaxBytes: number, account
     port,
     max_payload: 1024 * 1024,
     write_deadline: writeDeadline,
-    log_file: join(dir, 'server.log'),
+    log_file: logPath(dir),
     logfile_size_limit: logFileBytesMax,
     jetstream: {
       store_dir: join(dir, 'store'),

@@ -34,6 +34,7 @@ import {
 import { connectionOptions, type NatsOptions } from './nats-options.js'
 import { removeMessages } from './nats-removal.js'
 import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './nats-retry.js'
+import { NatsStatus } from './nats-status.js'
 import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './nats-streams.js'
 
 /** Closing waits this long for what is buffered; where NATS is away it is never sent. */
@@ -55,8 +56,7 @@ export class Nats {
   readonly #consumers: Consumers
   readonly #replicas: number
   readonly #occurrences: NatsOptions['occurrences']
-  readonly #reconnected = new Set<() => void>()
-  #isUp = true
+  readonly #status: NatsStatus
 
   constructor(
     connection: NatsConnection,
@@ -69,22 +69,7 @@ export class Nats {
     this.#consumers = new Consumers(manager, this.#jetstream)
     this.#replicas = replicas
     this.#occurrences = occurrences
-    // The iterator ends with the connection; an error of it tells nothing that the connection does not tell itself.
-    this.#followStatus().catch(() => {})
-  }
-
-  async #followStatus(): Promise<void> {
-    for await (const status of this.#connection.status()) {
-      if (status.type === 'error') this.#occurrences?.natsError({ reason: status.error.message })
-      if (status.type === 'disconnect') {
-        this.#isUp = false
-        this.#occurrences?.natsDisconnected({ server: status.server })
-      }
-      if (status.type !== 'reconnect') continue
-      this.#isUp = true
-      this.#occurrences?.natsReconnected({ server: status.server })
-      for (const listener of this.#reconnected) listener()
-    }
+    this.#status = new NatsStatus(connection, occurrences)
   }
 
   readonly #publishRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'publish' })
@@ -92,8 +77,7 @@ export class Nats {
 
   /** Calls back whenever the connection is back; the result ends that. */
   onReconnect(listener: () => void): () => void {
-    this.#reconnected.add(listener)
-    return () => this.#reconnected.delete(listener)
+    return this.#status.onReconnect(listener)
   }
 
   get payloadBytesMax(): number {
@@ -101,7 +85,7 @@ export class Nats {
   }
 
   get isConnected(): boolean {
-    return this.#isUp && !this.#connection.isClosed()
+    return this.#status.isConnected
   }
 
   /** One round trip to the server. */

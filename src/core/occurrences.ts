@@ -84,6 +84,15 @@ const nats = {
     'weir_nats_server_moves_total',
     'Starts of the local nats-server on another port than before.',
   ),
+  natsServerOutdated: warn(
+    'The nats-server is older than 2.9.15: any client crashes it by a wildcard in the reply subject of a message. Put a newer one on the PATH, or run one elsewhere and name it in NATS_URL.',
+    'weir_nats_server_outdated_reports_total',
+    'Reports of a nats-server that clients can crash by a wildcard in a reply subject: one per process and version.',
+  ),
+  natsServersOutdated: gauge(
+    'weir_nats_server_outdated',
+    'Processes of this instance that run or use a nats-server which clients can crash by a wildcard in a reply subject.',
+  ),
   natsStoreLost: warn(
     'NATS lost what it stored for this deployment; its streams were made again, empty.',
     'weir_nats_store_losses_total',

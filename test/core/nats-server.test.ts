@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,12 +7,14 @@ import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { localNatsServer } from '../../src/config.js'
 import { sleep } from '../../src/core/clock.js'
-import { silentLogger } from '../../src/core/log.js'
+import { createLogger, silentLogger } from '../../src/core/log.js'
 import { createRegistry, metricsText } from '../../src/core/metrics.js'
 import { openNats } from '../../src/core/nats.js'
 import { type NatsAccess, readUserUrl } from '../../src/core/nats-access.js'
-import { freePort, isPortFree, readServerName } from '../../src/core/nats-probe.js'
+import { freePort, isPortFree, readGreeting, readServerName } from '../../src/core/nats-probe.js'
 import { openNatsServer } from '../../src/core/nats-server.js'
+import { stderrBytesMax } from '../../src/core/nats-stderr.js'
+import { crashesOnWildcardReply } from '../../src/core/nats-version.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { processStart } from '../../src/core/process-start.mjs'
 import { OwnNats } from '../harness/own-nats.js'
@@ -25,15 +27,21 @@ const access: NatsAccess = {
   accounts: { HOME: { jetstream: 'enabled', users: [{ name: 'one' }, { name: 'two' }] } },
 }
 
-const open = (dataDir: string, port = 0, registry = createRegistry()) =>
+const open = (dataDir: string, port = 0, registry = createRegistry(), logger = silentLogger()) =>
   openNatsServer({
     executable: localNatsServer(),
     dataDir,
     port,
     storageMaxBytes: 8 * gibibyte,
     access,
-    occurrences: createOccurrences({ logger: silentLogger(), registry }),
+    occurrences: createOccurrences({ logger, registry }),
   })
+
+function loggedLines() {
+  const lines: { readonly msg: string }[] = []
+  const write = (line: string) => lines.push(JSON.parse(line))
+  return { lines, logger: createLogger('test', 'info', { write }) }
+}
 
 const kept = (dataDir: string): { pid: number; start: string; port: number } =>
   JSON.parse(readFileSync(join(dataDir, 'nats', 'server.json'), 'utf8'))
@@ -124,6 +132,60 @@ if (process.argv[2] === 'owner') {
     await server.close()
   })
 
+  t.test('what a crashing server says is kept and reported, and survives the restart', async (t) => {
+    const dir = tempDir(t)
+    const { lines, logger } = loggedLines()
+    const server = await open(dir, 0, createRegistry(), logger)
+    const { pid } = kept(dir)
+    const path = join(dir, 'nats', 'server.stderr')
+    t.notOk(existsSync(path), 'a server that is well says nothing')
+    // Like a panic: the stacks of all goroutines, and exit code 2.
+    process.kill(pid, 'SIGQUIT')
+    await until(() => kept(dir).pid !== pid && server.isUp())
+    t.match(
+      lines.find(({ msg }) => msg.includes('ended by itself')),
+      { how: 'exit code 2', reason: /^SIGQUIT/, output: [join(dir, 'nats', 'server.log'), path] },
+    )
+    t.match(readFileSync(path, 'utf8'), /^SIGQUIT[\s\S]*goroutine/)
+    t.equal(statSync(path).mode & 0o777, 0o600)
+    await server.close()
+  })
+
+  t.test('what a server that does not start says is kept up to a bound', async (t) => {
+    const dir = tempDir(t)
+    const path = join(dir, 'nats', 'server.stderr')
+    for (const [says, bytes] of [
+      ['echo first; echo later', 'first\nlater\n'.length],
+      ['echo first; head -c 1000000 /dev/zero', stderrBytesMax],
+    ] as const) {
+      const program = join(dir, 'program')
+      writeFileSync(program, `#!/bin/sh\n{ ${says}; } >&2\nexit 1\n`, { mode: 0o700 })
+      const options = { dataDir: dir, port: 0, storageMaxBytes: gibibyte, access }
+      const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
+      await t.rejects(openNatsServer({ ...options, executable: program, occurrences }), {
+        message: new RegExp(`does not start: first .*${path}`),
+      })
+      t.equal(statSync(path).size, bytes, says)
+    }
+  })
+
+  t.test('an outdated server is reported once', async (t) => {
+    const dir = tempDir(t)
+    const { lines, logger } = loggedLines()
+    const registry = createRegistry()
+    const server = await open(dir, 0, registry, logger)
+    const { pid } = kept(dir)
+    process.kill(pid, 'SIGKILL')
+    await until(() => kept(dir).pid !== pid && server.isUp())
+    const version = (await readGreeting(server.port))?.version
+    const reports = crashesOnWildcardReply(version) ? 1 : 0
+    const reported = lines.filter(({ msg }) => /older than 2\.9\.15.*NATS_URL/.test(msg))
+    t.match(reported, reports === 0 ? [] : [{ version }])
+    t.equal(reported.length, reports)
+    t.match(await metricsText(registry), new RegExp(`\\nweir_nats_server_outdated ${reports}\n`))
+    await server.close()
+  })
+
   t.test('it ends with the process that started it, even where that is killed', async (t) => {
     const dir = tempDir(t)
     await killedOwner(dir)
@@ -182,7 +244,7 @@ if (process.argv[2] === 'owner') {
     const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
     await t.rejects(
       openNatsServer({ ...options, executable: undefined, occurrences }),
-      /apt install nats-server/,
+      /2\.9\.15 or newer[\s\S]*apt install nats-server/,
     )
     await t.rejects(openNatsServer({ ...options, executable: '/bin/false', occurrences }), /does not start/)
   })

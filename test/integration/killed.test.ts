@@ -1,7 +1,9 @@
 /** Processes that are killed lose nothing, and the books balance all the same. */
 import t from 'tap'
+import { readGreeting } from '../../src/core/nats-probe.js'
+import { hostileReplies, publishHostile } from '../harness/hostile-replies.js'
 import { killAll, killRole } from '../harness/tree.js'
-import { startWeir } from '../harness/weir.js'
+import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
   checkBooks,
@@ -16,6 +18,7 @@ import {
 t.setTimeout(300_000)
 
 const records = 4_000
+const hostileMessages = 3
 
 t.test('processes killed one after the other under load', async (t) => {
   const world = await openWorld(t)
@@ -33,6 +36,22 @@ t.test('processes killed one after the other under load', async (t) => {
     const { unique } = await world.emulator.client.counts({ service: 'kinesis', name })
     t.equal(unique, expectedEvents(records)[name], `nothing beyond the expected at ${name}`)
   }
+  await checkBooks(t, world, records)
+})
+
+t.test('a client sends wildcards as reply subjects, on which an old nats-server crashes', async (t) => {
+  const world = await openWorld(t)
+  const nats = await world.weir.nats()
+  const port = Number(new URL(world.weir.natsUrl).port)
+  const publishing = publish(nats, 'run', 0, records, 20)
+  for (const reply of hostileReplies.slice(0, hostileMessages)) {
+    await publishHostile(world.weir.natsUrl, 'weir.decide', reply)
+    await until('a server answers on its port', async () => (await readGreeting(port)) !== undefined)
+  }
+  await publishing
+  await untilArrived(world, expectedEvents(records))
+  t.equal((await arrivedRecords(world)).size, records, 'every acknowledged record arrived')
+  await checkRepeats(t, world)
   await checkBooks(t, world, records)
 })
 
