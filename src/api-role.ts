@@ -4,17 +4,18 @@ import { openAdminServer } from './admin-server.js'
 import { announceApi } from './announce.js'
 import { bootstrapAccount } from './api/accounts.js'
 import { openApi } from './app.js'
-import type { Parent, Role } from './child.js'
+import type { Frame, Role } from './child.js'
 import type { Settings } from './config.js'
 import { removeRuntime, writeRuntime } from './core/runtime-file.js'
 import { ingressUrl } from './local-nats.js'
 import { surroundings } from './surroundings.js'
 
-export async function openApiRole(loaded: Settings, parent: Parent | undefined): Promise<Role> {
+export async function openApiRole(loaded: Settings, { parent, release }: Frame): Promise<Role> {
   const at = surroundings(loaded, 'api')
-  const api = await openApi(at, parent)
+  const api = await openApi(at, { parent, release })
   const { parts } = api
-  const admin = await openAdminServer((command) => runAdminCommand(parts, command))
+  const admin = release.own(await openAdminServer((command) => runAdminCommand(parts, command)))
+  release.add(() => removeRuntime(loaded.data.dir))
   writeRuntime(loaded.data.dir, {
     apiUrl: api.addresses['api']!,
     natsUrl: ingressUrl(loaded),
@@ -30,12 +31,5 @@ export async function openApiRole(loaded: Settings, parent: Parent | undefined):
   await api.started()
   // Below a supervisor, that one announces them.
   if (parent === undefined) announceApi(api.addresses['api']!)
-  return {
-    ...api,
-    close: async () => {
-      removeRuntime(loaded.data.dir)
-      await admin.close()
-      await api.close()
-    },
-  }
+  return api
 }

@@ -66,11 +66,10 @@ export async function openReadiness(
 export const workOfTheApi = 'an API to make the streams and buckets'
 
 /** A role whose parts are open. An API answers for itself and needs no supervisor to ask it. */
-export const roleOf = ({ registry }: Surroundings, release: ReleaseStack, readiness?: Readiness): Role => ({
+export const roleOf = ({ registry }: Surroundings, readiness?: Readiness): Role => ({
   addresses: {},
   failing: () => readiness?.own() ?? {},
   metrics: async () => [await metricsSnapshot(registry)],
-  close: () => release.release(),
 })
 
 export async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {

@@ -31,7 +31,7 @@ import {
   roleOf,
   workOfTheApi,
 } from './app-parts.js'
-import type { Parent, Role } from './child.js'
+import type { Frame, Role } from './child.js'
 import type { Settings } from './config.js'
 import { now } from './core/clock.js'
 import { unavailable } from './core/errors.js'
@@ -136,10 +136,9 @@ export interface OpenedApi extends Role {
   started(): Promise<void>
 }
 
-export async function openApi(at: Surroundings, parent: Parent | undefined): Promise<OpenedApi> {
+export async function openApi(at: Surroundings, { parent, release }: Frame): Promise<OpenedApi> {
   const { settings, occurrences } = at
   const { port, baseUrl } = settings.api
-  const release = new ReleaseStack()
   const readiness = new Readiness(at, parent, release)
   const otherwise = unavailable('The API is starting.')
   const listening = await openRoleServer(at, readiness, { port, otherwise, http: connectionLimits })
@@ -179,7 +178,7 @@ export async function openApi(at: Surroundings, parent: Parent | undefined): Pro
     failing,
   }
   return {
-    ...roleOf(at, release),
+    ...roleOf(at),
     parts,
     started: () => readiness.started(needs),
     addresses: { api: listening.url },
@@ -191,17 +190,16 @@ const requestsEndMs = 2_000
 
 /** Processes that a pipeline runs beside itself. */
 export interface PipelineProcesses {
-  readonly openDecider: () => Promise<Pick<Role, 'failing' | 'metrics' | 'close'>>
+  readonly openDecider: () => Promise<Pick<Role, 'failing' | 'metrics'> & { close(): Promise<void> }>
   readonly forkQuarantine: () => ChildProcess
 }
 
 export async function openPipeline(
   at: Surroundings,
-  parent: Parent | undefined,
+  { parent, release }: Frame,
   processes: PipelineProcesses,
 ): Promise<Role> {
   const { settings, registry, occurrences } = at
-  const release = new ReleaseStack()
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'pipeline'))
@@ -226,12 +224,11 @@ export async function openPipeline(
   const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
   const { failing } = decider
   await readiness.started({ nats, streams: neededStreams.pipeline, view, books, failing })
-  return { ...roleOf(at, release, readiness), metrics: snapshots }
+  return { ...roleOf(at, readiness), metrics: snapshots }
 }
 
-export async function openDecide(at: Surroundings, parent: Parent | undefined): Promise<Role> {
+export async function openDecide(at: Surroundings, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = at
-  const release = new ReleaseStack()
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'decide'))
@@ -246,7 +243,7 @@ export async function openDecide(at: Surroundings, parent: Parent | undefined): 
   const warned = (warning: Warning): void => reports.add(notedOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
   await readiness.started({ nats, streams: neededStreams.decide, view })
-  return roleOf(at, release, readiness)
+  return roleOf(at, readiness)
 }
 
 /** Where a record is tried that may end its process: a child of a pipeline, and nothing else. */
@@ -263,9 +260,8 @@ export async function openQuarantine(at: Surroundings): Promise<void> {
   })
 }
 
-export async function openDeliver(at: Surroundings, parent: Parent | undefined): Promise<Role> {
+export async function openDeliver(at: Surroundings, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = at
-  const release = new ReleaseStack()
   const readiness = await openReadiness(at, parent, release)
   const nats = release.own(await connect(at, 'deliver'))
   readiness.waitsFor(workOfTheApi)
@@ -294,5 +290,5 @@ export async function openDeliver(at: Surroundings, parent: Parent | undefined):
     JSON.stringify(deliverer.statusOf(Buffer.from(request).toString()) ?? null)
   release.own(nats.answer(statusSubject, undefined, answer))
   await readiness.started({ nats, streams: neededStreams.deliver, view, books })
-  return roleOf(at, release, readiness)
+  return roleOf(at, readiness)
 }

@@ -14,6 +14,7 @@ import { endAtOnce, LastResort } from './core/last-resort.js'
 import type { Logger } from './core/log.js'
 import type { MetricsSnapshot } from './core/metrics.js'
 import type { Occurrences } from './core/occurrences.js'
+import { ReleaseStack } from './core/release.js'
 
 /** Where a role can be reached, by name: `{ api: 'http://127.0.0.1:8080' }`. */
 export type Addresses = Readonly<Record<string, string>>
@@ -53,18 +54,29 @@ export interface Role {
   failing(): Failing
   /** Its own metrics, and those of processes it runs itself. */
   metrics(): Promise<readonly MetricsSnapshot[]>
-  close(): Promise<void>
 }
+
+/** What every role is opened within. */
+export interface Frame {
+  /** There if the role runs as a child. */
+  readonly parent: Parent | undefined
+  /** Everything that is opened is added at once: a stop may come before the role is ready. */
+  readonly release: ReleaseStack
+}
+
+/** Opens a role; resolves when it is ready. */
+export type OpenRole = (frame: Frame) => Promise<Role>
 
 export interface RoleOptions {
   readonly logger: Logger
   readonly occurrences: Occurrences
-  /** Opens the role; resolves when it is ready. `parent` is there where it runs as a child. */
-  readonly open: (parent: Parent | undefined) => Promise<Role>
+  readonly open: OpenRole
 }
 
 /** No process kills a role that runs alone if it does not stop. */
 const stopTimeoutMs = 20_000
+/** A role that is not ready has little in hand. */
+const stopStartingMs = 4_000
 /** A child whose parent is gone hurries: its place may soon be taken, and nats-server ended with the parent. */
 const orphanMs = 5_000
 
@@ -82,15 +94,17 @@ export async function runRole(options: RoleOptions): Promise<never> {
   process.on('uncaughtException', fail)
   const lastResort = await guard(link !== undefined)
   const stop = link === undefined ? stopAlone(lastResort) : link.stopped(options.occurrences)
+  const release = new ReleaseStack()
   try {
-    const opening = options.open(link)
-    const isStoppedFirst = await Promise.race([opening.then(() => false), stop.then(() => true)])
-    // What runs alone and still waits for others has nothing in hand.
-    if (isStoppedFirst && link === undefined) process.exit(0)
-    const role = await opening
-    link?.ready(role)
+    const opening = options.open({ parent: link, release })
+    const role = await Promise.race([opening, stop])
+    if (role === undefined) {
+      // It may wait for others for ever: it is not awaited, and what it has opened so far is closed under it.
+      lastResort.endWithin(stopStartingMs)
+      opening.catch(() => {})
+    } else link?.ready(role)
     await stop
-    await role.close()
+    await release.release()
   } catch (error) {
     await link?.failed(messageOf(error))
     return fail(error)
@@ -152,9 +166,17 @@ export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<
 class ParentLink implements Parent {
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   #asked = 0
+  /** Resolves when the parent says that this process is to stop, which it may do while that still loads. */
+  readonly #told: Promise<void>
   #role: Role | undefined
 
+  /** Messages that came before are handed on now, to every listener that is added in this turn of the event loop. */
   constructor() {
+    this.#told = new Promise((resolve) => {
+      process.on('message', (message: FromParent) => {
+        if (message.type === 'stop') resolve()
+      })
+    })
     process.on('SIGINT', () => {})
     process.on('SIGTERM', () => {})
     process.on('message', (message: FromParent) => void this.#hear(message))
@@ -170,13 +192,8 @@ class ParentLink implements Parent {
 
   /** Resolves when the parent says so, or is gone. */
   async stopped(occurrences: Occurrences): Promise<void> {
-    const told = new Promise<void>((resolve) => {
-      process.on('message', (message: FromParent) => {
-        if (message.type === 'stop') resolve()
-      })
-    })
     const lost = parentGone().then(() => occurrences.parentLost({}))
-    await Promise.race([told, lost])
+    await Promise.race([this.#told, lost])
   }
 
   ready(role: Role): void {

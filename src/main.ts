@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { type AdminCommand, sendAdminCommand } from './admin-server.js'
-import { guard, type Parent, type Role, runRole, stopSignal } from './child.js'
+import { guard, type OpenRole, runRole, stopSignal } from './child.js'
 import { environmentWith, loadSettings, type Settings, settingNames } from './config.js'
 import { messageOf } from './core/errors.js'
 import { readRuntime } from './core/runtime-file.js'
@@ -46,11 +46,7 @@ function settingsOfRole(): Settings {
 /** Loaded by the process that runs one: `serve`, which only watches over them, and the command line start at once. */
 const roles = () => import('./app.js')
 
-function runAs(
-  name: string,
-  open: (parent: Parent | undefined) => Promise<Role>,
-  loaded: Settings,
-): Promise<never> {
+function runAs(name: string, open: OpenRole, loaded: Settings): Promise<never> {
   const { logger, occurrences } = surroundings(loaded, name)
   return runRole({ logger, occurrences, open })
 }
@@ -95,9 +91,9 @@ program
   .description('the management API')
   .action(() => {
     const loaded = settingsOfRole()
-    const open = async (parent: Parent | undefined) => {
+    const open: OpenRole = async (frame) => {
       const { openApiRole } = await import('./api-role.js')
-      return openApiRole(loaded, parent)
+      return openApiRole(loaded, frame)
     }
     return runAs('api', open, loaded)
   })
@@ -108,9 +104,9 @@ program
   .action(() => {
     const loaded = settingsOfRole()
     const at = surroundings(loaded, 'pipeline')
-    const open = async (parent: Parent | undefined) => {
+    const open: OpenRole = async (frame) => {
       const { openPipeline } = await roles()
-      return openPipeline(at, parent, { openDecider: decider(loaded), forkQuarantine })
+      return openPipeline(at, frame, { openDecider: decider(loaded), forkQuarantine })
     }
     return runAs('pipeline', open, loaded)
   })
@@ -120,8 +116,7 @@ program
   .description('decisions alone; a pipeline runs one beside itself')
   .action(() => {
     const loaded = settingsOfRole()
-    const open = async (parent: Parent | undefined) =>
-      (await roles()).openDecide(surroundings(loaded, 'decide'), parent)
+    const open: OpenRole = async (frame) => (await roles()).openDecide(surroundings(loaded, 'decide'), frame)
     return runAs('decide', open, loaded)
   })
 
@@ -139,8 +134,8 @@ program
   .description('events to AWS')
   .action(() => {
     const loaded = settingsOfRole()
-    const open = async (parent: Parent | undefined) =>
-      (await roles()).openDeliver(surroundings(loaded, 'deliver'), parent)
+    const open: OpenRole = async (frame) =>
+      (await roles()).openDeliver(surroundings(loaded, 'deliver'), frame)
     return runAs('deliver', open, loaded)
   })
 

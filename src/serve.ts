@@ -9,7 +9,7 @@ import { withoutCredentials } from './core/setting-value.js'
 import { version } from './core/version.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { preflight } from './preflight.js'
-import { openSupervisor, type RoleSpec } from './supervisor.js'
+import { type RoleSpec, startSupervisor } from './supervisor.js'
 import { surroundings } from './surroundings.js'
 
 const readyTimeoutMs = 60_000
@@ -50,13 +50,15 @@ export async function serve(
   const samePort: RoleSpec['env'] = (last) =>
     last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
-  const supervisor = await openSupervisor({
-    roles: [role('api', samePort), role('pipeline'), role('deliver')],
-    occurrences,
-    registry,
-  })
-  release.own(supervisor)
-  announceApi(supervisor.addressesOf('api')['api']!)
+  const supervisor = release.own(
+    startSupervisor({
+      roles: [role('api', samePort), role('pipeline'), role('deliver')],
+      occurrences,
+      registry,
+    }),
+  )
+  const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])
+  if (isReady) announceApi(supervisor.addressesOf('api')['api']!)
   await stop
   say('Stopping …')
 }

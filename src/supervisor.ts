@@ -58,11 +58,25 @@ const wellAfterMs = 30_000
 /** A process that is busier than this is left out of the sum. */
 const metricsTimeoutMs = 2_000
 
+export interface StartingSupervisor extends Supervisor {
+  /** Resolves when all roles are ready, rejects if one can't start. Either way, it is for the caller to close it. */
+  readonly ready: Promise<void>
+}
+
+/** Starts all roles. It can be closed before they are ready. */
+export function startSupervisor(options: SupervisorOptions): StartingSupervisor {
+  const supervisor = new ProcessSupervisor(options)
+  const ready = supervisor.open()
+  // A caller that closes it first does not wait for it.
+  ready.catch(() => {})
+  return Object.assign(supervisor, { ready })
+}
+
 /** Starts all roles; resolves when all are ready. Rejects, with all of them stopped, where one can't start. */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
-  const supervisor = new ProcessSupervisor(options)
+  const supervisor = startSupervisor(options)
   try {
-    await supervisor.open()
+    await supervisor.ready
   } catch (error) {
     await supervisor.close()
     throw error

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { sleep } from '../src/core/clock.js'
 import { silentLogger } from '../src/core/log.js'
-import { createRegistry } from '../src/core/metrics.js'
+import { createRegistry, metricsText } from '../src/core/metrics.js'
 import { createOccurrences } from '../src/core/occurrences.js'
 import { processStart } from '../src/core/process-start.mjs'
 import { readRuntime, removeRuntime, writeRuntime } from '../src/core/runtime-file.js'
 import { openOpsServer } from '../src/ops-server.js'
-import { openSupervisor, type RoleSpec } from '../src/supervisor.js'
+import { openSupervisor, type RoleSpec, startSupervisor } from '../src/supervisor.js'
 import { endNow } from './harness/tree.js'
 
 t.setTimeout(300_000)
@@ -35,7 +35,17 @@ function setUp(t: Test, roles: readonly (readonly [name: string, behaviour?: str
     }),
   )
   const happened = () => happenedIn(file)
-  return { happened, open: (more = {}) => openSupervisor({ roles: specs, occurrences, registry, ...more }) }
+  const kills = async () => {
+    const [, killed = '0'] = /^weir_process_kills_total\{.*\} (\d+)$/m.exec(await metricsText(registry)) ?? []
+    return Number(killed)
+  }
+  const start = () => startSupervisor({ roles: specs, occurrences, registry })
+  return {
+    happened,
+    kills,
+    start,
+    open: (more = {}) => openSupervisor({ roles: specs, occurrences, registry, ...more }),
+  }
 }
 
 t.test('roles are stopped one after the other, in order', async (t) => {
@@ -114,6 +124,35 @@ t.test('a start that fails stops what had started', async (t) => {
     await t.rejects(open(), { message: says }, name)
     t.strictSame(await alive(happened()), [], `${name}: nothing is left running`)
   }
+})
+
+t.test('a role that is told to stop while it starts ends by itself, and closes what it opened', async (t) => {
+  for (const behaviour of ['waits', 'hangs']) {
+    const { start, happened, kills } = setUp(t, [['deliver', behaviour]])
+    const supervisor = start()
+    await until(() => happened().length === 1 && happened()[0] !== '')
+    await supervisor.close()
+    await t.rejects(supervisor.ready, /does not start/)
+    const closed = behaviour === 'waits' ? ['deliver stops', 'deliver stopped'] : []
+    t.strictSame(happened().slice(1), closed, behaviour)
+    t.equal(await kills(), 0, behaviour)
+  }
+})
+
+t.test('a role that is told to stop before it has loaded hears of it', async (t) => {
+  const { start, kills } = setUp(t, [['deliver', 'waits'], ['api']])
+  await start().close()
+  t.equal(await kills(), 0)
+})
+
+t.test('roles that wait for one that can not start are not killed', async (t) => {
+  const { open, happened, kills } = setUp(t, [
+    ['api', 'refuses'],
+    ['deliver', 'waits'],
+  ])
+  await t.rejects(open(), { message: 'api does not start: A file is missing.' })
+  t.strictSame(await alive(happened()), [])
+  t.equal(await kills(), 0)
 })
 
 t.test('a role that does not stop in time is killed', async (t) => {

@@ -128,10 +128,9 @@ class LocalServer implements NatsServer {
         return
       }
       await ended
+      const { reason, output } = this.#said()
       if (tries === firstStartsMax)
-        throw new Error(
-          `The local nats-server does not start: ${this.#reason()} (See ${this.#output().join(', ')}.)`,
-        )
+        throw new Error(`The local nats-server does not start: ${reason} (See ${output.join(', ')}.)`)
     }
   }
 
@@ -161,10 +160,8 @@ class LocalServer implements NatsServer {
       const how = await ended
       if (this.#closing.signal.aborted) return
       if (how === endedAsAsked) occurrences.natsServerStopped({ port: this.#port })
-      else {
-        const report = wasUp ? occurrences.natsServerEnded : occurrences.natsServerUnstartable
-        report({ how, port: this.#port, reason: this.#reason(), output: this.#output() })
-      }
+      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#said() })
+      else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#said() })
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
       if (this.#closing.signal.aborted) return
@@ -214,15 +211,13 @@ class LocalServer implements NatsServer {
     return false
   }
 
-  /** Why the last server ended, as far as it said. */
-  #reason(): string {
-    const lines = (readText(logPath(this.#dir)) ?? '').trim().split('\n')
-    return this.#stderr?.reason ?? lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? ''
-  }
-
-  /** The files that say more. */
-  #output(): string[] {
-    return this.#stderr?.reason === undefined ? [logPath(this.#dir)] : [logPath(this.#dir), this.#stderr.path]
+  /** Why the last server ended, as far as it said, and the files that say more. */
+  #said(): { reason: string; output: string[] } {
+    const log = logPath(this.#dir)
+    if (this.#stderr?.reason !== undefined)
+      return { reason: this.#stderr.reason, output: [log, this.#stderr.path] }
+    const lines = (readText(log) ?? '').trim().split('\n')
+    return { reason: lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? '', output: [log] }
   }
 }
 
