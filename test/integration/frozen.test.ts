@@ -1,0 +1,50 @@
+/** A deliverer that is stopped with SIGSTOP, as on a machine that is out of breath, while its status is asked for. */
+import t from 'tap'
+import { processesBelow } from '../harness/tree.js'
+import { until } from '../harness/weir.js'
+import { expectedEvents, openWorld, publish, untilArrived } from './world.js'
+
+t.setTimeout(300_000)
+
+/** Without an answer for this long, no deliverer answers. */
+const silenceMs = 10_000
+
+t.test('a frozen deliverer: the last known state with its age, then that it is silent', async (t) => {
+  const world = await openWorld(t)
+  const path = `/event_destinations/${world.destinations.all}/status`
+  const ask = () => world.api.get(path)
+  const nats = await world.weir.nats()
+  await publish(nats, 'run', 0, 100)
+  await untilArrived(world, expectedEvents(100))
+  const before = await ask()
+  t.match(before, { state: 'healthy', cause: null, as_of: String })
+
+  const deliverers = processesBelow(world.weir.process.pid).filter(({ role }) => role === 'deliver')
+  t.equal(deliverers.length, 1)
+  const signal = (name: 'SIGSTOP' | 'SIGCONT') => deliverers.map(({ pid }) => process.kill(pid, name))
+  signal('SIGSTOP')
+  const stoppedAt = new Date().toISOString()
+  try {
+    await publish(nats, 'run', 100, 200)
+    let status = await ask()
+    const lastKnown = status
+    let asks = 0
+    for (; status.cause !== 'no deliverer answers'; asks += 1) {
+      t.match(status, { state: 'healthy', cause: null, since: before.since }, 'no false alarm')
+      t.ok(status.as_of >= before.as_of && status.as_of <= stoppedAt, 'it says how old this is')
+      status = await ask()
+    }
+    t.ok(asks > 0, `${asks} times`)
+    t.match(status, { state: 'paused', as_of: lastKnown.as_of }, 'when it was heard last')
+    t.ok(Date.now() - Date.parse(status.since) >= silenceMs, 'only after a long silence')
+    t.match(await ask(), { state: 'paused', cause: 'no deliverer answers' })
+  } finally {
+    signal('SIGCONT')
+  }
+
+  await until('it answers again', async () => (await ask()).cause === null)
+  const after = await ask()
+  t.equal(after.state, 'healthy')
+  t.ok(after.as_of > stoppedAt)
+  await untilArrived(world, expectedEvents(200))
+})
