@@ -15,7 +15,6 @@ import {
   type MadeAccount,
   revokeRight,
 } from './api/accounts.js'
-import { openDatabase, openStoreParts, type StoreParts } from './app.js'
 import type { Settings } from './config.js'
 import { badRequest } from './core/errors.js'
 import { lockDataDir } from './core/lock.js'
@@ -23,6 +22,7 @@ import { ReleaseStack } from './core/release.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import type { Row } from './resource/define.js'
 import type { Clickhouse, TextFormat } from './store/clickhouse.js'
+import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 import { surroundings } from './surroundings.js'
 
 type Commands = Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>>

@@ -1,5 +1,4 @@
 /** Parts that several roles share. */
-import { exchangeUsage, Usage } from './api/usage.js'
 import type { Parent, Role } from './child.js'
 import type { Settings } from './config.js'
 import { sleep } from './core/clock.js'
@@ -11,16 +10,16 @@ import type { Bucket } from './core/nats-bucket.js'
 import type { ReleaseStack } from './core/release.js'
 import { version } from './core/version.js'
 import { checkRole, requestTimeoutMsDefault } from './deliver/aws.js'
-import { BooksKeeper, booksBucket } from './deliver/books-keeper.js'
+import { BooksKeeper } from './deliver/books-keeper.js'
 import { openSender } from './deliver/kinds.js'
-import { LedgerWriter, ledgerStream } from './deliver/ledger.js'
+import { LedgerWriter } from './deliver/ledger.js'
 import type { Reach } from './deliver/test-event.js'
 import { ensureStreams, lossOf, reservedBytes, whenStream } from './ingest/streams.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import { Readiness } from './readiness.js'
-import { bucketNames } from './store/keys.js'
 import { View } from './store/view.js'
 import type { Surroundings } from './surroundings.js'
+import { booksBucket, bucketNames, ledgerStream } from './wire/names.js'
 
 export const connect = ({ settings, occurrences }: Surroundings, role: string): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats
@@ -84,13 +83,6 @@ export async function openBooks({ occurrences, settings }: Surroundings, nats: N
   const keeper = new BooksKeeper(nats, await makeBucket(), makeBucket, occurrences)
   await keeper.open()
   return keeper
-}
-
-/** What limits the use of the API, counted together with the other API processes. */
-export function openUsage({ settings, occurrences }: Surroundings, nats: Nats, release: ReleaseStack): Usage {
-  const usage = new Usage(settings.api.rateLimitPerMinute)
-  release.own(exchangeUsage(nats, usage, occurrences))
-  return usage
 }
 
 /**

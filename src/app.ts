@@ -1,7 +1,8 @@
 /**
  * The composition root: the one file where the system is visible. Every role is put together here from its parts,
  * each part is given what it needs as an argument, and what was opened is closed in reverse. What the API alone needs
- * and is large (the store, the HTTP server) is loaded where the API is opened: the other roles start without it.
+ * and is large (the store, the HTTP server) is loaded where the API is opened: the other roles start without it. So is
+ * the part of the pipeline that checks by schemas.
  *
  *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events
  *     pipeline  records ▸ walk ▸ packs; audit events, its own and other services' ▸ packs; runs `decide` beside itself
@@ -9,12 +10,7 @@
  *     deliver   packs ▸ AWS
  */
 import type { ChildProcess } from 'node:child_process'
-import { join } from 'node:path'
-import { answerDecision, decideSubject } from './api/abuse-reports.js'
-import { renderRules } from './api/audit-of-rules.js'
 import { connectionLimits } from './api/connection-limits.js'
-import { BaseLinks, Presenter } from './api/present.js'
-import { Writes } from './api/writes.js'
 import {
   bucketOnceThere,
   connect,
@@ -25,38 +21,30 @@ import {
   openLedger,
   openReadiness,
   openRoleServer,
-  openUsage,
   openView,
   reachOf,
   roleOf,
   workOfTheApi,
 } from './app-parts.js'
 import type { Frame, Role } from './child.js'
-import type { Settings } from './config.js'
 import { now } from './core/clock.js'
 import { unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
 import { metricsSnapshot } from './core/metrics.js'
-import type { Nats } from './core/nats.js'
 import { ReleaseStack } from './core/release.js'
 import { Sealer } from './core/seal.js'
 import { secretKey } from './core/secret-key.js'
 import { Deliverer } from './deliver/deliverer.js'
-import { deliveriesStream } from './deliver/destination-run.js'
 import { PackWriter } from './deliver/pack.js'
-import { statusSubject } from './delivery-states.js'
 import { destinationOperations } from './destination-operations.js'
 import type { Verdict } from './evaluate/evaluate.js'
 import type { Warning } from './evaluate/ip-restriction.js'
-import { auditKinds } from './event/audit.js'
-import { checkSource } from './event/catalog.js'
 import { Janitor } from './ingest/janitor.js'
 import { neededStreams } from './ingest/needed-streams.js'
-import { auditInStream, recordsStream, reservedBytes, whenStream } from './ingest/streams.js'
-import { AuditInPipeline } from './pipeline/audit-in-run.js'
+import { reservedBytes, whenStream } from './ingest/streams.js'
 import { AuditPipeline } from './pipeline/audit-run.js'
 import { Configuration } from './pipeline/configuration.js'
-import { agentSubject, connectionSubject, decide, decideAgent } from './pipeline/decide.js'
+import { decide, decideAgent } from './pipeline/decide.js'
 import { FailureReports, notedOf } from './pipeline/failure-reports.js'
 import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
@@ -64,69 +52,21 @@ import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
 import { Readiness } from './readiness.js'
 import { openGeo } from './record/geo.js'
-import { resources } from './resource/registry.js'
-import { tcpAddressSpace } from './resource/tcp-address.js'
-import { auditStream } from './store/audit-relay.js'
-import type { Clickhouse } from './store/clickhouse.js'
 import { destinationsIn } from './store/destinations.js'
-import { bucketNames } from './store/keys.js'
-import type { Store } from './store/open-store.js'
 import { SecretsView } from './store/secrets-view.js'
-import { hasAccounts } from './store/stored-rows.js'
+import type { StoreParts } from './store-parts.js'
 import type { Surroundings } from './surroundings.js'
-
-// --- the store, as the API and the command line use it ---
-
-export interface StoreParts {
-  readonly store: Store
-  readonly writes: Writes
-  readonly presenter: Presenter
-  readonly nats: Nats
-  readonly sealer: Sealer
-  readonly clickhouse: Clickhouse
-  /** What was lost with a NATS store that was found wiped, as a sentence. */
-  readonly loss: string | undefined
-}
-
-export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
-  const { openClickhouse } = await import('./store/clickhouse.js')
-  return openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
-}
-
-export async function openStoreParts(
-  at: Surroundings,
-  baseUrl: () => string,
-  release: ReleaseStack,
-): Promise<StoreParts> {
-  const { openStore } = await import('./store/open-store.js')
-  const { settings, occurrences } = at
-  const sealer = new Sealer(secretKey(settings.data))
-  const clickhouse = release.own(await openDatabase(settings))
-  const nats = release.own(await connect(at, 'api'))
-  const loss = await makeStreams(at, nats, await hasAccounts(clickhouse))
-  const presenter = new Presenter(new BaseLinks(baseUrl))
-  const store: Store = await openStore({
-    clickhouse,
-    nats,
-    resources,
-    occurrences,
-    keyFingerprint: sealer.fingerprint,
-    bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
-    renderRules: (rows, stateOf) => renderRules(rows, presenter, stateOf),
-  })
-  release.own(store)
-  const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
-  const sourceProblem = (source: unknown) => checkSource(source as never, auditKinds)
-  return {
-    store,
-    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblem }),
-    presenter,
-    nats,
-    sealer,
-    clickhouse,
-    loss,
-  }
-}
+import {
+  abuseDecisionSubject,
+  agentSubject,
+  auditInStream,
+  auditStream,
+  bucketNames,
+  connectionSubject,
+  deliveriesStream,
+  recordsStream,
+  statusSubject,
+} from './wire/names.js'
 
 // --- roles ---
 
@@ -145,6 +85,8 @@ export async function openApi(at: Surroundings, { parent, release }: Frame): Pro
   release.own(listening)
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
+  const { answerDecision } = await import('./api/abuse-reports.js')
+  const { openStoreParts, openUsage } = await import('./store-parts.js')
   const parts = await openStoreParts(at, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
   const secrets = release.own(
@@ -166,7 +108,7 @@ export async function openApi(at: Surroundings, { parent, release }: Frame): Pro
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
-  release.own(nats.answer(decideSubject, 'api', decided))
+  release.own(nats.answer(abuseDecisionSubject, 'api', decided))
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
   const makeMissing = async () => void (await makeStreams(at, nats, store.view.state.accounts.size > 0))
   const needs = {
@@ -199,6 +141,7 @@ export async function openPipeline(
   { parent, release }: Frame,
   processes: PipelineProcesses,
 ): Promise<Role> {
+  const { AuditInPipeline } = await import('./pipeline/audit-in-run.js')
   const { settings, registry, occurrences } = at
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(at, parent, release)

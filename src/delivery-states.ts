@@ -5,9 +5,7 @@
 import { isoMillis, now } from './core/clock.js'
 import type { LaneState, LaneStatus } from './deliver/health.js'
 import { type LastOutcomes, laterOutcomes } from './deliver/last-outcomes.js'
-
-/** Every deliverer answers with the state of its lane, or with `null` if it does not know the destination yet. */
-export const statusSubject = 'weir.status.destination'
+import { statusSubject } from './wire/names.js'
 
 /** Asks all deliverers, and answers what came within the time; undefined if nobody listens. */
 export type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>

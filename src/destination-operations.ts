@@ -7,13 +7,13 @@ import type { KeptMessage } from './core/nats-messages.js'
 import type { Sealer } from './core/seal.js'
 import type { BooksKeeper } from './deliver/books-keeper.js'
 import type { DestinationConfig } from './deliver/destination.js'
-import { deliveriesStream, deliverySubject } from './deliver/destination-run.js'
 import { type Reach, sendTestEvent } from './deliver/test-event.js'
 import { DeliveryStates } from './delivery-states.js'
 import { testEventJson } from './event/event-schemas.js'
 import type { Row } from './resource/define.js'
 import { destinationConfig } from './store/destinations.js'
 import type { SecretsView } from './store/secrets-view.js'
+import { deliveriesStream, deliverySubject } from './wire/names.js'
 
 const testEventTimeoutMs = 10_000
 

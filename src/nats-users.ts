@@ -12,27 +12,32 @@
  * configuration or purge it. An import replaces the reply subject by one of the server's own. For the same reason it
  * does no harm that such a user may listen on every inbox of its account, as clients do that nobody configured.
  */
-import { decideSubject as abuseSubject } from './api/abuse-reports.js'
-import { usageSubject } from './api/usage.js'
+import { streamOf } from './core/bucket-stream.js'
 import type { NatsAccess, NatsAccounts, NatsUser } from './core/nats-access.js'
-import { streamOf } from './core/nats-bucket.js'
-import { booksBucket } from './deliver/books-keeper.js'
-import { deadEventsSubject, deliveriesStream, deliverySubject } from './deliver/destination-run.js'
-import { ledgerStream, ledgerSubject } from './deliver/ledger.js'
-import { statusSubject } from './delivery-states.js'
-import { auditInSubjects } from './event/audit-in.js'
 import {
+  abuseDecisionSubject,
+  agentSubject,
   auditInStream,
+  auditInSubjects,
+  auditStream,
+  auditSubject,
+  booksBucket,
+  bucketNames,
+  connectionSubject,
   deadAuditsSubject,
+  deadEventsSubject,
   deadRecordsSubject,
+  deliveriesStream,
+  deliverySubject,
   inputConsumer,
+  ledgerStream,
+  ledgerSubject,
   recordsStream,
   recordsSubjects,
+  statusSubject,
   trafficStreams,
-} from './ingest/streams.js'
-import { agentSubject, connectionSubject } from './pipeline/decide.js'
-import { auditStream, auditSubject } from './store/audit-relay.js'
-import { bucketNames } from './store/keys.js'
+  usageSubject,
+} from './wire/names.js'
 
 const account = 'WEIR'
 
@@ -133,7 +138,7 @@ const roles: readonly NatsUser[] = [
       statusSubject,
       usageSubject,
     ],
-    [abuseSubject, usageSubject],
+    [abuseDecisionSubject, usageSubject],
   ),
   role(
     'pipeline',
@@ -179,7 +184,7 @@ const outside: Readonly<Record<string, readonly string[]>> = {
   // What accepts tunnels.
   tunnels: [agentSubject],
   // Tools that decide about abuse reports.
-  operator: [abuseSubject],
+  operator: [abuseDecisionSubject],
   // Other services, which hand on their audit events.
   services: [auditInSubjects],
 }

@@ -8,6 +8,7 @@ import { settingNames } from '../src/config.js'
 /** A file imports from its own room or one to its left; files beside the rooms are to the right of all. */
 const rooms = [
   'core',
+  'wire',
   'expr',
   'record',
   'deliver',

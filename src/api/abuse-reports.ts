@@ -3,19 +3,18 @@ import { isoSeconds } from '../core/clock.js'
 import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { compileCheck, oneOf, type Static, Type } from '../core/schema.js'
+import { oneOf, type Static, Type } from '../core/schema.js'
+import { compileCheck } from '../core/schema-check.js'
 import { abuseReport, hostnameDecisions, type ReportedHostname } from '../resource/abuse-report.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Principal } from '../store/change.js'
 import type { Store } from '../store/open-store.js'
+import { abuseDecisionSubject } from '../wire/names.js'
 import { checkNames, checkPathId, unknownResource } from './input.js'
 import { parseJsonBody } from './json-body.js'
 import type { Presenter } from './present.js'
 import type { Writes } from './writes.js'
-
-/** Requests on it decide about a hostname: `{report_id, hostname, status}`. */
-export const decideSubject = 'weir.abuse.decide'
 
 export interface ReportParts {
   readonly store: Store
@@ -104,7 +103,7 @@ export async function answerDecision(
     if (status === 503)
       occurrences.requestUnavailable({
         operation_id: newId('op_'),
-        path: decideSubject,
+        path: abuseDecisionSubject,
         err: cause ?? error,
       })
     return JSON.stringify({ error_code: code, msg: message })

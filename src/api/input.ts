@@ -4,7 +4,7 @@ import { badRequest, notFound, scalarShown, shown, valueAt } from '../core/error
 import { isId } from '../core/ids.js'
 import { getOrMakeWeak } from '../core/maps.js'
 import { insteadOf, supported } from '../core/nearest.js'
-import { type Check, compileCheck } from '../core/schema.js'
+import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource, Field, Fields, Row } from '../resource/define.js'
 import { isNothing, withoutForeign, withoutNothing } from './empty-values.js'
 import { changedMembers, refuseReadOnly, withIds } from './sent-back.js'

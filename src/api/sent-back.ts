@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, shown, valueAt } from '../core/errors.js'
 import { getOrMakeWeak } from '../core/maps.js'
-import { type Check, compileCheck } from '../core/schema.js'
+import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 

@@ -1,6 +1,7 @@
 /** A source of an event subscription as a client sends it on its own. */
 import { badRequest, shown } from '../core/errors.js'
-import { compileCheck, type Static } from '../core/schema.js'
+import type { Static } from '../core/schema.js'
+import { compileCheck } from '../core/schema-check.js'
 import {
   completeSource,
   type Source,

@@ -12,11 +12,10 @@ import { messageOf } from '../core/errors.js'
 import { failedLoginsPerMinuteMax } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { compileCheck, type Static, Type } from '../core/schema.js'
+import { type Static, Type } from '../core/schema.js'
+import { compileCheck } from '../core/schema-check.js'
+import { usageSubject } from '../wire/names.js'
 import { RateWindows, windowMs } from './rate-windows.js'
-
-/** API processes publish on it what they counted; no other user of NATS may. */
-export const usageSubject = 'weir.api.usage'
 
 export const usageLimits = {
   /** From one message to the next. What the other processes count in between may exceed the limits. */

@@ -9,6 +9,7 @@ import {
 } from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
+import { streamOf } from './bucket-stream.js'
 import { unavailable } from './errors.js'
 import {
   callTimeoutMs,
@@ -77,9 +78,6 @@ const bucketOptions: Partial<KvOptions> = {
   timeout: callTimeoutMs,
   allow_direct: false,
 }
-
-/** The stream that a bucket is kept in. */
-export const streamOf = (bucket: string): string => `KV_${bucket}`
 
 /**
  * Makes the bucket, or brings an existing one up to the limits. Its room only grows: of a stream that shrinks,

@@ -1,7 +1,6 @@
 /**
  * The connection to NATS, with the answers the rest of the program needs: publishing until stored, streams, pull
- * consumers, requests. It and the files beside it whose names begin alike are the only ones that know the NATS
- * packages.
+ * consumers, requests. Only this file and those beside it whose names begin alike know the NATS packages.
  */
 import {
   type JetStreamClient,
@@ -11,9 +10,10 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { streamOf } from './bucket-stream.js'
 import { within } from './clock.js'
 import { answerRequests, type Hearing, hear, type Reply } from './nats-answers.js'
-import { Bucket, type BucketOptions, ensureBucket, findBucket, streamOf } from './nats-bucket.js'
+import { Bucket, type BucketOptions, ensureBucket, findBucket } from './nats-bucket.js'
 import {
   type ConsumerOptions,
   type ConsumerPosition,

@@ -11,12 +11,10 @@ import type { Nats } from '../core/nats.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import { streamIdentity } from '../core/nats-streams.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { ledgerStream } from '../wire/names.js'
 import { Books } from './books.js'
 import { LedgerReading } from './books-reading.js'
 import { type LedgerEnd, Snapshots } from './books-snapshots.js'
-import { ledgerStream } from './ledger.js'
-
-export { booksBucket } from './books-snapshots.js'
 
 const snapshotEveryMs = 5_000
 /** A snapshot is worth its while after this many messages of the ledger. */

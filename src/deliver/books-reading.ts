@@ -8,9 +8,10 @@ import { monotonicMs, sleep } from '../core/clock.js'
 import type { Nats } from '../core/nats.js'
 import type { Followed } from '../core/nats-consumers.js'
 import { streamIdentity } from '../core/nats-streams.js'
+import { ledgerStream, ledgerSubject } from '../wire/names.js'
 import { Books } from './books.js'
 import type { Snapshots } from './books-snapshots.js'
-import { type LedgerEntry, ledgerStream, ledgerSubject } from './ledger.js'
+import type { LedgerEntry } from './ledger.js'
 
 const lookEveryMs = 20
 const silenceMaxMs = 10_000

@@ -8,8 +8,6 @@ import { now, randomToken, sleep } from '../core/clock.js'
 import type { Bucket } from '../core/nats-bucket.js'
 import type { BooksSnapshot } from './books.js'
 
-export const booksBucket = 'weir_books'
-
 const partBytesMax = 256 * 1024
 const leftoverAfterMs = 10 * 60_000
 const loadTries = 5

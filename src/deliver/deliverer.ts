@@ -4,14 +4,10 @@
  */
 import { messageOf } from '../core/errors.js'
 import { packsInHandBytesMax } from '../core/limits.js'
+import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
-import {
-  DestinationRun,
-  type DestinationRunDeps,
-  deliveriesStream,
-  deliverySubject,
-} from './destination-run.js'
+import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import type { LaneStatus } from './health.js'
 
 export type DelivererDeps = Omit<DestinationRunDeps, 'budget'>

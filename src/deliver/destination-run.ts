@@ -14,6 +14,7 @@ import type { PulledMessage } from '../core/nats-messages.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { pullBatch } from '../core/pull.js'
 import { Recent } from '../core/recent.js'
+import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
@@ -24,10 +25,6 @@ import type { LastOutcomes } from './last-outcomes.js'
 import type { LedgerWriter } from './ledger.js'
 import { type PackedEvent, readPack } from './pack.js'
 import { packContents } from './pack-headers.js'
-
-export const deliveriesStream = 'WEIR_DELIVERIES'
-export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
-export const deadEventsSubject = 'weir.deadletter.events'
 
 /** What a process held that died is delivered again after this. */
 const ackWaitMs = 10_000
@@ -250,9 +247,11 @@ export class DestinationRun {
       msgId: `${this.#config.id}.${event.id}`,
       signal: this.#stop.signal,
       headers: {
-        'Weir-Reason': `${fault.code}: ${fault.msg}`.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500),
-        'Weir-Destination': this.#config.id,
-        'Weir-Event-Id': event.id,
+        [deadLetterHeaders.reason]: `${fault.code}: ${fault.msg}`
+          .replaceAll(/[^\x20-\x7e]/g, '?')
+          .slice(0, 500),
+        [deadLetterHeaders.destination]: this.#config.id,
+        [deadLetterHeaders.eventId]: event.id,
       },
     })
     this.#dead.add(event)

@@ -6,11 +6,9 @@
 import { sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../core/nats.js'
+import { ledgerSubject } from '../wire/names.js'
 import type { LastOutcomes } from './last-outcomes.js'
 import type { SequenceRange } from './sequence-set.js'
-
-export const ledgerStream = 'WEIR_BOOKS'
-export const ledgerSubject = 'weir.books'
 
 /** Which stream input came from. */
 export type InputStream = 'records' | 'audit' | 'audit_in'

@@ -1,13 +1,7 @@
 /** What the headers of a pack's message say. */
 import type { PulledMessage } from '../core/nats-messages.js'
+import { packHeaders } from '../wire/names.js'
 import type { InputStream, PackContents } from './ledger.js'
-
-export const packHeaders = {
-  events: 'Weir-Events',
-  stream: 'Weir-Stream',
-  since: 'Weir-Stream-Since',
-  segments: 'Weir-Segments',
-} as const
 
 /** JetStream's own: what a message was published under. */
 const messageIdHeader = 'Nats-Msg-Id'

@@ -2,6 +2,7 @@
 import { type Client, openClient } from '../client/client.js'
 import type { NewResource } from '../client/kinds.js'
 import { sleep } from '../core/clock.js'
+import { connectionSubject } from '../wire/names.js'
 import type { AccountPlan, EdgePlan, Made, Question, Scenario, TargetKind } from './scenario.js'
 import type { Services } from './services.js'
 
@@ -130,7 +131,7 @@ export async function whenInEffect(scenario: Scenario, built: Built, services: S
     const http = edge.type === 'http_request' ? { http: { request: { url: { path: '/' } } } } : {}
     const request = JSON.stringify({ type: edge.type, conn, ...http, ...named })
     return JSON.parse(
-      Buffer.from(await services.nats.request('weir.decide', request, answerTimeoutMs)).toString(),
+      Buffer.from(await services.nats.request(connectionSubject, request, answerTimeoutMs)).toString(),
     )
   }
   for (let waitedMs = 0; ; waitedMs += askAgainMs) {

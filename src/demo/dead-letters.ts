@@ -1,7 +1,7 @@
 /** Bad records, read from where they lie. */
 import { shown } from '../core/errors.js'
 import type { Nats } from '../core/nats.js'
-import { deadLetterStream, deadRecordsSubject } from '../ingest/streams.js'
+import { deadLetterStream, deadRecordsSubject } from '../wire/names.js'
 
 const textChars = 120
 

@@ -10,15 +10,14 @@ import { hash128, isId } from '../core/ids.js'
 import { isNestedTooDeep } from '../core/json-nesting.js'
 import { auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import { type Check, compileCheck, objectOf, Type } from '../core/schema.js'
+import { objectOf, Type } from '../core/schema.js'
+import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { auditInSubjectHead } from '../wire/names.js'
 import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
 import { principalSchema } from './event-schemas.js'
-
-const subjectHead = 'weir.audit.'
-export const auditInSubjects = `${subjectHead}>`
 
 /** A message as it lies in its stream. */
 export interface AuditInMessage {
@@ -78,7 +77,7 @@ const byObject = new Map(
 const isVerb = (text: string): text is AuditVerb => (auditVerbs as readonly string[]).includes(text)
 
 function topicOf(subject: string): Result<Topic> {
-  const [object = '', verb = '', ...more] = subject.slice(subjectHead.length).split('.')
+  const [object = '', verb = '', ...more] = subject.slice(auditInSubjectHead.length).split('.')
   const resource = byObject.get(object)
   if (resource === undefined) {
     return problem(`The subject names ${shown(object)}, which is no object of audit events.`)

@@ -21,10 +21,15 @@ import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
-import { deliveriesStream, deliverySubject } from '../deliver/destination-run.js'
 import type { LedgerWriter } from '../deliver/ledger.js'
-import { auditStream } from '../store/audit-relay.js'
-import { auditInStream, inputConsumer, recordsStream } from './streams.js'
+import {
+  auditInStream,
+  auditStream,
+  deliveriesStream,
+  deliverySubject,
+  inputConsumer,
+  recordsStream,
+} from '../wire/names.js'
 
 export interface JanitorOptions {
   readonly nats: Nats

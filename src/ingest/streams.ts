@@ -6,19 +6,20 @@ import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import type { StreamOptions } from '../core/nats-streams.js'
-import { deliveriesStream } from '../deliver/destination-run.js'
-import { ledgerStream, ledgerSubject } from '../deliver/ledger.js'
-import { auditInSubjects } from '../event/audit-in.js'
-import { auditStream, auditSubject } from '../store/audit-relay.js'
-
-export const recordsStream = 'WEIR_RECORDS'
-export const recordsSubjects = 'weir.records.>'
-/** The durable consumer that all pipelines share, of the records and of the audit events. */
-export const inputConsumer = 'pipeline'
-export const deadLetterStream = 'WEIR_DEADLETTER'
-export const deadRecordsSubject = 'weir.deadletter.records'
-export const deadAuditsSubject = 'weir.deadletter.audit'
-export const auditInStream = 'WEIR_AUDIT_IN'
+import {
+  auditInStream,
+  auditInSubjects,
+  auditStream,
+  auditSubject,
+  deadLetterStream,
+  deadLetterSubjects,
+  deliveriesStream,
+  deliverySubjects,
+  ledgerStream,
+  ledgerSubject,
+  recordsStream,
+  recordsSubjects,
+} from '../wire/names.js'
 
 export interface StreamBounds {
   /** Of each stream that holds traffic. */
@@ -57,14 +58,14 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
     {
       ...common,
       name: deadLetterStream,
-      subjects: ['weir.deadletter.>'],
+      subjects: [deadLetterSubjects],
       retention: 'limits',
       bytesMax: storageMaxBytes,
     },
     {
       ...common,
       name: deliveriesStream,
-      subjects: ['weir.deliveries.>'],
+      subjects: [deliverySubjects],
       retention: 'workqueue',
       bytesMax: storageMaxBytes,
     },
@@ -78,16 +79,6 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
     },
   ]
 }
-
-/** The streams that hold traffic: what is published to one that is full is refused. */
-export const trafficStreams = [
-  recordsStream,
-  deliveriesStream,
-  deadLetterStream,
-  auditStream,
-  auditInStream,
-  ledgerStream,
-]
 
 /** Makes the streams that are missing; resolves with their names. */
 export async function ensureStreams(

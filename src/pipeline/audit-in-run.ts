@@ -11,7 +11,7 @@ import type { PulledMessage } from '../core/nats-messages.js'
 import { noRecords } from '../deliver/books.js'
 import type { SourceTally } from '../deliver/ledger.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
-import { auditInStream, deadAuditsSubject } from '../ingest/streams.js'
+import { auditInStream, deadAuditsSubject, deadLetterHeaders } from '../wire/names.js'
 import { type AuditPipelineDeps, auditIntake } from './audit-intake.js'
 import { AuditRoutes } from './audit-routes.js'
 import { deadLetter } from './dead-letter.js'
@@ -87,10 +87,10 @@ export class AuditInPipeline {
   ): Promise<void> {
     const { nats, occurrences } = this.#deps
     const given = {
-      'Weir-Reason': reason,
-      'Weir-Stream': auditInStream,
-      'Weir-Sequence': String(sequence),
-      'Weir-Subject': subject,
+      [deadLetterHeaders.reason]: reason,
+      [deadLetterHeaders.stream]: auditInStream,
+      [deadLetterHeaders.sequence]: String(sequence),
+      [deadLetterHeaders.subject]: subject,
     }
     const letter = deadLetter(data, given, nats.payloadBytesMax)
     const msgId = `${since}.${sequence}`

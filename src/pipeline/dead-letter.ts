@@ -1,5 +1,6 @@
 /** Messages to the dead letters: the original bytes, and in the headers why they lie there and where they came from. */
 import { payloadHeadroomBytes } from '../core/limits.js'
+import { deadLetterHeaders } from '../wire/names.js'
 
 const reasonCharsMax = 500
 
@@ -22,6 +23,6 @@ export function deadLetter(
   if (bytes.length <= room) return { data: bytes, headers }
   return {
     data: bytes.subarray(0, room),
-    headers: { ...headers, 'Weir-Original-Size': String(bytes.length) },
+    headers: { ...headers, [deadLetterHeaders.originalSize]: String(bytes.length) },
   }
 }

@@ -1,5 +1,5 @@
 /** A bad record as it goes to the dead letters: its original bytes, and where they came from. */
-import { recordsStream } from '../ingest/streams.js'
+import { deadLetterHeaders, recordsStream } from '../wire/names.js'
 import { type DeadLetter, deadLetter } from './dead-letter.js'
 import type { BadRecord } from './process-record.js'
 
@@ -11,10 +11,10 @@ export const deadRecord = (
   deadLetter(
     bytes,
     {
-      'Weir-Reason': reason,
-      'Weir-Stream': recordsStream,
-      'Weir-Sequence': String(sequence),
-      'Weir-Line': String(line),
+      [deadLetterHeaders.reason]: reason,
+      [deadLetterHeaders.stream]: recordsStream,
+      [deadLetterHeaders.sequence]: String(sequence),
+      [deadLetterHeaders.line]: String(line),
     },
     payloadBytesMax,
   )

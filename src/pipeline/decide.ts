@@ -16,11 +16,6 @@ import { parseDecisionRequest, parseJson } from '../record/connection-record.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 
-/** Where ingress nodes ask about connections. */
-export const connectionSubject = 'weir.decide'
-/** Where those who accept tunnels ask about agents. */
-export const agentSubject = 'weir.decide.agent'
-
 const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
 const refusal = (code: ErrorCode, { msg }: Problem): Uint8Array => reply({ error_code: code, msg })

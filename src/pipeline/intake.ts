@@ -14,7 +14,7 @@ import type { PulledMessage } from '../core/nats-messages.js'
 import { pullAll } from '../core/pull.js'
 import { Recent } from '../core/recent.js'
 import type { InputCounts, InputStream, LedgerWriter } from '../deliver/ledger.js'
-import { inputConsumer } from '../ingest/streams.js'
+import { inputConsumer } from '../wire/names.js'
 import { InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'
 

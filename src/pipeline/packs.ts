@@ -10,11 +10,10 @@ import { monotonicMs, sleep } from '../core/clock.js'
 import { hashBytes128 } from '../core/ids.js'
 import { packAgeMaxMs, packBytesTarget, packIdleSpacingMs, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
-import { deliverySubject } from '../deliver/destination-run.js'
 import type { InputStream, LedgerWriter } from '../deliver/ledger.js'
 import { PackWriter } from '../deliver/pack.js'
-import { packHeaders } from '../deliver/pack-headers.js'
 import { addToSegments, formatSegments, type Segment } from '../deliver/segments.js'
+import { deliverySubject, packHeaders } from '../wire/names.js'
 import type { Buffers } from './route.js'
 
 /** An input message whose events are on their way into packs. */

@@ -8,12 +8,8 @@
 import { ahead } from '../core/concurrency.js'
 import type { Nats } from '../core/nats.js'
 import { PackWriter } from '../deliver/pack.js'
+import { auditHeaders, auditStream, auditSubject } from '../wire/names.js'
 import { type AuditEvent, type Change, policiesOfRules } from './change.js'
-
-export const auditStream = 'WEIR_AUDIT'
-export const auditSubject = (accountId: string): string => `weir.events.audit.${accountId}`
-/** Headers of a message of audit events. */
-export const auditHeaders = { account: 'Weir-Account', version: 'Weir-Version', part: 'Weir-Part' } as const
 
 const messageBytesMax = 256 * 1024
 const patienceMs = 5_000

@@ -1,9 +1,8 @@
 /** The buckets of the store, as an API process opens them. */
-
 import { answerAgeMaxMs } from '../core/limits.js'
 import type { Nats } from '../core/nats.js'
 import type { Bucket, BucketOptions } from '../core/nats-bucket.js'
-import { bucketNames } from './keys.js'
+import { bucketNames } from '../wire/names.js'
 
 export interface StoreBuckets {
   readonly config: Bucket

@@ -15,14 +15,6 @@
 import { newId } from '../core/ids.js'
 import type { Row } from '../resource/define.js'
 
-export const bucketNames = {
-  config: 'weir_config',
-  secrets: 'weir_secrets',
-  heads: 'weir_heads',
-  claims: 'weir_claims',
-  idempotency: 'weir_idempotency',
-} as const
-
 export const metaKey = 'meta'
 export const stateKey = (accountId: string): string => `state.${accountId}`
 export const accountOfStateKey = (key: string): string | undefined =>

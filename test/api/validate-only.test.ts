@@ -1,6 +1,6 @@
 /** Writes with `validate_only`: answered like the write, and nothing is changed. */
 import t, { type Test } from 'tap'
-import { bucketNames } from '../../src/store/keys.js'
+import { bucketNames } from '../../src/wire/names.js'
 import { type Answer, type Client, openTestStore } from '../harness/api.js'
 
 const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'

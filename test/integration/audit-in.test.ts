@@ -1,7 +1,7 @@
 /** Audit events of other services, from NATS to a destination, whatever is wrong with them and whoever is killed. */
 import t from 'tap'
 import type { Nats } from '../../src/core/nats.js'
-import { deadAuditsSubject, deadLetterStream } from '../../src/ingest/streams.js'
+import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { killRole } from '../harness/tree.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'

@@ -1,7 +1,6 @@
 /** What changes under running processes: the configuration, the API's presence, streams, the room they have. */
 import t from 'tap'
-import { deliveriesStream, deliverySubject } from '../../src/deliver/destination-run.js'
-import { recordsStream } from '../../src/ingest/streams.js'
+import { deliveriesStream, deliverySubject, recordsStream } from '../../src/wire/names.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import { checkBooks, expectedEvents, openWorld, publish, record, settle, untilArrived } from './world.js'

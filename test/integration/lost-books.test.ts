@@ -1,7 +1,6 @@
 /** The books when what they are kept in is deleted, and what they know when processes are killed. */
 import t from 'tap'
-import { booksBucket } from '../../src/deliver/books-keeper.js'
-import { ledgerStream } from '../../src/deliver/ledger.js'
+import { booksBucket, ledgerStream } from '../../src/wire/names.js'
 import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import { checkBooks, expectedEvents, openWorld, publish, total, untilArrived, type World } from './world.js'

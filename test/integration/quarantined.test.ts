@@ -1,7 +1,7 @@
 /** A record that ends the process that evaluates it: it is found, and its neighbours come through. */
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { deadLetterStream, deadRecordsSubject, recordsStream } from '../../src/ingest/streams.js'
+import { deadLetterStream, deadRecordsSubject, recordsStream } from '../../src/wire/names.js'
 import { compiled } from '../harness/processes.js'
 import { processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'

@@ -1,7 +1,11 @@
 /** What is no record, and destinations that refuse, hang or are gone. */
 import t from 'tap'
-import { deadEventsSubject } from '../../src/deliver/destination-run.js'
-import { deadLetterStream, deadRecordsSubject, recordsStream } from '../../src/ingest/streams.js'
+import {
+  deadEventsSubject,
+  deadLetterStream,
+  deadRecordsSubject,
+  recordsStream,
+} from '../../src/wire/names.js'
 import { until } from '../harness/weir.js'
 import {
   checkBooks,

@@ -3,11 +3,18 @@ import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
-import { deliveriesStream, deliverySubject } from '../../src/deliver/destination-run.js'
-import { ledgerStream, ledgerSubject } from '../../src/deliver/ledger.js'
 import { Janitor } from '../../src/ingest/janitor.js'
-import { auditInStream, inputConsumer, recordsStream } from '../../src/ingest/streams.js'
-import { auditStream, auditSubject } from '../../src/store/audit-relay.js'
+import {
+  auditInStream,
+  auditStream,
+  auditSubject,
+  deliveriesStream,
+  deliverySubject,
+  inputConsumer,
+  ledgerStream,
+  ledgerSubject,
+  recordsStream,
+} from '../../src/wire/names.js'
 import { messagesOf } from '../harness/own-nats.js'
 import { openStreams } from '../harness/own-streams.js'
 import { until } from '../harness/weir.js'

@@ -1,8 +1,7 @@
 /** Packs on their way into the deliveries. */
 import t from 'tap'
-import { deliveriesStream, deliverySubject } from '../../src/deliver/destination-run.js'
-import { packHeaders } from '../../src/deliver/pack-headers.js'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
+import { deliveriesStream, deliverySubject, packHeaders } from '../../src/wire/names.js'
 import { openStreams } from '../harness/own-streams.js'
 
 t.test(

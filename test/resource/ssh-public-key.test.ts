@@ -2,7 +2,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { compileCheck } from '../../src/core/schema.js'
+import { compileCheck } from '../../src/core/schema-check.js'
 import { sshPublicKeyField } from '../../src/resource/ssh-key-fields.js'
 import { parseSshPublicKey, sshPublicKeyText } from '../../src/resource/ssh-public-key.js'
 import { mpint, string } from '../../src/resource/ssh-wire.js'

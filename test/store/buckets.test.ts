@@ -1,9 +1,10 @@
 /** Buckets under those that follow them: given other limits, made anew, made by two at once. */
 import t from 'tap'
+import { streamOf } from '../../src/core/bucket-stream.js'
 import type { Nats } from '../../src/core/nats.js'
-import { type Bucket, type BucketWatcher, streamOf } from '../../src/core/nats-bucket.js'
+import type { Bucket, BucketWatcher } from '../../src/core/nats-bucket.js'
 import { BucketFollower } from '../../src/store/follow-bucket.js'
-import { bucketNames } from '../../src/store/keys.js'
+import { bucketNames } from '../../src/wire/names.js'
 import type { StoreWorld } from '../harness/store-world.js'
 import { until } from '../harness/weir.js'
 import { openWorld } from './filled.js'

@@ -1,7 +1,8 @@
 /** API keys that somebody else than Weir wrote to the configuration bucket. */
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
-import { bucketNames, rowKey } from '../../src/store/keys.js'
+import { rowKey } from '../../src/store/keys.js'
+import { bucketNames } from '../../src/wire/names.js'
 import type { StoreApi } from '../harness/store-world.js'
 import { ApiClient, until } from '../harness/weir.js'
 import { total } from '../integration/world.js'

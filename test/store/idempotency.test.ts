@@ -1,8 +1,8 @@
 /** Requests under an idempotency key: racing in two processes, killed at every write, and how long they are remembered. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { streamOf } from '../../src/core/nats-bucket.js'
-import { bucketNames } from '../../src/store/keys.js'
+import { streamOf } from '../../src/core/bucket-stream.js'
+import { bucketNames } from '../../src/wire/names.js'
 import type { Answer, ApiClient } from '../harness/weir.js'
 import { openWorld } from './filled.js'
 import { killedAtEachWrite } from './victim.js'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ruleEventsPerMessage } from '../../src/core/limits.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
-import { bucketNames } from '../../src/store/keys.js'
+import { bucketNames } from '../../src/wire/names.js'
 import { until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
 import { killedAtEachWrite } from './victim.js'

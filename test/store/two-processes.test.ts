@@ -1,7 +1,7 @@
 /** Two API processes on one store: no write is lost, what is unique stays so, and a revoked key is refused by both. */
 import t from 'tap'
-import { usageSubject } from '../../src/api/usage.js'
 import { eachOf } from '../../src/core/concurrency.js'
+import { usageSubject } from '../../src/wire/names.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import type { StoreApi } from '../harness/store-world.js'
 import { ApiClient, until } from '../harness/weir.js'
