@@ -5,11 +5,13 @@ import { parseArgs } from 'node:util'
 import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
+import { row as throttling } from './rows/throttling.js'
 import { row as walk } from './rows/walk.js'
 
 const rows: readonly BenchRow[] = [
   expressions, //
   ipSets,
+  throttling,
   walk,
 ]
 
