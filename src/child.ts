@@ -74,7 +74,7 @@ export interface RoleOptions {
 }
 
 /** No process kills a role that runs alone if it does not stop. */
-const stopTimeoutMs = 20_000
+const stopTimeoutMs = 30_000
 /** A role that is not ready has little in hand. */
 const stopStartingMs = 4_000
 /** A child whose parent is gone hurries: its place may soon be taken, and nats-server ended with the parent. */

@@ -13,7 +13,8 @@ import { type RoleSpec, startSupervisor } from './supervisor.js'
 import { surroundings } from './surroundings.js'
 
 const readyTimeoutMs = 60_000
-const stopTimeoutMs = 12_000
+/** Longer than a role waits for NATS when it stops, and for its requests to AWS. */
+const stopTimeoutMs = 25_000
 
 export async function serve(
   settings: Settings,

@@ -41,21 +41,24 @@ export const pulled = (message: JsMsg): PulledMessage => ({
   native: message,
 })
 
-const confirmTimeoutMs = 1_000
+/** A server on a busy disk takes a while; without a connection there is nothing to wait for. */
+const confirmTimeoutMs = 5_000
 
 /**
- * Resolves when the server has processed what was said of this message, and before that of others of its consumer:
- * it does so in order. Until then, a server that ends may forget it and deliver the messages again.
+ * Waits until the server has processed the acknowledgement of this message, and with it all earlier ones of its
+ * consumer: it does so in order. Until then, a server that ends may forget them and deliver the messages again.
+ * Returns whether it was confirmed: not if NATS is away, or the consumer was deleted.
  */
 export async function confirmAcks(
   connection: NatsConnection,
   { native }: Pick<PulledMessage, 'native'>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     const { reply } = native as JsMsg & { readonly reply: string }
     await connection.request(reply, '+ACK', { timeout: confirmTimeoutMs })
+    return true
   } catch {
-    // NATS is away, or the consumer was deleted: nothing more can be done.
+    return false
   }
 }
 

@@ -143,7 +143,7 @@ export class Nats {
   }
 
   /** Before a stop: the message was acknowledged last of its consumer's. */
-  confirmAcks(last: Pick<PulledMessage, 'native'>): Promise<void> {
+  confirmAcks(last: Pick<PulledMessage, 'native'>): Promise<boolean> {
     return confirmAcks(this.#connection, last)
   }
 

@@ -50,6 +50,11 @@ export const pipeline = {
     'weir_bad_audits_parked_total',
     'Bad audit events of other services parked in the dead letters, repeats included.',
   ),
+  stoppedEarly: warn(
+    'A stop ended before every message was acknowledged; some may be processed again, and their events arrive twice.',
+    'weir_stops_unconfirmed_total',
+    'Stops that ended before every message was acknowledged.',
+  ),
   auditUnrouted: warn(
     'Audit events could not be handed on; it is tried again.',
     'weir_audit_failures_total',

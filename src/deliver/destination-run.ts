@@ -283,6 +283,9 @@ export class DestinationRun {
     await this.#lane.close()
     await ended
     this.#progress.stop()
-    if (this.#acknowledgedLast !== undefined) await this.#deps.nats.confirmAcks(this.#acknowledgedLast)
+    const { nats, occurrences } = this.#deps
+    const last = this.#acknowledgedLast
+    if (last !== undefined && !(await nats.confirmAcks(last)))
+      occurrences.stoppedEarly({ destination_id: this.#config.id, messages: 0 })
   }
 }

@@ -19,5 +19,7 @@ export function auditIntake(
   source: Pick<IntakeOptions, 'stream' | 'input' | 'process'>,
 ): Intake {
   const unrouted = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
-  return new Intake({ ...source, nats, ledger, ackPendingMax: 1, unavailable: unrouted, unstored: unrouted })
+  const stoppedEarly = (messages: number): void => occurrences.stoppedEarly({ input: source.input, messages })
+  const report = { unavailable: unrouted, unstored: unrouted, stoppedEarly }
+  return new Intake({ ...source, ...report, nats, ledger, ackPendingMax: 1 })
 }

@@ -25,10 +25,13 @@ const endedKept = 20_000
 const dueCheckMs = 20
 const restartPauseMs = 500
 const failedMessagePauseMs = 1_000
-/** A stop: for the messages that were asked for, for storing what they caused, for the ledger. */
-const stopPullWithinMs = 2_000
-const stopStoreWithinMs = 5_000
-const stopLedgerWithinMs = 3_000
+/**
+ * A stop: for the messages that were asked for, for storing what they caused, for the ledger. Reached only by a NATS
+ * that is very slow; a message given back then is processed again, and its events may arrive twice.
+ */
+const stopPullWithinMs = 3_000
+const stopStoreWithinMs = 8_000
+const stopLedgerWithinMs = 5_000
 /** While NATS is away, nothing can be stored. */
 const stopWithoutNatsMs = 500
 
@@ -54,6 +57,8 @@ export interface IntakeOptions {
   readonly unavailable: (error: unknown) => void
   /** Hears why a message, or a pack where none is named, was not stored; it is tried again. */
   readonly unstored: (error: unknown, sequence?: number) => void
+  /** Hears that a stop gave back this many messages, or could not confirm that the last ones are acknowledged. */
+  readonly stoppedEarly: (messages: number) => void
 }
 
 interface InHand extends InputMessage {
@@ -223,7 +228,9 @@ export class Intake {
     await this.packs.close(within(stopStoreWithinMs))
     await this.#ledger.close(within(stopLedgerWithinMs))
     for (const { native } of this.#inHand.values()) native.nak()
-    if (this.#acknowledgedLast !== undefined) await nats.confirmAcks(this.#acknowledgedLast)
+    const last = this.#acknowledgedLast
+    const isConfirmed = last === undefined || (await nats.confirmAcks(last))
+    if (this.#inHand.size > 0 || !isConfirmed) this.#options.stoppedEarly(this.#inHand.size)
     for (const timer of this.#timers) timer.stop()
   }
 }

@@ -56,6 +56,7 @@ export class Pipeline {
       process: (message, input) => this.#process(message, input),
       unavailable: (error) => occurrences.recordsUnavailable({ reason: messageOf(error) }),
       unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
+      stoppedEarly: (messages) => occurrences.stoppedEarly({ input: 'records', messages }),
     })
     this.#failures = new FailureReports(occurrences, 'record')
     this.#unserved = new UnservedReports(occurrences)

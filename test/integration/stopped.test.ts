@@ -23,7 +23,7 @@ const recordsPerMessage = 10
 /** Under load for this long, and a little longer each time: stops meet packs of every age. */
 const loadMsMin = 500
 const loadMsStep = 37
-const stopMsMax = 20_000
+const stopMsMax = 60_000
 /** With this, a destination takes longer for the packs it has in hand than a stop waits. */
 const slowMs = 1_500
 const slowRecords = 20_000
