@@ -24,8 +24,6 @@ WORKDIR /weir
 COPY --from=build /weir/package.json ./
 COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/src dist/src
-# The stand-in for AWS that a trial runs against.
-COPY --from=build /weir/dist/test/aws-emulator dist/test/aws-emulator
 COPY config config
 COPY fixtures fixtures
 

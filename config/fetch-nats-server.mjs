@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { natsServerCacheDir } from '../src/core/find-nats-server.mjs'
+import { natsServerCacheDir } from '../src/process/find-nats-server.mjs'
 
 /**
  * Returns why there is none afterwards, or `undefined` when there is.

@@ -21,8 +21,8 @@ import { dirname, join, resolve } from 'node:path'
 import { argv, env, execPath, stderr } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { tryLock } from '../src/core/file-lock.mjs'
-import { findNatsServer, natsServerMissing } from '../src/core/find-nats-server.mjs'
+import { tryLock } from '../src/process/file-lock.mjs'
+import { findNatsServer, natsServerMissing } from '../src/process/find-nats-server.mjs'
 import { fetchNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))

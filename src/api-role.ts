@@ -1,14 +1,15 @@
 /** `weir api`: the API, and what it leaves in the data directory for the command line to find it. */
-import { runAdminCommand } from './admin.js'
-import { openAdminServer } from './admin-server.js'
-import { announceApi } from './announce.js'
+
 import { bootstrapAccount } from './api/accounts.js'
 import { openApi } from './app.js'
-import type { Frame, Role } from './child.js'
-import type { Settings } from './config.js'
-import { removeRuntime, writeRuntime } from './core/runtime-file.js'
-import { ingressUrl } from './local-nats.js'
-import { surroundings } from './surroundings.js'
+import { runAdminCommand } from './process/admin.js'
+import { openAdminServer } from './process/admin-server.js'
+import { announceApi } from './process/announce.js'
+import type { Frame, Role } from './process/child.js'
+import { ingressUrl } from './process/local-nats.js'
+import { removeRuntime, writeRuntime } from './process/runtime-file.js'
+import type { Settings } from './process/settings.js'
+import { surroundings } from './process/surroundings.js'
 
 export async function openApiRole(loaded: Settings, { parent, release }: Frame): Promise<Role> {
   const at = surroundings(loaded, 'api')

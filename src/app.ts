@@ -11,6 +11,25 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { connectionLimits } from './api/connection-limits.js'
+import { destinationOperations } from './api/destination-operations.js'
+import { now } from './core/clock.js'
+import { unavailable } from './core/errors.js'
+import type { Failing } from './core/health.js'
+import { metricsSnapshot } from './core/metrics.js'
+import { ReleaseStack } from './core/release.js'
+import { Sealer } from './core/seal.js'
+import { Deliverer } from './deliver/deliverer.js'
+import type { Verdict } from './evaluate/evaluate.js'
+import type { Warning } from './evaluate/ip-restriction.js'
+import { AuditPipeline } from './pipeline/audit-run.js'
+import { Configuration } from './pipeline/configuration.js'
+import { decide, decideAgent } from './pipeline/decide.js'
+import { FailureReports, notedOf } from './pipeline/failure-reports.js'
+import { Janitor } from './pipeline/janitor.js'
+import { processMessage } from './pipeline/process-record.js'
+import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
+import { tryRecords } from './pipeline/quarantine-child.js'
+import { Pipeline } from './pipeline/run.js'
 import {
   bucketOnceThere,
   connect,
@@ -25,37 +44,15 @@ import {
   reachOf,
   roleOf,
   workOfTheApi,
-} from './app-parts.js'
-import type { Frame, Role } from './child.js'
-import { now } from './core/clock.js'
-import { unavailable } from './core/errors.js'
-import type { Failing } from './core/health.js'
-import { metricsSnapshot } from './core/metrics.js'
-import { ReleaseStack } from './core/release.js'
-import { Sealer } from './core/seal.js'
-import { secretKey } from './core/secret-key.js'
-import { Deliverer } from './deliver/deliverer.js'
-import { PackWriter } from './deliver/pack.js'
-import { destinationOperations } from './destination-operations.js'
-import type { Verdict } from './evaluate/evaluate.js'
-import type { Warning } from './evaluate/ip-restriction.js'
-import { Janitor } from './ingest/janitor.js'
-import { neededStreams } from './ingest/needed-streams.js'
-import { reservedBytes, whenStream } from './ingest/streams.js'
-import { AuditPipeline } from './pipeline/audit-run.js'
-import { Configuration } from './pipeline/configuration.js'
-import { decide, decideAgent } from './pipeline/decide.js'
-import { FailureReports, notedOf } from './pipeline/failure-reports.js'
-import { processMessage } from './pipeline/process-record.js'
-import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
-import { tryRecords } from './pipeline/quarantine-child.js'
-import { Pipeline } from './pipeline/run.js'
-import { Readiness } from './readiness.js'
+} from './process/app-parts.js'
+import type { Frame, Role } from './process/child.js'
+import { Readiness } from './process/readiness.js'
+import { secretKey } from './process/secret-key.js'
+import type { StoreParts } from './process/store-parts.js'
+import type { Surroundings } from './process/surroundings.js'
 import { openGeo } from './record/geo.js'
-import { destinationsIn } from './store/destinations.js'
-import { SecretsView } from './store/secrets-view.js'
-import type { StoreParts } from './store-parts.js'
-import type { Surroundings } from './surroundings.js'
+import { destinationsIn } from './view/destinations.js'
+import { SecretsView } from './view/secrets-view.js'
 import {
   abuseDecisionSubject,
   agentSubject,
@@ -67,6 +64,9 @@ import {
   recordsStream,
   statusSubject,
 } from './wire/names.js'
+import { neededStreams } from './wire/needed-streams.js'
+import { PackWriter } from './wire/pack.js'
+import { reservedBytes, whenStream } from './wire/streams.js'
 
 // --- roles ---
 
@@ -86,7 +86,7 @@ export async function openApi(at: Surroundings, { parent, release }: Frame): Pro
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
-  const { openStoreParts, openUsage } = await import('./store-parts.js')
+  const { openStoreParts, openUsage } = await import('./process/store-parts.js')
   const parts = await openStoreParts(at, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
   const secrets = release.own(

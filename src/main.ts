@@ -3,16 +3,16 @@ import { fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { type AdminCommand, sendAdminCommand } from './admin-server.js'
-import { guard, type OpenRole, runRole, stopSignal } from './child.js'
-import { environmentWith, loadSettings, type Settings, settingNames } from './config.js'
 import { messageOf } from './core/errors.js'
-import { readRuntime } from './core/runtime-file.js'
 import { forTerminal } from './core/terminal.js'
 import { version } from './core/version.js'
-import { serve } from './serve.js'
-import { openSupervisor } from './supervisor.js'
-import { surroundings } from './surroundings.js'
+import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
+import { guard, type OpenRole, runRole, stopSignal } from './process/child.js'
+import { readRuntime } from './process/runtime-file.js'
+import { serve } from './process/serve.js'
+import { environmentWith, loadSettings, type Settings, settingNames } from './process/settings.js'
+import { openSupervisor } from './process/supervisor.js'
+import { surroundings } from './process/surroundings.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -147,7 +147,7 @@ async function administer(command: AdminCommand): Promise<void> {
   const running = readRuntime(loaded.data.dir)
   const answer =
     running === undefined
-      ? await (await import('./admin.js')).administerAlone(loaded, command)
+      ? await (await import('./process/admin.js')).administerAlone(loaded, command)
       : await sendAdminCommand(running.adminUrl, running.adminToken, command)
   process.stdout.write(process.stdout.isTTY ? forTerminal(answer) : answer)
 }

@@ -3,23 +3,27 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
-import { settingNames } from '../src/config.js'
+import { settingNames } from '../src/process/settings.js'
 
 /** A file imports from its own room or one to its left; files beside the rooms are to the right of all. */
 const rooms = [
   'core',
+  'nats',
   'wire',
   'expr',
   'record',
+  'books',
   'deliver',
   'resource',
-  'client',
   'event',
-  'store',
+  'client',
+  'view',
   'evaluate',
-  'ingest',
   'pipeline',
+  'store',
   'api',
+  'process',
+  'emulator',
   'demo',
   '.',
 ]
@@ -28,11 +32,11 @@ const rooms = [
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser'])
 
 /** Clients that several files know together: those of a subject that is too large for one. */
-const shared = [{ packages: /^@nats-io\//, files: /^src\/core\/nats[a-z-]*\.ts$/ }]
+const shared = [{ packages: /^@nats-io\//, files: /^src\/nats\/[a-z0-9-]*\.ts$/ }]
 
 /** The files that one thing is left to. */
 const alone = [
-  { what: 'process.env', pattern: /\bprocess\.env\b/, files: ['src/config.ts'] },
+  { what: 'process.env', pattern: /\bprocess\.env\b/, files: ['src/process/settings.ts'] },
   {
     what: 'the time',
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,

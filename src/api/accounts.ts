@@ -8,7 +8,7 @@ import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Store } from '../store/open-store.js'
 import { unchanged } from '../store/plan.js'
-import type { ViewState } from '../store/view-state.js'
+import type { ViewState } from '../view/view-state.js'
 import { createValues } from './input.js'
 import type { Writes } from './writes.js'
 

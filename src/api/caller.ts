@@ -1,7 +1,7 @@
 /** Whoever makes a request, and whether they still may when their change is planned. */
 import { WeirError } from '../core/errors.js'
 import type { Principal } from '../store/change.js'
-import type { ViewState } from '../store/view-state.js'
+import type { ViewState } from '../view/view-state.js'
 
 export interface Caller {
   readonly accountId: string

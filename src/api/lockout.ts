@@ -14,8 +14,8 @@ import {
 } from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
 import type { Put, Removal } from '../store/change.js'
-import { policyKind, ruleKind } from '../store/keys.js'
-import type { ViewState } from '../store/view-state.js'
+import { policyKind, ruleKind } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
 import { rowsOf } from './present.js'
 

@@ -1,8 +1,9 @@
 /** How the operations of the API are described in its OpenAPI document, and what their schemas are. */
-import { componentName } from '../core/component-name.js'
+
 import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { documented, objectOf, orNull, type TSchema, Type } from '../core/schema.js'
+import { componentName } from '../resource/component-name.js'
 import { type AnyResource, isServed, type Operation } from '../resource/define.js'
 import { eventKindSchema } from '../resource/event-subscription.js'
 import { expressionSchema } from '../resource/expression-schema.js'

@@ -5,7 +5,7 @@ import type { AnyResource, Links, Row } from '../resource/define.js'
 import { renderFields } from '../resource/fields.js'
 import { resourceOf } from '../resource/registry.js'
 import { childKindsOf } from '../resource/shown-schema.js'
-import type { ViewState } from '../store/view-state.js'
+import type { ViewState } from '../view/view-state.js'
 
 /** Absolute addresses under the base URL. */
 export class BaseLinks implements Links {

@@ -4,7 +4,7 @@ import { now } from '../core/clock.js'
 import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Answer } from '../store/answers.js'
-import type { ViewState } from '../store/view-state.js'
+import type { ViewState } from '../view/view-state.js'
 import {
   type ApiContext,
   bodyOf,

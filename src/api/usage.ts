@@ -10,10 +10,10 @@
 import { every, randomToken } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { failedLoginsPerMinuteMax } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { type Static, Type } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
+import type { Nats } from '../nats/nats.js'
 import { usageSubject } from '../wire/names.js'
 import { RateWindows, windowMs } from './rate-windows.js'
 

@@ -1,5 +1,5 @@
 /** The one file that knows time and chance, so that everything else can be given both. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Milliseconds since the epoch. */
@@ -83,3 +83,6 @@ export const randomFraction = (): number => Math.random()
 
 /** URL-safe text of `bytes` random bytes. */
 export const randomToken = (bytes: number): string => randomBytes(bytes).toString('base64url')
+
+/** A random UUID (RFC 9562, version 4). */
+export const uuid = (): string => randomUUID()

@@ -3,8 +3,9 @@
  * first. An event larger than the service takes is set apart, and its neighbours go on; one that is larger than a
  * request should be, but no larger than an event may be, has a request of its own.
  */
+
+import type { PackedEvent } from '../wire/pack.js'
 import type { BatchLimits } from './destination.js'
-import type { PackedEvent } from './pack.js'
 
 export interface Batchable {
   readonly event: PackedEvent

@@ -6,6 +6,7 @@
  * at once, needs no sequence token any more and has no quota per log stream. So a start leaves no log stream behind.
  */
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
+import type { PackedEvent } from '../wire/pack.js'
 import { checkArn, parseArn } from './arn.js'
 import { type AwsDeps, Connection } from './aws.js'
 import type {
@@ -17,7 +18,6 @@ import type {
   Sender,
   SendOutcome,
 } from './destination.js'
-import type { PackedEvent } from './pack.js'
 
 // --- schema ---
 

@@ -1,6 +1,6 @@
 /** Events of packs in hand that lie in the dead letters. */
-import type { PackedEvent } from './pack.js'
-import { parseSegments, sequenceOfEvent } from './segments.js'
+import type { PackedEvent } from '../wire/pack.js'
+import { parseSegments, sequenceOfEvent } from '../wire/segments.js'
 
 export class DeadEvents {
   readonly #dead = new WeakSet<PackedEvent>()

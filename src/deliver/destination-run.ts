@@ -5,25 +5,26 @@
  * While a destination is probed it holds packs that were accepted in part, or one; what else it fetched goes back with
  * a delay, and nothing more is fetched. A pack that was acknowledged and comes again, because the acknowledgement was lost, is acknowledged again.
  */
+
+import type { LedgerWriter } from '../books/ledger.js'
 import { every, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget, packsInHandMax } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
-import type { Consumer } from '../core/nats-consumers.js'
-import type { PulledMessage } from '../core/nats-messages.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { pullBatch } from '../core/pull.js'
 import { Recent } from '../core/recent.js'
+import type { Consumer } from '../nats/consumers.js'
+import type { PulledMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import { pullBatch } from '../nats/pull.js'
+import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
+import { type PackedEvent, readPack } from '../wire/pack.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
-import type { LastOutcomes } from './last-outcomes.js'
-import type { LedgerWriter } from './ledger.js'
-import { type PackedEvent, readPack } from './pack.js'
 import { packContents } from './pack-headers.js'
 
 /** What a process held that died is delivered again after this. */

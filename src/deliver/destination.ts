@@ -6,7 +6,7 @@
  * letters and when a destination pauses is the lane's business.
  */
 import type { Problem } from '../core/errors.js'
-import type { PackedEvent } from './pack.js'
+import type { PackedEvent } from '../wire/pack.js'
 
 export type DestinationKindName = 'kinesis' | 'firehose' | 'cloudwatch_logs'
 

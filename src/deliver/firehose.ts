@@ -3,11 +3,11 @@
  * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
  */
 import type { FirehoseClient } from '@aws-sdk/client-firehose'
+import type { PackedEvent } from '../wire/pack.js'
 import { checkArn, parseArn } from './arn.js'
 import { type AwsDeps, Connection, withBody } from './aws.js'
 import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
 import { outcomeOfRecords } from './faults.js'
-import type { PackedEvent } from './pack.js'
 
 // --- schema ---
 

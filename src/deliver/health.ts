@@ -1,7 +1,7 @@
 /** How a destination is doing, as its `status` shows it. */
 import { isoMillis, now } from '../core/clock.js'
+import type { LastOutcomes } from '../wire/last-outcomes.js'
 import type { Fault, FaultClass } from './destination.js'
-import type { LastOutcomes } from './last-outcomes.js'
 
 export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'
 

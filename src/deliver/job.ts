@@ -1,6 +1,7 @@
 /** One pack in the hands of a lane: its events, what became of each, and the promise of its end. */
+
+import type { PackedEvent } from '../wire/pack.js'
 import type { Batchable } from './batcher.js'
-import type { PackedEvent } from './pack.js'
 
 /** Wire names: these are parts of a destination's `counts`. */
 export interface PackCounts {

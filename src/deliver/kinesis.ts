@@ -3,11 +3,11 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
  */
 import type { KinesisClient } from '@aws-sdk/client-kinesis'
+import type { PackedEvent } from '../wire/pack.js'
 import { checkArn } from './arn.js'
 import { type AwsDeps, Connection, withBody } from './aws.js'
 import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
 import { outcomeOfRecords } from './faults.js'
-import type { PackedEvent } from './pack.js'
 
 // --- schema ---
 

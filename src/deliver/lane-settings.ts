@@ -1,10 +1,11 @@
 /** What a lane is told: its bounds, and the functions it calls. */
+
+import type { PackedEvent } from '../wire/pack.js'
 import { backoffs } from './backoff.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
 import type { HoldingBudget } from './held-packs.js'
 import type { PaceSettings } from './pace.js'
-import type { PackedEvent } from './pack.js'
 import type { EndSettings } from './under-way.js'
 
 export interface LaneSettings extends PaceSettings, EndSettings {

@@ -23,6 +23,7 @@
  * for credentials, configuration or a person, `throttled` or `failing` where it does not.
  */
 import { after, sleep, type Timer } from '../core/clock.js'
+import type { PackedEvent } from '../wire/pack.js'
 import { Batcher } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
 import type { Answer, BatchLimits, DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
@@ -32,7 +33,6 @@ import { HeldPacks } from './held-packs.js'
 import { type Item, Job, type PackResult } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { Pace } from './pace.js'
-import type { PackedEvent } from './pack.js'
 import { findRefused } from './refused-request.js'
 import { RequestSize } from './request-size.js'
 import { Retries } from './retries.js'

@@ -1,7 +1,8 @@
 /** What the headers of a pack's message say. */
-import type { PulledMessage } from '../core/nats-messages.js'
+
+import type { InputStream, PackContents } from '../books/ledger.js'
+import type { PulledMessage } from '../nats/messages.js'
 import { packHeaders } from '../wire/names.js'
-import type { InputStream, PackContents } from './ledger.js'
 
 /** JetStream's own: what a message was published under. */
 const messageIdHeader = 'Nats-Msg-Id'

@@ -1,8 +1,8 @@
 /** One event sent at once to a destination, to show whether it works: what `send_test_event` does. */
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
+import { PackWriter, readPack } from '../wire/pack.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
-import { PackWriter, readPack } from './pack.js'
 
 export interface TestEvent {
   readonly partitionKey: string

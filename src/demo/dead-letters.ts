@@ -1,6 +1,6 @@
 /** Bad records, read from where they lie. */
 import { shown } from '../core/errors.js'
-import type { Nats } from '../core/nats.js'
+import type { Nats } from '../nats/nats.js'
 import { deadLetterStream, deadRecordsSubject } from '../wire/names.js'
 
 const textChars = 120

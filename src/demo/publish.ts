@@ -1,6 +1,6 @@
 /** Publishes records as an ingress node does: packed by a hundred, several messages under way. */
 import { payloadHeadroomBytes } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
+import type { Nats } from '../nats/nats.js'
 import type { Line } from './records-file.js'
 
 const subject = 'weir.records.demo.node-1'

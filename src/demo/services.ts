@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { randomToken } from '../core/clock.js'
-import { type Nats, openNats } from '../core/nats.js'
-import { readUserUrl } from '../core/nats-access.js'
 import type { ReleaseStack } from '../core/release.js'
+import { type Nats, openNats } from '../nats/nats.js'
+import { readUserUrl } from '../process/nats-access.js'
 import { AwsEmulator, type KeyPair } from './aws-emulator.js'
 import { Program } from './child-process.js'
 
@@ -33,7 +33,7 @@ export interface Services {
   readonly broken: Promise<string>
 }
 
-const emulatorModule = fileURLToPath(new URL('../../test/aws-emulator/main.js', import.meta.url))
+const emulatorModule = fileURLToPath(new URL('../emulator/main.js', import.meta.url))
 
 /** Everything is closed, and its directory removed, with `release`. */
 export async function openServices(

@@ -4,7 +4,7 @@
  * A serializer is compiled once per kind and selection: the text between two values is put together then, and per
  * record only values are written into it.
  */
-import { eventHead } from '../deliver/pack.js'
+import { eventHead } from '../wire/pack.js'
 import type { Decided, Field, TrafficEventKind } from './define.js'
 import { quoted } from './json.js'
 

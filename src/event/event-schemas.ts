@@ -1,6 +1,5 @@
 /** What events look like, as schemas: of every kind, derived from the declarations of kinds and resources. */
 import { isoMillis } from '../core/clock.js'
-import { componentName } from '../core/component-name.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import {
   boundedBytes,
@@ -12,6 +11,7 @@ import {
   type TSchema,
   Type,
 } from '../core/schema.js'
+import { componentName } from '../resource/component-name.js'
 import { accountIdSchema, idSchema, refSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'

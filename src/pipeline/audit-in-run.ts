@@ -4,17 +4,18 @@
  *
  * One message at a time in the whole deployment, so that the order of publishing is the order of events.
  */
+
+import { noRecords } from '../books/books.js'
+import type { SourceTally } from '../books/ledger.js'
 import { now } from '../core/clock.js'
 import { problem, type Result, shown, unavailable } from '../core/errors.js'
 import { accountNewsMs } from '../core/limits.js'
-import type { PulledMessage } from '../core/nats-messages.js'
-import { noRecords } from '../deliver/books.js'
-import type { SourceTally } from '../deliver/ledger.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
+import type { PulledMessage } from '../nats/messages.js'
+import { deadLetter } from '../wire/dead-letter.js'
 import { auditInStream, deadAuditsSubject, deadLetterHeaders } from '../wire/names.js'
 import { type AuditPipelineDeps, auditIntake } from './audit-intake.js'
 import { AuditRoutes } from './audit-routes.js'
-import { deadLetter } from './dead-letter.js'
 import type { Intake, Processed } from './intake.js'
 import type { InputMessage } from './packs.js'
 

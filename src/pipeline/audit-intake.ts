@@ -1,9 +1,10 @@
 /** What the ways of audit events have in common, whoever made them. */
+
+import type { LedgerWriter } from '../books/ledger.js'
 import { messageOf } from '../core/errors.js'
-import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { LedgerWriter } from '../deliver/ledger.js'
-import type { View } from '../store/view.js'
+import type { Nats } from '../nats/nats.js'
+import type { View } from '../view/view.js'
 import { Intake, type IntakeOptions } from './intake.js'
 
 export interface AuditPipelineDeps {

@@ -1,8 +1,9 @@
 /** Which destinations hear of which audit kinds, per account; looked up anew when subscriptions change. */
+
+import type { SourceTally } from '../books/ledger.js'
 import { getOrMake } from '../core/maps.js'
-import type { SourceTally } from '../deliver/ledger.js'
 import type { EventSubscriptionRow } from '../evaluate/configuration.js'
-import type { View } from '../store/view.js'
+import type { View } from '../view/view.js'
 import type { Buffers } from './route.js'
 
 interface AuditRoute {

@@ -4,12 +4,13 @@
  *
  * One message at a time in the whole deployment, so that the order of changes is the order of events.
  */
+
+import { noRecords } from '../books/books.js'
+import type { SourceTally } from '../books/ledger.js'
 import { messageOf } from '../core/errors.js'
-import type { PulledMessage } from '../core/nats-messages.js'
-import { noRecords } from '../deliver/books.js'
-import type { SourceTally } from '../deliver/ledger.js'
-import { readPack } from '../deliver/pack.js'
+import type { PulledMessage } from '../nats/messages.js'
 import { auditHeaders, auditStream } from '../wire/names.js'
+import { readPack } from '../wire/pack.js'
 import { type AuditPipelineDeps, auditIntake } from './audit-intake.js'
 import { AuditRoutes } from './audit-routes.js'
 import type { Intake, Processed } from './intake.js'

@@ -4,7 +4,7 @@ import { messageOf } from '../core/errors.js'
 import { changeCoalesceMs } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { ConfigurationSource } from '../evaluate/configuration.js'
-import type { View } from '../store/view.js'
+import type { View } from '../view/view.js'
 import { buildTrafficView, type TrafficView } from './process-record.js'
 
 const sourceOf = (view: View): ConfigurationSource => {

@@ -2,7 +2,7 @@
  * The books of one message: what came in and what became of it. The numbers of a message are added to the totals
  * once, when everything it caused is stored; a message that is processed again gives the same numbers again.
  */
-import type { InputCounts } from '../deliver/ledger.js'
+import type { InputCounts } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'

@@ -1,6 +1,7 @@
 /** A bad record as it goes to the dead letters: its original bytes, and where they came from. */
+
+import { type DeadLetter, deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, recordsStream } from '../wire/names.js'
-import { type DeadLetter, deadLetter } from './dead-letter.js'
 import type { BadRecord } from './process-record.js'
 
 export const deadRecord = (

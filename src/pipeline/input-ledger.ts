@@ -1,8 +1,9 @@
 /** Input messages whose packs are stored: their counts go into the ledger, then they are acknowledged. */
+
+import type { InputCounts, InputEntry, InputStream, LedgerWriter } from '../books/ledger.js'
 import { sleep, yieldTurn } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
-import type { InputCounts, InputEntry, InputStream, LedgerWriter } from '../deliver/ledger.js'
-import { SequenceSet } from '../deliver/sequence-set.js'
+import { SequenceSet } from '../wire/sequence-set.js'
 
 export interface DoneMessage {
   readonly sequence: number

@@ -7,13 +7,14 @@
  * that is delivered again while it is in hand, or after its acknowledgement was lost, is not processed twice. One
  * whose processing fails is given back, and done again from its start.
  */
+
+import type { InputCounts, InputStream, LedgerWriter } from '../books/ledger.js'
 import { after, every, sleep, type Timer } from '../core/clock.js'
 import { prefetchBytesTarget, prefetchMessagesMax } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
-import type { PulledMessage } from '../core/nats-messages.js'
-import { pullAll } from '../core/pull.js'
 import { Recent } from '../core/recent.js'
-import type { InputCounts, InputStream, LedgerWriter } from '../deliver/ledger.js'
+import type { PulledMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import { pullAll } from '../nats/pull.js'
 import { inputConsumer } from '../wire/names.js'
 import { InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'

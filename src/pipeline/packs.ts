@@ -6,14 +6,15 @@
  * stored; the ledger's entry of the message follows, and then its acknowledgement. What can't be stored is tried
  * again for as long as it takes: until then, its room is taken, and when there is none left nothing more is pulled.
  */
+
+import type { InputStream, LedgerWriter } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { hashBytes128 } from '../core/ids.js'
 import { packAgeMaxMs, packBytesTarget, packIdleSpacingMs, packsBufferedBytesMax } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
-import type { InputStream, LedgerWriter } from '../deliver/ledger.js'
-import { PackWriter } from '../deliver/pack.js'
-import { addToSegments, formatSegments, type Segment } from '../deliver/segments.js'
+import type { Nats } from '../nats/nats.js'
 import { deliverySubject, packHeaders } from '../wire/names.js'
+import { PackWriter } from '../wire/pack.js'
+import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 import type { Buffers } from './route.js'
 
 /** An input message whose events are on their way into packs. */

@@ -1,5 +1,5 @@
 /** An event goes into the pack of each destination of its subscription. */
-import type { PackWriter } from '../deliver/pack.js'
+import type { PackWriter } from '../wire/pack.js'
 import type { ProducedEvent } from './produce.js'
 
 /** The packs being filled, one per destination. */

@@ -6,13 +6,14 @@
  * The walk and the dead letters are here; the frame around them is the intake. A message that was delivered several
  * times without an end may have ended those who had it: it goes through quarantine first.
  */
+
+import type { LedgerWriter } from '../books/ledger.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
-import type { PulledMessage } from '../core/nats-messages.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { LedgerWriter } from '../deliver/ledger.js'
+import type { PulledMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
 import type { GeoLookup } from '../record/geo.js'
 import { deadRecordsSubject, recordsStream } from '../wire/names.js'
 import type { Configuration } from './configuration.js'

@@ -1,6 +1,7 @@
 /** Ids and addresses of resources, as schemas. */
-import { componentName } from '../core/component-name.js'
+
 import { documented, objectOf, Type } from '../core/schema.js'
+import { componentName } from './component-name.js'
 
 /** The longest prefix, and a suffix as `isId` has it. */
 const idCharsMax = 80

@@ -1,6 +1,7 @@
 /** What resources look like in responses and audit events, as schemas. */
-import { componentName } from '../core/component-name.js'
+
 import { objectOf, type TSchema, Type } from '../core/schema.js'
+import { componentName } from './component-name.js'
 import type { AnyResource } from './define.js'
 import { shownMembersOf } from './fields.js'
 import { idSchema, uriSchema } from './id-schema.js'

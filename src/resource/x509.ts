@@ -8,10 +8,10 @@
  */
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { isoSeconds } from '../core/clock.js'
-import { DerError, derBits, derContent, derMembers, derOid, derTags, derValues } from '../core/der.js'
 import { ok, problem, type Result } from '../core/errors.js'
 import { formatAddress } from '../core/ip.js'
 import { rsaCertificateKeyBitsMax, rsaCertificateKeyBitsMin } from '../core/limits.js'
+import { DerError, derBits, derContent, derMembers, derOid, derTags, derValues } from './der.js'
 
 /** RFC 5280, 4.2.1.3; by the number of the bit. */
 const keyUsageNames = [

@@ -7,7 +7,7 @@
  */
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket } from '../nats/bucket.js'
 
 /** What a write is answered. */
 export interface Answer {

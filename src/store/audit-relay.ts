@@ -6,9 +6,9 @@
  * message of the account tells what is there already.
  */
 import { ahead } from '../core/concurrency.js'
-import type { Nats } from '../core/nats.js'
-import { PackWriter } from '../deliver/pack.js'
+import type { Nats } from '../nats/nats.js'
 import { auditHeaders, auditStream, auditSubject } from '../wire/names.js'
+import { PackWriter } from '../wire/pack.js'
 import { type AuditEvent, type Change, policiesOfRules } from './change.js'
 
 const messageBytesMax = 256 * 1024

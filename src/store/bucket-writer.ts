@@ -4,7 +4,7 @@
  * Every write names the revision it replaces. A writer that was overtaken (it stalled, somebody else finished its
  * change, and another change followed) therefore fails, looks whether its change is done, and leaves things alone.
  */
-import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
+import type { Bucket, BucketEntry } from '../nats/bucket.js'
 
 /** What a key is to hold, given what it holds; undefined where that is right already. */
 export type Next = (current: Uint8Array | undefined) => string | undefined

@@ -1,7 +1,7 @@
 /** The buckets of the store, as an API process opens them. */
 import { answerAgeMaxMs } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
-import type { Bucket, BucketOptions } from '../core/nats-bucket.js'
+import type { Bucket, BucketOptions } from '../nats/bucket.js'
+import type { Nats } from '../nats/nats.js'
 import { bucketNames } from '../wire/names.js'
 
 export interface StoreBuckets {

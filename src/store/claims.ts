@@ -5,8 +5,8 @@
  * dies in between leaves a claim behind that nobody holds; the next one who wants it makes sure that the dead
  * writer can't commit any more, by moving its account's head on, and takes the claim over.
  */
-import type { Bucket } from '../core/nats-bucket.js'
-import { claimKey } from './keys.js'
+import type { Bucket } from '../nats/bucket.js'
+import { claimKey } from '../view/keys.js'
 
 export interface ClaimHolder {
   readonly account_id: string

@@ -1,10 +1,10 @@
 /** The claims of a draft: taken before it is committed, or only looked at. */
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket } from '../nats/bucket.js'
+import type { View } from '../view/view.js'
 import { type ClaimHolder, Claims } from './claims.js'
 import type { Heads } from './heads.js'
 import { commitNothing } from './move-beyond.js'
 import { type Claim, type Draft, holds } from './plan.js'
-import type { View } from './view.js'
 
 export interface DraftClaimsParts {
   readonly bucket: Bucket

@@ -12,10 +12,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { sleep } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyResource, Row } from '../resource/define.js'
+import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse.js'
 import { sealedFields } from './sealed-values.js'
 import { decodeRow, rowEncoder, tableOf } from './tables.js'
-import type { View } from './view.js'
 
 export interface ForeignRowsParts {
   readonly clickhouse: Clickhouse

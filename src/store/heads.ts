@@ -9,10 +9,10 @@ import { every, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { badRequest, messageOf, unavailable, WeirError } from '../core/errors.js'
 import { headsAtOnceMax, recentChangesMax } from '../core/limits.js'
-import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
+import type { Bucket, BucketEntry } from '../nats/bucket.js'
+import { BucketFollower } from '../nats/bucket-follower.js'
 import type { Change, Head } from './change.js'
-import { BucketFollower } from './follow-bucket.js'
 import type { Basis } from './projection.js'
 
 /** A head made anew starts this far above what is known: versions of a lost head are never used again. */

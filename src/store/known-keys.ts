@@ -12,9 +12,9 @@ import { messageOf, unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
+import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse.js'
 import { tableOf } from './tables.js'
-import type { View } from './view.js'
 
 export interface KnownKeysParts {
   readonly clickhouse: Clickhouse

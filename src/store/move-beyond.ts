@@ -1,10 +1,10 @@
 /** Moves an account's version on: what was prepared for it, or for one before it, can't be committed any more. */
 import { now } from '../core/clock.js'
 import { newId } from '../core/ids.js'
+import type { View } from '../view/view.js'
+import type { ViewState } from '../view/view-state.js'
 import { emptyChange } from './change.js'
 import type { FinishedHead, Heads } from './heads.js'
-import type { View } from './view.js'
-import type { ViewState } from './view-state.js'
 
 export interface AccountParts {
   readonly heads: Heads

@@ -9,9 +9,11 @@
 import { every, now, type Timer } from '../core/clock.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
-import type { Nats } from '../core/nats.js'
 import type { Occurrences } from '../core/occurrences.js'
+import type { Nats } from '../nats/nats.js'
 import type { AnyResource, Row } from '../resource/define.js'
+import { View } from '../view/view.js'
+import type { IdleGeneration, ViewState } from '../view/view-state.js'
 import type { Answer, RequestKey } from './answers.js'
 import { AuditRelay, type RenderRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
@@ -29,8 +31,6 @@ import { ResourceStore } from './resource-store.js'
 import { RowWriter } from './row-writer.js'
 import { StagingSweep } from './staging-sweep.js'
 import { highestVersion, readStored } from './stored-rows.js'
-import { View } from './view.js'
-import type { IdleGeneration, ViewState } from './view-state.js'
 
 export interface StoreOptions {
   readonly clickhouse: Clickhouse

@@ -3,9 +3,9 @@ import { WeirError } from '../core/errors.js'
 import { resourceBytesMax } from '../core/limits.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
+import { ruleKind } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
 import type { Change, Put, Removal } from './change.js'
-import { ruleKind } from './keys.js'
-import type { ViewState } from './view-state.js'
 
 /** What a plan wants to change; nothing at all is a plan, too. */
 export interface Draft<T> {

@@ -6,12 +6,9 @@ import { monotonicMs, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import { keysAtOnceMax } from '../core/limits.js'
-import type { Bucket, BucketEntry } from '../core/nats-bucket.js'
+import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { account } from '../resource/account.js'
 import type { Row } from '../resource/define.js'
-import { BucketWriter } from './bucket-writer.js'
-import type { Change, ChunkChange, RulesReplacement } from './change.js'
-import type { ReplacedRules } from './change-rows.js'
 import {
   type AccountState,
   firstGeneration,
@@ -28,11 +25,14 @@ import {
   type SecretsEntry,
   secretKey,
   stateKey,
-} from './keys.js'
+} from '../view/keys.js'
+import type { View } from '../view/view.js'
+import type { ViewState } from '../view/view-state.js'
+import { BucketWriter } from './bucket-writer.js'
+import type { Change, ChunkChange, RulesReplacement } from './change.js'
+import type { ReplacedRules } from './change-rows.js'
 import { addReplaced, editedChunk, isStagedFor } from './rule-chunks.js'
 import { sealedFields, splitSecrets } from './sealed-values.js'
-import type { View } from './view.js'
-import type { ViewState } from './view-state.js'
 
 const viewPatienceMs = 5_000
 const viewPollMs = 20

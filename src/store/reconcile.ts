@@ -7,16 +7,16 @@
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket } from '../nats/bucket.js'
+import { readEntries } from '../nats/bucket-follower.js'
 import { apiKey } from '../resource/api-key.js'
+import { claimKey, type SecretsEntry, secretKey } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
 import { type ClaimHolder, decodeClaim } from './claims.js'
-import { readEntries } from './follow-bucket.js'
 import { decodeHead } from './heads.js'
-import { claimKey, type SecretsEntry, secretKey } from './keys.js'
 import { claimsOf, holds } from './plan.js'
 import { sealedFields } from './sealed-values.js'
 import type { StoredVersion, StoredVersions } from './stored-rows.js'
-import type { ViewState } from './view-state.js'
 
 /** What is beside the configuration itself. */
 export interface Beside {

@@ -2,17 +2,17 @@
 import { sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { headsAtOnceMax } from '../core/limits.js'
-import type { BucketPosition } from '../core/nats-bucket.js'
 import type { Occurrences } from '../core/occurrences.js'
+import type { BucketPosition } from '../nats/bucket.js'
 import type { AnyResource } from '../resource/define.js'
+import { type Meta, metaKey } from '../view/keys.js'
+import type { View } from '../view/view.js'
 import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
-import { type Meta, metaKey } from './keys.js'
 import type { Deployment } from './migrate.js'
 import { compare, type Differences, fillClaims, readBeside, seenIn } from './reconcile.js'
 import type { ResourceStore } from './resource-store.js'
 import { readStored, readVersions } from './stored-rows.js'
-import type { View } from './view.js'
 
 export interface ReconcilerParts {
   readonly clickhouse: Clickhouse

@@ -2,17 +2,17 @@
 import { now } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket } from '../nats/bucket.js'
+import { ruleKind, versionOfStaged } from '../view/keys.js'
+import type { View } from '../view/view.js'
+import type { IdleGeneration, ViewState } from '../view/view-state.js'
 import { type Change, emptyChange, type Principal, type RulesReplacement } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { type Committed, type FinishedHead, type Heads, versionGap } from './heads.js'
-import { ruleKind, versionOfStaged } from './keys.js'
 import { moveBeyond } from './move-beyond.js'
 import { countRules, countsWith, type RulesPlan } from './plan.js'
 import type { Projection } from './projection.js'
 import { RuleStaging } from './rule-staging.js'
-import type { View } from './view.js'
-import type { IdleGeneration, ViewState } from './view-state.js'
 
 /** An account with nothing left to carry out, and a state that has seen all of it. */
 export interface Settled {

@@ -7,10 +7,10 @@ import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
 import type { Row } from '../resource/define.js'
+import { type RulesChunk, ruleKind } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
 import type { ChunkChange, Put, Removal } from './change.js'
 import type { ReplacedRules } from './change-rows.js'
-import { type RulesChunk, ruleKind } from './keys.js'
-import type { ViewState } from './view-state.js'
 
 interface Edit {
   readonly put: string[]

@@ -7,10 +7,10 @@
  */
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
+import { newStagedGeneration, rulesKey } from '../view/keys.js'
 import type { RulesReplacement } from './change.js'
-import { newStagedGeneration, rulesKey } from './keys.js'
 import { chunksOf } from './rule-chunks.js'
 
 export interface Staged {

@@ -1,11 +1,11 @@
 /** Sealed values of rows: kept in a bucket of their own, so that what is read everywhere holds no secret. */
 import { unavailable } from '../core/errors.js'
-import type { Bucket } from '../core/nats-bucket.js'
+import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
+import { type SecretsEntry, secretKey } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
 import type { Put } from './change.js'
-import { type SecretsEntry, secretKey } from './keys.js'
-import type { ViewState } from './view-state.js'
 
 export const sealedFields = (kind: string): string[] =>
   Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) => (sealed ? [name] : []))

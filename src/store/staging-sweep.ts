@@ -1,8 +1,8 @@
 /** Takes out rules that were staged by who died before they were committed. */
 import { monotonicMs } from '../core/clock.js'
 import { stagingAbandonedAfterMs } from '../core/limits.js'
+import type { View } from '../view/view.js'
 import type { ResourceStore } from './resource-store.js'
-import type { View } from './view.js'
 
 export class StagingSweep {
   readonly #view: Pick<View, 'state'>

@@ -1,10 +1,10 @@
 /** Abuse reports: who may make them, what they list, and what the response team decides. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
 import { answerDecision } from '../../src/api/abuse-reports.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { base, type Client, openTestStore, type TestApi } from '../harness/api.js'
 
 const path = '/abuse_reports'

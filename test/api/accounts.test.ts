@@ -1,7 +1,7 @@
 /** Accounts as the command line makes them, and what they may do. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
 import { bootstrapAccount } from '../../src/api/accounts.js'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { openTestStore } from '../harness/api.js'
 
 t.test('accounts', async (t) => {

@@ -3,8 +3,8 @@
  * there. That they have none less is looked at wherever a test calls the API.
  */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
-import { componentName } from '../../src/core/component-name.js'
+import { runAdminCommand } from '../../src/process/admin.js'
+import { componentName } from '../../src/resource/component-name.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'

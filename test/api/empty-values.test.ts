@@ -3,8 +3,8 @@
  * that their caller left out.
  */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
 import type { TSchema } from '../../src/core/schema.js'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations, type Field, type Fields } from '../../src/resource/define.js'
 import { openTestStore } from '../harness/api.js'
 import { Estate, servedResources } from './estate.js'

@@ -3,7 +3,7 @@
  * what they show is what the API would answer.
  */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createRegistry, metricsSnapshot, metricsText, sumMetrics } from '../../src/core/metrics.js'
-import { openOpsServer } from '../../src/ops-server.js'
+import { openOpsServer } from '../../src/process/ops-server.js'
 import { openTestStore } from '../harness/api.js'
 import { run } from '../harness/processes.js'
 

@@ -1,6 +1,6 @@
 /** A POST under an `Idempotency-Key` is done once, and answered what it was at first. */
 import t, { type Test } from 'tap'
-import { streamOf } from '../../src/core/bucket-stream.js'
+import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
 import { type Answer, type Client, openTestStore } from '../harness/api.js'

@@ -1,6 +1,6 @@
 /** Several accounts: to each, what another one has is not there, whatever is asked and wherever it is named. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations } from '../../src/resource/define.js'
 import { resourceOf } from '../../src/resource/registry.js'
 import { type Answer, openTestStore, type TestApi } from '../harness/api.js'

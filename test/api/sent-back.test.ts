@@ -1,6 +1,6 @@
 /** What a GET answers can be sent back: whole, in parts, and with changes in it. */
 import t from 'tap'
-import { runAdminCommand } from '../../src/admin.js'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { allOperations, type Fields } from '../../src/resource/define.js'
 import { type Client, openTestStore } from '../harness/api.js'
 import { Estate, servedResources } from './estate.js'

@@ -1,5 +1,5 @@
 /** A process that writes one entry of its log, as its settings say. */
-import { loadSettings } from '../../src/config.js'
-import { surroundings } from '../../src/surroundings.js'
+import { loadSettings } from '../../src/process/settings.js'
+import { surroundings } from '../../src/process/surroundings.js'
 
 surroundings(loadSettings({}).settings, 'decide').logger.error('It failed.')

@@ -6,9 +6,9 @@ import type {
   DestinationConfig,
   DestinationKindName,
 } from '../../src/deliver/destination.js'
-import { type Emulator, type EmulatorOptions, openEmulator } from '../aws-emulator/emulator.js'
-import type { Ledger } from '../aws-emulator/ledger.js'
-import type { ResourceName, ResourceSpec, RoleSpec } from '../aws-emulator/wire.js'
+import { type Emulator, type EmulatorOptions, openEmulator } from '../../src/emulator/emulator.js'
+import type { Ledger } from '../../src/emulator/ledger.js'
+import type { ResourceName, ResourceSpec, RoleSpec } from '../../src/emulator/wire.js'
 
 export const key = { accessKeyId: 'AKIATEST', secretAccessKey: 'the secret' }
 export const roleArn = 'arn:aws:iam::000000000000:role/delivery'

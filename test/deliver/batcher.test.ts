@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { type Batchable, Batcher } from '../../src/deliver/batcher.js'
 import type { BatchLimits } from '../../src/deliver/destination.js'
-import type { PackedEvent } from '../../src/deliver/pack.js'
+import type { PackedEvent } from '../../src/wire/pack.js'
 
 /** An event as far as a batcher looks at it. */
 interface Fake extends Batchable {

@@ -1,5 +1,5 @@
 /** Packed events for tests. */
-import { type PackedEvent, PackWriter, readPack } from '../../src/deliver/pack.js'
+import { type PackedEvent, PackWriter, readPack } from '../../src/wire/pack.js'
 
 export interface EventSpec {
   readonly id: string

@@ -9,7 +9,7 @@ import type {
 import type { HoldingBudget } from '../../src/deliver/held-packs.js'
 import { Lane } from '../../src/deliver/lane.js'
 import type { LaneSettings } from '../../src/deliver/lane-settings.js'
-import type { PackedEvent } from '../../src/deliver/pack.js'
+import type { PackedEvent } from '../../src/wire/pack.js'
 
 export const config: DestinationConfig = {
   id: 'ed_1',

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { localNatsServer } from '../../src/config.js'
-import { freePort, readServerName } from '../../src/core/nats-probe.js'
+import { freePort, readServerName } from '../../src/process/nats-probe.js'
+import { localNatsServer } from '../../src/process/settings.js'
 import { until } from './weir.js'
 
 export class OwnNats {

@@ -1,8 +1,8 @@
 /** A nats-server of a test's own with Weir's streams on it, and nobody at work. */
 import type { Test } from 'tap'
-import { type Nats, openNats } from '../../src/core/nats.js'
-import { LedgerWriter } from '../../src/deliver/ledger.js'
-import { ensureStreams } from '../../src/ingest/streams.js'
+import { LedgerWriter } from '../../src/books/ledger.js'
+import { type Nats, openNats } from '../../src/nats/nats.js'
+import { ensureStreams } from '../../src/wire/streams.js'
 import { OwnNats } from './own-nats.js'
 import { tempDir } from './temp-dir.js'
 

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Nats, openNats } from '../../src/core/nats.js'
-import { readUserUrl } from '../../src/core/nats-access.js'
-import { type EmulatorClient, emulatorClient } from '../aws-emulator/client.js'
+import { type EmulatorClient, emulatorClient } from '../../src/emulator/client.js'
+import { type Nats, openNats } from '../../src/nats/nats.js'
+import { readUserUrl } from '../../src/process/nats-access.js'
 import { type Running, run } from './processes.js'
 
 export interface Answer {
@@ -85,7 +85,7 @@ export interface Emulator {
 }
 
 export async function startEmulator(): Promise<Emulator> {
-  const running = run('test/aws-emulator/main.js', ['--port', '0'])
+  const running = run('src/emulator/main.js', ['--port', '0'])
   const [, url = ''] = await running.line(/^aws: (\S+)$/)
   const client = emulatorClient(url)
   const key = {

@@ -1,6 +1,6 @@
 /** Audit events of other services, from NATS to a destination, whatever is wrong with them and whoever is killed. */
 import t from 'tap'
-import type { Nats } from '../../src/core/nats.js'
+import type { Nats } from '../../src/nats/nats.js'
 import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { killRole } from '../harness/tree.js'

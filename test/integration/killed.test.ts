@@ -1,6 +1,6 @@
 /** Processes that are killed lose nothing, and the books balance all the same. */
 import t from 'tap'
-import { readGreeting } from '../../src/core/nats-probe.js'
+import { readGreeting } from '../../src/process/nats-probe.js'
 import { hostileReplies, publishHostile } from '../harness/hostile-replies.js'
 import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'

@@ -1,6 +1,6 @@
 /** A NATS store, or a stream of it, that is put back to an earlier copy under running and restarting processes. */
 import t from 'tap'
-import type { Nats } from '../../src/core/nats.js'
+import type { Nats } from '../../src/nats/nats.js'
 import { deliveriesStream } from '../../src/wire/names.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'

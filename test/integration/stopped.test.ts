@@ -1,7 +1,7 @@
 /** A graceful stop under load: everything that was asked for is done, nothing is done twice. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openNats } from '../../src/core/nats.js'
+import { openNats } from '../../src/nats/nats.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,

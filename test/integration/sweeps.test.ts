@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
-import { Janitor } from '../../src/ingest/janitor.js'
+import { Janitor } from '../../src/pipeline/janitor.js'
 import {
   auditInStream,
   auditStream,

@@ -4,7 +4,7 @@
  */
 
 import { type NewSource, openClient } from '../../src/client/client.js'
-import type { Nats } from '../../src/core/nats.js'
+import type { Nats } from '../../src/nats/nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 import {
   type ApiClient,

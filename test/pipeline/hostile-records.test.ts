@@ -1,10 +1,10 @@
 /** JSON that is nested to exhaust a stack: every request is answered, every record goes to the dead letters with a reason. */
 import fc from 'fast-check'
 import t from 'tap'
-import { PackWriter } from '../../src/deliver/pack.js'
 import { decide, decideAgent } from '../../src/pipeline/decide.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
 import { noGeo } from '../../src/record/geo.js'
+import { PackWriter } from '../../src/wire/pack.js'
 import { noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 const view = await buildTrafficView(new TestConfiguration('ac_1'), undefined, noYield)

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { PackWriter, readPack } from '../../src/deliver/pack.js'
 import {
   buildTrafficView,
   processMessage,
@@ -8,6 +7,7 @@ import {
   walkMessage,
 } from '../../src/pipeline/process-record.js'
 import { noGeo } from '../../src/record/geo.js'
+import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 class Packs {

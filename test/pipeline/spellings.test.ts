@@ -1,10 +1,10 @@
 /** What a sender may write in several ways has one spelling in events, filters, expressions and decisions. */
 import fc from 'fast-check'
 import t from 'tap'
-import { PackWriter, readPack } from '../../src/deliver/pack.js'
 import { decide } from '../../src/pipeline/decide.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
 import { noGeo } from '../../src/record/geo.js'
+import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 interface Given {

@@ -1,9 +1,9 @@
 /** Buckets under those that follow them: given other limits, made anew, made by two at once. */
 import t from 'tap'
-import { streamOf } from '../../src/core/bucket-stream.js'
-import type { Nats } from '../../src/core/nats.js'
-import type { Bucket, BucketWatcher } from '../../src/core/nats-bucket.js'
-import { BucketFollower } from '../../src/store/follow-bucket.js'
+import type { Bucket, BucketWatcher } from '../../src/nats/bucket.js'
+import { BucketFollower } from '../../src/nats/bucket-follower.js'
+import { streamOf } from '../../src/nats/bucket-stream.js'
+import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { StoreWorld } from '../harness/store-world.js'
 import { until } from '../harness/weir.js'

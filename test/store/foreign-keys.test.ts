@@ -1,7 +1,7 @@
 /** API keys that somebody else than Weir wrote to the configuration bucket. */
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
-import { rowKey } from '../../src/store/keys.js'
+import { rowKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { StoreApi } from '../harness/store-world.js'
 import { ApiClient, until } from '../harness/weir.js'

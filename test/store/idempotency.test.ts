@@ -1,7 +1,7 @@
 /** Requests under an idempotency key: racing in two processes, killed at every write, and how long they are remembered. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { streamOf } from '../../src/core/bucket-stream.js'
+import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { Answer, ApiClient } from '../harness/weir.js'
 import { openWorld } from './filled.js'

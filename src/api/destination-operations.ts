@@ -1,0 +1,85 @@
+/** What the API answers about a destination: a test event, and how delivery stands in all processes together. */
+
+import type { BooksKeeper } from '../books/keeper.js'
+import { isoMillis, now, sleep } from '../core/clock.js'
+import { newId } from '../core/ids.js'
+import type { Sealer } from '../core/seal.js'
+import type { DestinationConfig } from '../deliver/destination.js'
+import { type Reach, sendTestEvent } from '../deliver/test-event.js'
+import { testEventJson } from '../event/event-schemas.js'
+import type { KeptMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import type { Row } from '../resource/define.js'
+import { destinationConfig } from '../view/destinations.js'
+import type { SecretsView } from '../view/secrets-view.js'
+import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import { DeliveryStates } from './delivery-states.js'
+import type { DestinationOperations } from './destination-routes.js'
+
+const testEventTimeoutMs = 10_000
+
+export interface DestinationOperationsDeps {
+  readonly nats: Nats
+  readonly books: BooksKeeper
+  readonly secrets: SecretsView
+  readonly sealer: Sealer
+  readonly aws: Reach
+}
+
+export function destinationOperations(deps: DestinationOperationsDeps): DestinationOperations {
+  const states = new DeliveryStates((subject, data, waitMs) => deps.nats.gather(subject, data, waitMs))
+  return {
+    async sendTestEvent(row) {
+      const config = await configOnceThere(row, deps)
+      if (config === undefined)
+        return { refusal: 'The credentials of the destination are not there yet: try again.' }
+      const eventId = newId('ev_')
+      const at = now()
+      const json = testEventJson(eventId, at, row.account_id, row.id)
+      const event = { partitionKey: eventId, timestampMs: at, json }
+      const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.aws)
+      if (sent.ok) return { eventId }
+      return {
+        refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
+      }
+    },
+
+    async status(row) {
+      const { books } = deps.books
+      const [state, oldest] = await Promise.all([
+        states.of(row.id, books.lastOutcomes(row.id)),
+        oldestPack(deps.nats, row.id),
+      ])
+      const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
+      return {
+        ...state,
+        backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
+        counts: { produced, filtered, delivered, dead_lettered, retried },
+      }
+    },
+  }
+}
+
+const storedAt = (pack: KeptMessage | undefined): string | null =>
+  pack === undefined ? null : isoMillis(pack.storedAtMs)
+
+/** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
+async function oldestPack(nats: Nats, id: string): Promise<KeptMessage | undefined> {
+  const consumer = await nats.consumerInfo(deliveriesStream, id)
+  return nats.nextMessage(deliveriesStream, deliverySubject(id), (consumer?.ackFloor ?? 0) + 1)
+}
+
+const secretLooks = 40
+const secretLookMs = 50
+
+/** A row's secret comes by another way than the row, and may be a moment behind it. */
+async function configOnceThere(
+  row: Row,
+  { secrets, sealer }: Pick<DestinationOperationsDeps, 'secrets' | 'sealer'>,
+): Promise<DestinationConfig | undefined> {
+  for (let look = 1; ; look += 1) {
+    const config = destinationConfig(row, secrets, sealer)
+    if (config !== undefined || look === secretLooks) return config
+    await sleep(secretLookMs)
+  }
+}

@@ -1,0 +1,107 @@
+/** Which messages of one run of an input stream's sequences are settled, and what packs held of the open ones. */
+import { getOrMake } from '../core/maps.js'
+import { type SequenceRange, SequenceSet } from '../wire/sequence-set.js'
+import type { InputStream } from './ledger.js'
+
+export interface InputRunSnapshot {
+  readonly stream: InputStream
+  readonly since: string
+  readonly settled: readonly SequenceRange[]
+  readonly open: readonly (readonly [number, readonly (readonly [string, number])[]])[]
+  /** Nobody works on it, as far as known: its packs are still delivered. */
+  readonly isOver: boolean
+}
+
+/**
+ * Called with events that packs held of a message and that the message did not settle with; and with fewer than none,
+ * where it settles with some of them after all.
+ */
+export type ExtraEvents = (destination: string, events: number) => void
+
+export class InputRun {
+  readonly stream: InputStream
+  readonly since: string
+  readonly #settled: SequenceSet
+  /** Events per destination and part, as the fullest of the packs held them. */
+  readonly #open: Map<number, Map<string, number>>
+  #isOver: boolean
+
+  constructor({ stream, since, settled, open, isOver }: InputRunSnapshot) {
+    this.stream = stream
+    this.since = since
+    this.#settled = new SequenceSet(settled)
+    this.#open = new Map(open.map(([sequence, counts]) => [sequence, new Map(counts)]))
+    this.#isOver = isOver
+  }
+
+  snapshot(): InputRunSnapshot {
+    const open = [...this.#open].map(([sequence, counts]) => [sequence, [...counts]] as const)
+    const settled = this.#settled.ranges.map(([first, last]) => [first, last] as const)
+    return { stream: this.stream, since: this.since, settled, open, isOver: this.#isOver }
+  }
+
+  /** A pack holds this of a message; answers how many of the events are beyond what packs before held. */
+  hold(sequence: number, destination: string, part: number, events: number, extra: ExtraEvents): number {
+    if (this.#settled.has(sequence)) return 0
+    const counts = getOrMake(this.#open, sequence, () => new Map<string, number>())
+    const key = `${destination} ${part}`
+    const known = counts.get(key) ?? 0
+    if (events <= known) return 0
+    counts.set(key, events)
+    if (this.#isOver) extra(destination, events - known)
+    return events - known
+  }
+
+  /** Messages came to their end with these events per destination; answers how many had not before. */
+  settle(range: SequenceRange, expected: ReadonlyMap<string, number>, extra: ExtraEvents): number {
+    if (this.#open.size > 0) {
+      for (let sequence = range[0]; sequence <= range[1]; sequence += 1)
+        this.#settleOpen(sequence, expected, extra)
+    }
+    return this.#settled.add(range)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Another run begins: what is open will hardly come to its end, and what packs hold of it was produced all the same. */
+  end(extra: ExtraEvents): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#addOpen(1, extra)
+  }
+
+  /** It is worked on, after all. */
+  resume(extra: ExtraEvents): void {
+    if (!this.#isOver) return
+    this.#isOver = false
+    this.#addOpen(-1, extra)
+  }
+
+  #addOpen(sign: 1 | -1, extra: ExtraEvents): void {
+    for (const counts of this.#open.values())
+      for (const [destination, events] of heldOf(counts)) extra(destination, sign * events)
+  }
+
+  #settleOpen(sequence: number, expected: ReadonlyMap<string, number>, extra: ExtraEvents): void {
+    const counts = this.#open.get(sequence)
+    if (counts === undefined) return
+    this.#open.delete(sequence)
+    for (const [destination, events] of heldOf(counts)) {
+      const beyond = Math.max(0, events - (expected.get(destination) ?? 0))
+      const counted = this.#isOver ? events : 0
+      if (beyond !== counted) extra(destination, beyond - counted)
+    }
+  }
+}
+
+/** Events per destination, of all parts. */
+function heldOf(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const held = new Map<string, number>()
+  for (const [key, events] of counts) {
+    const [destination = ''] = key.split(' ')
+    held.set(destination, (held.get(destination) ?? 0) + events)
+  }
+  return held
+}

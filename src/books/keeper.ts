@@ -1,0 +1,143 @@
+/**
+ * Keeps the books of a process up to date: a snapshot, and the ledger from there on. Any process may keep them, and
+ * each of them saves a snapshot now and then, so that the ledger needs to reach back no further.
+ *
+ * The ledger is read again where it has a gap, was made anew or put back; and where it goes on and nothing of it comes:
+ * a server that was killed and is back may know nothing of who follows it, and that takes the client a minute to notice.
+ */
+import { every, sleep, type Timer } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { Bucket } from '../nats/bucket.js'
+import type { Nats } from '../nats/nats.js'
+import { streamIdentity } from '../nats/streams.js'
+import { ledgerStream } from '../wire/names.js'
+import { Books } from './books.js'
+import { LedgerReading } from './reading.js'
+import { type LedgerEnd, Snapshots } from './snapshots.js'
+
+const snapshotEveryMs = 5_000
+/** A snapshot is worth its while after this many messages of the ledger. */
+const snapshotAfterMessages = 200
+const checkEveryMs = 2_000
+const reopenPauseMs = 500
+
+export class BooksKeeper {
+  readonly #nats: Nats
+  readonly #snapshots: Snapshots
+  readonly #occurrences: Occurrences
+  readonly #timers: Timer[] = []
+  #reading: LedgerReading | undefined
+  #savedSequence = 0
+  /** Where the books stood at the last look, when the ledger was further. */
+  #behindAt: number | undefined
+  #reopening: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(nats: Nats, bucket: Bucket, makeBucket: () => Promise<unknown>, occurrences: Occurrences) {
+    this.#nats = nats
+    this.#snapshots = new Snapshots(bucket, makeBucket)
+    this.#occurrences = occurrences
+  }
+
+  get books(): Books {
+    return this.#reading?.books ?? new Books()
+  }
+
+  /** Resolves when the books hold everything that was in the ledger at the time of the call. */
+  async open(): Promise<void> {
+    await this.#readAgain()
+    this.#timers.push(
+      every(snapshotEveryMs, () => this.#save(snapshotAfterMessages)),
+      every(checkEveryMs, () => this.#check()),
+      { stop: this.#nats.onReconnect(() => void this.#reopen('reconnected')) },
+    )
+  }
+
+  /** One reading at a time. */
+  #readAgain(): Promise<void> {
+    this.#reopening ??= this.#readUntilDone().finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
+  }
+
+  async #readUntilDone(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        return await this.#read()
+      } catch (error) {
+        this.#occurrences.booksReopened({ reason: messageOf(error) })
+        await sleep(reopenPauseMs)
+      }
+    }
+  }
+
+  /** What was known before stays in use until all is read. */
+  async #read(): Promise<void> {
+    const before = this.#reading
+    const reading = await LedgerReading.open({
+      nats: this.#nats,
+      snapshots: this.#snapshots,
+      onGap: () => void this.#reopen('gap'),
+    })
+    if (this.#isClosed) return reading.close()
+    this.#reading = reading
+    this.#behindAt = undefined
+    // The bucket's snapshot may be of a time before the ledger was put back.
+    this.#savedSequence = 0
+    await before?.close()
+  }
+
+  async #check(): Promise<void> {
+    try {
+      // What comes in before the answer does may be beyond it.
+      const reading = this.#reading
+      const { sequence } = this.books
+      const info = await this.#nats.streamInfo(ledgerStream)
+      if (info === undefined || this.#reopening !== undefined || this.#reading !== reading) return
+      const { last_seq } = info.state
+      const isBehind = last_seq > sequence
+      if (streamIdentity(info) !== reading?.since) await this.#reopen('made anew')
+      else if (last_seq < sequence) await this.#reopen('put back')
+      else if (isBehind && this.#behindAt === sequence) await this.#reopen('silent')
+      else this.#behindAt = isBehind ? sequence : undefined
+    } catch {
+      // NATS is away; the next look will tell.
+    }
+  }
+
+  #reopen(reason: string): Promise<void> {
+    if (this.#reopening === undefined) this.#occurrences.booksReopened({ reason })
+    return this.#readAgain()
+  }
+
+  async #save(afterMessages: number): Promise<void> {
+    const { sequence } = this.books
+    if (sequence - this.#savedSequence < afterMessages || this.#reopening !== undefined) return
+    try {
+      const saved = await this.#snapshots.save(this.books.snapshot(), this.#reading!.since, () =>
+        this.#ledger(),
+      )
+      if (saved === undefined) return
+      this.#savedSequence = saved
+      await this.#nats.purgeUpTo(ledgerStream, saved)
+    } catch (error) {
+      this.#occurrences.booksUnsaved({ reason: messageOf(error) })
+    }
+  }
+
+  /** What there is of the ledger. */
+  async #ledger(): Promise<LedgerEnd> {
+    const info = await this.#nats.streamInfo(ledgerStream)
+    if (info === undefined) throw new Error('The ledger is missing.')
+    return { since: streamIdentity(info), sequence: info.state.last_seq }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const timer of this.#timers) timer.stop()
+    await this.#save(1)
+    await this.#reading?.close()
+  }
+}

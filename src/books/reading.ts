@@ -1,0 +1,105 @@
+/**
+ * One reading of the ledger: the books from a snapshot, and every entry behind it as it comes, until it is closed.
+ *
+ * What a snapshot holds is taken out of the ledger, and with several keepers that happens at any time: while one begins
+ * to read, too. So entries that are missing lie in a newer snapshot; where there is none, the ledger has lost them.
+ */
+import { monotonicMs, sleep } from '../core/clock.js'
+import type { Followed } from '../nats/consumers.js'
+import type { Nats } from '../nats/nats.js'
+import { streamIdentity } from '../nats/streams.js'
+import { ledgerStream, ledgerSubject } from '../wire/names.js'
+import { Books } from './books.js'
+import type { LedgerEntry } from './ledger.js'
+import type { Snapshots } from './snapshots.js'
+
+const lookEveryMs = 20
+const silenceMaxMs = 10_000
+/** A snapshot that can't be read at any of these is damaged. */
+const triesMax = 10
+
+export interface LedgerReadingDeps {
+  readonly nats: Nats
+  readonly snapshots: Snapshots
+  /** Entries are missing: it is of no use any more. */
+  readonly onGap: () => void
+}
+
+export class LedgerReading {
+  /** Of which ledger. */
+  readonly since: string
+  readonly books: Books
+  readonly #onGap: () => void
+  readonly #snapshotSequence: number
+  #followed: Followed | undefined
+  #heardMs = monotonicMs()
+  #hasGap = false
+  #hasCaughtUp = false
+  #isClosed = false
+
+  private constructor(since: string, books: Books, onGap: () => void) {
+    this.since = since
+    this.books = books
+    this.#onGap = onGap
+    this.#snapshotSequence = books.sequence
+  }
+
+  /** Resolves when the books hold everything that was in the ledger at the time of the call. */
+  static async open({ nats, snapshots, onGap }: LedgerReadingDeps): Promise<LedgerReading> {
+    for (let tries = 1; ; tries += 1) {
+      const info = await nats.streamInfo(ledgerStream)
+      const since = info === undefined ? '' : streamIdentity(info)
+      const reading = new LedgerReading(since, new Books(await snapshots.load(since)), onGap)
+      try {
+        await reading.#catchUp(nats)
+        if (!reading.#hasGap || tries === triesMax) return reading
+        if ((await snapshots.sequence(since)) <= reading.#snapshotSequence) return reading
+      } catch (error) {
+        await reading.close()
+        throw error
+      }
+      await reading.close()
+    }
+  }
+
+  async #catchUp(nats: Nats): Promise<void> {
+    const info = await nats.streamInfo(ledgerStream)
+    if (info === undefined) throw new Error('The ledger is missing.')
+    const { first_seq, last_seq, messages } = info.state
+    // Put back to a time before the snapshot: what entries say that are in there already counts once all the same.
+    if (this.books.sequence > last_seq) this.books.sequence = 0
+    this.#skipTo(messages === 0 ? last_seq + 1 : first_seq)
+    const from = this.books.sequence + 1
+    this.#followed = await nats.follow(ledgerStream, ledgerSubject, from, (message) => this.#hear(message))
+    this.#heardMs = monotonicMs()
+    while (this.books.sequence < last_seq) {
+      if (monotonicMs() - this.#heardMs > silenceMaxMs) throw new Error('The ledger is silent.')
+      await sleep(lookEveryMs)
+    }
+    this.#hasCaughtUp = true
+  }
+
+  #hear({ sequence, data }: { sequence: number; data: Uint8Array }): void {
+    this.#heardMs = monotonicMs()
+    if (this.#isClosed || sequence <= this.books.sequence) return
+    if (this.#hasCaughtUp && sequence > this.books.sequence + 1) {
+      this.#onGap()
+      return
+    }
+    this.#skipTo(sequence)
+    this.books.sequence = sequence
+    for (const line of Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString().split('\n'))
+      if (line !== '') this.books.add(JSON.parse(line) as LedgerEntry)
+  }
+
+  #skipTo(sequence: number): void {
+    if (sequence <= this.books.sequence + 1) return
+    this.#hasGap = true
+    this.books.sequence = sequence - 1
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#followed?.close()
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * An AWS of our own, for tests and the demo: Kinesis, Firehose, CloudWatch Logs and STS on one loopback port,
+ * with signatures and limits checked as AWS does, faults on demand, and everything received kept for reading.
+ *
+ * A request is dispatched by `X-Amz-Target` (JSON 1.1), or as a form with `Action` (STS). Its way: signature ▸
+ * latency, hang, drop and request errors from the fault book ▸ the operation ▸ answer, unless a fault takes
+ * the answer away.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, uuid } from '../core/clock.js'
+import { AwsError } from './aws-error.js'
+import { ControlError, control } from './control.js'
+import { firehose } from './firehose.js'
+import { kinesis } from './kinesis.js'
+import { logs } from './logs.js'
+import type { Call, Input, Service } from './operation.js'
+import { verifySignature } from './sigv4.js'
+import { errorXml, sts, successXml } from './sts.js'
+import { World, type WorldOptions } from './world.js'
+
+export interface EmulatorOptions extends WorldOptions {
+  /** Default: any free port. */
+  readonly port?: number
+}
+
+export interface Emulator {
+  /** `http://127.0.0.1:<port>`, for `AWS_ENDPOINT_URL` and for the control client. */
+  readonly url: string
+  /** What the control interface works on, for tests in the same process. */
+  readonly world: World
+  close(): Promise<void>
+}
+
+export async function openEmulator({ port = 0, ...options }: EmulatorOptions = {}): Promise<Emulator> {
+  const world = new World(options)
+  const server = createServer((request, response) => {
+    answer(world, request, response).catch((error) => response.destroy(error))
+  })
+  server.keepAliveTimeout = 30_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const { port: listening } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${listening}`, world, close: () => closed(server) }
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+const bodyBytesMax = 32 * 1024 * 1024
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) throw new Error('The body is larger than any service takes.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function answer(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request)
+  const url = new URL(request.url ?? '/', 'http://emulator')
+  if (url.pathname.startsWith('/_emulator/')) answerControl(world, request.method ?? '', url, body, response)
+  else await answerAws(world, request, body, response)
+}
+
+function answerControl(world: World, method: string, url: URL, body: Buffer, response: ServerResponse): void {
+  const [status, content] = controlled(world, method, url, body)
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
+}
+
+function controlled(world: World, method: string, url: URL, body: Buffer): [number, unknown] {
+  try {
+    return [200, control(world, method, url, body)]
+  } catch (error) {
+    if (error instanceof ControlError || error instanceof SyntaxError) return [400, { error: error.message }]
+    throw error
+  }
+}
+
+/** What a request asks for, before anything about it is believed. */
+interface Request {
+  readonly service: Service
+  readonly operation: string
+  readonly input: Input
+}
+
+async function answerAws(
+  world: World,
+  request: IncomingMessage,
+  body: Buffer,
+  response: ServerResponse,
+): Promise<void> {
+  const requestId = uuid()
+  const service = serviceOf(request)
+  const isSts = service === sts
+  let operation = 'Unknown'
+  try {
+    const nowMs = world.now()
+    const signed = { method: request.method ?? '', url: request.url ?? '/', headers: request.headers, body }
+    const verified = verifySignature(signed, service.name, nowMs, (id) => world.findIdentity(id))
+    const asked = parseRequest(service, request, body)
+    operation = asked.operation
+    const target = { service: service.name, operation, resource: service.resourceOf(asked.input) }
+    const faults = world.faults.forRequest(target)
+    if (faults.latencyMs > 0) await delay(faults.latencyMs)
+    if (faults.connection !== undefined) return withhold(faults.connection, response)
+    if (faults.error !== undefined) throw faults.error
+    const call: Call = { world, target, requestId, nowMs, ...verified }
+    const result = service.operations[operation]!(asked.input, call)
+    world.countRequest(`${service.name}.${operation}`)
+    if (faults.afterCommit !== undefined) return withhold(faults.afterCommit, response)
+    const content = isSts ? successXml(operation, result, requestId) : JSON.stringify(result)
+    send(response, 200, isSts, requestId, content)
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error
+    world.countRequest(`${service.name}.${operation}`, error)
+    const content = isSts ? errorXml(error, requestId) : errorJson(error)
+    send(response, error.status, isSts, requestId, content)
+  }
+}
+
+const jsonServices = [kinesis, firehose, logs]
+
+/** A target of no service we know is treated as Kinesis', and refused there as an unknown operation. */
+function serviceOf(request: IncomingMessage): Service {
+  const target = request.headers['x-amz-target']
+  if (target === undefined) return sts
+  const prefix = String(target).split('.')[0]
+  return jsonServices.find(({ targetPrefix }) => targetPrefix === prefix) ?? kinesis
+}
+
+function parseRequest(service: Service, request: IncomingMessage, body: Buffer): Request {
+  const asked = service === sts ? parseForm(body) : parseJson(request, body)
+  if (Object.hasOwn(service.operations, asked.operation)) return { service, ...asked }
+  const code = service === sts ? 'InvalidAction' : 'UnknownOperationException'
+  throw new AwsError(code, `The emulator knows no operation ${asked.operation} of ${service.name}.`)
+}
+
+function parseForm(body: Buffer): Omit<Request, 'service'> {
+  const input = Object.fromEntries(new URLSearchParams(body.toString()))
+  return { operation: input['Action'] ?? '', input }
+}
+
+function parseJson(request: IncomingMessage, body: Buffer): Omit<Request, 'service'> {
+  if (request.headers['content-type'] !== 'application/x-amz-json-1.1') {
+    throw new AwsError('SerializationException', 'The content type must be application/x-amz-json-1.1.')
+  }
+  const operation = String(request.headers['x-amz-target']).split('.')[1] ?? ''
+  try {
+    return { operation, input: JSON.parse(body.toString()) as Input }
+  } catch {
+    throw new AwsError('SerializationException', 'The body is no JSON.')
+  }
+}
+
+const errorJson = ({ code, message }: AwsError): string => JSON.stringify({ __type: code, message })
+
+function send(
+  response: ServerResponse,
+  status: number,
+  isSts: boolean,
+  requestId: string,
+  text: string,
+): void {
+  const content = Buffer.from(text)
+  response.writeHead(status, {
+    'content-type': isSts ? 'text/xml' : 'application/x-amz-json-1.1',
+    'content-length': content.length,
+    'x-amzn-requestid': requestId,
+  })
+  response.end(content)
+}
+
+/** A hung request stays open until the client gives up or the emulator closes. */
+function withhold(how: 'hang' | 'drop', response: ServerResponse): void {
+  if (how === 'drop') response.destroy()
+}
+
+const delay = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve))

@@ -1,0 +1,274 @@
+/** Key-value buckets: the last value of each key, compare-and-set by revision, and watching. */
+import {
+  DiscardPolicy,
+  type JetStreamClient,
+  type JetStreamManager,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
+import { nanos } from '@nats-io/nats-core'
+import { unavailable } from '../core/errors.js'
+import { streamOf } from './bucket-stream.js'
+import {
+  callTimeoutMs,
+  isStorageFull,
+  isStreamMissing,
+  isWrongRevision,
+  type Patience,
+  retried,
+} from './retry.js'
+import { newStreamIdentity, streamIdentity } from './streams.js'
+
+export interface BucketEntry {
+  readonly key: string
+  readonly revision: number
+  /** Undefined for a deletion. */
+  readonly value: Uint8Array | undefined
+}
+
+/** What a bucket needs of the connection it is reached by. */
+export interface BucketHost {
+  streamInfo(name: string): Promise<StreamInfo | undefined>
+  purgeSubject(stream: string, subject: string): Promise<unknown>
+  removeMessages(stream: string, sequences: Iterable<number>, patience?: Patience): Promise<void>
+  onReconnect(listener: () => void): () => void
+}
+
+/** Where a bucket's stream stands. Another `identity` means that it was made anew. */
+export interface BucketPosition {
+  readonly identity: string
+  readonly lastRevision: number
+}
+
+export interface BucketWatcher {
+  /**
+   * Each key's last value once, then changes in the order of their revisions. `pending`: how many entries there were
+   * behind it when it was sent. A key that is written again before it is told of is told of once, with the later entry.
+   */
+  entry(entry: BucketEntry, pending: number): void
+  /** Everything that was there has been told. */
+  current(): void
+  /** No more will be told, though nobody closed the watch; `error` where one ended it. */
+  ended(error: unknown): void
+}
+
+export interface Closable {
+  close(): void
+}
+
+export interface BucketLimits {
+  readonly bytesMax: number
+  readonly replicas: number
+  /** Entries are forgotten at this age, and the oldest ones before it where there is no room; without it, never. */
+  readonly ageMaxMs?: number | undefined
+}
+
+/** How a bucket is opened: how long its calls are repeated, and for how long it keeps what is put into it. */
+export type BucketOptions = Patience & Pick<BucketLimits, 'ageMaxMs'>
+
+/**
+ * Reads go to the leader: a replica's answer can be of yesterday, and a compare-and-set whose answer was lost is
+ * looked up by a read.
+ */
+const bucketOptions: Partial<KvOptions> = {
+  history: 1,
+  storage: StorageType.File,
+  timeout: callTimeoutMs,
+  allow_direct: false,
+}
+
+/**
+ * Makes the bucket, or brings an existing one up to the limits. Its room only grows: of a stream that shrinks,
+ * nats-server removes what no longer fits, whatever the stream's discard policy.
+ */
+export async function ensureBucket(
+  jetstream: JetStreamClient,
+  manager: JetStreamManager,
+  name: string,
+  { bytesMax, replicas, ageMaxMs = 0 }: BucketLimits,
+): Promise<KV> {
+  const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
+  const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
+  // Where another process is first, under an identity of its own, the second try finds what it made.
+  const kv = await make().catch(make)
+  const { config } = await manager.streams.info(streamOf(name))
+  const limits = {
+    num_replicas: replicas,
+    max_bytes: Math.max(config.max_bytes, bytesMax),
+    max_age: nanos(ageMaxMs),
+    discard: ageMaxMs === 0 ? DiscardPolicy.New : DiscardPolicy.Old,
+  }
+  const isOtherwise = Object.entries(limits).some(
+    ([limit, value]) => config[limit as keyof typeof limits] !== value,
+  )
+  if (isOtherwise) await enlarge(manager, name, limits)
+  return kv
+}
+
+/** A bucket for which the server has no more room keeps the one it has: a role may be set to more than the API is. */
+async function enlarge(
+  manager: JetStreamManager,
+  name: string,
+  limits: Partial<StreamConfig>,
+): Promise<void> {
+  try {
+    await manager.streams.update(streamOf(name), limits)
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
+  }
+}
+
+export const findBucket = (jetstream: JetStreamClient, name: string): Promise<KV> =>
+  new Kvm(jetstream).open(name, { ...bucketOptions })
+
+const entryOf = (entry: KvEntry): BucketEntry => ({
+  key: entry.key,
+  revision: entry.revision,
+  value: entry.operation === 'PUT' ? entry.value : undefined,
+})
+
+/** A key-value bucket; revisions are the sequences of its stream. */
+export class Bucket {
+  readonly #kv: KV
+  readonly #host: BucketHost
+  readonly #patience: Patience
+  readonly name: string
+
+  /** `patience` bounds how long calls are repeated; without it they wait for NATS as long as it takes. */
+  constructor(kv: KV, name: string, host: BucketHost, patience: Patience = {}) {
+    this.#kv = kv
+    this.name = name
+    this.#host = host
+    this.#patience = patience
+  }
+
+  /** One that is gone is made anew by an API; until then it is away, as NATS is at times. */
+  async #call<T>(call: () => Promise<T>, patience: Patience = this.#patience): Promise<T> {
+    try {
+      return await retried(call, { retrying: this.#patience.retrying, ...patience })
+    } catch (error) {
+      if (isStreamMissing(error)) throw unavailable('What NATS holds is being made anew.', error)
+      throw error
+    }
+  }
+
+  /** The key's last entry, as the bucket's leader knows it. */
+  async get(key: string): Promise<BucketEntry | undefined> {
+    const entry = await this.#call(() => this.#kv.get(key))
+    return entry === null ? undefined : entryOf(entry)
+  }
+
+  /** The keys that match, `*` standing for one part and `>` for the rest; deleted ones are left out. */
+  keys(filter: string): Promise<string[]> {
+    return this.#call(async () => {
+      const keys: string[] = []
+      for await (const key of await this.#kv.keys(filter)) keys.push(key)
+      return keys
+    })
+  }
+
+  /** Unconditional. Resolves with the new revision. */
+  put(key: string, value: Uint8Array | string, patience: Patience = this.#patience): Promise<number> {
+    return this.#call(() => this.#kv.put(key, value), patience)
+  }
+
+  /**
+   * Compare-and-set: stores only where the key's last revision is `revision` (0: never written).
+   * Resolves with the new revision, or undefined where somebody else wrote first. A try whose answer was lost
+   * may have been stored, and then looks like somebody else's: the caller looks at what is there.
+   */
+  replace(key: string, value: Uint8Array | string, revision: number): Promise<number | undefined> {
+    return this.#call(async () => {
+      try {
+        return await this.#kv.put(key, value, { previousSeq: revision })
+      } catch (error) {
+        if (isWrongRevision(error)) return undefined
+        throw error
+      }
+    })
+  }
+
+  /** Deletes where the key's last revision is `revision`; false where somebody else wrote first. */
+  remove(key: string, revision: number): Promise<boolean> {
+    if (revision === 0) throw new Error(`The key ${key} can't be removed: it was never written.`)
+    return this.#call(async () => {
+      try {
+        await this.#kv.delete(key, { previousSeq: revision })
+        return true
+      } catch (error) {
+        if (isWrongRevision(error)) return false
+        throw error
+      }
+    })
+  }
+
+  /** Takes a key out without a trace, or all that a filter matches: those who watch are not told. */
+  async forget(key: string): Promise<void> {
+    // Without the values, which `history` knows and the interface does not name.
+    const options = { key, headers_only: true }
+    const revisions = await this.#call(async () => {
+      const found: number[] = []
+      for await (const { revision } of await this.#kv.history(options)) found.push(revision)
+      return found
+    })
+    await this.#call(() => this.#host.removeMessages(streamOf(this.name), revisions, this.#patience))
+  }
+
+  /** Takes every key out, without a trace: only for what is filled again from somewhere else. */
+  async empty(): Promise<void> {
+    await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.>`)
+  }
+
+  /** Identity and position of the bucket's stream; where there is none, an `identity` of ''. */
+  async position(): Promise<BucketPosition> {
+    const { identity, lastRevision } = await this.#look()
+    return { identity, lastRevision }
+  }
+
+  async #look(): Promise<BucketPosition & { readonly keys: number }> {
+    const info = await retried(() => this.#host.streamInfo(streamOf(this.name)), this.#patience)
+    if (info === undefined) return { identity: '', lastRevision: 0, keys: 0 }
+    return { identity: streamIdentity(info), lastRevision: info.state.last_seq, keys: info.state.messages }
+  }
+
+  /** Calls back whenever the connection is back; the result ends that. */
+  onReconnect(listener: () => void): () => void {
+    return this.#host.onReconnect(listener)
+  }
+
+  /** Everything that is there and every change, until closed; `from`: what was written at that revision or later. */
+  async watch(watcher: BucketWatcher, from = 0): Promise<Closable> {
+    const { keys, lastRevision } = await this.#look()
+    const options = from === 0 ? {} : { resumeFromRevision: from }
+    const watch = await retried(() => this.#kv.watch(options), this.#patience)
+    const isEmpty = keys === 0 || lastRevision < from
+    if (isEmpty) watcher.current()
+    let isClosed = false
+    void tell(watch, watcher, isEmpty).then(
+      (error) => isClosed || watcher.ended(error),
+      (error: unknown) => isClosed || watcher.ended(error),
+    )
+    return {
+      close: () => {
+        isClosed = true
+        watch.stop()
+      },
+    }
+  }
+}
+
+async function tell(
+  watch: AsyncIterable<KvWatchEntry>,
+  watcher: BucketWatcher,
+  isCurrent: boolean,
+): Promise<undefined> {
+  let current = isCurrent
+  for await (const entry of watch) {
+    watcher.entry(entryOf(entry), entry.delta ?? 0)
+    if (current || entry.delta !== 0) continue
+    current = true
+    watcher.current()
+  }
+}

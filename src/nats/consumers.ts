@@ -1,0 +1,178 @@
+/** Pull consumers: durable ones that share work, and followers that read along. */
+import {
+  AckPolicy,
+  type Consumer,
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JetStreamClient,
+  type JetStreamManager,
+  RetentionPolicy,
+} from '@nats-io/jetstream'
+import { nanos } from '@nats-io/nats-core'
+import { sleep } from '../core/clock.js'
+import { isConsumerMissing, isStreamMissing, retried } from './retry.js'
+import { streamIdentity } from './streams.js'
+
+export type { Consumer, ConsumerMessages }
+
+export interface Followed {
+  close(): Promise<void>
+}
+
+export interface ConsumerOptions {
+  readonly stream: string
+  readonly name: string
+  readonly filter?: string
+  readonly ackWaitMs: number
+  readonly ackPendingMax: number
+}
+
+export interface OpenedConsumer {
+  readonly consumer: Consumer
+  /** Tells one run of the stream's sequences from another: they begin again when the stream is made anew. */
+  readonly since: string
+}
+
+/** Sequences of the stream. */
+export interface ConsumerPosition {
+  /** Everything up to here was acknowledged. */
+  readonly ackFloor: number
+  readonly delivered: number
+}
+
+interface ConsumerState {
+  readonly isAhead: boolean
+  readonly ackFloor: number
+  /** Of the stream. */
+  readonly identity: string
+  readonly isWorkQueue: boolean
+  readonly streamLast: number
+}
+
+const aheadDoubtMs = 500
+
+/** The consumers of a connection. */
+export class Consumers {
+  readonly #manager: JetStreamManager
+  readonly #jetstream: JetStreamClient
+
+  constructor(manager: JetStreamManager, jetstream: JetStreamClient) {
+    this.#manager = manager
+    this.#jetstream = jetstream
+  }
+
+  /**
+   * A durable pull consumer with explicit acknowledgement, made where it is missing.
+   *
+   * After a power cut, or when a store was put back, a consumer can be ahead of its stream: it would never deliver
+   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends; that of a
+   * work queue where it begins, for a work queue allows no other, and holds what is to be delivered and little else.
+   */
+  async open(options: ConsumerOptions): Promise<OpenedConsumer> {
+    await this.#makeConsumer(options)
+    let state = await this.#consumerState(options)
+    if (state.isAhead) {
+      // One look can err: in a cluster, the leaders of stream and consumer are different servers.
+      await sleep(aheadDoubtMs)
+      state = await this.#consumerState(options)
+      if (state.isAhead) await this.#remakeConsumer(options, state)
+    }
+    const consumer = await retried(() => this.#jetstream.consumers.get(options.stream, options.name))
+    const { description } = (await consumer.info(true)).config
+    const { identity } = state
+    return { consumer, since: description?.startsWith(identity) ? description : identity }
+  }
+
+  async #makeConsumer(options: ConsumerOptions, from?: { sequence: number; since: string }): Promise<void> {
+    const config = {
+      durable_name: options.name,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(options.ackWaitMs),
+      max_ack_pending: options.ackPendingMax,
+      max_deliver: -1,
+      ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
+    }
+    const start =
+      from === undefined
+        ? {}
+        : {
+            description: from.since,
+            deliver_policy: DeliverPolicy.StartSequence,
+            opt_start_seq: from.sequence,
+          }
+    await retried(async () => {
+      try {
+        const known = (await this.#manager.consumers.info(options.stream, options.name)).config
+        const { ack_wait, max_ack_pending } = config
+        if (known.ack_wait !== ack_wait || known.max_ack_pending !== max_ack_pending)
+          await this.#manager.consumers.update(options.stream, options.name, { ack_wait, max_ack_pending })
+      } catch (error) {
+        if (!isConsumerMissing(error) || isStreamMissing(error)) throw error
+        await this.#manager.consumers.add(options.stream, { ...config, ...start })
+      }
+    })
+  }
+
+  async #consumerState({ stream, name }: ConsumerOptions): Promise<ConsumerState> {
+    // In this order: what is delivered in between must not make the consumer look ahead.
+    const consumer = await retried(() => this.#manager.consumers.info(stream, name))
+    const info = await retried(() => this.#manager.streams.info(stream))
+    const { last_seq } = info.state
+    return {
+      isAhead: consumer.delivered.stream_seq > last_seq,
+      ackFloor: consumer.ack_floor.stream_seq,
+      identity: streamIdentity(info),
+      isWorkQueue: info.config.retention === RetentionPolicy.Workqueue,
+      streamLast: last_seq,
+    }
+  }
+
+  async #remakeConsumer(options: ConsumerOptions, state: ConsumerState): Promise<void> {
+    const sequence = Math.min(state.ackFloor, state.streamLast) + 1
+    const from = { sequence, since: `${state.identity} ${sequence}` }
+    await this.delete(options.stream, options.name)
+    await this.#makeConsumer(options, state.isWorkQueue ? undefined : from)
+  }
+
+  /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */
+  async follow(
+    stream: string,
+    subject: string,
+    sequence: number,
+    onMessage: (message: { sequence: number; data: Uint8Array }) => void,
+  ): Promise<Followed> {
+    const consumer = await retried(() =>
+      this.#jetstream.consumers.get(stream, {
+        filter_subjects: subject,
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: sequence,
+      }),
+    )
+    const messages = await consumer.consume({
+      callback: (message) => onMessage({ sequence: message.seq, data: message.data }),
+    })
+    return {
+      close: async () => {
+        await messages.close()
+      },
+    }
+  }
+
+  async position(stream: string, name: string): Promise<ConsumerPosition | undefined> {
+    try {
+      const info = await retried(() => this.#manager.consumers.info(stream, name), { triesMax: 3 })
+      return { ackFloor: info.ack_floor.stream_seq, delivered: info.delivered.stream_seq }
+    } catch (error) {
+      if (isConsumerMissing(error)) return undefined
+      throw error
+    }
+  }
+
+  async delete(stream: string, name: string): Promise<void> {
+    try {
+      await this.#manager.consumers.delete(stream, name)
+    } catch (error) {
+      if (!isConsumerMissing(error)) throw error
+    }
+  }
+}

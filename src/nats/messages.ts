@@ -1,0 +1,117 @@
+/** Messages of JetStream in the program's own words. */
+import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
+import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+import { messageOf } from '../core/errors.js'
+import { isMessageMissing, type Patience, retried } from './retry.js'
+
+export interface PublishOptions extends Patience {
+  /** A second publish with the same id within the stream's duplicate window is acknowledged and not stored. */
+  readonly msgId?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface PublishAfterOptions extends Patience {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of the last message of the subject; 0 where there is none. */
+  readonly afterSequence: number
+}
+
+/** A message that a pull consumer delivered. */
+export interface PulledMessage {
+  readonly subject: string
+  readonly data: Uint8Array
+  readonly sequence: number
+  /** 1 for a first delivery. */
+  readonly deliveries: number
+  readonly storedAtMs: number
+  readonly headers: MsgHdrs | undefined
+  readonly native: JsMsg
+}
+
+export const pulled = (message: JsMsg): PulledMessage => ({
+  subject: message.subject,
+  data: message.data,
+  sequence: message.seq,
+  deliveries: message.info.deliveryCount,
+  storedAtMs:
+    message.timestampNanos === undefined
+      ? Date.parse(message.time.toISOString())
+      : Number(message.timestampNanos / 1_000_000n),
+  headers: message.headers,
+  native: message,
+})
+
+/** A server on a busy disk takes a while; without a connection there is nothing to wait for. */
+const confirmTimeoutMs = 5_000
+
+/**
+ * Waits until the server has processed the acknowledgement of this message, and with it all earlier ones of its
+ * consumer: it does so in order. Until then, a server that ends may forget them and deliver the messages again.
+ * Returns whether it was confirmed: not if NATS is away, or the consumer was deleted.
+ */
+export async function confirmAcks(
+  connection: NatsConnection,
+  { native }: Pick<PulledMessage, 'native'>,
+): Promise<boolean> {
+  try {
+    const { reply } = native as JsMsg & { readonly reply: string }
+    await connection.request(reply, '+ACK', { timeout: confirmTimeoutMs })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A message as it lies in its stream. */
+export interface KeptMessage {
+  readonly subject: string
+  readonly sequence: number
+  /** Milliseconds since the epoch. */
+  readonly storedAtMs: number
+  readonly data: Uint8Array
+  readonly headers: MsgHdrs
+}
+
+/** The message that `get` answers with; undefined where there is none. */
+export async function kept(get: () => Promise<StoredMsg | null>): Promise<KeptMessage | undefined> {
+  const message = await retried(async () => {
+    try {
+      return await get()
+    } catch (error) {
+      if (isMessageMissing(error)) return null
+      throw error
+    }
+  })
+  if (message === null) return undefined
+  return {
+    subject: message.subject,
+    sequence: message.seq,
+    storedAtMs: message.time.getTime(),
+    data: message.data,
+    headers: message.header,
+  }
+}
+
+export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
+  const headers = createHeaders()
+  for (const [name, value] of Object.entries(values)) headers.set(name, value)
+  return headers
+}
+
+/** Every answer to one question that comes within the time; undefined if nobody listens. */
+export async function gathered(
+  connection: NatsConnection,
+  subject: string,
+  data: string,
+  waitMs: number,
+): Promise<Uint8Array[] | undefined> {
+  const answers: Uint8Array[] = []
+  try {
+    const replies = await connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
+    for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
+  } catch (error) {
+    if (!/^no responders/.test(messageOf(error))) throw error
+    return undefined
+  }
+  return answers
+}

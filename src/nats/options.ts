@@ -1,0 +1,44 @@
+/** How the connection to NATS is made. */
+import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import type { Occurrences } from '../core/occurrences.js'
+import type { VersionOccurrences } from './version.js'
+
+type NatsOccurrences = Pick<
+  Occurrences,
+  'natsRequestFailed' | 'natsDisconnected' | 'natsReconnected' | 'natsError' | 'natsCallRetried'
+> &
+  VersionOccurrences
+
+export interface NatsOptions {
+  /** Addresses, credentials included (`nats://user:pass@host:4222`). */
+  readonly servers: readonly string[]
+  /** Shown in the server's connection list. */
+  readonly name: string
+  readonly replicas: number
+  /** Prefix of reply inboxes, where the server's permissions confine a user to one of its own. */
+  readonly inboxPrefix?: string
+  /** Left out, nothing is reported: by tools that are no process of Weir. */
+  readonly occurrences?: NatsOccurrences
+}
+
+/** Servers as the settings write them, and a connection that comes back for as long as the process runs. */
+export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
+  const urls = options.servers.map((server) => new URL(server.includes('://') ? server : `nats://${server}`))
+  const [first] = urls
+  const { username = '', password = '', protocol } = first ?? {}
+  return {
+    servers: urls.map((url) => url.host),
+    name: options.name,
+    ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...(protocol === 'tls:' ? { tls: {} } : {}),
+    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 100,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    waitOnFirstConnect: true,
+    // A stack trace for each request, in case it fails, takes longer than the request.
+    noAsyncTraces: true,
+  }
+}

@@ -1,0 +1,84 @@
+/** Streams: what they keep and how much of it. */
+import {
+  DiscardPolicy,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { millis, nanos } from '@nats-io/nats-core'
+import { randomToken } from '../core/clock.js'
+
+export interface StreamOptions {
+  readonly name: string
+  readonly subjects: readonly string[]
+  readonly retention: 'limits' | 'workqueue'
+  readonly bytesMax: number
+  readonly ageMaxMs: number
+  readonly messageBytesMax?: number
+  /** Equal message ids within this time are stored once. */
+  readonly duplicateWindowMs: number
+  readonly discard: 'new' | 'old'
+}
+
+type Configured = Partial<StreamConfig> &
+  Pick<StreamConfig, 'name' | 'subjects' | 'max_bytes' | 'max_age' | 'num_replicas' | 'duplicate_window'>
+
+export const streamConfig = (options: StreamOptions, replicas: number): Configured => ({
+  name: options.name,
+  subjects: [...options.subjects],
+  retention: options.retention === 'workqueue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
+  storage: StorageType.File,
+  discard: options.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
+  max_bytes: options.bytesMax,
+  max_age: nanos(options.ageMaxMs),
+  duplicate_window: nanos(Math.min(options.duplicateWindowMs, options.ageMaxMs)),
+  num_replicas: replicas,
+  allow_direct: true,
+  ...(options.messageBytesMax === undefined ? {} : { max_msg_size: options.messageBytesMax }),
+})
+
+/** What of an existing stream is brought up to the settings. */
+export function changeableConfig(config: Configured, present: StreamInfo): Partial<StreamConfig> {
+  const { subjects, max_age, num_replicas, duplicate_window, max_msg_size } = config
+  const max_bytes = roomOf(config.max_bytes, present)
+  const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }
+  return max_msg_size === undefined ? changeable : { ...changeable, max_msg_size }
+}
+
+/**
+ * The room a stream is given. Of one that shrinks below what it holds, nats-server removes the oldest messages, whatever
+ * the stream's discard policy: it keeps its room until it holds no more than half of the new one.
+ */
+const roomOf = (wantedBytes: number, { config, state }: StreamInfo): number =>
+  state.bytes > wantedBytes / 2 ? Math.max(wantedBytes, config.max_bytes) : wantedBytes
+
+/**
+ * What tells a stream from one of the same name made later. The server's own time of creation does not: after a
+ * change of the stream's limits and a restart, nats-server 2.9 tells the time of the change.
+ */
+export const streamIdentity = ({ config, created }: StreamInfo): string => {
+  const { description } = config
+  return description?.startsWith(identityHead) ? description.slice(identityHead.length) : String(created)
+}
+
+const identityHead = 'stream '
+
+export const newStreamIdentity = (): string => `${identityHead}${randomToken(12)}`
+
+/** The leader of a stream exchanges a heartbeat with each replica every second; several missed ones in a row count. */
+const replicaSilentMs = 2_500
+
+/**
+ * Why nothing can be stored in a stream of several replicas: it has no leader, or its leader hears no majority of them.
+ * Such a leader goes on answering questions for some 20 s before it gives up (nats-server 2.9 and 2.10).
+ */
+export function quorumProblem({ cluster }: Pick<StreamInfo, 'cluster'>): string | undefined {
+  const replicas = cluster?.replicas ?? []
+  if (cluster === undefined || replicas.length === 0) return undefined
+  if (!cluster.leader) return 'The stream has no leader: nothing can be stored in it.'
+  const heard = replicas.filter(({ active }) => millis(active) <= replicaSilentMs).length
+  const [servers, answering] = [replicas.length + 1, heard + 1]
+  if (2 * answering > servers) return undefined
+  return `Of the stream's ${servers} servers ${answering} can be reached: nothing can be stored in it.`
+}

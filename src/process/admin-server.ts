@@ -1,0 +1,76 @@
+/** How the command line reaches the service that owns the store. */
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { randomToken } from '../core/clock.js'
+import { badRequest, messageOf } from '../core/errors.js'
+import { type Listening, listenHttp } from '../core/http-listen.js'
+import { requestBodyBytesMax } from '../core/limits.js'
+
+/** A command and its arguments, as they travel. */
+export interface AdminCommand {
+  readonly command: string
+  readonly [argument: string]: string
+}
+
+export interface AdminServer extends Listening {
+  readonly token: string
+}
+
+/** Carries a command out; throws with a sentence. */
+type Run = (command: AdminCommand) => Promise<string>
+
+/** Answers the command line, on loopback alone and only with the token. */
+export async function openAdminServer(run: Run): Promise<AdminServer> {
+  const token = randomToken(32)
+  const server = await listenHttp('127.0.0.1', 0, (request, response) => {
+    void answer(run, token, request, response)
+  })
+  return { ...server, token }
+}
+
+async function answer(
+  run: Run,
+  token: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const say = (status: number, text: string): void => {
+    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' })
+    response.end(text)
+  }
+  if (request.method !== 'POST' || !holdsToken(request, token)) return say(403, 'Not for you.')
+  try {
+    say(200, await run(JSON.parse(await bodyOf(request)) as AdminCommand))
+  } catch (error) {
+    say(400, messageOf(error))
+  }
+}
+
+function holdsToken(request: IncomingMessage, token: string): boolean {
+  const given = Buffer.from(request.headers.authorization ?? '')
+  const wanted = Buffer.from(`Bearer ${token}`)
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length
+    if (bytes > requestBodyBytesMax) throw badRequest('The command is too long.')
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Sends a command to the service that left these addresses. Throws with its sentence. */
+export async function sendAdminCommand(url: string, token: string, command: AdminCommand): Promise<string> {
+  const reply = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: JSON.stringify(command),
+  })
+  const text = await reply.text()
+  if (!reply.ok) throw new Error(text)
+  return text
+}

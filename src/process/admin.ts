@@ -1,0 +1,106 @@
+/**
+ * The commands of an operator (accounts, rights, SQL), carried out by the process that owns the store. Where the
+ * service runs, the command line sends them there, over loopback and with the token the service left in its data
+ * directory; else it opens the store itself.
+ */
+
+import { decideHostname, describeReport, listReports } from '../api/abuse-reports.js'
+import {
+  cli,
+  createAccount,
+  createKey,
+  grantRight,
+  listAccounts,
+  listKeys,
+  type MadeAccount,
+  revokeRight,
+} from '../api/accounts.js'
+import { badRequest } from '../core/errors.js'
+import { ReleaseStack } from '../core/release.js'
+import type { Row } from '../resource/define.js'
+import type { Clickhouse, TextFormat } from '../store/clickhouse.js'
+import type { AdminCommand } from './admin-server.js'
+import { openLocalNats, withLocalNats } from './local-nats.js'
+import { lockDataDir } from './lock.js'
+import type { Settings } from './settings.js'
+import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
+import { surroundings } from './surroundings.js'
+
+type Commands = Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>>
+
+const formats: Readonly<Record<string, TextFormat>> = {
+  pretty: 'PrettyCompactMonoBlock',
+  tsv: 'TSVWithNames',
+  csv: 'CSVWithNames',
+  json: 'JSONEachRow',
+}
+
+const commands: Commands = {
+  async 'account create'({ store, writes }, { name = '' }) {
+    const made = await createAccount(store, writes, name)
+    if (made === undefined) throw new Error('A new id is taken already.')
+    return describeMade(made)
+  },
+  'account list': async ({ store }) => listAccounts(store),
+  'account grant': async ({ store }, { account = '', right = '' }) =>
+    describeRights(await grantRight(store, account, right)),
+  'account revoke': async ({ store }, { account = '', right = '' }) =>
+    describeRights(await revokeRight(store, account, right)),
+  'key create': async ({ store, writes }, { account = '', description = '' }) =>
+    describeMade(await createKey(store, writes, account, description)),
+  'key list': async ({ store }, { account = '' }) => listKeys(store, account),
+  'abuse list': async (parts, { all = '' }) => listReports(parts, all !== ''),
+  async 'abuse decide'(parts, { report = '', hostname = '', status = '' }) {
+    const decision = { report_id: report, hostname, status: status.toUpperCase() }
+    return describeReport(await decideHostname(parts, cli, decision))
+  },
+  sql: ({ clickhouse }, command) => querySql(clickhouse, command),
+  async 'store adopt'({ store }) {
+    await store.adoptClickhouse()
+    return 'The configuration in NATS was made anew from ClickHouse.\n'
+  },
+}
+
+/** With the token, which is printed nowhere else. */
+const describeMade = ({ accountId, keyId, token }: MadeAccount): string =>
+  `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
+
+const describeRights = (account: Row): string =>
+  `account: ${account.id}\nrights: ${(account['rights'] as string[]).join(', ') || 'none'}\n`
+
+/** The answer of a query, which can change nothing. It needs the database alone. */
+async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {
+  const { query = '', format = 'pretty' } = command
+  const known = Object.hasOwn(formats, format) ? formats[format] : undefined
+  if (known === undefined)
+    throw badRequest(`There is no format "${format}": ${Object.keys(formats).join(', ')}.`)
+  return clickhouse.text(query, known)
+}
+
+/** The answer as text for a person. Throws with a sentence. */
+export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promise<string> {
+  const run = Object.hasOwn(commands, command.command) ? commands[command.command] : undefined
+  if (run === undefined) throw badRequest(`There is no command "${command.command}".`)
+  return run(parts, command)
+}
+
+/** Carries a command out where no service runs: on a store opened for it alone. */
+export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
+  await using release = new ReleaseStack()
+  const at = surroundings({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
+  let alone = loaded
+  if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
+  if (command.command === 'sql') return await querySql(release.own(await openDatabase(loaded)), command)
+  if (loaded.nats.servers === undefined) {
+    alone = withLocalNats(loaded, release.own(await openLocalNats(loaded, at.occurrences)), 'api')
+  }
+  const { host, port, baseUrl } = loaded.api
+  const parts = await openStoreParts(
+    { ...at, settings: alone },
+    () => baseUrl ?? `http://${host}:${port}`,
+    release,
+  )
+  if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)
+  // What was opened here must stay open until the command is through.
+  return await runAdminCommand(parts, command)
+}

@@ -1,0 +1,236 @@
+/**
+ * A role as a process: the frame around what a role opens and closes, alone or as a child of `serve`.
+ *
+ * A child ignores the signals that reach the whole process group (Ctrl-C, a service manager's stop): its parent
+ * stops its children in order, and tells each when its turn has come. A child whose parent is gone stops at once,
+ * gracefully if that is quick. A role that runs alone has no parent to wait for: there, the signals stop it. No role
+ * outlives the time it has for its end, whatever its main thread does.
+ */
+import { once } from 'node:events'
+import { monotonicMs, yieldTurn } from '../core/clock.js'
+import { messageOf, StartFault } from '../core/errors.js'
+import type { Failing } from '../core/health.js'
+import { endAtOnce, LastResort } from '../core/last-resort.js'
+import type { Logger } from '../core/log.js'
+import type { MetricsSnapshot } from '../core/metrics.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { ReleaseStack } from '../core/release.js'
+
+/** Where a role can be reached, by name: `{ api: 'http://127.0.0.1:8080' }`. */
+export type Addresses = Readonly<Record<string, string>>
+
+/** What a child may ask its parent: the state of all processes together. */
+export interface Answers {
+  /** Prometheus' text. */
+  readonly metrics: string
+  readonly failing: Failing
+}
+
+/** What a parent asks a child about: its own state, and that of processes it runs itself. */
+export interface ChildAnswers {
+  readonly metrics: readonly MetricsSnapshot[]
+  readonly failing: Failing
+}
+
+export type FromChild =
+  | { readonly type: 'ready'; readonly addresses: Addresses }
+  | { readonly type: 'failed'; readonly msg: string }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'ask'; readonly id: number; readonly about: keyof Answers }
+
+export type FromParent =
+  | { readonly type: 'stop' }
+  | { readonly type: 'ask'; readonly id: number; readonly about: keyof ChildAnswers }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+
+export interface Parent {
+  /** Rejects when the parent is gone before it answered. */
+  ask<About extends keyof Answers>(about: About): Promise<Answers[About]>
+}
+
+export interface Role {
+  readonly addresses: Addresses
+  /** What it can't do; the same goes for processes it runs itself. */
+  failing(): Failing
+  /** Its own metrics, and those of processes it runs itself. */
+  metrics(): Promise<readonly MetricsSnapshot[]>
+}
+
+/** What every role is opened within. */
+export interface Frame {
+  /** There if the role runs as a child. */
+  readonly parent: Parent | undefined
+  /** Everything that is opened is added at once: a stop may come before the role is ready. */
+  readonly release: ReleaseStack
+}
+
+/** Opens a role; resolves when it is ready. */
+export type OpenRole = (frame: Frame) => Promise<Role>
+
+export interface RoleOptions {
+  readonly logger: Logger
+  readonly occurrences: Occurrences
+  readonly open: OpenRole
+}
+
+/** No process kills a role that runs alone if it does not stop. */
+const stopTimeoutMs = 30_000
+/** A role that is not ready has little in hand. */
+const stopStartingMs = 4_000
+/** A child whose parent is gone hurries: its place may soon be taken, and nats-server ended with the parent. */
+const orphanMs = 5_000
+
+/** Runs a role until it is to stop, and ends the process: with 0 when it was told to, with 1 when it can't start. */
+export async function runRole(options: RoleOptions): Promise<never> {
+  const { logger } = options
+  const link = process.send === undefined ? undefined : new ParentLink()
+  const fail = (error: unknown): never => {
+    if (!(error instanceof StartFault)) logger.error({ err: error }, 'The process ends.')
+    // A parent shows the sentence itself.
+    else if (link === undefined) process.stderr.write(`weir: ${error.message}\n`)
+    return end(1, link)
+  }
+  // Node would print a defect only after the listeners of `exit`, one of which may end the process.
+  process.on('uncaughtException', fail)
+  const lastResort = await guard(link !== undefined)
+  const stop = link === undefined ? stopAlone(lastResort) : link.stopped(options.occurrences)
+  const release = new ReleaseStack()
+  try {
+    const opening = options.open({ parent: link, release })
+    const role = await Promise.race([opening, stop])
+    if (role === undefined) {
+      // It may wait for others for ever: it is not awaited, and what it has opened so far is closed under it.
+      lastResort.endWithin(stopStartingMs)
+      opening.catch(() => {})
+    } else link?.ready(role)
+    await stop
+    await release.release()
+  } catch (error) {
+    await link?.failed(messageOf(error))
+    return fail(error)
+  }
+  return end(0, link)
+}
+
+/** No process reads the exit code of an orphan, so it need not wait for anything. */
+function end(code: number, link: ParentLink | undefined): never {
+  if (link?.isOrphan) endAtOnce()
+  process.exit(code)
+}
+
+/**
+ * From here on this process ends for certain once its parent is gone, while it loads and opens its parts, too. If the
+ * parent was gone before its number is read here, the closed channel shows it after one turn of the event loop.
+ */
+export async function guard(isChild: boolean): Promise<LastResort> {
+  const lastResort = new LastResort({ parentPid: isChild ? process.ppid : undefined, orphanMs })
+  if (isChild) {
+    void parentGone().then(() => lastResort.endWithin(orphanMs))
+    await yieldTurn()
+  }
+  return lastResort
+}
+
+/** A parent that ended while this process was loading was gone before anything listened. */
+const parentGone = (): Promise<unknown> =>
+  process.connected ? once(process, 'disconnect') : Promise.resolve()
+
+async function stopAlone(lastResort: LastResort): Promise<void> {
+  await stopSignal(endAtOnce)
+  lastResort.endWithin(stopTimeoutMs)
+}
+
+/** npm hands Ctrl-C on to a process that has heard it already: only a later signal is a second one. */
+const sameSignalMs = 1_000
+
+/**
+ * Resolves at the first SIGINT or SIGTERM, and when whoever started this process with a channel is gone or closes
+ * it. A second signal calls `endNow`.
+ */
+export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<void> {
+  return new Promise((resolve) => {
+    let firstMs: number | undefined
+    const heard = () => {
+      firstMs ??= monotonicMs()
+      if (monotonicMs() - firstMs > sameSignalMs) endNow()
+      resolve()
+    }
+    process.on('SIGINT', heard)
+    process.on('SIGTERM', heard)
+    process.once('disconnect', resolve)
+    // The channel shall end this process, and not keep it.
+    process.channel?.unref()
+  })
+}
+
+class ParentLink implements Parent {
+  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  #asked = 0
+  /** Resolves when the parent says that this process is to stop, which it may do while that still loads. */
+  readonly #told: Promise<void>
+  #role: Role | undefined
+
+  /** Messages that came before are handed on now, to every listener that is added in this turn of the event loop. */
+  constructor() {
+    this.#told = new Promise((resolve) => {
+      process.on('message', (message: FromParent) => {
+        if (message.type === 'stop') resolve()
+      })
+    })
+    process.on('SIGINT', () => {})
+    process.on('SIGTERM', () => {})
+    process.on('message', (message: FromParent) => void this.#hear(message))
+    process.on('disconnect', () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error('The parent process is gone.'))
+      this.#waiting.clear()
+    })
+  }
+
+  get isOrphan(): boolean {
+    return !process.connected
+  }
+
+  /** Resolves when the parent says so, or is gone. */
+  async stopped(occurrences: Occurrences): Promise<void> {
+    const lost = parentGone().then(() => occurrences.parentLost({}))
+    await Promise.race([this.#told, lost])
+  }
+
+  ready(role: Role): void {
+    this.#role = role
+    this.#send({ type: 'ready', addresses: role.addresses })
+  }
+
+  /** Resolves when the message is on its way: the process ends right after. */
+  failed(msg: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (!process.connected) return resolve()
+      process.send?.({ type: 'failed', msg } satisfies FromChild, () => resolve())
+    })
+  }
+
+  ask<About extends keyof Answers>(about: About): Promise<Answers[About]> {
+    this.#asked += 1
+    const id = this.#asked
+    return new Promise((resolve, reject) => {
+      if (!process.connected) return reject(new Error('The parent process is gone.'))
+      this.#waiting.set(id, { resolve: (value) => resolve(value as Answers[About]), reject })
+      this.#send({ type: 'ask', id, about })
+    })
+  }
+
+  async #hear(message: FromParent): Promise<void> {
+    if (message.type === 'ask') {
+      const value = (await this.#role?.[message.about]()) ?? (message.about === 'metrics' ? [] : {})
+      this.#send({ type: 'answer', id: message.id, value })
+    } else if (message.type === 'answer') {
+      this.#waiting.get(message.id)?.resolve(message.value)
+      this.#waiting.delete(message.id)
+    }
+  }
+
+  /** A parent that is gone in this moment is noticed by its `disconnect`. */
+  #send(message: FromChild): void {
+    if (process.connected) process.send?.(message, () => {})
+  }
+}

@@ -1,0 +1,42 @@
+/** One running Weir per data directory: two would write to the same stores, and lose what both acknowledged. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf, StartFault } from '../core/errors.js'
+import { tryLock } from './file-lock.mjs'
+
+export interface DataDirLock {
+  close(): void
+}
+
+/** Another process uses the data directory; the message names it. */
+export class DataDirInUse extends StartFault {
+  readonly holderPid: number
+
+  constructor(dir: string, holderPid: number) {
+    super(
+      `The data directory ${dir} is in use by process ${holderPid}. ` +
+        'Stop that one first, or choose another directory (WEIR_DATA_DIR).',
+    )
+    this.name = 'DataDirInUse'
+    this.holderPid = holderPid
+  }
+}
+
+function tryLockIn(dir: string): ReturnType<typeof tryLock> {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    return tryLock(join(dir, 'weir.lock'))
+  } catch (error) {
+    throw new StartFault(`The data directory ${dir} (WEIR_DATA_DIR) can't be used: ${messageOf(error)}.`)
+  }
+}
+
+/**
+ * Takes the data directory, made where it is missing; its holder's death frees it, however it died. Throws
+ * `DataDirInUse`.
+ */
+export function lockDataDir(dir: string): DataDirLock {
+  const lock = tryLockIn(dir)
+  if (!lock.held) throw new DataDirInUse(dir, lock.holderPid)
+  return { close: lock.release }
+}

@@ -1,0 +1,275 @@
+/**
+ * A `nats-server` of our own, on a store in the data directory. Whoever calls this holds that directory's lock.
+ *
+ * Two servers on one store lose acknowledged messages, and the server itself takes no lock. So:
+ * - Its process number, start time and port are kept in the data directory. A server that a killed Weir left behind
+ *   is recognised by number *and* start time, and is ended before another one starts. No other process ever is.
+ * - It ends with us, however we end: a watcher beside it reads from a pipe that only we hold, and terminates the
+ *   server when the pipe ends. A line written to the pipe dismisses the watcher, once the server is gone.
+ *
+ * - It is in a process group of its own: Ctrl-C signals the whole group of a terminal, and the other processes still
+ *   have to store and acknowledge what they hold. It is closed after them.
+ *
+ * It is brought back on the same port whenever it ends before `close`, and so is the server of the next start, because
+ * clients know it by that port.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { VersionReports } from '../nats/version.js'
+import { natsServerMissing } from './find-nats-server.mjs'
+import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
+import { type Kept, keep, readKept, readPort, readText, removeKept, writePort } from './nats-files.js'
+import { freePort, isPortFree, readGreeting } from './nats-probe.js'
+import { ServerStderr } from './nats-stderr.js'
+import { processStart } from './process-start.mjs'
+
+export interface NatsServerOptions {
+  /** The program's path; where there is none, opening fails with the ways to get one. */
+  readonly executable: string | undefined
+  readonly dataDir: string
+  /** 0: the one of the last start, else any free one. */
+  readonly port: number
+  /** The bound of each stream: the server's own must hold several. */
+  readonly storageMaxBytes: number
+  /** Nobody else may connect. */
+  readonly access: NatsAccess
+  readonly occurrences: Occurrences
+}
+
+export interface NatsServer {
+  readonly port: number
+  /** Where a user reaches it, password included. */
+  urlOf(user: string): string
+  /** Does it run and answer, as far as known? */
+  isUp(): boolean
+  close(): Promise<void>
+}
+
+/** Streams and buckets, with room for those that hold little. */
+const streamsOfFullSizeMax = 8
+/** A client that reads slowly for this long is cut off: a busy machine must not look like a dead client. */
+const writeDeadline = '60s'
+const logFileBytesMax = 16 * 1024 * 1024
+const endTimeoutMs = 10_000
+const probeDelayMs = 25
+const restartDelayMs = 100
+const restartDelayMaxMs = 5_000
+/** A server that ran this long was well: its next restart waits for nothing. */
+const wellAfterMs = 10_000
+const firstStartsMax = 5
+/** How a server ends that was sent a signal to stop, by somebody else than us. */
+const endedAsAsked = 'exit code 0'
+
+/** The server takes the place of the shell: `$$` is its number. Its standard error is read to its end: only it writes there. */
+const withWatcher =
+  'exec 3<&0; { read -r gone <&3 || kill -TERM $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 3<&-'
+
+/** Starts the server and resolves when it answers. */
+export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
+  if (options.executable === undefined) throw new Error(natsServerMissing)
+  const dir = join(options.dataDir, 'nats')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const kept = readKept(dir)
+  if (kept !== undefined) await endLeftover(kept, options.occurrences)
+  moveStore(join(dir, 'store'), options.access.streamsOf)
+  const server = new LocalServer(options.executable, dir, options)
+  await server.open(readPort(dir) ?? kept?.port)
+  return server
+}
+
+class LocalServer implements NatsServer {
+  readonly #executable: string
+  readonly #dir: string
+  readonly #options: NatsServerOptions
+  readonly #closing = new AbortController()
+  readonly #passwords: ReadonlyMap<string, string>
+  readonly #versions: VersionReports
+  #port = 0
+  #child: ChildProcess | undefined
+  #stderr: ServerStderr | undefined
+  #up = false
+  #keeping: Promise<void> = Promise.resolve()
+
+  constructor(executable: string, dir: string, options: NatsServerOptions) {
+    this.#executable = executable
+    this.#dir = dir
+    this.#options = options
+    this.#versions = new VersionReports(options.occurrences)
+    const users = Object.values(options.access.accounts).flatMap((account) => account.users)
+    this.#passwords = new Map(users.map(({ name }) => [name, passwordOf(dir, name)]))
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  urlOf(user: string): string {
+    return `nats://${user}:${this.#passwords.get(user)}@127.0.0.1:${this.#port}`
+  }
+
+  isUp(): boolean {
+    return this.#up
+  }
+
+  /** Tries a few times: a port found free can be taken by somebody else in the moment before it is used. */
+  async open(keptPort: number | undefined): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      this.#port = await this.#choosePort(keptPort)
+      const ended = this.#spawn()
+      if (await this.#answers()) {
+        writePort(this.#dir, this.#port)
+        writeUserUrls(this.#dir, new Map([...this.#passwords.keys()].map((user) => [user, this.urlOf(user)])))
+        if (keptPort !== undefined && keptPort !== this.#port)
+          this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: keptPort })
+        this.#keeping = this.#keep(ended)
+        return
+      }
+      await ended
+      const { reason, output } = this.#said()
+      if (tries === firstStartsMax)
+        throw new Error(`The local nats-server does not start: ${reason} (See ${output.join(', ')}.)`)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
+    await this.#keeping
+    removeKept(this.#dir)
+  }
+
+  async #choosePort(keptPort: number | undefined): Promise<number> {
+    const { port } = this.#options
+    if (port !== 0) {
+      if (await isPortFree(port)) return port
+      throw new Error(`Port ${port} (WEIR_NATS_PORT), which the local nats-server is to use, is taken.`)
+    }
+    return keptPort !== undefined && (await isPortFree(keptPort)) ? keptPort : await freePort()
+  }
+
+  /** Brings the server back whenever it ends, until `close`. */
+  async #keep(firstEnded: Promise<string>): Promise<void> {
+    const { occurrences } = this.#options
+    let ended = firstEnded
+    let wasUp = true
+    let startedMs = monotonicMs()
+    for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
+      const how = await ended
+      if (this.#closing.signal.aborted) return
+      if (how === endedAsAsked) occurrences.natsServerStopped({ port: this.#port })
+      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#said() })
+      else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#said() })
+      if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
+      await sleep(delayMs, this.#closing.signal)
+      if (this.#closing.signal.aborted) return
+      startedMs = monotonicMs()
+      ended = this.#spawn()
+      wasUp = await this.#answers()
+    }
+  }
+
+  /** Starts the process; the promise tells how it ended. */
+  #spawn(): Promise<string> {
+    const { storageMaxBytes, access } = this.#options
+    const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
+    writeConfig(this.#dir, this.#port, storageMaxBytes, accounts)
+    const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
+    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
+    const stderr = new ServerStderr(join(this.#dir, 'server.stderr'), child.stderr)
+    this.#child = child
+    this.#stderr = stderr
+    if (child.pid !== undefined) keep(this.#dir, { pid: child.pid, port: this.#port })
+    child.stdin.on('error', () => {})
+    return new Promise((resolve) => {
+      const gone = (how: string) => {
+        this.#up = false
+        child.stdin.end('gone\n')
+        void stderr.ended().then(() => resolve(how))
+      }
+      child.once('error', (error) => gone(error.message))
+      child.once('exit', (code, signal) => gone(signal ?? `exit code ${code}`))
+    })
+  }
+
+  /** Waits as long as the process lives: a large store takes its time. False when it ended instead. */
+  async #answers(): Promise<boolean> {
+    const child = this.#child
+    const name = serverName(this.#dir)
+    while (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      const greeting = await readGreeting(this.#port)
+      if (greeting !== undefined && greeting.server_name === name) {
+        this.#up = true
+        this.#versions.note(greeting.version)
+        this.#options.occurrences.natsServerStarted({ port: this.#port, serverPid: child.pid })
+        return true
+      }
+      await sleep(probeDelayMs)
+    }
+    return false
+  }
+
+  /** Why the last server ended, as far as it said, and the files that say more. */
+  #said(): { reason: string; output: string[] } {
+    const log = logPath(this.#dir)
+    if (this.#stderr?.reason !== undefined)
+      return { reason: this.#stderr.reason, output: [log, this.#stderr.path] }
+    const lines = (readText(log) ?? '').trim().split('\n')
+    return { reason: lines.findLast((line) => line.includes('[FTL]')) ?? lines.at(-1) ?? '', output: [log] }
+  }
+}
+
+// --- the files of the server ---
+
+const configPath = (dir: string): string => join(dir, 'server.conf')
+const logPath = (dir: string): string => join(dir, 'server.log')
+
+/** Passwords are in this file, and so never on a command line. The server reads JSON as well as its own notation. A name of each start's own tells it from any other server. */
+function writeConfig(dir: string, port: number, storageMaxBytes: number, accounts: object): void {
+  const config = {
+    server_name: `weir-${randomToken(9)}`,
+    host: '127.0.0.1',
+    port,
+    max_payload: 1024 * 1024,
+    write_deadline: writeDeadline,
+    log_file: logPath(dir),
+    logfile_size_limit: logFileBytesMax,
+    jetstream: {
+      store_dir: join(dir, 'store'),
+      max_file_store: storageMaxBytes * streamsOfFullSizeMax,
+    },
+    accounts,
+  }
+  writeFileSync(configPath(dir), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
+}
+
+const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)) ?? '{}').server_name
+
+// --- ending ---
+
+async function endLeftover({ pid, start, port }: Kept, occurrences: Occurrences): Promise<void> {
+  if (start === undefined || processStart(pid) !== start) return
+  occurrences.natsServerLeftover({ serverPid: pid, port })
+  await end(pid, start)
+}
+
+/** Ends exactly this process: politely, then by force; returns when it is gone. */
+async function end(pid: number, start: string | undefined): Promise<void> {
+  const isThere = () => start !== undefined && processStart(pid) === start
+  const deadlineMs = now() + endTimeoutMs
+  if (isThere()) signal(pid, 'SIGTERM')
+  while (isThere()) {
+    if (now() > deadlineMs) signal(pid, 'SIGKILL')
+    await sleep(probeDelayMs)
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

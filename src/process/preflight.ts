@@ -1,0 +1,34 @@
+/**
+ * What `weir serve` looks at before it makes, starts or prints anything: faults of settings that its processes would
+ * meet only when a nats-server runs and the first account is made. The port is taken and given back; the API takes it
+ * again, before it opens anything else.
+ */
+import { existsSync } from 'node:fs'
+import { StartFault } from '../core/errors.js'
+import { listenFault, listenHttp } from '../core/http-listen.js'
+import { openGeo } from '../record/geo.js'
+import { natsServerMissing } from './find-nats-server.mjs'
+import { isPortFree } from './nats-probe.js'
+import { localNatsServer, type Settings } from './settings.js'
+
+/** Throws a `StartFault`. */
+export async function preflight({ api, data, geo, nats }: Settings): Promise<void> {
+  await openGeo(geo.databases)
+  await checkListening(api.host, api.port)
+  if (nats.servers !== undefined) return
+  if (localNatsServer() === undefined) throw new StartFault(natsServerMissing)
+  // On a directory that was used before, a server that was left behind may have the port; it is ended later.
+  if (nats.localPort !== 0 && !existsSync(data.dir) && !(await isPortFree(nats.localPort)))
+    throw new StartFault(
+      `Another process listens on port ${nats.localPort}: set WEIR_NATS_PORT to a free one.`,
+    )
+}
+
+async function checkListening(host: string, port: number): Promise<void> {
+  try {
+    const listening = await listenHttp(host, port, (_request, response) => response.destroy())
+    await listening.close()
+  } catch (error) {
+    throw listenFault(error, host, port)
+  }
+}

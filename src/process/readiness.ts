@@ -1,0 +1,102 @@
+/**
+ * Whether a role can do its work, and the server that says so.
+ *
+ * The server of a role that runs alone, and the API's in any case, listens before anything else is opened: it holds the
+ * port, and while the role starts it is alive and not ready. Below a supervisor the API speaks for all processes: it
+ * asks the supervisor, which asks the others.
+ */
+
+import type { BooksKeeper } from '../books/keeper.js'
+import { booksMetrics } from '../books/metrics.js'
+import { within } from '../core/clock.js'
+import type { Failing } from '../core/health.js'
+import { metricsText } from '../core/metrics.js'
+import type { ReleaseStack } from '../core/release.js'
+import type { Nats } from '../nats/nats.js'
+import type { View } from '../view/view.js'
+import type { Parent } from './child.js'
+import { pulseLimits } from './pulse.js'
+import { StreamWatch } from './stream-watch.js'
+import type { Surroundings } from './surroundings.js'
+
+/** What a role needs to do its work. */
+export interface Needs {
+  readonly nats: Nats
+  /** Streams it reads or writes. */
+  readonly streams: readonly string[]
+  readonly view: View
+  /** Makes streams that are missing, if this role is the one to do so. */
+  readonly makeStreams?: () => Promise<void>
+  /** Its metrics tell about the deployment's books, too. */
+  readonly books?: BooksKeeper | undefined
+  /** Further parts that don't work. */
+  readonly failing?: () => Failing
+}
+
+export class Readiness {
+  readonly #at: Surroundings
+  readonly #parent: Parent | undefined
+  readonly #release: ReleaseStack
+  #waitsFor = 'NATS'
+  #parts: (Needs & { readonly watch: StreamWatch }) | undefined
+
+  /** What is opened to look at the role's parts is released with `release`. */
+  constructor(at: Surroundings, parent: Parent | undefined, release: ReleaseStack) {
+    this.#at = at
+    this.#parent = parent
+    this.#release = release
+  }
+
+  /** While the role starts, it waits for this. */
+  waitsFor(what: string): void {
+    this.#waitsFor = what
+  }
+
+  /** The role is ready when what it needs is there for the first time; from here on, that is looked at. */
+  async started(needs: Needs): Promise<void> {
+    const watch = this.#release.own(new StreamWatch(needs))
+    this.waitsFor('answers of JetStream')
+    await watch.first
+    this.#parts = { ...needs, watch }
+  }
+
+  /** What this process can't do. */
+  own(): Failing {
+    if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor}.` }
+    const { watch, view, failing } = this.#parts
+    return {
+      ...failing?.(),
+      ...watch.failing,
+      ...(view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
+    }
+  }
+
+  /** What this process and those beside it can't do. */
+  async failing(): Promise<Failing> {
+    return { ...(await this.#others()), ...this.own() }
+  }
+
+  async #others(): Promise<Failing> {
+    if (this.#parent === undefined) return {}
+    try {
+      return await within(pulseLimits.answerMs, this.#parent.ask('failing'), 'late')
+    } catch {
+      return { serve: 'The process that supervises this one does not answer.' }
+    }
+  }
+
+  /** Prometheus' text. */
+  async metrics(): Promise<string> {
+    const { registry } = this.#at
+    const processes =
+      this.#parent === undefined ? await metricsText(registry) : await this.#parent.ask('metrics')
+    const { books, view } = this.#parts ?? {}
+    return processes + (books === undefined || view === undefined ? '' : deploymentMetrics(books, view))
+  }
+}
+
+const deploymentMetrics = (books: BooksKeeper, view: View): string =>
+  booksMetrics(books.books, (id) => {
+    const row = view.state.rows.get('event_destination')?.get(id)
+    return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
+  })

@@ -1,0 +1,54 @@
+/** The key that seals secrets at rest: given by a setting, or made once and kept in the data directory. */
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { randomToken } from '../core/clock.js'
+import { StartFault } from '../core/errors.js'
+
+const keyBytes = 32
+const fileName = 'secret.key'
+
+export interface SecretKeyOptions {
+  /** The data directory. */
+  readonly dir: string
+  /** 32 bytes as base64, where one was set. */
+  readonly secretKey?: string | undefined
+}
+
+/** 32 bytes. Throws where the kept key is unreadable or damaged: a new one in its place would open nothing. */
+export function secretKey({ dir, secretKey: given }: SecretKeyOptions): Buffer {
+  if (given !== undefined) return Buffer.from(given, 'base64')
+  const path = join(dir, fileName)
+  const key = Buffer.from(readKept(path) ?? make(dir, path), 'base64')
+  if (key.length !== keyBytes) {
+    throw new StartFault(
+      `${path} is damaged: it must hold 32 bytes as base64. Restore it from a copy, or set WEIR_SECRET_KEY.`,
+    )
+  }
+  return key
+}
+
+function readKept(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Written whole aside and linked into place: of several that start at once, one key wins and all read it. */
+function make(dir: string, path: string): string {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const aside = `${path}.${randomToken(6)}`
+  const key = Buffer.from(randomToken(keyBytes), 'base64url').toString('base64')
+  writeFileSync(aside, `${key}\n`, { mode: 0o600, flush: true })
+  chmodSync(aside, 0o600)
+  try {
+    linkSync(aside, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(aside)
+  }
+  return readFileSync(path, 'utf8').trim()
+}

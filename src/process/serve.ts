@@ -1,0 +1,65 @@
+/** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
+import { existsSync } from 'node:fs'
+import { ReleaseStack } from '../core/release.js'
+import { version } from '../core/version.js'
+import { announceApi } from './announce.js'
+import { stopSignal } from './child.js'
+import { localNatsEnvironment, openLocalNats } from './local-nats.js'
+import { lockDataDir } from './lock.js'
+import { preflight } from './preflight.js'
+import { withoutCredentials } from './setting-value.js'
+import { describeSettings, type Settings } from './settings.js'
+import { type RoleSpec, startSupervisor } from './supervisor.js'
+import { surroundings } from './surroundings.js'
+
+const readyTimeoutMs = 60_000
+/** Longer than a role waits for NATS when it stops, and for its requests to AWS. */
+const stopTimeoutMs = 25_000
+
+export async function serve(
+  settings: Settings,
+  module: string,
+  argumentsOf: (role: string) => string[],
+): Promise<void> {
+  const stop = stopSignal()
+  const { logger, registry, occurrences } = surroundings(settings, 'serve')
+  await using release = new ReleaseStack()
+  const { dir } = settings.data
+  // Another Weir on the directory is the better explanation of a port that is taken. A new directory is made last.
+  const isUsedBefore = existsSync(dir)
+  if (isUsedBefore) release.own(lockDataDir(dir))
+  await preflight(settings)
+  if (!isUsedBefore) release.own(lockDataDir(dir))
+  const { servers } = settings.nats
+  const server = servers === undefined ? release.own(await openLocalNats(settings, occurrences)) : undefined
+  const say = (line: string): void => {
+    process.stdout.write(`${line}\n`)
+  }
+  logger.info({ version, node: process.version }, 'Weir starts.')
+  logger.info({ settings: describeSettings(settings) }, 'The settings in use.')
+  // Each role connects as a user of its own, with what that one may do.
+  const natsOf = (name: string) => (server === undefined ? {} : localNatsEnvironment(server, name))
+  const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec => ({
+    name,
+    module,
+    argv: argumentsOf(name),
+    env: (last) => ({ ...natsOf(name), ...more(last) }),
+    readyTimeoutMs,
+    stopTimeoutMs,
+  })
+  // A restarted API comes back where clients know it.
+  const samePort: RoleSpec['env'] = (last) =>
+    last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
+  say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
+  const supervisor = release.own(
+    startSupervisor({
+      roles: [role('api', samePort), role('pipeline'), role('deliver')],
+      occurrences,
+      registry,
+    }),
+  )
+  const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])
+  if (isReady) announceApi(supervisor.addressesOf('api')['api']!)
+  await stop
+  say('Stopping …')
+}

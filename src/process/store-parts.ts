@@ -1,0 +1,79 @@
+/** What the API alone is made of, and the command line: the store. The other roles start without loading it. */
+import { join } from 'node:path'
+import { renderRules } from '../api/audit-of-rules.js'
+import { BaseLinks, Presenter } from '../api/present.js'
+import { exchangeUsage, Usage } from '../api/usage.js'
+import { Writes } from '../api/writes.js'
+import type { ReleaseStack } from '../core/release.js'
+import { Sealer } from '../core/seal.js'
+import { auditKinds } from '../event/audit.js'
+import { checkSource } from '../event/catalog.js'
+import type { Nats } from '../nats/nats.js'
+import { resources } from '../resource/registry.js'
+import { tcpAddressSpace } from '../resource/tcp-address.js'
+import type { Clickhouse } from '../store/clickhouse.js'
+import type { Store } from '../store/open-store.js'
+import { hasAccounts } from '../store/stored-rows.js'
+import { reservedBytes } from '../wire/streams.js'
+import { connect, makeStreams } from './app-parts.js'
+import { secretKey } from './secret-key.js'
+import type { Settings } from './settings.js'
+import type { Surroundings } from './surroundings.js'
+
+export interface StoreParts {
+  readonly store: Store
+  readonly writes: Writes
+  readonly presenter: Presenter
+  readonly nats: Nats
+  readonly sealer: Sealer
+  readonly clickhouse: Clickhouse
+  /** What was lost with a NATS store that was found wiped, as a sentence. */
+  readonly loss: string | undefined
+}
+
+export async function openDatabase({ clickhouse, data }: Settings): Promise<Clickhouse> {
+  const { openClickhouse } = await import('../store/clickhouse.js')
+  return openClickhouse({ url: clickhouse.url, directory: join(data.dir, 'clickhouse') })
+}
+
+export async function openStoreParts(
+  at: Surroundings,
+  baseUrl: () => string,
+  release: ReleaseStack,
+): Promise<StoreParts> {
+  const { openStore } = await import('../store/open-store.js')
+  const { settings, occurrences } = at
+  const sealer = new Sealer(secretKey(settings.data))
+  const clickhouse = release.own(await openDatabase(settings))
+  const nats = release.own(await connect(at, 'api'))
+  const loss = await makeStreams(at, nats, await hasAccounts(clickhouse))
+  const presenter = new Presenter(new BaseLinks(baseUrl))
+  const store: Store = await openStore({
+    clickhouse,
+    nats,
+    resources,
+    occurrences,
+    keyFingerprint: sealer.fingerprint,
+    bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
+    renderRules: (rows, stateOf) => renderRules(rows, presenter, stateOf),
+  })
+  release.own(store)
+  const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
+  const sourceProblem = (source: unknown) => checkSource(source as never, auditKinds)
+  return {
+    store,
+    writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblem }),
+    presenter,
+    nats,
+    sealer,
+    clickhouse,
+    loss,
+  }
+}
+
+/** What limits the use of the API, counted together with the other API processes. */
+export function openUsage({ settings, occurrences }: Surroundings, nats: Nats, release: ReleaseStack): Usage {
+  const usage = new Usage(settings.api.rateLimitPerMinute)
+  release.own(exchangeUsage(nats, usage, occurrences))
+  return usage
+}

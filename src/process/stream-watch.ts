@@ -1,0 +1,81 @@
+/**
+ * Looks at the streams a role needs, all the time. Each must answer, be led by a server that a majority of its replicas
+ * can hear, and have room. A connection that stands proves nothing: the server behind it may be frozen, or the cluster
+ * without a quorum.
+ */
+
+import { messageOf } from '../core/errors.js'
+import type { Failing } from '../core/health.js'
+import type { Nats } from '../nats/nats.js'
+import { quorumProblem } from '../nats/streams.js'
+import { Pulse } from './pulse.js'
+
+export interface StreamWatchOptions {
+  readonly nats: Pick<Nats, 'isConnected' | 'streamInfo' | 'payloadBytesMax'>
+  readonly streams: readonly string[]
+  /** Makes streams that are missing, where this process is the one to do so. */
+  readonly makeStreams?: () => Promise<void>
+}
+
+export class StreamWatch {
+  readonly #options: StreamWatchOptions
+  readonly #pulse: Pulse<Failing>
+  #making: Promise<void> | undefined
+
+  constructor(options: StreamWatchOptions) {
+    this.#options = options
+    this.#pulse = new Pulse(() => this.#look())
+  }
+
+  /** Resolves when all streams have answered for the first time. */
+  get first(): Promise<void> {
+    return this.#pulse.first
+  }
+
+  /** Streams that don't take what is published, each with a sentence that says why. */
+  get failing(): Failing {
+    const { answer = {}, lost } = this.#pulse
+    return lost === undefined ? answer : { ...answer, nats: `Nothing can be stored: ${lost}.` }
+  }
+
+  async #look(): Promise<Failing> {
+    if (!this.#options.nats.isConnected) throw new Error('the connection to NATS is lost')
+    const problems = await Promise.all(
+      this.#options.streams.map(async (name) => [name, await this.#problemOf(name)] as const),
+    )
+    const failing = problems.filter((each): each is [string, string] => each[1] !== undefined)
+    if (failing.some(([, problem]) => problem === missing)) this.#make()
+    return Object.fromEntries(failing)
+  }
+
+  async #problemOf(name: string): Promise<string | undefined> {
+    const { nats } = this.#options
+    const info = await nats.streamInfo(name).catch((error: unknown) => {
+      throw new Error(`JetStream does not answer for ${name} (${messageOf(error)})`)
+    })
+    if (info === undefined) return missing
+    const { bytes } = info.state
+    const { max_bytes } = info.config
+    // The largest message must fit: smaller ones may still be taken.
+    const isFull = max_bytes > 0 && bytes + nats.payloadBytesMax > max_bytes
+    return isFull
+      ? `The stream is full (${bytes} of ${max_bytes} bytes): what is published to it is refused.`
+      : quorumProblem(info)
+  }
+
+  /** Takes as long as it takes; meanwhile the streams are looked at further. */
+  #make(): void {
+    this.#making ??= this.#options
+      .makeStreams?.()
+      .catch(() => {})
+      .finally(() => {
+        this.#making = undefined
+      })
+  }
+
+  close(): void {
+    this.#pulse.close()
+  }
+}
+
+const missing = 'The stream is missing.'

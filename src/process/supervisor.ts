@@ -1,0 +1,284 @@
+/**
+ * Runs roles as child processes: starts them side by side, stops them one after the other in the order given,
+ * starts those again that end by themselves, and speaks for all of them.
+ *
+ * A child is **starting** until it says it is ready, then **running**. One that ends while it is running is
+ * **waiting** for a pause that grows from start to start, and is then starting again; it is brought back for as
+ * long as the supervisor is open. Only the very first start of a role may fail for good: what keeps a role from
+ * starting then (a bad setting, a missing file) is for a person to mend, and is told instead of repeated.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { monotonicMs, sleep, within } from '../core/clock.js'
+import type { Failing } from '../core/health.js'
+import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from '../core/metrics.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { Addresses, Answers, ChildAnswers, FromChild, FromParent } from './child.js'
+import { Pulse, pulseLimits } from './pulse.js'
+import { environmentWith } from './settings.js'
+
+export interface RoleSpec {
+  readonly name: string
+  /** The program, a file that calls `runRole`, and its arguments. */
+  readonly module: string
+  readonly argv: readonly string[]
+  /** Added to this process' environment. `last`: where it was reached before, so that it comes back there. */
+  readonly env: (last: Addresses | undefined) => Readonly<Record<string, string>>
+  readonly readyTimeoutMs: number
+  readonly stopTimeoutMs: number
+}
+
+export interface SupervisorOptions {
+  /** In the order in which they are stopped. */
+  readonly roles: readonly RoleSpec[]
+  readonly occurrences: Occurrences
+  /** This process' own metrics. */
+  readonly registry: Registry
+  /** Further parts that don't work, those of this process itself. */
+  readonly failing?: () => Failing
+  /** A role is ready, for the first time or again. */
+  readonly onReady?: (role: string, addresses: Addresses) => void
+}
+
+export interface Supervisor {
+  /** Where a role is reached. */
+  addressesOf(role: string): Addresses
+  /** Roles that are not running or don't answer, what the others can't do, and what `failing` of the options adds. */
+  failing(): Failing
+  /** This process and all below it. */
+  snapshots(): Promise<readonly MetricsSnapshot[]>
+  /** The same, added up, in Prometheus' text. */
+  metrics(): Promise<string>
+  close(): Promise<void>
+}
+
+const restartDelayMs = 100
+const restartDelayMaxMs = 10_000
+/** A process that ran this long was well: its next restart waits for the shortest time again. */
+const wellAfterMs = 30_000
+/** A process that is busier than this is left out of the sum. */
+const metricsTimeoutMs = 2_000
+
+export interface StartingSupervisor extends Supervisor {
+  /** Resolves when all roles are ready, rejects if one can't start. Either way, it is for the caller to close it. */
+  readonly ready: Promise<void>
+}
+
+/** Starts all roles. It can be closed before they are ready. */
+export function startSupervisor(options: SupervisorOptions): StartingSupervisor {
+  const supervisor = new ProcessSupervisor(options)
+  const ready = supervisor.open()
+  // A caller that closes it first does not wait for it.
+  ready.catch(() => {})
+  return Object.assign(supervisor, { ready })
+}
+
+/** Starts all roles; resolves when all are ready. Rejects, with all of them stopped, where one can't start. */
+export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const supervisor = startSupervisor(options)
+  try {
+    await supervisor.ready
+  } catch (error) {
+    await supervisor.close()
+    throw error
+  }
+  return supervisor
+}
+
+class ProcessSupervisor implements Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #children: readonly Child[]
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    this.#children = options.roles.map((spec) => new Child(spec, options, (about) => this.#answer(about)))
+  }
+
+  async open(): Promise<void> {
+    await Promise.all(this.#children.map((child) => child.open()))
+  }
+
+  addressesOf(role: string): Addresses {
+    return this.#children.find((child) => child.name === role)?.addresses ?? {}
+  }
+
+  failing(): Failing {
+    return Object.assign({}, this.#options.failing?.(), ...this.#children.map((child) => child.failing()))
+  }
+
+  async snapshots(): Promise<readonly MetricsSnapshot[]> {
+    for (const { name, isRunning } of this.#children) {
+      this.#options.occurrences.childrenRunning({ role: name }, isRunning ? 1 : 0)
+    }
+    const below = await Promise.all(this.#children.map((child) => child.snapshots()))
+    return [await metricsSnapshot(this.#options.registry), ...below.flat()]
+  }
+
+  async metrics(): Promise<string> {
+    return sumMetrics(await this.snapshots())
+  }
+
+  /** Those to the right of one that stops take what it still hands on, so they stop later. */
+  async close(): Promise<void> {
+    for (const child of this.#children) await child.close()
+  }
+
+  async #answer(about: keyof Answers): Promise<Answers[keyof Answers]> {
+    return about === 'metrics' ? this.metrics() : this.failing()
+  }
+}
+
+class Child {
+  readonly #spec: RoleSpec
+  readonly #options: SupervisorOptions
+  readonly #answer: (about: keyof Answers) => Promise<unknown>
+  readonly #closing = new AbortController()
+  readonly #asked = new Map<number, (value: unknown) => void>()
+  #questions = 0
+  #process: ChildProcess | undefined
+  #addresses: Addresses | undefined
+  #running = false
+  /** Runs while the process does. */
+  #pulse: Pulse<Failing> | undefined
+  #ended: Promise<string> = Promise.resolve('')
+  #keeping: Promise<void> = Promise.resolve()
+
+  constructor(
+    spec: RoleSpec,
+    options: SupervisorOptions,
+    answer: (about: keyof Answers) => Promise<unknown>,
+  ) {
+    this.#spec = spec
+    this.#options = options
+    this.#answer = answer
+  }
+
+  get name(): string {
+    return this.#spec.name
+  }
+
+  get addresses(): Addresses {
+    return this.#addresses ?? {}
+  }
+
+  get isRunning(): boolean {
+    return this.#running
+  }
+
+  async open(): Promise<void> {
+    const failure = await this.#start()
+    if (failure !== undefined) throw new Error(`${this.name} does not start: ${failure}`)
+    this.#keeping = this.#keep()
+  }
+
+  /** A process that runs may be frozen, and one that answers may be cut off from what it needs. */
+  failing(): Failing {
+    const { name } = this
+    if (!this.#running) return { [name]: `The process ${name} is not running; it is being started.` }
+    if (this.#pulse?.lost !== undefined) return { [name]: `The process ${name} does not answer.` }
+    const parts = Object.entries(this.#pulse?.answer ?? {})
+    return Object.fromEntries(parts.map(([part, why]) => [`${name}.${part}`, why]))
+  }
+
+  async snapshots(): Promise<readonly MetricsSnapshot[]> {
+    if (!this.#running) return []
+    return this.#ask('metrics', metricsTimeoutMs).catch(() => [])
+  }
+
+  async #ask<About extends keyof ChildAnswers>(about: About, ms: number): Promise<ChildAnswers[About]> {
+    this.#questions += 1
+    const id = this.#questions
+    const answer = new Promise<unknown>((resolve) => this.#asked.set(id, resolve))
+    this.#send({ type: 'ask', id, about })
+    try {
+      return (await within(ms, answer, 'late')) as ChildAnswers[About]
+    } finally {
+      this.#asked.delete(id)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#send({ type: 'stop' })
+    try {
+      await within(this.#spec.stopTimeoutMs, this.#ended, 'late')
+    } catch {
+      this.#options.occurrences.childStopForced({ role: this.name, stopTimeoutMs: this.#spec.stopTimeoutMs })
+      this.#process?.kill('SIGKILL')
+    }
+    await this.#ended
+    await this.#keeping
+  }
+
+  /** Starts it again whenever it ends, until `close`. */
+  async #keep(): Promise<void> {
+    const { occurrences } = this.#options
+    let startedMs = monotonicMs()
+    for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
+      const how = await this.#ended
+      if (this.#closing.signal.aborted) return
+      occurrences.childEnded({ role: this.name, how })
+      if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
+      await sleep(delayMs, this.#closing.signal)
+      if (this.#closing.signal.aborted) return
+      startedMs = monotonicMs()
+      const failure = await this.#start()
+      if (failure !== undefined) occurrences.childUnready({ role: this.name, failure })
+    }
+  }
+
+  /** Resolves with `undefined` when the process is ready, else with why it is not; it is ending then. */
+  async #start(): Promise<string | undefined> {
+    const { module, argv, env, readyTimeoutMs } = this.#spec
+    const child = fork(module, [...argv], {
+      env: environmentWith(env(this.#addresses)),
+      execArgv: ['--enable-source-maps'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    this.#process = child
+    this.#ended = this.#endOf(child)
+    const told = new Promise<string | undefined>((resolve) => {
+      child.on('message', (message: FromChild) => {
+        if (message.type === 'ready') resolve(this.#ready(message.addresses))
+        else if (message.type === 'failed') resolve(message.msg)
+        else void this.#hear(message)
+      })
+    })
+    try {
+      return await within(readyTimeoutMs, Promise.race([told, this.#ended]), 'late')
+    } catch {
+      child.kill('SIGKILL')
+      return `it was not ready after ${readyTimeoutMs / 1000} s.`
+    }
+  }
+
+  /** Tells how the process ended. An `error` is an end only where the process could not be started at all. */
+  #endOf(child: ChildProcess): Promise<string> {
+    return new Promise((resolve) => {
+      const gone = (how: string) => {
+        this.#running = false
+        this.#pulse?.close()
+        resolve(how)
+      }
+      child.on('error', (error) => child.pid === undefined && gone(error.message))
+      child.once('exit', (code, signal) => gone(signal ?? `exit code ${code}`))
+    })
+  }
+
+  #ready(addresses: Addresses): undefined {
+    this.#addresses = addresses
+    this.#running = true
+    this.#pulse = new Pulse(() => this.#ask('failing', pulseLimits.answerMs))
+    this.#options.onReady?.(this.name, addresses)
+  }
+
+  async #hear(message: FromChild): Promise<void> {
+    if (message.type === 'answer') this.#asked.get(message.id)?.(message.value)
+    if (message.type !== 'ask') return
+    this.#send({ type: 'answer', id: message.id, value: await this.#answer(message.about) })
+  }
+
+  /** A child that is gone in this moment is noticed by its end. */
+  #send(message: FromParent): void {
+    if (this.#process?.connected) this.#process.send(message, () => {})
+  }
+}

@@ -1,0 +1,19 @@
+/** What every role starts from, the one that only watches over the others included. */
+
+import { createLogger, type Logger, standardError } from '../core/log.js'
+import { createRegistry, type Registry } from '../core/metrics.js'
+import { createOccurrences, type Occurrences } from '../core/occurrences.js'
+import type { Settings } from './settings.js'
+
+export interface Surroundings {
+  readonly settings: Settings
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly occurrences: Occurrences
+}
+
+export function surroundings(settings: Settings, role: string): Surroundings {
+  const logger = createLogger(role, settings.ops.logLevel, standardError(settings.ops.logFormat))
+  const registry = createRegistry()
+  return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }
+}

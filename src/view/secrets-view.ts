@@ -1,0 +1,60 @@
+/** The sealed values of rows, as delivery and the API need them. */
+import type { Bucket, BucketEntry } from '../nats/bucket.js'
+import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
+import type { SecretsEntry } from './keys.js'
+
+export class SecretsView {
+  readonly #follower: BucketFollower
+  readonly #listeners = new Set<() => void>()
+  #entries = new Map<string, SecretsEntry>()
+  #whenRead = (): void => {}
+
+  constructor(bucket: Bucket) {
+    this.#follower = new BucketFollower(bucket, { begin: () => this.#begin() })
+  }
+
+  /** Resolves when everything that is there has been read. */
+  async open(): Promise<void> {
+    const read = new Promise<void>((resolve) => {
+      this.#whenRead = resolve
+    })
+    await this.#follower.open()
+    await read
+  }
+
+  /** What was known stays in use until a new pass has read everything. */
+  #begin(): Pass {
+    const entries = new Map<string, SecretsEntry>()
+    return {
+      entry: ({ key, value }: BucketEntry) => {
+        if (value === undefined) entries.delete(key)
+        else entries.set(key, JSON.parse(Buffer.from(value).toString()) as SecretsEntry)
+        if (entries === this.#entries) this.#tell()
+      },
+      current: () => {
+        this.#entries = entries
+        this.#whenRead()
+        this.#tell()
+      },
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** The sealed value that goes with this version of the row; undefined while it is on its way. */
+  sealed(kind: string, id: string, version: number, field: string): string | null | undefined {
+    const entry = this.#entries.get(`${kind}.${id}`)
+    if (entry === undefined || entry.version < version) return undefined
+    return entry.sealed[field] ?? null
+  }
+
+  close(): void {
+    this.#follower.close()
+  }
+}

@@ -1,0 +1,271 @@
+/** What a configuration bucket says, taken in entry by entry, and whether that is all of it. */
+import { getOrMake } from '../core/maps.js'
+import type { BucketEntry } from '../nats/bucket.js'
+import { apiKey } from '../resource/api-key.js'
+import type { Row } from '../resource/define.js'
+import { resources } from '../resource/registry.js'
+import {
+  type AccountState,
+  generationOf,
+  type Meta,
+  metaKey,
+  policyKind,
+  type RulesChunk,
+  ruleKind,
+  rulesKey,
+} from './keys.js'
+import { SortedIds } from './sorted-ids.js'
+
+interface Generation {
+  readonly chunks: Map<number, RulesChunk>
+  /** Where each rule is kept. */
+  readonly chunkOf: Map<string, number>
+}
+
+interface PolicyRules {
+  /** Those of a coming generation wait until the policy's row names it. */
+  readonly generations: Map<string, Generation>
+  /** Changes whenever the rules that count do. */
+  stamp: number
+}
+
+/** Rules in the bucket that do not count. */
+export interface IdleGeneration {
+  readonly accountId: string
+  readonly policyId: string
+  readonly generation: string
+}
+
+const decode = (value: Uint8Array): unknown =>
+  JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString())
+
+export class ViewState {
+  readonly rows = new Map<string, Map<string, Row>>()
+  readonly accounts = new Map<string, AccountState>()
+  /** Last revision of each key, deletions included: what a compare-and-set has to name. */
+  readonly revisions = new Map<string, number>()
+  /** Of each kind that an account has, and of each that lives under one resource. */
+  readonly #ids = new Map<string, SortedIds>()
+  readonly #rules = new Map<string, PolicyRules>()
+  #stamp = 0
+  meta: Meta | undefined
+  revision = 0
+
+  /** Takes one entry in; returns the kind of rows it changed, where it did. */
+  apply(entry: BucketEntry): string | undefined {
+    this.revision = Math.max(this.revision, entry.revision)
+    this.revisions.set(entry.key, entry.revision)
+    const [space, first = '', second = '', third = ''] = entry.key.split('.')
+    const value = entry.value === undefined ? undefined : decode(entry.value)
+    switch (space) {
+      case metaKey:
+        this.meta = value as Meta | undefined
+        return undefined
+      case 'state':
+        if (value === undefined) this.accounts.delete(first)
+        else this.accounts.set(first, value as AccountState)
+        return undefined
+      case 'row':
+        this.#applyRow(first, second, value as Row | undefined)
+        return first
+      case 'rules':
+        return this.#applyChunk(first, second, Number(third), value as RulesChunk | undefined)
+          ? ruleKind
+          : undefined
+      default:
+        return undefined
+    }
+  }
+
+  #applyRow(kind: string, id: string, row: Row | undefined): void {
+    const previous = this.rows.get(kind)?.get(id)
+    if (row === undefined) this.#remove(kind, id)
+    else this.#put(kind, row)
+    if (kind === policyKind && generationOf(previous) !== generationOf(row)) {
+      this.#showGeneration(id, generationOf(previous), generationOf(row))
+      // One that counted once never does again, and is taken out without a trace.
+      if (row !== undefined) this.#dropGeneration(id, generationOf(previous))
+    }
+  }
+
+  #put(kind: string, row: Row): void {
+    getOrMake(this.rows, kind, () => new Map<string, Row>()).set(row.id, row)
+    for (const owner of ownersOf(kind, row)) {
+      getOrMake(this.#ids, `${owner} ${kind}`, () => new SortedIds()).add(row.id)
+    }
+  }
+
+  #remove(kind: string, id: string): void {
+    const row = this.rows.get(kind)?.get(id)
+    if (row === undefined) return
+    this.rows.get(kind)!.delete(id)
+    for (const owner of ownersOf(kind, row)) {
+      const key = `${owner} ${kind}`
+      const ids = this.#ids.get(key)
+      ids?.delete(id)
+      if (ids?.size === 0) this.#ids.delete(key)
+    }
+  }
+
+  /** True where the rules that count are other ones now. */
+  #applyChunk(policyId: string, generation: string, chunk: number, value: RulesChunk | undefined): boolean {
+    const policy = this.#policyRules(policyId)
+    const { chunks, chunkOf } = getOrMake(policy.generations, generation, newGeneration)
+    const { rules: previous = [] } = chunks.get(chunk) ?? {}
+    const { rules = [] } = value ?? {}
+    if (value === undefined) chunks.delete(chunk)
+    else chunks.set(chunk, value)
+    if (chunks.size === 0) policy.generations.delete(generation)
+    const kept = new Set(rules.map(({ id }) => id))
+    const gone = previous.filter(({ id }) => !kept.has(id) && chunkOf.get(id) === chunk)
+    for (const { id } of gone) chunkOf.delete(id)
+    for (const { id } of rules) chunkOf.set(id, chunk)
+    if (generation !== this.generationOf(policyId)) return false
+    for (const { id } of gone) this.#remove(ruleKind, id)
+    for (const rule of rules) this.#put(ruleKind, rule)
+    policy.stamp = ++this.#stamp
+    return true
+  }
+
+  #policyRules(policyId: string): PolicyRules {
+    return getOrMake(this.#rules, policyId, () => ({ generations: new Map(), stamp: ++this.#stamp }))
+  }
+
+  /** At once for all its rules, many of which may be the same. */
+  #showGeneration(policyId: string, from: string, to: string): void {
+    const policy = this.#policyRules(policyId)
+    const rows = getOrMake(this.rows, ruleKind, () => new Map<string, Row>())
+    const { chunks, chunkOf } = policy.generations.get(to) ?? newGeneration()
+    const removed: Row[] = []
+    for (const rule of rulesOf(this.generation(policyId, from).values())) {
+      if (chunkOf.has(rule.id)) continue
+      removed.push(rule)
+      rows.delete(rule.id)
+    }
+    const added: Row[] = []
+    for (const rule of rulesOf(chunks.values())) {
+      const { size } = rows
+      rows.set(rule.id, rule)
+      if (rows.size > size) added.push(rule)
+    }
+    this.#reorder(removed, added)
+    policy.stamp = ++this.#stamp
+  }
+
+  #dropGeneration(policyId: string, generation: string): void {
+    for (const chunk of this.generation(policyId, generation).keys()) {
+      this.revisions.delete(rulesKey(policyId, generation, chunk))
+    }
+    this.#rules.get(policyId)?.generations.delete(generation)
+  }
+
+  /** Takes many rules of one policy out of the ids of their owners, and puts others of it in. */
+  #reorder(removed: readonly Row[], added: readonly Row[]): void {
+    const some = added[0] ?? removed[0]
+    if (some === undefined) return
+    const gone = new Set(removed.map(({ id }) => id))
+    // Code units decide, as they do in `<`.
+    const come = added.map(({ id }) => id).sort()
+    for (const owner of ownersOf(ruleKind, some)) {
+      const key = `${owner} ${ruleKind}`
+      const ids = getOrMake(this.#ids, key, () => new SortedIds())
+      ids.replace(gone, come)
+      if (ids.size === 0) this.#ids.delete(key)
+    }
+  }
+
+  /** `ownerId`: an account, or a resource that the kind lives under. */
+  ids(ownerId: string, kind: string): SortedIds {
+    return this.#ids.get(`${ownerId} ${kind}`) ?? new SortedIds()
+  }
+
+  /** The rules of a policy that count, and a stamp that changes with them. */
+  rules(policyId: string): { version: number; rules: Iterable<Row> } | undefined {
+    const policy = this.#rules.get(policyId)
+    if (policy === undefined) return undefined
+    return { version: policy.stamp, rules: rulesOf(this.chunks(policyId).values()) }
+  }
+
+  /** The chunks of a policy's present generation. */
+  chunks(policyId: string): ReadonlyMap<number, RulesChunk> {
+    return this.generation(policyId, this.generationOf(policyId))
+  }
+
+  /** The chunks of one generation of a policy's rules, whether they count or not. */
+  generation(policyId: string, generation: string): ReadonlyMap<number, RulesChunk> {
+    return this.#rules.get(policyId)?.generations.get(generation)?.chunks ?? new Map()
+  }
+
+  /** Which generation of a policy's rules counts. */
+  generationOf(policyId: string): string {
+    return generationOf(this.rows.get(policyKind)?.get(policyId))
+  }
+
+  /** Generations that do not count: being staged, or left behind by who staged them. */
+  *idleGenerations(): Generator<IdleGeneration> {
+    for (const [policyId, { generations }] of this.#rules) {
+      for (const [generation, { chunks }] of generations) {
+        if (generation === this.generationOf(policyId)) continue
+        const [first] = chunks.values()
+        if (first !== undefined) yield { policyId, generation, accountId: first.account_id }
+      }
+    }
+  }
+
+  /** Where a rule is kept. */
+  chunkOf(ruleId: string): number | undefined {
+    const policyId = String(this.rows.get(ruleKind)?.get(ruleId)?.['ip_policy_id'])
+    const { generations } = this.#rules.get(policyId) ?? {}
+    return generations?.get(this.generationOf(policyId))?.chunkOf.get(ruleId)
+  }
+
+  /** Of a key's last entry, deletions included; 0 where it was never written. */
+  revisionOf(key: string): number {
+    return this.revisions.get(key) ?? 0
+  }
+
+  countsOf(accountId: string): Record<string, number> {
+    const counts: Record<string, number> = {}
+    for (const kind of this.rows.keys()) {
+      const { size } = this.ids(accountId, kind)
+      if (size > 0) counts[kind] = size
+    }
+    return counts
+  }
+
+  /** The last change of the account that is in this state; 0 where there is none. */
+  versionOf(accountId: string): number {
+    return this.accounts.get(accountId)?.version ?? 0
+  }
+
+  /** Are the account's rows as many as its state says? A key too many counts for nothing: see `known-keys.ts`. */
+  isWhole(accountId: string): boolean {
+    const { counts = {} } = this.accounts.get(accountId) ?? {}
+    const kinds = new Set([...this.rows.keys(), ...Object.keys(counts)])
+    return [...kinds].every((kind) => {
+      const [size, count] = [this.ids(accountId, kind).size, counts[kind] ?? 0]
+      return kind === apiKey.kind ? size >= count : size === count
+    })
+  }
+
+  /** Has an account gone back, though nobody filled the bucket anew? Then it was put back to an earlier state. */
+  isOlderThan(other: ViewState): boolean {
+    const { meta } = this
+    if (meta?.deployment_id !== other.meta?.deployment_id) return false
+    if ((meta?.epoch ?? 0) > (other.meta?.epoch ?? 0)) return false
+    return [...other.accounts].some(([accountId, { version }]) => this.versionOf(accountId) < version)
+  }
+}
+
+const newGeneration = (): Generation => ({ chunks: new Map(), chunkOf: new Map() })
+
+const parentFields = new Map(resources.map(({ kind, parent }) => [kind, parent?.field]))
+
+function ownersOf(kind: string, row: Row): readonly string[] {
+  const field = parentFields.get(kind)
+  return field === undefined ? [row.account_id] : [row.account_id, String(row[field])]
+}
+
+function* rulesOf(chunks: Iterable<RulesChunk>): Generator<Row> {
+  for (const { rules } of chunks) yield* rules
+}

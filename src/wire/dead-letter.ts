@@ -1,0 +1,28 @@
+/** Messages to the dead letters: the original bytes, and in the headers why they lie there and where they came from. */
+import { payloadHeadroomBytes } from '../core/limits.js'
+import { deadLetterHeaders } from './names.js'
+
+const reasonCharsMax = 500
+
+export interface DeadLetter {
+  readonly data: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Header values are one line of printable text. */
+const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, reasonCharsMax)
+
+/** Cut where they would not fit a message; `headers` begin with `Weir-`. */
+export function deadLetter(
+  bytes: Uint8Array,
+  given: Readonly<Record<string, string>>,
+  payloadBytesMax: number,
+): DeadLetter {
+  const room = payloadBytesMax - payloadHeadroomBytes
+  const headers = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, headerText(text)]))
+  if (bytes.length <= room) return { data: bytes, headers }
+  return {
+    data: bytes.subarray(0, room),
+    headers: { ...headers, [deadLetterHeaders.originalSize]: String(bytes.length) },
+  }
+}

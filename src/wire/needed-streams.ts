@@ -1,0 +1,35 @@
+import { streamOf } from '../nats/bucket-stream.js'
+import {
+  auditInStream,
+  auditStream,
+  booksBucket,
+  bucketNames,
+  deadLetterStream,
+  deliveriesStream,
+  ledgerStream,
+  recordsStream,
+  trafficStreams,
+} from './names.js'
+
+/**
+ * The streams that each role reads or writes. A role is ready while all of them answer `STREAM.INFO`, a call that it is
+ * permitted for its own streams in any case.
+ */
+
+const configuration = streamOf(bucketNames.config)
+
+export const neededStreams = {
+  /** It makes all of them. */
+  api: [...trafficStreams, ...[...Object.values(bucketNames), booksBucket].map(streamOf)],
+  pipeline: [
+    configuration,
+    recordsStream,
+    auditStream,
+    auditInStream,
+    deliveriesStream,
+    deadLetterStream,
+    ledgerStream,
+  ],
+  decide: [configuration],
+  deliver: [configuration, streamOf(bucketNames.secrets), deliveriesStream, deadLetterStream, ledgerStream],
+} as const

@@ -1,0 +1,120 @@
+/**
+ * The streams, and how the storage is shared among them. Every stream has a bound and refuses what is beyond it:
+ * unprocessed work is never thrown away to make room.
+ */
+import { sleep } from '../core/clock.js'
+import { payloadHeadroomBytes } from '../core/limits.js'
+import type { Nats } from '../nats/nats.js'
+import type { StreamOptions } from '../nats/streams.js'
+import {
+  auditInStream,
+  auditInSubjects,
+  auditStream,
+  auditSubject,
+  deadLetterStream,
+  deadLetterSubjects,
+  deliveriesStream,
+  deliverySubjects,
+  ledgerStream,
+  ledgerSubject,
+  recordsStream,
+  recordsSubjects,
+} from './names.js'
+
+export interface StreamBounds {
+  /** Of each stream that holds traffic. */
+  readonly storageMaxBytes: number
+  readonly retentionMs: number
+  readonly payloadBytesMax: number
+}
+
+const mebibyte = 1024 * 1024
+const minuteMs = 60_000
+
+/** Small streams and buckets come first: a full disk of traffic must not stop a change of configuration. */
+export const reservedBytes = (storageMaxBytes: number): number =>
+  Math.floor(
+    Math.min(
+      1024 * mebibyte,
+      // Nine such and three full ones share what the server has: eight times the bound.
+      Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
+    ),
+  )
+
+function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds): StreamOptions[] {
+  const common = { ageMaxMs: retentionMs, duplicateWindowMs: 2 * minuteMs, discard: 'new' as const }
+  const reserved = reservedBytes(storageMaxBytes)
+  return [
+    { ...common, name: auditStream, subjects: [auditSubject('*')], retention: 'limits', bytesMax: reserved },
+    {
+      ...common,
+      name: auditInStream,
+      subjects: [auditInSubjects],
+      retention: 'limits',
+      bytesMax: reserved,
+      messageBytesMax: payloadBytesMax - payloadHeadroomBytes,
+    },
+    { ...common, name: ledgerStream, subjects: [ledgerSubject], retention: 'limits', bytesMax: reserved },
+    {
+      ...common,
+      name: deadLetterStream,
+      subjects: [deadLetterSubjects],
+      retention: 'limits',
+      bytesMax: storageMaxBytes,
+    },
+    {
+      ...common,
+      name: deliveriesStream,
+      subjects: [deliverySubjects],
+      retention: 'workqueue',
+      bytesMax: storageMaxBytes,
+    },
+    {
+      ...common,
+      name: recordsStream,
+      subjects: [recordsSubjects],
+      retention: 'limits',
+      bytesMax: storageMaxBytes,
+      messageBytesMax: payloadBytesMax - payloadHeadroomBytes,
+    },
+  ]
+}
+
+/** Makes the streams that are missing; resolves with their names. */
+export async function ensureStreams(
+  nats: Nats,
+  bounds: Omit<StreamBounds, 'payloadBytesMax'>,
+): Promise<string[]> {
+  const made: string[] = []
+  for (const options of streams({ ...bounds, payloadBytesMax: nats.payloadBytesMax }))
+    if (await nats.ensureStream(options)) made.push(options.name)
+  return made
+}
+
+/**
+ * What went with streams that a deployment in use lost, as a sentence; undefined if nothing did. Only streams that
+ * every version of Weir had: one that a newer version adds is missing once, and nothing is lost.
+ */
+export function lossOf(made: readonly string[]): string | undefined {
+  const losses = Object.entries(lostWith).flatMap(([name, loss]) => (made.includes(name) ? [loss] : []))
+  if (losses.length === 0) return undefined
+  return `NATS lost what it stored (${made.join(', ')}): ${losses.join('; ')}.`
+}
+
+const lostWith: Readonly<Record<string, string>> = {
+  [recordsStream]: 'records that were not processed are gone',
+  [deliveriesStream]: 'events that were not delivered are gone',
+  [ledgerStream]: 'the books begin again at zero',
+}
+
+const lookAgainMs = 500
+
+/** Resolves once the stream is there: the API makes them. */
+export async function whenStream(nats: Nats, name: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const info = await nats.streamInfo(name).catch(() => undefined)
+    if (info !== undefined) return
+    await sleep(lookAgainMs, signal)
+  }
+  throw new Error(`The stream ${name} did not appear before the stop.`)
+}

@@ -1,6 +1,0 @@
-/** A process that competes for the lock named by its argument once it is told to, and then keeps it. */
-import { tryLock } from '../../src/core/file-lock.mjs'
-
-const path = process.argv[2] ?? ''
-process.on('message', () => process.send?.({ held: tryLock(path).held }))
-process.send?.('ready')

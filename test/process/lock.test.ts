@@ -1,0 +1,96 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { DataDirInUse, lockDataDir } from '../../src/process/lock.js'
+import { processStart } from '../../src/process/process-start.mjs'
+
+const rivalProgram = fileURLToPath(new URL('lock-rival.js', import.meta.url))
+
+t.test('a data directory has one holder, who is named to the others', async (t) => {
+  const dir = join(t.testdir(), 'new', 'data')
+  const lock = lockDataDir(dir)
+  const refusal = thrown(() => lockDataDir(dir))
+  t.match(refusal, { name: 'DataDirInUse', holderPid: process.pid })
+  t.match(refusal?.message, `process ${process.pid}`)
+  t.equal(statSync(dir).mode & 0o777, 0o700, 'made for its owner alone')
+  lock.close()
+  lockDataDir(dir).close()
+  t.strictSame(readdirSync(dir), [], 'nothing is left behind')
+})
+
+const stale = [
+  { name: 'a process that no longer runs', holder: '999999999 1 1' },
+  { name: 'another process that was given the same number', holder: `${process.pid} 1 1` },
+  { name: 'nobody', holder: '' },
+  { name: 'something else', holder: 'what is this' },
+]
+
+t.test('a lock left behind is taken over', (t) => {
+  for (const { name, holder } of stale) {
+    const dir = t.testdir({ 'weir.lock': holder })
+    const lock = lockDataDir(dir)
+    t.throws(() => lockDataDir(dir), DataDirInUse, `${name}: held now`)
+    lock.close()
+    t.notOk(existsSync(join(dir, 'weir.lock')), name)
+  }
+  t.end()
+})
+
+t.test('closing a lock that another holds by now leaves it alone', (t) => {
+  const dir = t.testdir()
+  const lock = lockDataDir(dir)
+  const others = `${process.ppid} ${processStart(process.ppid)} 1`
+  writeFileSync(join(dir, 'weir.lock'), others)
+  lock.close()
+  t.match(
+    thrown(() => lockDataDir(dir)),
+    { holderPid: process.ppid },
+  )
+  t.end()
+})
+
+t.test('of several that take over the same stale lock at once, one gets it', async (t) => {
+  for (let round = 0; round < 2; round += 1) {
+    const path = join(t.testdir({ 'weir.lock': '999999999 1 1' }), 'weir.lock')
+    const rivals = Array.from({ length: 5 }, () => fork(rivalProgram, [path], { execArgv: [] }))
+    await Promise.all(rivals.map(message))
+    const answers = rivals.map(message)
+    for (const process of rivals) process.send('go')
+    const held = (await Promise.all(answers)) as { held: boolean }[]
+    t.equal(held.filter((answer) => answer.held).length, 1, `round ${round}`)
+    await Promise.all(rivals.map(kill))
+  }
+})
+
+t.test('the start of a process', async (t) => {
+  t.equal(processStart(process.pid), processStart(process.pid), 'does not change')
+  t.type(processStart(process.pid), 'string')
+  const child = spawn('sleep', ['60'])
+  const pid = child.pid ?? 0
+  t.type(processStart(pid), 'string')
+  await kill(child)
+  for (const gone of [pid, 0, -1, 999_999_999, Number.NaN])
+    t.equal(processStart(gone), undefined, String(gone))
+})
+
+function message(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => child.once('message', resolve))
+}
+
+function kill(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => {
+    child.once('exit', resolve)
+    child.kill('SIGKILL')
+  })
+}
+
+function thrown(act: () => unknown): Error | undefined {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}

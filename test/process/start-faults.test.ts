@@ -1,0 +1,105 @@
+/** A start that can't succeed because of a setting: it has made nothing, shown nothing else, and ends at once. */
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../../src/process/nats-probe.js'
+import { run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startWeir } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+interface Fault {
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly says: RegExp
+}
+
+const everyRole = ['serve', 'api', 'pipeline', 'decide', 'deliver']
+
+t.test('faults of settings', async (t) => {
+  const dir = tempDir(t)
+  const [taken, natsPort] = [createServer(), await freePort()]
+  const port = await new Promise<number>((resolve) => {
+    taken.listen(0, '127.0.0.1', () => resolve((taken.address() as { port: number }).port))
+  })
+  t.teardown(() => taken.close())
+  const corrupt = join(dir, 'corrupt.mmdb')
+  writeFileSync(corrupt, 'not a database')
+  const faults: Fault[] = [
+    {
+      name: 'a geo file that is missing',
+      roles: ['serve', 'pipeline', 'decide'],
+      env: { WEIR_GEOIP_DB: join(dir, 'missing.mmdb') },
+      says: /missing\.mmdb \(WEIR_GEOIP_DB\) can't be read: /,
+    },
+    {
+      name: 'a geo file that is corrupt',
+      roles: ['serve', 'pipeline', 'decide'],
+      env: { WEIR_GEOIP_DB: corrupt },
+      says: /corrupt\.mmdb \(WEIR_GEOIP_DB\) can't be read: /,
+    },
+    {
+      name: 'a host that has no address',
+      roles: everyRole,
+      env: { WEIR_HOST: 'no-such-host.invalid' },
+      says: /WEIR_HOST is no-such-host\.invalid/,
+    },
+    {
+      name: 'a host of another machine',
+      roles: everyRole,
+      env: { WEIR_HOST: '192.0.2.1' },
+      says: /WEIR_HOST is 192\.0\.2\.1, which is no address of this machine/,
+    },
+    {
+      name: 'a port that is taken',
+      roles: everyRole,
+      env: { WEIR_PORT: String(port) },
+      says: /Another process listens on .*: set WEIR_PORT/,
+    },
+    {
+      name: 'no NATS',
+      roles: everyRole.filter((role) => role !== 'serve'),
+      env: { NATS_URL: '' },
+      says: /NATS_URL is not set/,
+    },
+    {
+      name: 'a data directory that is a file',
+      roles: ['serve'],
+      env: { WEIR_DATA_DIR: join(corrupt, 'data') },
+      says: /WEIR_DATA_DIR/,
+    },
+    {
+      name: 'a NATS port that is taken',
+      roles: ['serve'],
+      env: { WEIR_NATS_PORT: String(port) },
+      says: /WEIR_NATS_PORT/,
+    },
+  ]
+  const cases = faults.flatMap(({ roles, ...fault }) => roles.map((role) => ({ role, ...fault })))
+  for (const [number, { name, role, env, says }] of cases.entries()) {
+    const dataDir = join(dir, `data-${number}`)
+    const started = run('src/main.js', [role], {
+      NATS_URL: role === 'serve' ? '' : `nats://127.0.0.1:${natsPort}`,
+      WEIR_DATA_DIR: dataDir,
+      WEIR_PORT: '0',
+      WEIR_LOG_LEVEL: 'info',
+      ...env,
+    })
+    t.teardown(() => started.kill())
+    t.strictSame(await started.ended, { code: 1, signal: null }, `${role}: ${name}`)
+    const lines = started.output().split('\n')
+    t.equal(lines.length, 1, `${role}: ${name}: ${started.output()}`)
+    t.match(lines[0], /^weir: .*\.$/)
+    t.match(lines[0], says)
+    t.notOk(existsSync(dataDir), `${role}: ${name}: nothing was made`)
+  }
+})
+
+t.test('a setting that does not exist is warned of once, not by every process', async (t) => {
+  const weir = await startWeir(tempDir(t), { WEIR_DATA_DIRECTORY: 'data' })
+  t.teardown(() => weir.stop())
+  t.equal(weir.process.output().match(/WEIR_DATA_DIRECTORY is no setting/g)?.length, 1)
+})
