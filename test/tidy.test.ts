@@ -62,11 +62,15 @@ const forbidden = [
 const fileLinesMax = 300
 const functionLinesMax = 70
 const topLevel = [
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'Dockerfile',
   'LICENSE',
   'README.md',
+  'SECURITY.md',
   'config',
   'docker-compose.yml',
+  'docs',
   'fixtures',
   'package-lock.json',
   'package.json',
@@ -294,9 +298,12 @@ t.test('everything that is said to happen is reported somewhere', (t) => {
 })
 
 t.test('every setting that is spoken of exists', (t) => {
-  const pages = ['README.md', 'Dockerfile', 'docker-compose.yml', 'config/default.jsonc'].filter((page) =>
-    existsSync(page),
+  const documents = ['.', 'docs'].flatMap((dir) =>
+    readdirSync(dir)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(dir, name)),
   )
+  const pages = [...documents, 'Dockerfile', 'docker-compose.yml', 'config/default.jsonc']
   const texts = [...sources, ...pages.map((file) => ({ file, text: readFileSync(file, 'utf8') }))]
   for (const { file, text } of texts) {
     for (const [name] of text.matchAll(/\bWEIR_[A-Z_]*[A-Z]\b/g)) {
