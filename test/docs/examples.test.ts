@@ -1,0 +1,203 @@
+/** What the documents show works as it stands. */
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import ts from 'typescript'
+import { readAuditIn } from '../../src/event/audit-in.js'
+import { checkSource } from '../../src/event/catalog.js'
+import { checkExpression } from '../../src/expr/expression.js'
+import { parseRecord } from '../../src/record/connection-record.js'
+import { outboundScope } from '../../src/record/policy-scope.js'
+import { resources } from '../../src/resource/registry.js'
+import { openTestStore } from '../harness/api.js'
+import { portOf } from '../harness/raw-connection.js'
+import { blocks, pageOf, pages, sectionOf } from './pages.js'
+
+t.setTimeout(300_000)
+
+const run = promisify(execFile)
+const api = pageOf('docs/api.md')
+const events = pageOf('docs/events.md')
+const ingress = pageOf('docs/ingress.md')
+const policies = pageOf('docs/policies.md')
+
+/** One value, or one in each line. */
+function jsonIn(block: string): unknown[] {
+  try {
+    return [JSON.parse(block)]
+  } catch {
+    return block
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  }
+}
+
+const firstJson = (file: string, heading: string): string =>
+  blocks(sectionOf(pageOf(file), heading), 'json')[0] ?? ''
+
+t.test('JSON is JSON', (t) => {
+  for (const page of pages) {
+    for (const block of blocks(page, 'json')) t.doesNotThrow(() => jsonIn(block), `${page.file}: ${block}`)
+  }
+  t.end()
+})
+
+t.test('commands are of the shell', (t) => {
+  for (const page of pages) {
+    for (const block of blocks(page, 'sh')) {
+      t.doesNotThrow(() => execFileSync('bash', ['-n'], { input: block }), `${page.file}: ${block}`)
+    }
+  }
+  t.end()
+})
+
+t.test('programs are JavaScript', (t) => {
+  for (const page of pages) {
+    for (const block of blocks(page, 'js')) {
+      const { diagnostics } = ts.transpileModule(block, { reportDiagnostics: true })
+      t.strictSame(
+        diagnostics?.map(({ messageText }) => messageText),
+        [],
+        page.file,
+      )
+    }
+  }
+  t.end()
+})
+
+t.test('the typed client takes its example', (t) => {
+  const [example = ''] = blocks(api, 'ts')
+  const file = join(process.cwd(), 'test/docs/example-of-the-client.ts')
+  const text = example.replace('./dist/src/', '../../src/')
+  const { options } = ts.parseJsonConfigFileContent(
+    ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config,
+    ts.sys,
+    process.cwd(),
+  )
+  const host = ts.createCompilerHost(options)
+  const { fileExists, getSourceFile } = host
+  host.fileExists = (name) => name === file || fileExists(name)
+  host.getSourceFile = (name, language, ...rest) =>
+    name === file ? ts.createSourceFile(name, text, language, true) : getSourceFile(name, language, ...rest)
+  const program = ts.createProgram([file], { ...options, noEmit: true, incremental: false }, host)
+  const problems = ts.getPreEmitDiagnostics(program, program.getSourceFile(file))
+  t.strictSame(
+    problems.map(({ messageText }) => messageText),
+    [],
+  )
+  t.end()
+})
+
+t.test('expressions of policies', (t) => {
+  const [examples = ''] = blocks(sectionOf(policies, 'Expressions'), '')
+  const lines = examples.trim().split('\n')
+  t.ok(lines.length >= 3)
+  for (const line of lines) t.equal(checkExpression<never>(line, outboundScope), undefined, line)
+  t.end()
+})
+
+t.test('filters of subscriptions', (t) => {
+  const [examples = ''] = blocks(sectionOf(events, 'Filters'), '')
+  const lines = examples.trim().split('\n')
+  t.ok(lines.length >= 2)
+  for (const filter of lines) {
+    const source = { type: 'tcp_connection_closed.v0', filter }
+    t.equal(checkSource(source, []), undefined, filter)
+  }
+  t.end()
+})
+
+t.test('records', (t) => {
+  const records = blocks(sectionOf(ingress, 'Records'), 'json')
+  t.equal(records.length, 2)
+  for (const record of records) t.match(parseRecord(Buffer.from(record)), { ok: true }, record)
+  t.end()
+})
+
+t.test('an audit event of another service', (t) => {
+  const message = {
+    subject: 'weir.audit.ip_policy.updated',
+    data: Buffer.from(firstJson('docs/ingress.md', 'Audit events of other services')),
+    storedAtMs: 0,
+    position: '1',
+  }
+  t.match(readAuditIn(message), { ok: true })
+  t.end()
+})
+
+t.test('requests to the API', async (t) => {
+  const store = await openTestStore(t)
+  const opened = await store.api()
+  const me = await opened.account()
+  await me.post('/edges/tcp', { hostports: ['a.example:22'] })
+  await opened.app.listen({ host: '127.0.0.1', port: 0 })
+  const [shellFunction = ''] = /^api\(\) \{[^}]*\$\{3[^}]*\}; \}$/m.exec(api.text) ?? []
+  t.match(shellFunction, /weir_….*8080/s)
+  const ready = shellFunction
+    .replace('curl', 'curl -s')
+    .replace('weir_…', me.token)
+    .replace(':8080', `:${portOf(opened.app)}`)
+  const answerOf = async (command: string) => {
+    const { stdout } = await run('bash', ['-c', `${ready}\n${command}`])
+    return JSON.parse(stdout)
+  }
+
+  await t.test('lists', async (t) => {
+    const commands = new Set(
+      pages.flatMap(({ text }) =>
+        [...text.matchAll(/\bapi GET ('[^']*'|[^\s`…]+)(?=[`\n])/g)].map(([command]) => command),
+      ),
+    )
+    t.ok(commands.size >= 2, `${commands.size} of them`)
+    for (const command of commands)
+      t.match(await answerOf(command), { tcp_edges: Array, next_page_uri: null }, command)
+  })
+
+  await t.test('a destination and a subscription', async (t) => {
+    const [commands = ''] = blocks(sectionOf(events, 'Destinations'), 'sh')
+    const [makeDestination = '', , makeSubscription = ''] = commands.split(/(?=^api )/m)
+    const { id } = await answerOf(makeDestination)
+    t.match(id, /^ed_/)
+    t.match(await answerOf(makeSubscription.replace('ed_…', id)), { id: /^esb_/ })
+    const subscription = jsonIn(firstJson('docs/events.md', 'Traffic events'))[0] as object
+    await me.post('/event_subscriptions', { ...subscription, destination_ids: [id] })
+  })
+
+  await t.test('a module of traffic policies', async (t) => {
+    const edge = await me.post('/edges/tcp', {})
+    const [module] = jsonIn(firstJson('docs/policies.md', 'Traffic policies'))
+    t.match(await me.expect(200, 'PUT', `/edges/tcp/${edge.id}/policies`, module), module as object)
+  })
+
+  await t.test('all rules of a policy', async (t) => {
+    const policy = await me.post('/ip_policies', {})
+    const [rules] = jsonIn(firstJson('docs/api.md', 'Replace all rules'))
+    t.match(await me.expect(200, 'PUT', `/ip_policies/${policy.id}/rules`, rules), { added: 2, kept: 0 })
+  })
+
+  await t.test('an error', async (t) => {
+    const [shown] = jsonIn(firstJson('docs/api.md', 'Errors')) as [{ msg: string }]
+    const { body } = await me.send('POST', '/edges/tcp', { body: { hostports: ['ssh.example.com'] } })
+    t.match(body, { ...shown, details: { operation_id: /^op_/ } })
+  })
+})
+
+t.test('the kinds that emit audit events, and those that emit none', (t) => {
+  const silent = resources.filter(({ audit }) => audit === undefined).map(({ kind }) => kind)
+  const known = [
+    'account',
+    'tcp_edge',
+    'https_edge',
+    'https_edge_route',
+    'tunnel_group_backend',
+    'abuse_report',
+  ]
+  t.strictSame(silent.toSorted(), known.toSorted())
+  t.match(events.text, /Edges, their routes and modules, backends and abuse reports emit\s+none\./)
+  const section = sectionOf(events, 'Audit events').text
+  for (const { audit } of resources) if (audit !== undefined) t.ok(section.includes(`\`${audit}\``), audit)
+  t.end()
+})

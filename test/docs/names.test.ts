@@ -1,0 +1,62 @@
+/** What the documents call by its name exists: commands, scripts, metrics, headers. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { compiled } from '../harness/processes.js'
+import { blocks, pages } from './pages.js'
+
+const source = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(join('src', name), 'utf8'))
+  .join('\n')
+
+t.test('metrics and buckets', (t) => {
+  for (const { file, text } of pages) {
+    for (const [name] of text.matchAll(/\bweir_[a-z_]*[a-z](?![\w*])/g)) {
+      t.ok(new RegExp(`['"\`{ ]${name}\\b`).test(source), `${file}: ${name}`)
+    }
+  }
+  t.end()
+})
+
+t.test('headers of messages', (t) => {
+  for (const { file, text } of pages) {
+    for (const [name] of text.matchAll(/\bWeir-[A-Z][A-Za-z-]*\b/g)) {
+      t.ok(source.includes(`'${name}'`), `${file}: ${name}`)
+    }
+  }
+  t.end()
+})
+
+t.test('scripts of npm', (t) => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }
+  for (const { file, text } of pages) {
+    for (const [, script = ''] of text.matchAll(/\bnpm run (?:--\S+ )*([\w:]+)/g)) {
+      t.ok(script in scripts, `${file}: npm run ${script}`)
+    }
+  }
+  t.end()
+})
+
+t.test('commands of weir, and their options', (t) => {
+  const used = new Map<string, Set<string>>()
+  for (const page of pages) {
+    for (const block of blocks(page, 'sh')) {
+      for (const [, words = '', rest = ''] of block.matchAll(/\bnpx weir ((?:[a-z]+ ?){1,2})([^\n]*)/g)) {
+        const options = used.get(words.trim()) ?? new Set()
+        for (const [option] of rest.split('#')[0]!.matchAll(/--[a-z]+/g)) options.add(option)
+        used.set(words.trim(), options)
+      }
+    }
+  }
+  t.ok(used.size >= 10, `${used.size} of them`)
+  for (const [command, options] of used) {
+    const help = execFileSync(process.execPath, [compiled('src/main.js'), ...command.split(' '), '--help'], {
+      encoding: 'utf8',
+    })
+    t.match(help, new RegExp(`^Usage: weir ${command}\\b`), command)
+    for (const option of options) t.ok(help.includes(option), `${command} ${option}`)
+  }
+  t.end()
+})
