@@ -1,6 +1,6 @@
 /** What the documents call by its name exists: commands, scripts, metrics, headers. */
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { compiled } from '../harness/processes.js'
@@ -57,6 +57,26 @@ t.test('commands of weir, and their options', (t) => {
     })
     t.match(help, new RegExp(`^Usage: weir ${command}\\b`), command)
     for (const option of options) t.ok(help.includes(option), `${command} ${option}`)
+  }
+  t.end()
+})
+
+t.test('files and rooms of the architecture', (t) => {
+  const architecture = pages.find(({ file }) => file === 'docs/architecture.md')!.text
+  const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const table = architecture.split('\n## Rooms\n')[1]!.split('\n## ')[0]!
+  const listed = [...table.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, room]) => room)
+  t.strictSame(listed.toSorted(), rooms.map(({ name }) => name).toSorted())
+  const names = [...architecture.matchAll(/`(?:src\/)?([a-z]+\/[\w./-]+\.(?:ts|mjs))`/g)]
+  t.ok(names.length > 20)
+  for (const [, name = ''] of names) {
+    t.ok(existsSync(name) || existsSync(join('src', name)), `docs/architecture.md: ${name}`)
+  }
+  for (const { file, text } of pages) {
+    for (const [, name = ''] of text.matchAll(/(?:^|[\s`'"/])((?:src|test|config|dist)\/[\w./-]+\.\w+)/gm)) {
+      const origin = name.replace(/^dist\/(.*)\.js$/, '$1.ts')
+      t.ok(existsSync(origin), `${file}: ${name}`)
+    }
   }
   t.end()
 })
