@@ -8,6 +8,7 @@ import ts from 'typescript'
 import { readAuditIn } from '../../src/event/audit-in.js'
 import { checkSource } from '../../src/event/catalog.js'
 import { checkExpression } from '../../src/expr/expression.js'
+import { expressionFunctions } from '../../src/expr/functions.js'
 import { parseRecord } from '../../src/record/connection-record.js'
 import { outboundScope } from '../../src/record/policy-scope.js'
 import { resources } from '../../src/resource/registry.js'
@@ -96,6 +97,16 @@ t.test('expressions of policies', (t) => {
   const lines = examples.trim().split('\n')
   t.ok(lines.length >= 3)
   for (const line of lines) t.equal(checkExpression<never>(line, outboundScope), undefined, line)
+  t.end()
+})
+
+t.test('names and functions of expressions', (t) => {
+  const namesIn = (section: string, form: RegExp): string[] =>
+    [...sectionOf(policies, section).text.matchAll(form)].map(([, name = '']) => name).toSorted()
+  const names = namesIn('Names', /`((?:conn|edge|ip_policy)\.[\w.]+)`/g)
+  t.strictSame([...new Set(names)], [...outboundScope.names.keys()].toSorted())
+  const functions = namesIn('Functions', /`(\w+)\([^`]*\)`(?=[^|\n]* \| [a-z])/g)
+  t.strictSame(functions, [...expressionFunctions.keys()].toSorted())
   t.end()
 })
 
