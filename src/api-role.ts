@@ -7,9 +7,9 @@ import { openAdminServer } from './process/admin-server.js'
 import { announceApi } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
 import { ingressUrl } from './process/local-nats.js'
+import { surroundings } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import type { Settings } from './process/settings.js'
-import { surroundings } from './process/surroundings.js'
 
 export async function openApiRole(loaded: Settings, { parent, release }: Frame): Promise<Role> {
   const at = surroundings(loaded, 'api')

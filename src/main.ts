@@ -8,11 +8,11 @@ import { forTerminal } from './core/terminal.js'
 import { version } from './core/version.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { guard, type OpenRole, runRole, stopSignal } from './process/child.js'
+import { surroundings } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
 import { serve } from './process/serve.js'
 import { environmentWith, loadSettings, type Settings, settingNames } from './process/settings.js'
 import { openSupervisor } from './process/supervisor.js'
-import { surroundings } from './process/surroundings.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 

@@ -22,9 +22,9 @@ import type { Clickhouse, TextFormat } from '../store/clickhouse.js'
 import type { AdminCommand } from './admin-server.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
+import { surroundings } from './role-context.js'
 import type { Settings } from './settings.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
-import { surroundings } from './surroundings.js'
 
 type Commands = Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>>
 

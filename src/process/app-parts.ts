@@ -19,8 +19,8 @@ import { ensureStreams, lossOf, reservedBytes, whenStream } from '../wire/stream
 import type { Parent, Role } from './child.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import { Readiness } from './readiness.js'
+import type { Surroundings } from './role-context.js'
 import type { Settings } from './settings.js'
-import type { Surroundings } from './surroundings.js'
 
 export const connect = ({ settings, occurrences }: Surroundings, role: string): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats

@@ -16,8 +16,8 @@ import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { Parent } from './child.js'
 import { pulseLimits } from './pulse.js'
+import type { Surroundings } from './role-context.js'
 import { StreamWatch } from './stream-watch.js'
-import type { Surroundings } from './surroundings.js'
 
 /** What a role needs to do its work. */
 export interface Needs {

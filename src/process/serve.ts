@@ -7,10 +7,10 @@ import { stopSignal } from './child.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
 import { preflight } from './preflight.js'
+import { surroundings } from './role-context.js'
 import { withoutCredentials } from './setting-value.js'
 import { describeSettings, type Settings } from './settings.js'
 import { type RoleSpec, startSupervisor } from './supervisor.js'
-import { surroundings } from './surroundings.js'
 
 const readyTimeoutMs = 60_000
 /** Longer than a role waits for NATS when it stops, and for its requests to AWS. */

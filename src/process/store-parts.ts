@@ -16,9 +16,9 @@ import type { Store } from '../store/open-store.js'
 import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes } from '../wire/streams.js'
 import { connect, makeStreams } from './app-parts.js'
+import type { Surroundings } from './role-context.js'
 import { secretKey } from './secret-key.js'
 import type { Settings } from './settings.js'
-import type { Surroundings } from './surroundings.js'
 
 export interface StoreParts {
   readonly store: Store
