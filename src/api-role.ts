@@ -7,13 +7,13 @@ import { openAdminServer } from './process/admin-server.js'
 import { announceApi } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
 import { ingressUrl } from './process/local-nats.js'
-import { surroundings } from './process/role-context.js'
+import { createRoleContext } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import type { Settings } from './process/settings.js'
 
 export async function openApiRole(loaded: Settings, { parent, release }: Frame): Promise<Role> {
-  const at = surroundings(loaded, 'api')
-  const api = await openApi(at, { parent, release })
+  const context = createRoleContext(loaded, 'api')
+  const api = await openApi(context, { parent, release })
   const { parts } = api
   const admin = release.own(await openAdminServer((command) => runAdminCommand(parts, command)))
   release.add(() => removeRuntime(loaded.data.dir))

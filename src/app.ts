@@ -47,7 +47,7 @@ import {
 } from './process/app-parts.js'
 import type { Frame, Role } from './process/child.js'
 import { Readiness } from './process/readiness.js'
-import type { Surroundings } from './process/role-context.js'
+import type { RoleContext } from './process/role-context.js'
 import { secretKey } from './process/secret-key.js'
 import type { StoreParts } from './process/store-parts.js'
 import { openGeo } from './record/geo.js'
@@ -76,24 +76,24 @@ export interface OpenedApi extends Role {
   started(): Promise<void>
 }
 
-export async function openApi(at: Surroundings, { parent, release }: Frame): Promise<OpenedApi> {
-  const { settings, occurrences } = at
+export async function openApi(context: RoleContext, { parent, release }: Frame): Promise<OpenedApi> {
+  const { settings, occurrences } = context
   const { port, baseUrl } = settings.api
-  const readiness = new Readiness(at, parent, release)
+  const readiness = new Readiness(context, parent, release)
   const otherwise = unavailable('The API is starting.')
-  const listening = await openRoleServer(at, readiness, { port, otherwise, http: connectionLimits })
+  const listening = await openRoleServer(context, readiness, { port, otherwise, http: connectionLimits })
   release.own(listening)
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
   const { openStoreParts, openUsage } = await import('./process/store-parts.js')
-  const parts = await openStoreParts(at, () => baseUrl ?? listening.url, release)
+  const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
   const secrets = release.own(
     new SecretsView(await nats.openBucket(bucketNames.secrets, reservedBytes(settings.nats.storageMaxBytes))),
   )
   await secrets.open()
-  const books = release.own(await openBooks(at, nats))
+  const books = release.own(await openBooks(context, nats))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -101,7 +101,7 @@ export async function openApi(at: Surroundings, { parent, release }: Frame): Pro
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
-    usage: openUsage(at, nats, release),
+    usage: openUsage(context, nats, release),
     trustedProxies: settings.api.trustedProxies ?? [],
     health: { failing: () => readiness.failing(), metrics: () => readiness.metrics() },
     listening,
@@ -110,7 +110,7 @@ export async function openApi(at: Surroundings, { parent, release }: Frame): Pro
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(nats.answer(abuseDecisionSubject, 'api', decided))
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
-  const makeMissing = async () => void (await makeStreams(at, nats, store.view.state.accounts.size > 0))
+  const makeMissing = async () => void (await makeStreams(context, nats, store.view.state.accounts.size > 0))
   const needs = {
     nats,
     streams: neededStreams.api,
@@ -120,7 +120,7 @@ export async function openApi(at: Surroundings, { parent, release }: Frame): Pro
     failing,
   }
   return {
-    ...roleOf(at),
+    ...roleOf(context),
     parts,
     started: () => readiness.started(needs),
     addresses: { api: listening.url },
@@ -137,22 +137,22 @@ export interface PipelineProcesses {
 }
 
 export async function openPipeline(
-  at: Surroundings,
+  context: RoleContext,
   { parent, release }: Frame,
   processes: PipelineProcesses,
 ): Promise<Role> {
   const { AuditInPipeline } = await import('./pipeline/audit-in-run.js')
-  const { settings, registry, occurrences } = at
+  const { settings, registry, occurrences } = context
   const geo = await openGeo(settings.geo.databases)
-  const readiness = await openReadiness(at, parent, release)
-  const nats = release.own(await connect(at, 'pipeline'))
+  const readiness = await openReadiness(context, parent, release)
+  const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(workOfTheApi)
-  const view = release.own(await openView(at, nats))
+  const view = release.own(await openView(context, nats))
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
   for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream, never)
-  const ledger = release.own(openLedger(at, nats))
-  const books = await openBooksAlone(at, parent, release, nats)
+  const ledger = release.own(openLedger(context, nats))
+  const books = await openBooksAlone(context, parent, release, nats)
   const isDestination = (id: string): boolean | undefined =>
     view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
   release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
@@ -167,16 +167,16 @@ export async function openPipeline(
   const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
   const { failing } = decider
   await readiness.started({ nats, streams: neededStreams.pipeline, view, books, failing })
-  return { ...roleOf(at, readiness), metrics: snapshots }
+  return { ...roleOf(context, readiness), metrics: snapshots }
 }
 
-export async function openDecide(at: Surroundings, { parent, release }: Frame): Promise<Role> {
-  const { settings, occurrences } = at
+export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
+  const { settings, occurrences } = context
   const geo = await openGeo(settings.geo.databases)
-  const readiness = await openReadiness(at, parent, release)
-  const nats = release.own(await connect(at, 'decide'))
+  const readiness = await openReadiness(context, parent, release)
+  const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(workOfTheApi)
-  const view = release.own(await openView(at, nats))
+  const view = release.own(await openView(context, nats))
   const configuration = release.own(new Configuration(view, occurrences))
   await configuration.open()
   const policySet = () => configuration.current.policySet
@@ -186,16 +186,16 @@ export async function openDecide(at: Surroundings, { parent, release }: Frame): 
   const warned = (warning: Warning): void => reports.add(notedOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
   await readiness.started({ nats, streams: neededStreams.decide, view })
-  return roleOf(at, readiness)
+  return roleOf(context, readiness)
 }
 
 /** Where a record is tried that may end its process: a child of a pipeline, and nothing else. */
-export async function openQuarantine(at: Surroundings): Promise<void> {
+export async function openQuarantine(context: RoleContext): Promise<void> {
   await using release = new ReleaseStack()
-  const nats = release.own(await connect(at, 'quarantine'))
-  const geo = await openGeo(at.settings.geo.databases)
-  const view = release.own(await openView(at, nats))
-  const configuration = release.own(new Configuration(view, at.occurrences))
+  const nats = release.own(await connect(context, 'quarantine'))
+  const geo = await openGeo(context.settings.geo.databases)
+  const view = release.own(await openView(context, nats))
+  const configuration = release.own(new Configuration(view, context.occurrences))
   await configuration.open()
   await tryRecords((bytes) => {
     const buffers = { packOf: () => new PackWriter() }
@@ -203,19 +203,19 @@ export async function openQuarantine(at: Surroundings): Promise<void> {
   })
 }
 
-export async function openDeliver(at: Surroundings, { parent, release }: Frame): Promise<Role> {
-  const { settings, occurrences } = at
-  const readiness = await openReadiness(at, parent, release)
-  const nats = release.own(await connect(at, 'deliver'))
+export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
+  const { settings, occurrences } = context
+  const readiness = await openReadiness(context, parent, release)
+  const nats = release.own(await connect(context, 'deliver'))
   readiness.waitsFor(workOfTheApi)
   const sealer = new Sealer(secretKey(settings.data))
-  const view = release.own(await openView(at, nats))
+  const view = release.own(await openView(context, nats))
   await view.usable
   const secrets = release.own(new SecretsView(await bucketOnceThere(nats, bucketNames.secrets)))
   await secrets.open()
   await whenStream(nats, deliveriesStream, never)
-  const ledger = release.own(openLedger(at, nats))
-  const books = await openBooksAlone(at, parent, release, nats)
+  const ledger = release.own(openLedger(context, nats))
+  const books = await openBooksAlone(context, parent, release, nats)
   const deliverer = release.own(
     new Deliverer({ nats, ledger, occurrences, openSender: reachOf(settings).openSender }),
   )
@@ -233,5 +233,5 @@ export async function openDeliver(at: Surroundings, { parent, release }: Frame):
     JSON.stringify(deliverer.statusOf(Buffer.from(request).toString()) ?? null)
   release.own(nats.answer(statusSubject, undefined, answer))
   await readiness.started({ nats, streams: neededStreams.deliver, view, books })
-  return roleOf(at, readiness)
+  return roleOf(context, readiness)
 }

@@ -8,7 +8,7 @@ import { forTerminal } from './core/terminal.js'
 import { version } from './core/version.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { guard, type OpenRole, runRole, stopSignal } from './process/child.js'
-import { surroundings } from './process/role-context.js'
+import { createRoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
 import { serve } from './process/serve.js'
 import { environmentWith, loadSettings, type Settings, settingNames } from './process/settings.js'
@@ -47,12 +47,12 @@ function settingsOfRole(): Settings {
 const roles = () => import('./app.js')
 
 function runAs(name: string, open: OpenRole, loaded: Settings): Promise<never> {
-  const { logger, occurrences } = surroundings(loaded, name)
+  const { logger, occurrences } = createRoleContext(loaded, name)
   return runRole({ logger, occurrences, open })
 }
 
 const decider = (loaded: Settings) => () => {
-  const { registry, occurrences } = surroundings(loaded, 'pipeline')
+  const { registry, occurrences } = createRoleContext(loaded, 'pipeline')
   return openSupervisor({
     roles: [
       {
@@ -103,10 +103,10 @@ program
   .description('records in, events out, and decisions')
   .action(() => {
     const loaded = settingsOfRole()
-    const at = surroundings(loaded, 'pipeline')
+    const context = createRoleContext(loaded, 'pipeline')
     const open: OpenRole = async (frame) => {
       const { openPipeline } = await roles()
-      return openPipeline(at, frame, { openDecider: decider(loaded), forkQuarantine })
+      return openPipeline(context, frame, { openDecider: decider(loaded), forkQuarantine })
     }
     return runAs('pipeline', open, loaded)
   })
@@ -116,7 +116,8 @@ program
   .description('decisions alone; a pipeline runs one beside itself')
   .action(() => {
     const loaded = settingsOfRole()
-    const open: OpenRole = async (frame) => (await roles()).openDecide(surroundings(loaded, 'decide'), frame)
+    const open: OpenRole = async (frame) =>
+      (await roles()).openDecide(createRoleContext(loaded, 'decide'), frame)
     return runAs('decide', open, loaded)
   })
 
@@ -126,7 +127,7 @@ program
   .action(async () => {
     // A record that it never finishes would keep it after its parent's end.
     await guard(true)
-    await (await roles()).openQuarantine(surroundings(settingsOfRole(), 'quarantine'))
+    await (await roles()).openQuarantine(createRoleContext(settingsOfRole(), 'quarantine'))
   })
 
 program
@@ -135,7 +136,7 @@ program
   .action(() => {
     const loaded = settingsOfRole()
     const open: OpenRole = async (frame) =>
-      (await roles()).openDeliver(surroundings(loaded, 'deliver'), frame)
+      (await roles()).openDeliver(createRoleContext(loaded, 'deliver'), frame)
     return runAs('deliver', open, loaded)
   })
 

@@ -22,7 +22,7 @@ import type { Clickhouse, TextFormat } from '../store/clickhouse.js'
 import type { AdminCommand } from './admin-server.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
-import { surroundings } from './role-context.js'
+import { createRoleContext } from './role-context.js'
 import type { Settings } from './settings.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 
@@ -87,16 +87,16 @@ export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promi
 /** Carries a command out where no service runs: on a store opened for it alone. */
 export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
   await using release = new ReleaseStack()
-  const at = surroundings({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
+  const context = createRoleContext({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
   let alone = loaded
   if (loaded.nats.servers === undefined) release.own(lockDataDir(loaded.data.dir))
   if (command.command === 'sql') return await querySql(release.own(await openDatabase(loaded)), command)
   if (loaded.nats.servers === undefined) {
-    alone = withLocalNats(loaded, release.own(await openLocalNats(loaded, at.occurrences)), 'api')
+    alone = withLocalNats(loaded, release.own(await openLocalNats(loaded, context.occurrences)), 'api')
   }
   const { host, port, baseUrl } = loaded.api
   const parts = await openStoreParts(
-    { ...at, settings: alone },
+    { ...context, settings: alone },
     () => baseUrl ?? `http://${host}:${port}`,
     release,
   )

@@ -19,10 +19,10 @@ import { ensureStreams, lossOf, reservedBytes, whenStream } from '../wire/stream
 import type { Parent, Role } from './child.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import { Readiness } from './readiness.js'
-import type { Surroundings } from './role-context.js'
+import type { RoleContext } from './role-context.js'
 import type { Settings } from './settings.js'
 
-export const connect = ({ settings, occurrences }: Surroundings, role: string): Promise<Nats> => {
+export const connect = ({ settings, occurrences }: RoleContext, role: string): Promise<Nats> => {
   const { servers, replicas, inboxPrefix } = settings.nats
   if (servers === undefined) throw new Error(`The role ${role} needs NATS_URL.`)
   return openNats({ servers, replicas, inboxPrefix, name: `weir ${role}`, occurrences })
@@ -30,7 +30,7 @@ export const connect = ({ settings, occurrences }: Surroundings, role: string): 
 
 /** Opens the server that says how a role is; the API answers on it, too, once it is there. */
 export async function openRoleServer(
-  { settings, logger }: Surroundings,
+  { settings, logger }: RoleContext,
   readiness: Readiness,
   options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
 ): Promise<Listening> {
@@ -53,12 +53,13 @@ export async function openRoleServer(
 
 /** Whether a role without the API is ready; it says so itself if no supervisor speaks for it. */
 export async function openReadiness(
-  at: Surroundings,
+  context: RoleContext,
   parent: Parent | undefined,
   release: ReleaseStack,
 ): Promise<Readiness> {
-  const readiness = new Readiness(at, parent, release)
-  if (parent === undefined) release.own(await openRoleServer(at, readiness, { port: at.settings.ops.port }))
+  const readiness = new Readiness(context, parent, release)
+  if (parent === undefined)
+    release.own(await openRoleServer(context, readiness, { port: context.settings.ops.port }))
   return readiness
 }
 
@@ -66,19 +67,19 @@ export async function openReadiness(
 export const workOfTheApi = 'an API to make the streams and buckets'
 
 /** A role whose parts are open. An API answers for itself and needs no supervisor to ask it. */
-export const roleOf = ({ registry }: Surroundings, readiness?: Readiness): Role => ({
+export const roleOf = ({ registry }: RoleContext, readiness?: Readiness): Role => ({
   addresses: {},
   failing: () => readiness?.own() ?? {},
   metrics: async () => [await metricsSnapshot(registry)],
 })
 
-export async function openView({ occurrences }: Surroundings, nats: Nats): Promise<View> {
+export async function openView({ occurrences }: RoleContext, nats: Nats): Promise<View> {
   const view = new View(await bucketOnceThere(nats, bucketNames.config), occurrences)
   await view.open()
   return view
 }
 
-export async function openBooks({ occurrences, settings }: Surroundings, nats: Nats): Promise<BooksKeeper> {
+export async function openBooks({ occurrences, settings }: RoleContext, nats: Nats): Promise<BooksKeeper> {
   await whenStream(nats, ledgerStream, new AbortController().signal)
   const makeBucket = () => nats.openBucket(booksBucket, reservedBytes(settings.nats.storageMaxBytes))
   const keeper = new BooksKeeper(nats, await makeBucket(), makeBucket, occurrences)
@@ -91,7 +92,7 @@ export async function openBooks({ occurrences, settings }: Surroundings, nats: N
  * the next start finds them there. Resolves with the loss as a sentence.
  */
 export async function makeStreams(
-  { settings, occurrences }: Surroundings,
+  { settings, occurrences }: RoleContext,
   nats: Nats,
   isInUse: boolean,
 ): Promise<string | undefined> {
@@ -106,7 +107,7 @@ export const never = new AbortController().signal
 
 /** A role that runs alone speaks of the books; below a supervisor, the API does. */
 export async function openBooksAlone(
-  at: Surroundings,
+  context: RoleContext,
   parent: Parent | undefined,
   release: ReleaseStack,
   nats: Nats,
@@ -117,13 +118,13 @@ export async function openBooksAlone(
     nats,
     await bucketOnceThere(nats, booksBucket),
     async () => {},
-    at.occurrences,
+    context.occurrences,
   )
   await keeper.open()
   return release.own(keeper)
 }
 
-export const openLedger = ({ occurrences }: Surroundings, nats: Nats): LedgerWriter =>
+export const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
 
 const lookAgainMs = 300

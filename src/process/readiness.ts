@@ -16,7 +16,7 @@ import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { Parent } from './child.js'
 import { pulseLimits } from './pulse.js'
-import type { Surroundings } from './role-context.js'
+import type { RoleContext } from './role-context.js'
 import { StreamWatch } from './stream-watch.js'
 
 /** What a role needs to do its work. */
@@ -34,15 +34,15 @@ export interface Needs {
 }
 
 export class Readiness {
-  readonly #at: Surroundings
+  readonly #context: RoleContext
   readonly #parent: Parent | undefined
   readonly #release: ReleaseStack
   #waitsFor = 'NATS'
   #parts: (Needs & { readonly watch: StreamWatch }) | undefined
 
   /** What is opened to look at the role's parts is released with `release`. */
-  constructor(at: Surroundings, parent: Parent | undefined, release: ReleaseStack) {
-    this.#at = at
+  constructor(context: RoleContext, parent: Parent | undefined, release: ReleaseStack) {
+    this.#context = context
     this.#parent = parent
     this.#release = release
   }
@@ -87,7 +87,7 @@ export class Readiness {
 
   /** Prometheus' text. */
   async metrics(): Promise<string> {
-    const { registry } = this.#at
+    const { registry } = this.#context
     const processes =
       this.#parent === undefined ? await metricsText(registry) : await this.#parent.ask('metrics')
     const { books, view } = this.#parts ?? {}

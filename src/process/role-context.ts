@@ -5,14 +5,14 @@ import { createRegistry, type Registry } from '../core/metrics.js'
 import { createOccurrences, type Occurrences } from '../core/occurrences.js'
 import type { Settings } from './settings.js'
 
-export interface Surroundings {
+export interface RoleContext {
   readonly settings: Settings
   readonly logger: Logger
   readonly registry: Registry
   readonly occurrences: Occurrences
 }
 
-export function surroundings(settings: Settings, role: string): Surroundings {
+export function createRoleContext(settings: Settings, role: string): RoleContext {
   const logger = createLogger(role, settings.ops.logLevel, standardError(settings.ops.logFormat))
   const registry = createRegistry()
   return { settings, logger, registry, occurrences: createOccurrences({ logger, registry }) }

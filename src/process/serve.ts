@@ -7,7 +7,7 @@ import { stopSignal } from './child.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
 import { preflight } from './preflight.js'
-import { surroundings } from './role-context.js'
+import { createRoleContext } from './role-context.js'
 import { withoutCredentials } from './setting-value.js'
 import { describeSettings, type Settings } from './settings.js'
 import { type RoleSpec, startSupervisor } from './supervisor.js'
@@ -22,7 +22,7 @@ export async function serve(
   argumentsOf: (role: string) => string[],
 ): Promise<void> {
   const stop = stopSignal()
-  const { logger, registry, occurrences } = surroundings(settings, 'serve')
+  const { logger, registry, occurrences } = createRoleContext(settings, 'serve')
   await using release = new ReleaseStack()
   const { dir } = settings.data
   // Another Weir on the directory is the better explanation of a port that is taken. A new directory is made last.

@@ -16,7 +16,7 @@ import type { Store } from '../store/open-store.js'
 import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes } from '../wire/streams.js'
 import { connect, makeStreams } from './app-parts.js'
-import type { Surroundings } from './role-context.js'
+import type { RoleContext } from './role-context.js'
 import { secretKey } from './secret-key.js'
 import type { Settings } from './settings.js'
 
@@ -37,16 +37,16 @@ export async function openDatabase({ clickhouse, data }: Settings): Promise<Clic
 }
 
 export async function openStoreParts(
-  at: Surroundings,
+  context: RoleContext,
   baseUrl: () => string,
   release: ReleaseStack,
 ): Promise<StoreParts> {
   const { openStore } = await import('../store/open-store.js')
-  const { settings, occurrences } = at
+  const { settings, occurrences } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
-  const nats = release.own(await connect(at, 'api'))
-  const loss = await makeStreams(at, nats, await hasAccounts(clickhouse))
+  const nats = release.own(await connect(context, 'api'))
+  const loss = await makeStreams(context, nats, await hasAccounts(clickhouse))
   const presenter = new Presenter(new BaseLinks(baseUrl))
   const store: Store = await openStore({
     clickhouse,
@@ -72,7 +72,7 @@ export async function openStoreParts(
 }
 
 /** What limits the use of the API, counted together with the other API processes. */
-export function openUsage({ settings, occurrences }: Surroundings, nats: Nats, release: ReleaseStack): Usage {
+export function openUsage({ settings, occurrences }: RoleContext, nats: Nats, release: ReleaseStack): Usage {
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
   return usage

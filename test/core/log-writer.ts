@@ -1,6 +1,6 @@
 /** A process that writes one entry of its log, as its settings say. */
 
-import { surroundings } from '../../src/process/role-context.js'
+import { createRoleContext } from '../../src/process/role-context.js'
 import { loadSettings } from '../../src/process/settings.js'
 
-surroundings(loadSettings({}).settings, 'decide').logger.error('It failed.')
+createRoleContext(loadSettings({}).settings, 'decide').logger.error('It failed.')
