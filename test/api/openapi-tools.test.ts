@@ -46,23 +46,24 @@ const compilerOptions = {
 /** What a user of both would write. */
 const use = `
 import { createIpPolicy, listEventSubscriptions, listIpPolicies } from './client.js'
-import type { components, webhooks } from './types.js'
+import type { EventKind, IpPolicyUpdatedV0WebhookPayload, TcpEdgeCreate } from './types/index.js'
 
-type Schemas = components['schemas']
-type Event = webhooks['ip_policy_updated.v0']['post']['requestBody']['content']['application/json']
-
-export const kind: Schemas['EventKind'] = 'log.v0'
+export const kind: EventKind = 'log.v0'
 // @ts-expect-error: there is no such kind of event.
-export const noKind: Schemas['EventKind'] = 'nothing.v0'
-export const seen = ({ event_id, principal, object }: Event): string[] => [event_id, principal.subject, object.uri]
-export const edge: Schemas['TcpEdgeCreate'] = { hostports: ['a.example:22'], policies: { inbound: null } }
+export const noKind: EventKind = 'nothing.v0'
+export const seen = ({ event_id, principal, object }: IpPolicyUpdatedV0WebhookPayload): string[] => [
+  event_id,
+  principal.subject,
+  object.uri,
+]
+export const edge: TcpEdgeCreate = { hostports: ['a.example:22'], policies: { inbound: null } }
 
 const made = await createIpPolicy('2', { description: 'office' }, { validateOnly: true })
 export const id: string = made.status === 201 ? made.data.id : made.data.msg
 const page = await listIpPolicies('2', { limit: 5 })
 export const first = page.status === 200 ? page.data.ip_policies[0]?.created_at : page.data.error_code
 const subscriptions = await listEventSubscriptions('2')
-export const type: Schemas['EventKind'] | undefined =
+export const type: EventKind | undefined =
   subscriptions.status === 200 ? subscriptions.data.event_subscriptions[0]?.sources[0]?.type : undefined
 `
 
@@ -91,11 +92,15 @@ t.test('the OpenAPI document and the tools of others', async (t) => {
   t.test('what two generators make of it compiles, and so does what uses it', async (t) => {
     symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
     writeFileSync(join(dir, 'package.json'), '{"type": "module"}')
-    writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    writeFileSync(
+      join(dir, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, include: ['**/*.ts'], exclude: ['node_modules'] }),
+    )
     writeFileSync(join(dir, 'use.ts'), use)
-    await tool('openapi-typescript', [document, '-o', join(dir, 'types.ts')])
+    const types = ['-i', document, '-o', join(dir, 'types'), '-p', '@hey-api/typescript', '--no-log-file']
+    await tool('openapi-ts', types, dir)
     await tool('oazapfts', [document, join(dir, 'client.ts')])
-    for (const file of ['types.ts', 'client.ts']) t.ok(existsSync(join(dir, file)), file)
+    for (const file of ['types/types.gen.ts', 'client.ts']) t.ok(existsSync(join(dir, file)), file)
     await tool('tsc', ['-p', dir])
     t.pass('compiled')
   })
