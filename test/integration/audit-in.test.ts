@@ -5,7 +5,7 @@ import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { killRole } from '../harness/tree.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
-import { settle, stream, target, total } from './world.js'
+import { settle, stream, target, total } from './deployment.js'
 
 t.setTimeout(300_000)
 

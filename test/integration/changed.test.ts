@@ -3,7 +3,7 @@ import t from 'tap'
 import { deliveriesStream, deliverySubject, recordsStream } from '../../src/wire/names.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { checkBooks, expectedEvents, openWorld, publish, record, settle, untilArrived } from './world.js'
+import { checkBooks, expectedEvents, openWorld, publish, record, settle, untilArrived } from './deployment.js'
 
 t.setTimeout(300_000)
 

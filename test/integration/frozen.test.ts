@@ -2,7 +2,7 @@
 import t from 'tap'
 import { processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { expectedEvents, openWorld, publish, untilArrived } from './world.js'
+import { expectedEvents, openWorld, publish, untilArrived } from './deployment.js'
 
 t.setTimeout(300_000)
 

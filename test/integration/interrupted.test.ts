@@ -18,7 +18,7 @@ import {
   publish,
   untilArrived,
   type World,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(300_000)
 

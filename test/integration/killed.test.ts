@@ -13,7 +13,7 @@ import {
   openWorld,
   publish,
   untilArrived,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(300_000)
 

@@ -3,7 +3,15 @@ import t from 'tap'
 import { booksBucket, ledgerStream } from '../../src/wire/names.js'
 import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
-import { checkBooks, expectedEvents, openWorld, publish, total, untilArrived, type World } from './world.js'
+import {
+  checkBooks,
+  expectedEvents,
+  openWorld,
+  publish,
+  total,
+  untilArrived,
+  type World,
+} from './deployment.js'
 
 t.setTimeout(480_000)
 

@@ -16,7 +16,7 @@ import {
   target,
   untilArrived,
   type World,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(480_000)
 

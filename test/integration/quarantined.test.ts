@@ -14,7 +14,7 @@ import {
   publish,
   record,
   untilArrived,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(300_000)
 

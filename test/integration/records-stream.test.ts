@@ -16,7 +16,7 @@ import {
   record,
   untilArrived,
   type World,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(300_000)
 

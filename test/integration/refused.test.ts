@@ -17,7 +17,7 @@ import {
   stream,
   target,
   untilArrived,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(300_000)
 

@@ -19,7 +19,7 @@ import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { ApiClient, startEmulator, until } from '../harness/weir.js'
-import { configure, settle, token, total } from './world.js'
+import { configure, settle, token, total } from './deployment.js'
 
 t.setTimeout(300_000)
 

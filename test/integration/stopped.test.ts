@@ -13,7 +13,7 @@ import {
   record,
   untilArrived,
   type World,
-} from './world.js'
+} from './deployment.js'
 
 t.setTimeout(1_800_000)
 

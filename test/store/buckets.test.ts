@@ -5,7 +5,7 @@ import { BucketFollower } from '../../src/nats/bucket-follower.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
-import type { StoreWorld } from '../harness/store-world.js'
+import type { StoreWorld } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
 

@@ -1,6 +1,6 @@
 /** A store with something of every sort in it. */
 import type { Test } from 'tap'
-import { type StoreApi, StoreWorld } from '../harness/store-world.js'
+import { type StoreApi, StoreWorld } from '../harness/store-fixture.js'
 import type { ApiClient } from '../harness/weir.js'
 
 export async function openWorld(t: Test): Promise<StoreWorld> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
 import { run } from '../harness/processes.js'
-import type { StoreApi, StoreWorld } from '../harness/store-world.js'
+import type { StoreApi, StoreWorld } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { everything, fill, openWorld, takesWrites } from './filled.js'
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { usageSubject } from '../../src/wire/names.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
-import type { StoreApi } from '../harness/store-world.js'
+import type { StoreApi } from '../harness/store-fixture.js'
 import { ApiClient, until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
 

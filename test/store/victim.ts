@@ -1,7 +1,7 @@
 /** An API that is killed at every point of a write. */
 import type { Test } from 'tap'
 import { startNatsProxy } from '../harness/nats-proxy.js'
-import type { StoreWorld } from '../harness/store-world.js'
+import type { StoreWorld } from '../harness/store-fixture.js'
 import type { ApiClient } from '../harness/weir.js'
 
 export interface Victim {

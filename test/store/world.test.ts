@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run } from '../harness/processes.js'
-import type { StoreApi } from '../harness/store-world.js'
+import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { total } from '../integration/world.js'
+import { total } from '../integration/deployment.js'
 import { everything, fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)
