@@ -30,7 +30,7 @@ export interface Audited {
   readonly sequence: number
 }
 
-export class StoreWorld {
+export class StoreFixture {
   readonly dir = mkdtempSync(join(tmpdir(), 'weir-store-'))
   readonly secretKey = randomBytes(32).toString('base64')
   front!: ClickhouseFront

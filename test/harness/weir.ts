@@ -96,7 +96,7 @@ export async function startEmulator(): Promise<Emulator> {
   return { url, client, key, stop: () => running.stop() }
 }
 
-export interface Weir {
+export interface RunningWeir {
   readonly process: Running
   readonly api: ApiClient
   /** Where ingress nodes publish, as it is printed. */
@@ -123,7 +123,7 @@ export async function startWeir(
   env: Environment = {},
   token = '',
   start = serve,
-): Promise<Weir> {
+): Promise<RunningWeir> {
   const running = start({ WEIR_DATA_DIR: dataDir, WEIR_PORT: '0', ...env })
   const [, natsUrl = ''] = await running.line(/^nats: (\S+)$/)
   const [, base = ''] = await running.line(/^API: (\S+)$/)

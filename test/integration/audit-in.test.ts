@@ -2,10 +2,11 @@
 import t from 'tap'
 import type { Nats } from '../../src/nats/nats.js'
 import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
+import { total } from '../harness/metrics.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { killRole } from '../harness/tree.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
-import { settle, stream, target, total } from './deployment.js'
+import { settle, stream, target } from './deployment.js'
 
 t.setTimeout(300_000)
 

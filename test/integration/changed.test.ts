@@ -3,57 +3,77 @@ import t from 'tap'
 import { deliveriesStream, deliverySubject, recordsStream } from '../../src/wire/names.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { checkBooks, expectedEvents, openWorld, publish, record, settle, untilArrived } from './deployment.js'
+import {
+  checkBooks,
+  expectedEvents,
+  openDeployment,
+  publish,
+  record,
+  settle,
+  untilArrived,
+} from './deployment.js'
 
 t.setTimeout(300_000)
 
 t.test('a change takes effect within two seconds; without the API, traffic goes on', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   const all = { service: 'kinesis', name: 'all' } as const
   const decide = async (): Promise<string> => {
     const answer = await nats.request('weir.decide', record('asked', 0), 2_000)
     return JSON.parse(Buffer.from(answer).toString()).decision
   }
   t.equal(await decide(), 'allow')
-  const { event_subscriptions } = await world.api.get('/event_subscriptions')
-  const edge = await world.api.get(`/edges/tcp/${world.edgeId}`)
+  const { event_subscriptions } = await deployment.api.get('/event_subscriptions')
+  const edge = await deployment.api.get(`/edges/tcp/${deployment.edgeId}`)
   const [{ id: policyId }] = edge.ip_restriction.ip_policies
-  await world.api.post('/ip_policy_rules', { ip_policy_id: policyId, cidr: '10.1.0.0/16', action: 'deny' })
+  await deployment.api.post('/ip_policy_rules', {
+    ip_policy_id: policyId,
+    cidr: '10.1.0.0/16',
+    action: 'deny',
+  })
   await settle()
   t.equal(await decide(), 'block')
   await publish(nats, 'before', 0, 100)
   const ofAll = event_subscriptions.find((one: { destinations?: unknown; destination_ids?: unknown }) =>
-    JSON.stringify(one).includes(world.destinations.all),
+    JSON.stringify(one).includes(deployment.destinations.all),
   )
-  await until('the first are there', async () => (await world.emulator.client.counts(all)).events === 100)
-  await world.api.delete(`/event_subscriptions/${ofAll.id}`)
+  await until(
+    'the first are there',
+    async () => (await deployment.emulator.client.counts(all)).events === 100,
+  )
+  await deployment.api.delete(`/event_subscriptions/${ofAll.id}`)
   await settle()
   await publish(nats, 'after', 100, 200)
   await until('they are processed', async () => {
-    const metrics: string = (await world.api.call('GET', '/metrics')).body
+    const metrics: string = (await deployment.api.call('GET', '/metrics')).body
     return metrics.includes('weir_records_in_total 200')
   })
-  t.equal((await world.emulator.client.counts(all)).events, 100, 'a deleted subscription produces nothing')
+  t.equal(
+    (await deployment.emulator.client.counts(all)).events,
+    100,
+    'a deleted subscription produces nothing',
+  )
 
   const filtered = { service: 'kinesis', name: 'filtered' } as const
-  const there = (await world.emulator.client.counts(filtered)).unique
-  const pipelines = () => processesBelow(world.weir.process.pid).filter(({ role }) => role === 'pipeline')
+  const there = (await deployment.emulator.client.counts(filtered)).unique
+  const pipelines = () =>
+    processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'pipeline')
   const before = pipelines()
-  t.equal(killRole(world.weir.process.pid, 'api'), 1)
+  t.equal(killRole(deployment.weir.process.pid, 'api'), 1)
   await publish(nats, 'alone', 200, 300)
   await until(
     'events go on',
-    async () => (await world.emulator.client.counts(filtered)).unique === there + 25,
+    async () => (await deployment.emulator.client.counts(filtered)).unique === there + 25,
   )
   t.strictSame(pipelines(), before, 'the pipeline is the same process')
 })
 
 t.test('streams made anew under running processes', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   await publish(nats, 'first', 0, 200)
-  await untilArrived(world, expectedEvents(200))
+  await untilArrived(deployment, expectedEvents(200))
   for (const stream of [recordsStream, deliveriesStream])
     await nats.request(`$JS.API.STREAM.DELETE.${stream}`, '', 2_000)
   await until('they are made again', async () => {
@@ -61,13 +81,13 @@ t.test('streams made anew under running processes', async (t) => {
     return infos.every((info) => info !== undefined)
   })
   await publish(nats, 'second', 200, 400)
-  await untilArrived(world, expectedEvents(400))
-  await checkBooks(t, world, 400)
+  await untilArrived(deployment, expectedEvents(400))
+  await checkBooks(t, deployment, 400)
 })
 
 t.test('no room for packs: nothing is lost, readiness says why, and it recovers', async (t) => {
-  const world = await openWorld(t, { WEIR_STORAGE_MAX: '16MiB' })
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
+  const nats = await deployment.weir.nats()
   const blocker = deliverySubject('ed_nobody')
   const filler = Buffer.alloc(700 * 1024, 'x')
   const fill = async (): Promise<void> => {
@@ -76,12 +96,12 @@ t.test('no room for packs: nothing is lost, readiness says why, and it recovers'
   await t.rejects(fill(), 'the stream refuses what is beyond its bound')
   await nats.publish(blocker, Buffer.alloc(100), { triesMax: 1 }).catch(() => {})
   await until('readiness says why', async () => {
-    const { status, body } = await world.api.call('GET', '/readyz')
+    const { status, body } = await deployment.api.call('GET', '/readyz')
     return status === 503 && JSON.stringify(body).includes(deliveriesStream)
   })
   await publish(nats, 'run', 0, 4_000)
   await nats.purgeSubject(deliveriesStream, blocker)
-  await untilArrived(world, expectedEvents(4_000))
-  await until('it is ready', async () => (await world.api.call('GET', '/readyz')).status === 200)
-  await checkBooks(t, world, 4_000)
+  await untilArrived(deployment, expectedEvents(4_000))
+  await until('it is ready', async () => (await deployment.api.call('GET', '/readyz')).status === 200)
+  await checkBooks(t, deployment, 4_000)
 })

@@ -5,15 +5,16 @@
 
 import { type NewSource, openClient } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
+import { total } from '../harness/metrics.js'
 import { tempDir } from '../harness/temp-dir.js'
 import {
   type ApiClient,
   type Emulator,
+  type RunningWeir,
   type Serve,
   startEmulator,
   startWeir,
   until,
-  type Weir,
 } from '../harness/weir.js'
 
 export const token = 'a-token-of-the-tests-0001'
@@ -21,9 +22,9 @@ export const token = 'a-token-of-the-tests-0001'
 export const destinationNames = ['all', 'filtered', 'logs'] as const
 export type DestinationName = (typeof destinationNames)[number]
 
-export interface World {
+export interface Deployment {
   readonly emulator: Emulator
-  weir: Weir
+  weir: RunningWeir
   readonly api: ApiClient
   readonly dataDir: string
   readonly env: Readonly<Record<string, string>>
@@ -35,20 +36,27 @@ interface Test {
   teardown(close: () => unknown): void
 }
 
-export async function openWorld(
+export async function openDeployment(
   t: Test,
   env: Readonly<Record<string, string>> = {},
   serve?: Serve,
-): Promise<World> {
+): Promise<Deployment> {
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
   const dataDir = tempDir(t)
   const all = { AWS_ENDPOINT_URL: emulator.url, WEIR_BOOTSTRAP_TOKEN: token, ...env }
   const weir = await startWeir(dataDir, all, '', serve)
-  const world = { emulator, weir, api: weir.api, dataDir, env: all, ...(await configure(weir.api, emulator)) }
-  t.teardown(() => world.weir.stop())
+  const deployment = {
+    emulator,
+    weir,
+    api: weir.api,
+    dataDir,
+    env: all,
+    ...(await configure(weir.api, emulator)),
+  }
+  t.teardown(() => deployment.weir.stop())
   await settle()
-  return world
+  return deployment
 }
 
 /** A change takes effect within 2 s. */
@@ -57,7 +65,7 @@ export const settle = (): Promise<void> => new Promise((resolve) => setTimeout(r
 export async function configure(
   api: ApiClient,
   emulator: Emulator,
-): Promise<Pick<World, 'destinations' | 'edgeId'>> {
+): Promise<Pick<Deployment, 'destinations' | 'edgeId'>> {
   const weir = openClient({ url: api.base, token: api.token })
   const policy = await weir.ipPolicy.create({})
   await weir.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
@@ -144,7 +152,7 @@ export async function publish(
 
 /** Waits until every event is there, and the books say that nothing is on its way. */
 export async function untilArrived(
-  world: World,
+  deployment: Deployment,
   expected: Readonly<Record<DestinationName, number>>,
   timeoutMs = 90_000,
 ): Promise<void> {
@@ -152,25 +160,25 @@ export async function untilArrived(
     const resource = { service: 'kinesis', name } as const
     await until(
       `${expected[name]} events at ${name}`,
-      async () => (await world.emulator.client.counts(resource)).unique >= expected[name],
+      async () => (await deployment.emulator.client.counts(resource)).unique >= expected[name],
       timeoutMs,
     ).catch(async (error: Error) => {
       throw new Error(
-        `${error.message} ${JSON.stringify(await world.emulator.client.counts(resource))} ${world.weir.process.output().slice(-3_000)}`,
+        `${error.message} ${JSON.stringify(await deployment.emulator.client.counts(resource))} ${deployment.weir.process.output().slice(-3_000)}`,
       )
     })
   }
-  await untilIdle(world, timeoutMs)
+  await untilIdle(deployment, timeoutMs)
 }
 
-export async function untilIdle(world: World, timeoutMs = 90_000): Promise<void> {
+export async function untilIdle(deployment: Deployment, timeoutMs = 90_000): Promise<void> {
   for (const name of destinationNames) {
-    const path = `/event_destinations/${world.destinations[name]}/status`
+    const path = `/event_destinations/${deployment.destinations[name]}/status`
     let last: unknown
     await until(
       `nothing on its way to ${name}`,
       async () => {
-        const { status, body } = await world.api.call('GET', path)
+        const { status, body } = await deployment.api.call('GET', path)
         last = body
         return status === 200 && body.backlog.events === 0 && body.backlog.oldest_at === null
       },
@@ -182,7 +190,7 @@ export async function untilIdle(world: World, timeoutMs = 90_000): Promise<void>
 }
 
 /** The numbers of the records that arrived at the destination that hears of all. */
-export async function arrivedRecords({ emulator }: World): Promise<Set<number>> {
+export async function arrivedRecords({ emulator }: Deployment): Promise<Set<number>> {
   const numbers = new Set<number>()
   for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'all' }))
     numbers.add(JSON.parse(data).object.conn.bytes_in)
@@ -192,7 +200,7 @@ export async function arrivedRecords({ emulator }: World): Promise<Set<number>> 
 /** No destination got an event twice. */
 export async function checkOnce(
   t: { equal(actual: unknown, expected: unknown, name: string): unknown },
-  { emulator }: World,
+  { emulator }: Deployment,
 ): Promise<void> {
   for (const name of destinationNames) {
     const { duplicates } = await emulator.client.counts({ service: 'kinesis', name })
@@ -203,14 +211,14 @@ export async function checkOnce(
 /** What a destination got twice is the same event. */
 export async function checkRepeats(
   t: { strictSame(actual: unknown, expected: unknown, name: string): unknown },
-  world: World,
+  deployment: Deployment,
 ): Promise<void> {
   for (const name of destinationNames)
-    t.strictSame(await idsWithDifferentBytes(world, name), [], `repeats at ${name} are the same events`)
+    t.strictSame(await idsWithDifferentBytes(deployment, name), [], `repeats at ${name} are the same events`)
 }
 
 /** Ids that arrived with different bytes. */
-async function idsWithDifferentBytes({ emulator }: World, name: DestinationName): Promise<string[]> {
+async function idsWithDifferentBytes({ emulator }: Deployment, name: DestinationName): Promise<string[]> {
   const known = new Map<string, string>()
   const different: string[] = []
   for await (const { eventId, data } of emulator.client.received({ service: 'kinesis', name })) {
@@ -221,29 +229,21 @@ async function idsWithDifferentBytes({ emulator }: World, name: DestinationName)
   return different
 }
 
-/** A counter of `/metrics`, of all labels together. */
-export function total(metrics: string, name: string, labels = ''): number {
-  const lines = metrics.split('\n').filter((line) => line.startsWith(name) && line.includes(labels))
-  return lines
-    .filter((line) => /^[a-z_]+(\{.*\})? [\d.e+]+$/.test(line) && /^[a-z_]+/.exec(line)![0] === name)
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
-}
-
 /** The books of an idle deployment that got `count` good records and `bad` bad ones. */
 export async function checkBooks(
   t: { match(actual: unknown, expected: object, name: string): unknown },
-  world: World,
+  deployment: Deployment,
   count: number,
   bad = 0,
 ): Promise<void> {
   const expected = expectedEvents(count)
   // What a killed process had in hand is done again after the acknowledgement wait, though its events are there.
   const inBooks = async (): Promise<boolean> => {
-    const text: string = (await world.api.call('GET', '/metrics')).body
+    const text: string = (await deployment.api.call('GET', '/metrics')).body
     return total(text, 'weir_records_in_total') >= count + bad
   }
   await until('every record is in the books', inBooks, 90_000)
-  const metrics: string = (await world.api.call('GET', '/metrics')).body
+  const metrics: string = (await deployment.api.call('GET', '/metrics')).body
   const sums = {
     in: total(metrics, 'weir_records_in_total'),
     bad: total(metrics, 'weir_records_bad_total'),
@@ -268,7 +268,7 @@ export async function checkBooks(
     'the books of the deployment',
   )
   for (const name of destinationNames) {
-    const { counts } = await world.api.get(`/event_destinations/${world.destinations[name]}/status`)
+    const { counts } = await deployment.api.get(`/event_destinations/${deployment.destinations[name]}/status`)
     const of = { produced: expected[name], delivered: expected[name], dead_lettered: 0 }
     t.match(counts, of, `the books of ${name}`)
   }

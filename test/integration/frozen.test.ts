@@ -2,7 +2,7 @@
 import t from 'tap'
 import { processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { expectedEvents, openWorld, publish, untilArrived } from './deployment.js'
+import { expectedEvents, openDeployment, publish, untilArrived } from './deployment.js'
 
 t.setTimeout(300_000)
 
@@ -10,16 +10,16 @@ t.setTimeout(300_000)
 const silenceMs = 10_000
 
 t.test('a frozen deliverer: the last known state with its age, then that it is silent', async (t) => {
-  const world = await openWorld(t)
-  const path = `/event_destinations/${world.destinations.all}/status`
-  const ask = () => world.api.get(path)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const path = `/event_destinations/${deployment.destinations.all}/status`
+  const ask = () => deployment.api.get(path)
+  const nats = await deployment.weir.nats()
   await publish(nats, 'run', 0, 100)
-  await untilArrived(world, expectedEvents(100))
+  await untilArrived(deployment, expectedEvents(100))
   const before = await ask()
   t.match(before, { state: 'healthy', cause: null, as_of: String })
 
-  const deliverers = processesBelow(world.weir.process.pid).filter(({ role }) => role === 'deliver')
+  const deliverers = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'deliver')
   t.equal(deliverers.length, 1)
   const signal = (name: 'SIGSTOP' | 'SIGCONT') => deliverers.map(({ pid }) => process.kill(pid, name))
   signal('SIGSTOP')
@@ -46,5 +46,5 @@ t.test('a frozen deliverer: the last known state with its age, then that it is s
   const after = await ask()
   t.equal(after.state, 'healthy')
   t.ok(after.as_of > stoppedAt)
-  await untilArrived(world, expectedEvents(200))
+  await untilArrived(deployment, expectedEvents(200))
 })

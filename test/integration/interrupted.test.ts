@@ -13,11 +13,11 @@ import {
   arrivedRecords,
   checkBooks,
   checkOnce,
+  type Deployment,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   untilArrived,
-  type World,
 } from './deployment.js'
 
 t.setTimeout(300_000)
@@ -35,20 +35,23 @@ function watchBelow({ pid }: Running): () => string[] {
   return () => below.filter((each) => processStart(each.pid) === each.start).map(({ role }) => role)
 }
 
-async function publishTo(world: World, from: number, to: number): Promise<void> {
-  const nats = await openNats({ servers: [world.weir.natsUrl], name: 'test', replicas: 1 })
+async function publishTo(deployment: Deployment, from: number, to: number): Promise<void> {
+  const nats = await openNats({ servers: [deployment.weir.natsUrl], name: 'test', replicas: 1 })
   await publish(nats, 'run', from, to, perMessage)
   await nats.close()
 }
 
-async function startAgain(t: { teardown(close: () => unknown): unknown }, world: World): Promise<World> {
-  const weir = await startWeir(world.dataDir, world.env, '', runNpmStart)
+async function startAgain(
+  t: { teardown(close: () => unknown): unknown },
+  deployment: Deployment,
+): Promise<Deployment> {
+  const weir = await startWeir(deployment.dataDir, deployment.env, '', runNpmStart)
   t.teardown(() => weir.stop())
-  return { ...world, weir, api: weir.api }
+  return { ...deployment, weir, api: weir.api }
 }
 
 /** How often messages of records were given to a pipeline, repeats included. */
-async function deliveriesOfRecords({ weir }: World): Promise<number> {
+async function deliveriesOfRecords({ weir }: Deployment): Promise<number> {
   const nats = await weir.nats()
   const answer = await nats.request(`$JS.API.CONSUMER.LIST.${recordsStream}`, '', 10_000)
   const { consumers } = JSON.parse(Buffer.from(answer).toString())
@@ -56,23 +59,24 @@ async function deliveriesOfRecords({ weir }: World): Promise<number> {
 }
 
 /** ClickHouse keeps this file for as long as a directory is open, and leaves it behind when it is killed. */
-const isClickhouseOpen = ({ dataDir }: World): boolean => existsSync(join(dataDir, 'clickhouse', 'status'))
+const isClickhouseOpen = ({ dataDir }: Deployment): boolean =>
+  existsSync(join(dataDir, 'clickhouse', 'status'))
 
 t.test('Ctrl-C under load, and a start on the same directory at once', async (t) => {
-  const world = await openWorld(t, {}, runNpmStart)
-  const npm = world.weir.process
-  await publishTo(world, 0, records)
-  t.ok(isClickhouseOpen(world), 'ClickHouse has its directory open')
+  const deployment = await openDeployment(t, {}, runNpmStart)
+  const npm = deployment.weir.process
+  await publishTo(deployment, 0, records)
+  t.ok(isClickhouseOpen(deployment), 'ClickHouse has its directory open')
   const left = watchBelow(npm)
   t.ok(left().includes('nats-server'), 'nats-server is one of them')
   ctrlC(npm)
   t.strictSame(await npm.ended, { code: 0, signal: null }, 'it ends well')
-  t.notOk(isClickhouseOpen(world), 'ClickHouse closed its directory')
+  t.notOk(isClickhouseOpen(deployment), 'ClickHouse closed its directory')
   t.notMatch(npm.output(), /"level":(50|60)/, 'nothing is logged as an error')
   t.notMatch(npm.output(), 'server shutdown', 'nats-server is there until the end')
   await until('the watcher of nats-server is gone', () => left().length === 0)
 
-  const again = await startAgain(t, world)
+  const again = await startAgain(t, deployment)
   await publishTo(again, records, 2 * records)
   await untilArrived(again, expectedEvents(2 * records))
   t.equal((await arrivedRecords(again)).size, 2 * records, 'nothing is lost')
@@ -86,12 +90,12 @@ t.test('Ctrl-C under load, and a start on the same directory at once', async (t)
 })
 
 t.test('a second, impatient Ctrl-C leaves nothing behind, and loses nothing', async (t) => {
-  const world = await openWorld(t, {}, runNpmStart)
-  const npm = world.weir.process
-  await world.emulator.client.addFault({ effect: { type: 'latency', ms: 8_000 }, service: 'kinesis' })
-  await publishTo(world, 0, records)
+  const deployment = await openDeployment(t, {}, runNpmStart)
+  const npm = deployment.weir.process
+  await deployment.emulator.client.addFault({ effect: { type: 'latency', ms: 8_000 }, service: 'kinesis' })
+  await publishTo(deployment, 0, records)
   await until('requests are under way', async () => {
-    const { 'kinesis.PutRecords': put } = await world.emulator.client.stats()
+    const { 'kinesis.PutRecords': put } = await deployment.emulator.client.stats()
     return (put?.requests ?? 0) > 0
   })
   const left = watchBelow(npm)
@@ -100,9 +104,9 @@ t.test('a second, impatient Ctrl-C leaves nothing behind, and loses nothing', as
   t.equal(npm.child.exitCode, null, 'it waits for what is under way')
   ctrlC(npm)
   t.strictSame(await npm.ended, { code: 1, signal: null }, 'it ends at once')
-  const again = await startAgain(t, world)
+  const again = await startAgain(t, deployment)
   t.strictSame(left(), [], 'no process is left behind')
-  await world.emulator.client.clearFaults()
+  await deployment.emulator.client.clearFaults()
   await untilArrived(again, expectedEvents(records))
   t.equal((await arrivedRecords(again)).size, records, 'nothing is lost')
   await checkBooks(t, again, records)

@@ -10,7 +10,7 @@ import {
   checkRepeats,
   destinationNames,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   untilArrived,
 } from './deployment.js'
@@ -21,48 +21,48 @@ const records = 4_000
 const hostileMessages = 3
 
 t.test('processes killed one after the other under load', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   const publishing = publish(nats, 'run', 0, records, 20)
   for (const role of ['pipeline', 'deliver', 'nats-server', 'pipeline', 'deliver']) {
     await new Promise((resolve) => setTimeout(resolve, 700))
-    t.ok(killRole(world.weir.process.pid, role) > 0, `${role} is killed`)
+    t.ok(killRole(deployment.weir.process.pid, role) > 0, `${role} is killed`)
   }
   await publishing
-  await untilArrived(world, expectedEvents(records))
-  t.equal((await arrivedRecords(world)).size, records, 'every record arrived')
-  await checkRepeats(t, world)
+  await untilArrived(deployment, expectedEvents(records))
+  t.equal((await arrivedRecords(deployment)).size, records, 'every record arrived')
+  await checkRepeats(t, deployment)
   for (const name of destinationNames) {
-    const { unique } = await world.emulator.client.counts({ service: 'kinesis', name })
+    const { unique } = await deployment.emulator.client.counts({ service: 'kinesis', name })
     t.equal(unique, expectedEvents(records)[name], `nothing beyond the expected at ${name}`)
   }
-  await checkBooks(t, world, records)
+  await checkBooks(t, deployment, records)
 })
 
 t.test('a client sends wildcards as reply subjects, on which an old nats-server crashes', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
-  const port = Number(new URL(world.weir.natsUrl).port)
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
+  const port = Number(new URL(deployment.weir.natsUrl).port)
   const publishing = publish(nats, 'run', 0, records, 20)
   for (const reply of hostileReplies.slice(0, hostileMessages)) {
-    await publishHostile(world.weir.natsUrl, 'weir.decide', reply)
+    await publishHostile(deployment.weir.natsUrl, 'weir.decide', reply)
     await until('a server answers on its port', async () => (await readGreeting(port)) !== undefined)
   }
   await publishing
-  await untilArrived(world, expectedEvents(records))
-  t.equal((await arrivedRecords(world)).size, records, 'every acknowledged record arrived')
-  await checkRepeats(t, world)
-  await checkBooks(t, world, records)
+  await untilArrived(deployment, expectedEvents(records))
+  t.equal((await arrivedRecords(deployment)).size, records, 'every acknowledged record arrived')
+  await checkRepeats(t, deployment)
+  await checkBooks(t, deployment, records)
 })
 
 t.test('everything killed at once, and started again on the same directory', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   await publish(nats, 'run', 0, records, 20)
   await nats.close()
-  await killAll(world.weir.process.pid)
-  world.weir = await startWeir(world.dataDir, world.env)
-  const again = { ...world, api: world.weir.api }
+  await killAll(deployment.weir.process.pid)
+  deployment.weir = await startWeir(deployment.dataDir, deployment.env)
+  const again = { ...deployment, api: deployment.weir.api }
   await untilArrived(again, expectedEvents(records))
   t.equal((await arrivedRecords(again)).size, records, 'every record arrived')
   await checkBooks(t, again, records)

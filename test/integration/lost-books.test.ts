@@ -1,42 +1,42 @@
 /** The books when what they are kept in is deleted, and what they know when processes are killed. */
 import t from 'tap'
 import { booksBucket, ledgerStream } from '../../src/wire/names.js'
+import { total } from '../harness/metrics.js'
 import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
   checkBooks,
+  type Deployment,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
-  total,
   untilArrived,
-  type World,
 } from './deployment.js'
 
 t.setTimeout(480_000)
 
-const metricsOf = async ({ api }: World): Promise<string> => (await api.call('GET', '/metrics')).body
+const metricsOf = async ({ api }: Deployment): Promise<string> => (await api.call('GET', '/metrics')).body
 
 t.test('books begun anew, and what outlives a process', async (t) => {
-  const world = await openWorld(t)
+  const deployment = await openDeployment(t)
 
   await t.test(
     'the ledger deleted under running processes: it is made anew, and new books begin',
     async (t) => {
-      const nats = await world.weir.nats()
+      const nats = await deployment.weir.nats()
       await publish(nats, 'run', 0, 100)
-      await untilArrived(world, expectedEvents(100))
+      await untilArrived(deployment, expectedEvents(100))
       await nats.request(`$JS.API.STREAM.DELETE.${ledgerStream}`, '', 2_000)
-      const isEmpty = async () => total(await metricsOf(world), 'weir_records_in_total') === 0
+      const isEmpty = async () => total(await metricsOf(deployment), 'weir_records_in_total') === 0
       await until('new books begin', isEmpty)
       await publish(nats, 'run', 100, 200)
-      await untilArrived(world, expectedEvents(200))
+      await untilArrived(deployment, expectedEvents(200))
       await until('they hold what is new', async () => {
-        const metrics = await metricsOf(world)
+        const metrics = await metricsOf(deployment)
         const sum = (name: string) => total(metrics, `weir_${name}`)
         return sum('records_in_total') === 100 && sum('events_delivered_total') === 175
       })
-      t.equal(total(await metricsOf(world), 'weir_events_backlog'), 0)
+      t.equal(total(await metricsOf(deployment), 'weir_events_backlog'), 0)
       await nats.close()
     },
   )
@@ -44,33 +44,34 @@ t.test('books begun anew, and what outlives a process', async (t) => {
   await t.test(
     'what is known of a destination outlives its deliverer, and its kind the destination',
     async (t) => {
-      const id = world.destinations.all
-      const status = (api = world.weir.api) => api.get(`/event_destinations/${id}/status`)
-      await world.emulator.client.addFault({
+      const id = deployment.destinations.all
+      const status = (api = deployment.weir.api) => api.get(`/event_destinations/${id}/status`)
+      await deployment.emulator.client.addFault({
         effect: { type: 'error', code: 'InternalFailure', status: 500 },
         resource: 'all',
       })
-      const nats = await world.weir.nats()
+      const nats = await deployment.weir.nats()
       await publish(nats, 'run', 200, 300)
       await until('it fails', async () => (await status()).state === 'failing')
-      await world.emulator.client.clearFaults()
-      await untilArrived(world, expectedEvents(300))
+      await deployment.emulator.client.clearFaults()
+      await untilArrived(deployment, expectedEvents(300))
       const { last_success_at, last_error } = await status()
       t.type(last_success_at, 'string')
       t.match(last_error, { code: 'InternalFailure' })
-      t.equal(killRole(world.weir.process.pid, 'deliver'), 1)
+      t.equal(killRole(deployment.weir.process.pid, 'deliver'), 1)
       await until('another delivers', async () => (await status()).cause !== 'no deliverer answers')
       t.match(await status(), { state: 'healthy', last_success_at, last_error })
 
-      const before = await metricsOf(world)
-      for (const { id: subscription } of (await world.api.get('/event_subscriptions')).event_subscriptions)
-        await world.api.delete(`/event_subscriptions/${subscription}`)
-      for (const destination of Object.values(world.destinations))
-        await world.api.delete(`/event_destinations/${destination}`)
+      const before = await metricsOf(deployment)
+      for (const { id: subscription } of (await deployment.api.get('/event_subscriptions'))
+        .event_subscriptions)
+        await deployment.api.delete(`/event_subscriptions/${subscription}`)
+      for (const destination of Object.values(deployment.destinations))
+        await deployment.api.delete(`/event_destinations/${destination}`)
       await nats.close()
-      await killAll(world.weir.process.pid)
-      world.weir = await startWeir(world.dataDir, world.env)
-      const after = await metricsOf({ ...world, api: world.weir.api })
+      await killAll(deployment.weir.process.pid)
+      deployment.weir = await startWeir(deployment.dataDir, deployment.env)
+      const after = await metricsOf({ ...deployment, api: deployment.weir.api })
       for (const name of ['produced', 'filtered', 'delivered']) {
         const counter = `weir_events_${name}_total`
         t.ok(total(before, counter) > 0)
@@ -81,20 +82,20 @@ t.test('books begun anew, and what outlives a process', async (t) => {
 })
 
 t.test('the bucket of the snapshots deleted under running processes: nothing is forgotten', async (t) => {
-  const world = await openWorld(t)
-  await publish(await world.weir.nats(), 'run', 0, 100)
-  await untilArrived(world, expectedEvents(100))
+  const deployment = await openDeployment(t)
+  await publish(await deployment.weir.nats(), 'run', 0, 100)
+  await untilArrived(deployment, expectedEvents(100))
   // A snapshot is saved at a stop, and what it holds is taken out of the ledger.
-  await world.weir.stop()
-  world.weir = await startWeir(world.dataDir, world.env)
-  const running = { ...world, api: world.weir.api }
-  const nats = await world.weir.nats()
+  await deployment.weir.stop()
+  deployment.weir = await startWeir(deployment.dataDir, deployment.env)
+  const running = { ...deployment, api: deployment.weir.api }
+  const nats = await deployment.weir.nats()
   t.ok((await nats.streamInfo(ledgerStream))!.state.first_seq > 1, 'the ledger begins later')
   await nats.request(`$JS.API.STREAM.DELETE.KV_${booksBucket}`, '', 2_000)
   await publish(nats, 'run', 100, 200)
   await untilArrived(running, expectedEvents(200))
   await checkBooks(t, running, 200)
-  await world.weir.stop()
-  world.weir = await startWeir(world.dataDir, world.env)
-  await checkBooks(t, { ...world, api: world.weir.api }, 200)
+  await deployment.weir.stop()
+  deployment.weir = await startWeir(deployment.dataDir, deployment.env)
+  await checkBooks(t, { ...deployment, api: deployment.weir.api }, 200)
 })

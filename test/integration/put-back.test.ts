@@ -8,25 +8,25 @@ import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import {
   checkBooks,
+  type Deployment,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   settle,
   stream,
   target,
   untilArrived,
-  type World,
 } from './deployment.js'
 
 t.setTimeout(480_000)
 
-async function openWorldOnNats(t: {
+async function openDeploymentOnNats(t: {
   teardown(close: () => unknown): unknown
-}): Promise<{ world: World; server: OwnNats }> {
+}): Promise<{ deployment: Deployment; server: OwnNats }> {
   const server = new OwnNats(tempDir(t))
   await server.start()
   t.teardown(() => server.stop())
-  return { server, world: await openWorld(t, { NATS_URL: server.url }) }
+  return { server, deployment: await openDeployment(t, { NATS_URL: server.url }) }
 }
 
 /** As soon as the server answers. */
@@ -43,64 +43,64 @@ async function lastSequence(nats: Nats, stream: string): Promise<number> {
 t.test(
   'packs put back to an earlier copy: consumers that are ahead of them begin where they end',
   async (t) => {
-    const { world, server } = await openWorldOnNats(t)
-    const nats = await world.weir.nats()
+    const { deployment, server } = await openDeploymentOnNats(t)
+    const nats = await deployment.weir.nats()
     const restarted = async (meanwhile: () => void): Promise<void> => {
       await server.stop()
       meanwhile()
       await server.start()
     }
     await publish(nats, 'run', 0, 100)
-    await untilArrived(world, expectedEvents(100))
+    await untilArrived(deployment, expectedEvents(100))
     let putBack = (): void => {}
     await restarted(() => {
       putBack = server.copy(messagesOf(deliveriesStream))
     })
     await publish(nats, 'run', 100, 1_000, 10)
-    await untilArrived(world, expectedEvents(1_000))
+    await untilArrived(deployment, expectedEvents(1_000))
     const before = await lastSequence(nats, deliveriesStream)
     await restarted(putBack)
     t.ok((await lastSequence(nats, deliveriesStream)) < before, 'sequences begin again at lower ones')
     await publish(nats, 'run', 1_000, 1_100)
-    await untilArrived(world, expectedEvents(1_100))
-    await checkBooks(t, world, 1_100)
+    await untilArrived(deployment, expectedEvents(1_100))
+    await checkBooks(t, deployment, 1_100)
   },
 )
 
 t.test(
   "the whole store put back to yesterday's: nothing crashes, and what is new is delivered",
   async (t) => {
-    const { world, server } = await openWorldOnNats(t)
-    const nats = await world.weir.nats()
+    const { deployment, server } = await openDeploymentOnNats(t)
+    const nats = await deployment.weir.nats()
     await publish(nats, 'run', 0, 100)
-    await untilArrived(world, expectedEvents(100))
+    await untilArrived(deployment, expectedEvents(100))
     await server.stop()
     const putBack = server.copy()
     await server.start()
 
     const late = { service: 'kinesis', name: 'late' } as const
-    const made = target(await stream(world.emulator, late.name), world.emulator)
-    const { id } = await world.api.post('/event_destinations', made)
+    const made = target(await stream(deployment.emulator, late.name), deployment.emulator)
+    const { id } = await deployment.api.post('/event_destinations', made)
     const sources = [{ type: 'tcp_connection_closed.v0' }]
-    await world.api.post('/event_subscriptions', { sources, destination_ids: [id] })
+    await deployment.api.post('/event_subscriptions', { sources, destination_ids: [id] })
     await settle()
     await publish(nats, 'run', 100, 300)
-    await untilArrived(world, expectedEvents(300))
+    await untilArrived(deployment, expectedEvents(300))
 
-    const roles = () => processesBelow(world.weir.process.pid)
+    const roles = () => processesBelow(deployment.weir.process.pid)
     const before = roles()
     await server.stop()
     putBack()
     await server.start()
-    await until('it is ready', async () => (await world.api.call('GET', '/readyz')).status === 200)
+    await until('it is ready', async () => (await deployment.api.call('GET', '/readyz')).status === 200)
     await publish(nats, 'run', 300, 400)
-    await untilArrived(world, expectedEvents(400))
+    await untilArrived(deployment, expectedEvents(400))
     t.strictSame(roles(), before, 'every process is the same')
 
     /** Records, each once: what was on its way when a process was killed may arrive twice. */
     const heardSince = async (from: number): Promise<number> => {
       const heard = new Set<number>()
-      for await (const { data } of world.emulator.client.received(late)) {
+      for await (const { data } of deployment.emulator.client.received(late)) {
         const { bytes_in } = JSON.parse(data).object.conn
         if (bytes_in >= from) heard.add(bytes_in)
       }
@@ -117,9 +117,9 @@ t.test(
       },
       60_000,
     )
-    for (const role of ['pipeline', 'deliver']) t.equal(killRole(world.weir.process.pid, role), 1)
+    for (const role of ['pipeline', 'deliver']) t.equal(killRole(deployment.weir.process.pid, role), 1)
     await publish(nats, 'run', next, next + 100)
-    await untilArrived(world, expectedEvents(next + 100))
+    await untilArrived(deployment, expectedEvents(next + 100))
     let heard = 0
     await until(
       'a destination of today hears of all, too',
@@ -129,13 +129,13 @@ t.test(
       },
       90_000,
     ).catch(async (error: Error) => {
-      const status = await world.api.call('GET', `/event_destinations/${id}/status`)
-      const output = world.weir.process.output().slice(-3_000)
+      const status = await deployment.api.call('GET', `/event_destinations/${id}/status`)
+      const output = deployment.weir.process.output().slice(-3_000)
       throw new Error(`${error.message} ${heard} of 100. ${JSON.stringify(status.body)} ${output}`)
     })
     t.equal(heard, 100)
-    t.equal((await world.api.get(`/event_destinations/${id}`)).id, id)
-    const { id: another } = await world.api.post('/ip_policies', {})
-    t.equal((await world.api.get(`/ip_policies/${another}`)).id, another, 'changes are possible')
+    t.equal((await deployment.api.get(`/event_destinations/${id}`)).id, id)
+    const { id: another } = await deployment.api.post('/ip_policies', {})
+    t.equal((await deployment.api.get(`/ip_policies/${another}`)).id, another, 'changes are possible')
   },
 )

@@ -10,7 +10,7 @@ import {
   checkBooks,
   checkRepeats,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   record,
   untilArrived,
@@ -23,10 +23,10 @@ const patienceMs = 200_000
 
 t.test('lethal records lie in the dead letters, their neighbours are processed', async (t) => {
   const preload = pathToFileURL(compiled('test/integration/lethal-records.js'))
-  const world = await openWorld(t, { NODE_OPTIONS: `--import ${preload}` })
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t, { NODE_OPTIONS: `--import ${preload}` })
+  const nats = await deployment.weir.nats()
   const pipelines = () =>
-    processesBelow(world.weir.process.pid)
+    processesBelow(deployment.weir.process.pid)
       .filter(({ role }) => role === 'pipeline')
       .map(({ pid }) => pid)
   const [first] = pipelines()
@@ -36,7 +36,7 @@ t.test('lethal records lie in the dead letters, their neighbours are processed',
   const lines = [record('run', 100), lethal(1), record('run', 101), 'no json', lethal(2), record('run', 102)]
   const { sequence } = await nats.publish('weir.records.eu.node-1', lines.join('\n'))
   await publish(nats, 'run', 103, 200)
-  await untilArrived(world, expectedEvents(200), patienceMs)
+  await untilArrived(deployment, expectedEvents(200), patienceMs)
   await until(
     'the bad ones are parked',
     async () => (await nats.subjectCounts(deadLetterStream, '>'))[deadRecordsSubject] === 3,
@@ -59,13 +59,13 @@ t.test('lethal records lie in the dead letters, their neighbours are processed',
     t.match(found.get(Number(line)), { ...original, reason }, `line ${line}`)
   }
 
-  t.equal((await arrivedRecords(world)).size, 200, 'every neighbour arrived')
-  await checkRepeats(t, world)
-  await checkBooks(t, world, 200, 3)
+  t.equal((await arrivedRecords(deployment)).size, 200, 'every neighbour arrived')
+  await checkRepeats(t, deployment)
+  await checkBooks(t, deployment, 200, 3)
 
   const survivors = pipelines()
   t.not(survivors[0], first, 'it was the pipeline that died')
   await publish(nats, 'run', 200, 300)
-  await untilArrived(world, expectedEvents(300))
+  await untilArrived(deployment, expectedEvents(300))
   t.strictSame(pipelines(), survivors, 'and it does no more')
 })

@@ -10,19 +10,19 @@ import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
   checkBooks,
+  type Deployment,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   record,
   untilArrived,
-  type World,
 } from './deployment.js'
 
 t.setTimeout(300_000)
 
 /** A pipeline that does nothing, as on a machine that is out of breath. */
-function signalPipelines(world: World, signal: 'SIGSTOP' | 'SIGCONT'): void {
-  const pipelines = processesBelow(world.weir.process.pid).filter(({ role }) => role === 'pipeline')
+function signalPipelines(deployment: Deployment, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const pipelines = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'pipeline')
   for (const { pid } of pipelines) process.kill(pid, signal)
 }
 
@@ -30,10 +30,10 @@ function signalPipelines(world: World, signal: 'SIGSTOP' | 'SIGCONT'): void {
 const wideRecord = (n: number): string => record('run', n).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
 
 t.test('full: it refuses, discards nothing, and takes records again when room is made', async (t) => {
-  const world = await openWorld(t, { WEIR_STORAGE_MAX: '16MiB' })
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
+  const nats = await deployment.weir.nats()
   const state = async () => (await nats.streamInfo(recordsStream))!.state
-  signalPipelines(world, 'SIGSTOP')
+  signalPipelines(deployment, 'SIGSTOP')
   const publishOnce = (n: number) =>
     nats.publish('weir.records.eu.node-1', wideRecord(n), { msgId: `run.${n}`, triesMax: 1 })
   let stored = 0
@@ -48,20 +48,20 @@ t.test('full: it refuses, discards nothing, and takes records again when room is
   t.ok(isStorageFull(refusal), 'and may try again')
   t.match(await state(), { messages: stored, first_seq: 1, last_seq: stored }, 'nothing was discarded')
   await until('readiness says why', async () => {
-    const { status, body } = await world.api.call('GET', '/readyz')
+    const { status, body } = await deployment.api.call('GET', '/readyz')
     return status === 503 && JSON.stringify(body).includes(recordsStream)
   })
   t.match(await state(), { messages: stored, first_seq: 1 }, 'nothing is discarded later')
 
-  signalPipelines(world, 'SIGCONT')
+  signalPipelines(deployment, 'SIGCONT')
   const more = stored + 100
   for (let n = stored; n < more; n += 1)
     await until(`record ${n} is taken`, () => publishOnce(n).then(() => true, retryWhereFull), 60_000)
-  await untilArrived(world, expectedEvents(more))
-  t.equal((await arrivedRecords(world)).size, more, 'every record that was taken arrived')
+  await untilArrived(deployment, expectedEvents(more))
+  t.equal((await arrivedRecords(deployment)).size, more, 'every record that was taken arrived')
   t.ok((await state()).first_seq > 1, 'processed records made room')
-  await until('it is ready', async () => (await world.api.call('GET', '/readyz')).status === 200)
-  await checkBooks(t, world, more)
+  await until('it is ready', async () => (await deployment.api.call('GET', '/readyz')).status === 200)
+  await checkBooks(t, deployment, more)
 })
 
 const retryWhereFull = (error: unknown): boolean => {
@@ -70,11 +70,11 @@ const retryWhereFull = (error: unknown): boolean => {
 }
 
 t.test('made anew below a pipeline with work in hand: what comes after is processed', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   await publish(nats, 'run', 0, 100, 1)
-  await untilArrived(world, expectedEvents(100))
-  signalPipelines(world, 'SIGSTOP')
+  await untilArrived(deployment, expectedEvents(100))
+  signalPipelines(deployment, 'SIGSTOP')
   await publish(nats, 'lost', 1_000_000, 1_000_300, 1)
   // The server has handed some of them to the pipeline by then.
   await until('some are on their way', async () => {
@@ -88,7 +88,7 @@ t.test('made anew below a pipeline with work in hand: what comes after is proces
     return info !== undefined && info.config.description !== before
   })
   await publish(nats, 'run', 100, 500, 1)
-  signalPipelines(world, 'SIGCONT')
+  signalPipelines(deployment, 'SIGCONT')
   await until(
     'what came after is acknowledged',
     async () => (await nats.consumerInfo(recordsStream, inputConsumer))?.ackFloor === 400,
@@ -96,7 +96,7 @@ t.test('made anew below a pipeline with work in hand: what comes after is proces
   )
   const after = Array.from({ length: 400 }, (_, n) => 100 + n)
   const arrived = async () => {
-    const numbers = await arrivedRecords(world)
+    const numbers = await arrivedRecords(deployment)
     return after.filter((n) => numbers.has(n)).length
   }
   await until('it is delivered', async () => (await arrived()) === after.length)
@@ -104,24 +104,24 @@ t.test('made anew below a pipeline with work in hand: what comes after is proces
 })
 
 t.test('put back to a state behind its consumer: what comes after is processed', async (t) => {
-  const world = await openWorld(t)
+  const deployment = await openDeployment(t)
   const messages = join(
-    world.dataDir,
+    deployment.dataDir,
     'nats/store/jetstream',
     natsAccess.streamsOf,
     'streams',
     recordsStream,
     'msgs',
   )
-  const saved = join(world.dataDir, 'saved')
+  const saved = join(deployment.dataDir, 'saved')
   const restart = async (meanwhile: () => void): Promise<void> => {
-    await world.weir.stop()
+    await deployment.weir.stop()
     meanwhile()
-    world.weir = await startWeir(world.dataDir, world.env)
+    deployment.weir = await startWeir(deployment.dataDir, deployment.env)
   }
   const publishAndWait = async (from: number, to: number): Promise<void> => {
-    const again = { ...world, api: world.weir.api }
-    await publish(await world.weir.nats(), 'run', from, to, 10)
+    const again = { ...deployment, api: deployment.weir.api }
+    await publish(await deployment.weir.nats(), 'run', from, to, 10)
     await untilArrived(again, expectedEvents(to))
     await checkBooks(t, again, to)
   }

@@ -10,7 +10,7 @@ import { until } from '../harness/weir.js'
 import {
   checkBooks,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   record,
   settle,
@@ -37,8 +37,8 @@ const badRecords = [
 ] as const
 
 t.test('bad records lie in the dead letters, their neighbours are processed', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   const sequences: number[] = []
   for (const [n, { bytes }] of badRecords.entries()) {
     const lines = [Buffer.from(record('run', n)), bytes]
@@ -47,7 +47,7 @@ t.test('bad records lie in the dead letters, their neighbours are processed', as
   }
   const whole = Buffer.alloc(largest - 200, '{')
   sequences.push((await nats.publish('weir.records.eu.node-1', whole)).sequence)
-  await untilArrived(world, expectedEvents(badRecords.length))
+  await untilArrived(deployment, expectedEvents(badRecords.length))
   await until(
     'all bad records are parked',
     async () =>
@@ -65,24 +65,24 @@ t.test('bad records lie in the dead letters, their neighbours are processed', as
     t.equal(dead?.headers.get('Weir-Line'), original?.bytes === whole ? '1' : '2')
     t.ok(sequences.includes(Number(dead?.headers.get('Weir-Sequence'))), `sequence of dead letter ${n}`)
   }
-  await checkBooks(t, world, badRecords.length, badRecords.length + 1)
+  await checkBooks(t, deployment, badRecords.length, badRecords.length + 1)
 })
 
 t.test('the same record again has the same event ids', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const nats = await deployment.weir.nats()
   for (let time = 0; time < 3; time += 1) await nats.publish('weir.records.eu.node-1', record('same', 0))
   const resource = { service: 'kinesis', name: 'all' } as const
-  await until('three arrive', async () => (await world.emulator.client.counts(resource)).events === 3)
-  t.equal((await world.emulator.client.counts(resource)).unique, 1)
+  await until('three arrive', async () => (await deployment.emulator.client.counts(resource)).events === 3)
+  t.equal((await deployment.emulator.client.counts(resource)).unique, 1)
 })
 
 t.test('one destination that fails does not hold up the others', async (t) => {
-  const world = await openWorld(t)
-  const { client } = world.emulator
-  const nats = await world.weir.nats()
+  const deployment = await openDeployment(t)
+  const { client } = deployment.emulator
+  const nats = await deployment.weir.nats()
   const status = (name: 'all' | 'filtered' | 'logs') =>
-    world.api.get(`/event_destinations/${world.destinations[name]}/status`)
+    deployment.api.get(`/event_destinations/${deployment.destinations[name]}/status`)
   await client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
   await client.addFault({ effect: { type: 'error', code: 'InternalFailure', status: 500 }, resource: 'logs' })
   await publish(nats, 'run', 0, 400)
@@ -96,8 +96,11 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   t.match(await status('all'), { backlog: { events: 400 }, counts: { delivered: 0, dead_lettered: 0 } })
   await client.clearFaults()
   // Another target, and what waited goes there at once.
-  const moved = await stream(world.emulator, 'moved')
-  await world.api.patch(`/event_destinations/${world.destinations.all}`, target(moved, world.emulator))
+  const moved = await stream(deployment.emulator, 'moved')
+  await deployment.api.patch(
+    `/event_destinations/${deployment.destinations.all}`,
+    target(moved, deployment.emulator),
+  )
   await until('the backlog is at the new target', async () => {
     const { unique } = await client.counts({ service: 'kinesis', name: 'moved' })
     return unique === expected.all
@@ -113,21 +116,21 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   })
   const dead = await nats.lastMessage(deadLetterStream, deadEventsSubject)
   t.match(JSON.parse(Buffer.from(dead!.data).toString()), { object: { conn: { bytes_in: 407 } } })
-  t.equal(dead?.headers.get('Weir-Destination'), world.destinations.all)
+  t.equal(dead?.headers.get('Weir-Destination'), deployment.destinations.all)
   t.match(dead?.headers.get('Weir-Event-Id'), /^ev_/)
   t.ok(dead?.headers.get('Weir-Reason'))
 
   await client.addFault({ effect: { type: 'hang' }, resource: 'filtered' })
   await publish(nats, 'run', 500, 600)
   await until('the hanging one has a backlog', async () => (await status('filtered')).backlog.events === 25)
-  for (const subscription of (await world.api.get('/event_subscriptions')).event_subscriptions)
-    await world.api.delete(`/event_subscriptions/${subscription.id}`)
-  await world.api.delete(`/event_destinations/${world.destinations.filtered}`)
+  for (const subscription of (await deployment.api.get('/event_subscriptions')).event_subscriptions)
+    await deployment.api.delete(`/event_subscriptions/${subscription.id}`)
+  await deployment.api.delete(`/event_destinations/${deployment.destinations.filtered}`)
   await settle()
   await until('nothing is stored for the deleted one', async () => {
     const counts = await nats.subjectCounts('WEIR_DELIVERIES', '>')
-    return Object.keys(counts).every((subject) => !subject.endsWith(world.destinations.filtered))
+    return Object.keys(counts).every((subject) => !subject.endsWith(deployment.destinations.filtered))
   })
-  const metrics: string = (await world.api.call('GET', '/metrics')).body
+  const metrics: string = (await deployment.api.call('GET', '/metrics')).body
   t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 25$/m)
 })

@@ -16,10 +16,11 @@ import { natsAccess } from '../../src/process/nats-users.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { recordsStream } from '../../src/wire/names.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
+import { total } from '../harness/metrics.js'
 import { type Running, run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { ApiClient, startEmulator, until } from '../harness/weir.js'
-import { configure, settle, token, total } from './deployment.js'
+import { configure, settle, token } from './deployment.js'
 
 t.setTimeout(300_000)
 

@@ -7,12 +7,12 @@ import {
   arrivedRecords,
   checkBooks,
   checkOnce,
+  type Deployment,
   expectedEvents,
-  openWorld,
+  openDeployment,
   publish,
   record,
   untilArrived,
-  type World,
 } from './deployment.js'
 
 t.setTimeout(1_800_000)
@@ -32,7 +32,7 @@ const slowRecords = 20_000
  * Publishes records from number `from` on until it is stopped, also while Weir stops. Returns the first number that is
  * not known to be stored: stored or not, it is published again under the same id.
  */
-function startPublishing({ weir }: World, from: number): { stop(): Promise<number> } {
+function startPublishing({ weir }: Deployment, from: number): { stop(): Promise<number> } {
   const stopped = new AbortController()
   const publishing = (async () => {
     const nats = await openNats({ servers: [weir.natsUrl], name: 'test', replicas: 1 })
@@ -60,42 +60,42 @@ function startPublishing({ weir }: World, from: number): { stop(): Promise<numbe
 }
 
 t.test('stopped under load and started again, several times', async (t) => {
-  let world = await openWorld(t)
+  let deployment = await openDeployment(t)
   let records = 0
   for (let run = 0; run < stops; run += 1) {
-    const publisher = startPublishing(world, records)
+    const publisher = startPublishing(deployment, records)
     await sleep(loadMsMin + run * loadMsStep)
     const begun = Date.now()
-    const { code } = await world.weir.process.stop()
+    const { code } = await deployment.weir.process.stop()
     t.equal(code, 0, `stop ${run + 1} ends well`)
     t.ok(Date.now() - begun < stopMsMax, `stop ${run + 1} took ${Date.now() - begun} ms`)
     records = await publisher.stop()
-    const weir = await startWeir(world.dataDir, world.env)
+    const weir = await startWeir(deployment.dataDir, deployment.env)
     t.teardown(() => weir.stop())
-    world = { ...world, weir, api: weir.api }
+    deployment = { ...deployment, weir, api: weir.api }
   }
-  await publish(await world.weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
+  await publish(await deployment.weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
   records += recordsPerMessage
-  await untilArrived(world, expectedEvents(records))
-  t.equal((await arrivedRecords(world)).size, records, 'nothing is lost')
-  await checkOnce(t, world)
-  await checkBooks(t, world, records)
+  await untilArrived(deployment, expectedEvents(records))
+  t.equal((await arrivedRecords(deployment)).size, records, 'nothing is lost')
+  await checkOnce(t, deployment)
+  await checkBooks(t, deployment, records)
 })
 
 t.test('stopped while a slow service has more in hand than it can accept in time', async (t) => {
-  const world = await openWorld(t)
-  await world.emulator.client.addFault({ effect: { type: 'latency', ms: slowMs }, service: 'kinesis' })
-  await publish(await world.weir.nats(), 'run', 0, slowRecords, 100)
+  const deployment = await openDeployment(t)
+  await deployment.emulator.client.addFault({ effect: { type: 'latency', ms: slowMs }, service: 'kinesis' })
+  await publish(await deployment.weir.nats(), 'run', 0, slowRecords, 100)
   await until('requests are under way', async () => {
-    const { 'kinesis.PutRecords': put } = await world.emulator.client.stats()
+    const { 'kinesis.PutRecords': put } = await deployment.emulator.client.stats()
     return (put?.requests ?? 0) > 0
   })
-  const { code } = await world.weir.process.stop()
+  const { code } = await deployment.weir.process.stop()
   t.equal(code, 0, 'the stop ends well')
-  await world.emulator.client.clearFaults()
-  const weir = await startWeir(world.dataDir, world.env)
+  await deployment.emulator.client.clearFaults()
+  const weir = await startWeir(deployment.dataDir, deployment.env)
   t.teardown(() => weir.stop())
-  const again = { ...world, weir, api: weir.api }
+  const again = { ...deployment, weir, api: weir.api }
   await untilArrived(again, expectedEvents(slowRecords))
   await checkOnce(t, again)
 })

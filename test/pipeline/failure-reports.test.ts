@@ -6,7 +6,7 @@ import { createLogger } from '../../src/core/log.js'
 import { createRegistry, metricsText } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { FailureReports } from '../../src/pipeline/failure-reports.js'
-import { total } from '../integration/deployment.js'
+import { total } from '../harness/metrics.js'
 
 const minuteMs = 60_000
 

@@ -5,7 +5,7 @@ import { BucketFollower } from '../../src/nats/bucket-follower.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
-import type { StoreWorld } from '../harness/store-fixture.js'
+import type { StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
 
@@ -25,7 +25,7 @@ async function changeLimits(nats: Nats, bucket: string): Promise<void> {
 }
 
 /** After two restarts, limits changed in between have moved the server's own time of creation. */
-async function restart(world: StoreWorld, nats: Nats): Promise<void> {
+async function restart(world: StoreFixture, nats: Nats): Promise<void> {
   const isBack = new Promise<void>((resolve) => nats.onReconnect(resolve))
   await world.killNats()
   await world.startNats()

@@ -1,10 +1,10 @@
 /** A store with something of every sort in it. */
 import type { Test } from 'tap'
-import { type StoreApi, StoreWorld } from '../harness/store-fixture.js'
+import { type StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import type { ApiClient } from '../harness/weir.js'
 
-export async function openWorld(t: Test): Promise<StoreWorld> {
-  const world = new StoreWorld()
+export async function openWorld(t: Test): Promise<StoreFixture> {
+  const world = new StoreFixture()
   await world.open()
   t.teardown(() => world.close())
   return world

@@ -3,9 +3,9 @@ import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { rowKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
+import { total } from '../harness/metrics.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { ApiClient, until } from '../harness/weir.js'
-import { total } from '../integration/deployment.js'
 import { fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)

@@ -12,7 +12,7 @@ import { View } from '../../src/view/view.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
-import type { StoreWorld } from '../harness/store-fixture.js'
+import type { StoreFixture } from '../harness/store-fixture.js'
 import { type ApiClient, until } from '../harness/weir.js'
 import { openWorld } from './filled.js'
 import { killedAtEachWrite } from './victim.js'
@@ -46,14 +46,14 @@ const textOf = ({ id, cidr, action }: Rule): string => `${id} ${cidr} ${action}`
 const sorted = (rules: readonly Rule[]): string[] => rules.map(textOf).sort()
 
 /** What ClickHouse says the rules are. */
-async function storedRules(t: Test, world: StoreWorld): Promise<string[]> {
+async function storedRules(t: Test, world: StoreFixture): Promise<string[]> {
   const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   return sorted(await clickhouse.rows<Rule>('SELECT id, cidr, action FROM ip_policy_rules'))
 }
 
 /** The rules that the audit events tell of, in the order they come in; fails where one tells what can't be. */
-async function toldRules(t: Test, world: StoreWorld): Promise<string[]> {
+async function toldRules(t: Test, world: StoreFixture): Promise<string[]> {
   const events = await world.audited()
   t.equal(new Set(events.map(({ id }) => id)).size, events.length, 'no event twice')
   const rules = new Map<string, string>()

@@ -4,31 +4,31 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
 import { run } from '../harness/processes.js'
-import type { StoreApi, StoreWorld } from '../harness/store-fixture.js'
+import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { everything, fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)
 
 /** A copy of ClickHouse' directory, taken while nobody uses it. */
-async function copyClickhouse(world: StoreWorld, from: string, to: string): Promise<void> {
+async function copyClickhouse(world: StoreFixture, from: string, to: string): Promise<void> {
   await world.front.process.stop()
   cpSync(join(world.dir, from), join(world.dir, to), { recursive: true })
   await world.startFront(from)
 }
 
-async function useClickhouse(world: StoreWorld, name: string): Promise<void> {
+async function useClickhouse(world: StoreFixture, name: string): Promise<void> {
   await world.front.process.stop()
   await world.startFront(name)
 }
 
-async function copyNats(world: StoreWorld): Promise<void> {
+async function copyNats(world: StoreFixture): Promise<void> {
   await world.killNats()
   cpSync(join(world.dir, 'nats'), join(world.dir, 'nats of yesterday'), { recursive: true })
   await world.startNats()
 }
 
-async function putNatsBack(world: StoreWorld): Promise<void> {
+async function putNatsBack(world: StoreFixture): Promise<void> {
   await world.killNats()
   world.wipeNats()
   cpSync(join(world.dir, 'nats of yesterday'), join(world.dir, 'nats'), { recursive: true })

@@ -1,7 +1,7 @@
 /** An API that is killed at every point of a write. */
 import type { Test } from 'tap'
 import { startNatsProxy } from '../harness/nats-proxy.js'
-import type { StoreWorld } from '../harness/store-fixture.js'
+import type { StoreFixture } from '../harness/store-fixture.js'
 import type { ApiClient } from '../harness/weir.js'
 
 export interface Victim {
@@ -13,7 +13,7 @@ export interface Victim {
 /** An API that is killed before or after each write of what it is asked; the last one of each lives. */
 export async function* killedAtEachWrite(
   t: Test,
-  world: StoreWorld,
+  world: StoreFixture,
   sides: readonly ('before' | 'after')[],
 ): AsyncGenerator<Victim> {
   const proxy = await startNatsProxy(world.natsUrl)

@@ -2,10 +2,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { total } from '../harness/metrics.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { total } from '../integration/deployment.js'
 import { everything, fill, openWorld, takesWrites } from './filled.js'
 
 t.setTimeout(600_000)
