@@ -33,6 +33,7 @@ import { Pipeline } from './pipeline/run.js'
 import {
   bucketOnceThere,
   connect,
+  destinationAccess,
   makeStreams,
   never,
   openBooks,
@@ -41,7 +42,6 @@ import {
   openReadiness,
   openRoleServer,
   openView,
-  reachOf,
   roleOf,
   workOfTheApi,
 } from './process/app-parts.js'
@@ -97,7 +97,13 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({ nats, books, secrets, sealer, aws: reachOf(settings) }),
+    destinations: destinationOperations({
+      nats,
+      books,
+      secrets,
+      sealer,
+      access: destinationAccess(settings),
+    }),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -217,7 +223,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const ledger = release.own(openLedger(context, nats))
   const books = await openBooksAlone(context, parent, release, nats)
   const deliverer = release.own(
-    new Deliverer({ nats, ledger, occurrences, openSender: reachOf(settings).openSender }),
+    new Deliverer({ nats, ledger, occurrences, openSender: destinationAccess(settings).openSender }),
   )
   const update = (): void => {
     const { configs, gone } = destinationsIn(view.state, secrets, sealer)

@@ -5,7 +5,7 @@ import { isoMillis, now, sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig } from '../deliver/destination.js'
-import { type Reach, sendTestEvent } from '../deliver/test-event.js'
+import { type DestinationAccess, sendTestEvent } from '../deliver/test-event.js'
 import { testEventJson } from '../event/event-schemas.js'
 import type { KeptMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
@@ -23,7 +23,7 @@ export interface DestinationOperationsDeps {
   readonly books: BooksKeeper
   readonly secrets: SecretsView
   readonly sealer: Sealer
-  readonly aws: Reach
+  readonly access: DestinationAccess
 }
 
 export function destinationOperations(deps: DestinationOperationsDeps): DestinationOperations {
@@ -37,7 +37,7 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       const at = now()
       const json = testEventJson(eventId, at, row.account_id, row.id)
       const event = { partitionKey: eventId, timestampMs: at, json }
-      const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.aws)
+      const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.access)
       if (sent.ok) return { eventId }
       return {
         refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,

@@ -1,10 +1,13 @@
-/** Events in the OpenAPI document. They are no requests to anybody, but webhooks are where tools look for messages. */
+/** Events in the OpenAPI document, as webhooks: they are not HTTP requests, but that is where tools look for messages. */
+import { listed } from '../core/plural.js'
+import { destinationKinds } from '../deliver/kinds.js'
 import type { EventSchema } from '../event/event-schemas.js'
+
+const withLineBreak = destinationKinds.filter((kind) => kind.keepsLineBreak).map(({ title }) => title)
 
 export const webhooksTag = {
   name: 'events',
-  description:
-    'What event destinations are sent: one JSON object per record, which ends with a line break in Kinesis and Firehose. Nobody is sent an HTTP request; events stand here as webhooks so that tools know their schemas.',
+  description: `The events that are sent to event destinations: one JSON object per record, followed by a line break if the target is a ${listed(withLineBreak)}. They are listed as webhooks so that tools know their schemas; Weir sends no HTTP requests to clients.`,
 }
 
 export const webhooks = (events: readonly EventSchema[]): Record<string, object> =>

@@ -161,12 +161,6 @@ export const packsInHandMax = 16
 export const packsInHandBytesMax = 64 * 1024 * 1024
 /** One event, as the envelope's JSON: the smallest of the services' record limits (Kinesis' default, 1 MiB). */
 export const eventBytesMax = 1024 * 1024
-/** Bytes of events in one request, as each service counts them: its own limits, which a setting may lower. */
-export const serviceRequestBytesMax = {
-  kinesis: 10 * 1024 * 1024,
-  firehose: 4 * 1024 * 1024,
-  logs: 1_048_576,
-}
 /** What a request may be set to hold at least; an event that is larger has a request of its own. */
 export const requestBytesMin = 64 * 1024
 

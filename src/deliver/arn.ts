@@ -1,5 +1,6 @@
 /** ARNs, read and checked: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
 import { type Problem, shown } from '../core/errors.js'
+import type { DestinationAddress } from './destination.js'
 
 export interface Arn {
   readonly partition: string
@@ -23,7 +24,7 @@ export function parseArn(text: string): Arn | undefined {
   }
 }
 
-/** What the ARN of a kind of target looks like. */
+/** The form of ARNs of one kind of target. */
 export interface ArnForm {
   readonly service: string
   readonly resource: RegExp
@@ -34,14 +35,14 @@ const partitions = ['aws', 'aws-cn', 'aws-us-gov']
 const regionForm = /^[a-z]{2,}(-[a-z]+)+-\d{1,2}$/
 const awsAccountForm = /^\d{12}$/
 
-/** The partition a region lies in. */
+/** The partition that a region belongs to. */
 export function partitionOf(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }
 
-/** What is wrong with an ARN, if anything; the sentence goes on from the field's name. */
-export function checkArn(text: string, { service, resource, example }: ArnForm): Problem | undefined {
+/** What is wrong with an ARN, if anything; the sentence continues after the field's name. */
+function checkArn(text: string, { service, resource, example }: ArnForm): Problem | undefined {
   const wrong = (what: string): Problem => ({
     msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
   })
@@ -60,9 +61,20 @@ export function checkArn(text: string, { service, resource, example }: ArnForm):
   return resource.test(arn.resource) ? undefined : wrong(`which names no resource of the kind expected`)
 }
 
+/** The address of a destination kind whose targets are named by ARNs. */
+export const arnAddress = <const Field extends string>(
+  field: Field,
+  form: ArnForm,
+): DestinationAddress<Field> => ({
+  field,
+  pattern: '^arn:(aws|aws-cn|aws-us-gov):[a-z]+:[a-z0-9-]+:[0-9]{12}:.+$',
+  example: form.example,
+  check: (arn) => checkArn(arn, form),
+})
+
 const roleForm = /^role\/[\w+=,.@/-]{1,576}$/
 
-/** What is wrong with the ARN of a role, which unlike others has no region. */
+/** What is wrong with the ARN of a role, if anything. Unlike others, it has no region. */
 export function checkRoleArn(text: string): Problem | undefined {
   const arn = parseArn(text)
   const valid =

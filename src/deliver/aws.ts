@@ -14,34 +14,11 @@ import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { version } from '../core/version.js'
 import { parseArn } from './arn.js'
-import type { DestinationConfig, DestinationKindName, Fault } from './destination.js'
+import type { AwsCredentials, DestinationConfig, Fault, SenderDeps } from './destination.js'
 import { faultOf } from './faults.js'
 
-export interface AwsCredentials {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string
-  readonly expiration?: Date
-}
-
-/** Addresses that stand in for AWS's own: the SDK's variables `AWS_ENDPOINT_URL` and `AWS_ENDPOINT_URL_…`. */
-export interface AwsEndpoints {
-  readonly endpointUrl?: string | undefined
-  readonly kinesisEndpointUrl?: string | undefined
-  readonly firehoseEndpointUrl?: string | undefined
-  readonly cloudwatchLogsEndpointUrl?: string | undefined
-  readonly stsEndpointUrl?: string | undefined
-}
-
-export interface AwsDeps {
-  readonly endpoints: AwsEndpoints
-  /** With what roles are assumed. Default: the SDK's own chain (environment, profile, instance role …). */
-  readonly ambientCredentials?: AwsCredentials
-  /** From call to answer, fetching credentials included. */
-  readonly requestTimeoutMs: number
-  /** What one request may hold: at most the service's own limit. */
-  readonly requestBytesMax: Readonly<Record<DestinationKindName, number>>
-}
+/** What STS needs. */
+type StsDeps = Pick<SenderDeps, 'aws' | 'requestTimeoutMs'>
 
 export const requestTimeoutMsDefault = 15_000
 
@@ -101,27 +78,18 @@ export function withBody<C extends Command>(command: C, body: Buffer): C {
   return command
 }
 
-type EndpointName = Exclude<keyof AwsEndpoints, 'endpointUrl'>
-
 /** One destination's way to one service: its client, made when first needed, and its credentials. */
 export class Connection<C extends Client> {
   readonly #config: DestinationConfig
-  readonly #deps: AwsDeps
-  readonly #endpoint: EndpointName
+  readonly #deps: SenderDeps
   readonly #create: (options: ClientOptions) => Promise<C>
   #client: Promise<C> | undefined
   /** The client before, on which requests may still be under way. */
   #retired: Promise<C> | undefined
 
-  constructor(
-    config: DestinationConfig,
-    deps: AwsDeps,
-    endpoint: EndpointName,
-    create: (options: ClientOptions) => Promise<C>,
-  ) {
+  constructor(config: DestinationConfig, deps: SenderDeps, create: (options: ClientOptions) => Promise<C>) {
     this.#config = config
     this.#deps = deps
-    this.#endpoint = endpoint
     this.#create = create
   }
 
@@ -165,12 +133,13 @@ export class Connection<C extends Client> {
   }
 
   #options(): Promise<ClientOptions> {
-    const { region } = parseArn(this.#config.arn)!
-    return clientOptions(region, this.#endpoint, this.#deps, this.#credentials(region))
+    const { region } = parseArn(this.#config.address)!
+    return clientOptions(region, this.#deps.endpointUrl, this.#deps, this.#credentials(region))
   }
 
   #credentials(region: string): AwsCredentials | (() => Promise<AwsCredentials>) {
     const { auth } = this.#config
+    if (auth === undefined) throw new Error('A destination at AWS has a role or a pair of keys.')
     if ('role' in auth) return roleCredentials(auth.role.role_arn, region, this.#config, this.#deps)
     return { accessKeyId: auth.creds.aws_access_key_id, secretAccessKey: auth.creds.aws_secret_access_key }
   }
@@ -178,12 +147,12 @@ export class Connection<C extends Client> {
 
 async function clientOptions(
   region: string,
-  name: EndpointName,
-  { endpoints, requestTimeoutMs }: AwsDeps,
+  ownEndpoint: string | undefined,
+  { aws, requestTimeoutMs }: StsDeps,
   credentials: ClientOptions['credentials'],
 ): Promise<ClientOptions> {
   const { NodeHttpHandler } = await import('@smithy/node-http-handler')
-  const endpoint = endpoints[name] ?? endpoints.endpointUrl
+  const endpoint = ownEndpoint ?? aws.endpointUrl
   const agent = { keepAlive: true, maxSockets: socketsMax, timeout: idleSocketMs }
   return {
     region,
@@ -206,7 +175,7 @@ function roleCredentials(
   roleArn: string,
   region: string,
   { id, accountId }: DestinationConfig,
-  deps: AwsDeps,
+  deps: StsDeps,
 ): () => Promise<AwsCredentials> {
   const role = { RoleArn: roleArn, RoleSessionName: sessionName(id), ExternalId: accountId }
   return async () => {
@@ -225,11 +194,12 @@ const sessionName = (destinationId: string): string => `weir-${destinationId}`.s
 async function assumeRole(
   role: AssumeRoleCommandInput,
   region: string,
-  deps: AwsDeps,
+  deps: StsDeps,
   options: { readonly abortSignal?: AbortSignal } = {},
 ): Promise<AssumeRoleCommandOutput> {
   const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts')
-  const client = new STSClient(await clientOptions(region, 'stsEndpointUrl', deps, deps.ambientCredentials))
+  const { stsEndpointUrl, ambientCredentials } = deps.aws
+  const client = new STSClient(await clientOptions(region, stsEndpointUrl, deps, ambientCredentials))
   try {
     return await client.send(new AssumeRoleCommand(role), options)
   } finally {
@@ -243,16 +213,16 @@ async function assumeRole(
  * of keys, and a role that AWS refuses then; where AWS says something else, that is the fault.
  */
 export async function checkRole(
-  { id, accountId, arn, auth }: DestinationConfig,
-  deps: AwsDeps,
+  { id, accountId, address, auth }: DestinationConfig,
+  deps: StsDeps,
   signal: AbortSignal,
 ): Promise<Result<undefined, Fault>> {
-  if (!('role' in auth)) return ok(undefined)
+  if (auth === undefined || !('role' in auth)) return ok(undefined)
   const { role_arn } = auth.role
   const role = { RoleArn: role_arn, RoleSessionName: sessionName(id) }
   try {
     await withDeadline(deps.requestTimeoutMs, signal, (abortSignal) =>
-      assumeRole(role, parseArn(arn)!.region, deps, { abortSignal }),
+      assumeRole(role, parseArn(address)!.region, deps, { abortSignal }),
     )
   } catch (error) {
     const fault = faultOf(error)

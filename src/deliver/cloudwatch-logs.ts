@@ -7,26 +7,27 @@
  */
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
 import type { PackedEvent } from '../wire/pack.js'
-import { checkArn, parseArn } from './arn.js'
-import { type AwsDeps, Connection } from './aws.js'
-import type {
-  BatchLimits,
-  DestinationConfig,
-  DestinationKind,
-  Fault,
-  Rejection,
-  Sender,
-  SendOutcome,
+import { arnAddress, parseArn } from './arn.js'
+import { Connection } from './aws.js'
+import {
+  type BatchLimits,
+  type DestinationConfig,
+  defineDestinationKind,
+  type Fault,
+  type Rejection,
+  type Sender,
+  type SenderDeps,
+  type SendOutcome,
 } from './destination.js'
 
-// --- schema ---
+// --- address ---
 
-const arnForm = {
+const address = arnAddress('log_group_arn', {
   service: 'logs',
   // The console shows the ARNs of log groups with `:*` at their end.
   resource: /^log-group:[.\-_/#A-Za-z0-9]{1,512}(:\*)?$/,
   example: 'arn:aws:logs:us-east-1:123456789012:log-group:name',
-}
+})
 
 const groupName = (arn: string): string => parseArn(arn)!.resource.split(':')[1]!
 
@@ -86,16 +87,15 @@ class CloudWatchLogsSender implements Sender {
   /** Shared by the requests that need it at the same time; undefined while the log stream is not known to exist. */
   #created: Promise<Fault | undefined> | undefined
 
-  constructor(config: DestinationConfig, deps: AwsDeps) {
+  constructor(config: DestinationConfig, deps: SenderDeps) {
     this.#stream = {
-      logGroupName: groupName(config.arn),
+      logGroupName: groupName(config.address),
       logStreamName: config.id,
     }
-    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.cloudwatch_logs }
+    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax }
     this.#connection = new Connection(
       config,
       deps,
-      'cloudwatchLogsEndpointUrl',
       async (options) => new (await sdk()).CloudWatchLogsClient(options),
     )
   }
@@ -192,8 +192,15 @@ function rejections(order: readonly number[], info: RejectedLogEventsInfo): Reje
   })
 }
 
-export const cloudwatchLogs: DestinationKind<AwsDeps> = {
+// --- declaration ---
+
+export const cloudwatchLogs = defineDestinationKind({
   name: 'cloudwatch_logs',
-  checkArn: (arn) => checkArn(arn, arnForm),
+  title: 'CloudWatch log group',
+  address,
+  auth: 'aws',
+  endpointSetting: 'AWS_ENDPOINT_URL_CLOUDWATCH_LOGS',
+  requestBytes: { max: 1_048_576, default: 1_048_576 },
+  keepsLineBreak: false,
   open: (config, deps) => new CloudWatchLogsSender(config, deps),
-}
+})

@@ -1,30 +1,30 @@
 /**
- * What a kind of destination is. A kind is one file (kinesis, firehose, cloudwatch-logs) and one line in
- * `kinds.ts`; a file of a kind is always in the same order: schema, limits, client interface, sender.
+ * The interface of a destination kind. A kind is one file (kinesis, firehose, cloudwatch-logs) and one line in
+ * `kinds.ts`: API schema, settings and metrics labels derive from its declaration. The file of a kind is always in the
+ * same order: address, limits, client, sender, declaration.
  *
- * A sender says what to send again, and decides nothing else: when, how often, what is parked in the dead
- * letters and when a destination pauses is the lane's business.
+ * A sender only reports what to send again. The lane decides when and how often, what becomes a dead letter and when a
+ * destination pauses.
  */
 import type { Problem } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 
-export type DestinationKindName = 'kinesis' | 'firehose' | 'cloudwatch_logs'
-
-/** How the deliverer proves itself to AWS: a role it assumes, or a pair of keys. */
+/** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */
 export type DestinationAuth =
   | { readonly role: { readonly role_arn: string } }
   | { readonly creds: { readonly aws_access_key_id: string; readonly aws_secret_access_key: string } }
 
-/** Where events of one destination go: all that delivery knows of an event destination. */
+/** All that delivery knows about an event destination. */
 export interface DestinationConfig {
   /** `ed_…`: names the role session and the log streams. */
   readonly id: string
   /** `ac_…`: the external id of the role session. */
   readonly accountId: string
-  readonly kind: DestinationKindName
-  /** The ARN of the stream, delivery stream or log group. */
-  readonly arn: string
-  readonly auth: DestinationAuth
+  readonly kind: string
+  /** Where events go, in the form that the kind declares: the ARN of a stream, delivery stream or log group. */
+  readonly address: string
+  /** Undefined for kinds that need none. */
+  readonly auth: DestinationAuth | undefined
 }
 
 /** What one request may hold. */
@@ -94,8 +94,73 @@ export interface Sender {
   close(): void
 }
 
-export interface DestinationKind<Deps> {
-  readonly name: DestinationKindName
-  checkArn(arn: string): Problem | undefined
-  open(config: DestinationConfig, deps: Deps): Sender
+export interface AwsCredentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+  readonly expiration?: Date
 }
+
+/** How AWS is reached, for all kinds that use it. */
+export interface AwsAccess {
+  /** Replaces the addresses of all services that have no endpoint of their own. */
+  readonly endpointUrl?: string | undefined
+  readonly stsEndpointUrl?: string | undefined
+  /** Used to assume roles. Default: the SDK's own chain (environment, profile, instance role …). */
+  readonly ambientCredentials?: AwsCredentials
+}
+
+/** What the settings say about one kind. */
+export interface KindSettings {
+  /** Replaces the address of the service itself. */
+  readonly endpointUrl?: string | undefined
+  /** Bytes of events in one request, at most the service's own limit. */
+  readonly requestBytesMax: number
+}
+
+export interface SenderDeps extends KindSettings {
+  /** From call to answer, fetching credentials included. */
+  readonly requestTimeoutMs: number
+  readonly aws: AwsAccess
+}
+
+/** The member of a target that says where events go. */
+export interface DestinationAddress<Field extends string = string> {
+  readonly field: Field
+  /** For the API's document: a regular expression that every valid address matches. */
+  readonly pattern: string
+  readonly example: string
+  /** What is wrong with an address, if anything; the sentence continues after the field's name. */
+  check(address: string): Problem | undefined
+}
+
+/** The declaration of a kind. */
+export interface DestinationKind<
+  Name extends string = string,
+  Field extends string = string,
+  Auth extends 'aws' | 'none' = 'aws' | 'none',
+> {
+  /** The member of `target` in the API, the label `target` of metrics, and in capitals a part of settings' names. */
+  readonly name: Name
+  /** For the API's document: "Kinesis stream". */
+  readonly title: string
+  readonly address: DestinationAddress<Field>
+  /** `aws`: a target of this kind has a role or a pair of keys. */
+  readonly auth: Auth
+  /** The setting that replaces the service's address, if there is one. */
+  readonly endpointSetting?: string
+  /** Bytes of events in one request: the service's limit, and the default of `WEIR_<NAME>_REQUEST_MAX`. */
+  readonly requestBytes: { readonly max: number; readonly default: number }
+  /** Does the service get the line break after an event's JSON? */
+  readonly keepsLineBreak: boolean
+  open(config: DestinationConfig, deps: SenderDeps): Sender
+}
+
+/** Identity, so that the types of a declaration are kept. */
+export const defineDestinationKind = <
+  const Name extends string,
+  const Field extends string,
+  const Auth extends 'aws' | 'none',
+>(
+  kind: DestinationKind<Name, Field, Auth>,
+): DestinationKind<Name, Field, Auth> => kind

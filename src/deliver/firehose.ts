@@ -4,22 +4,31 @@
  */
 import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import type { PackedEvent } from '../wire/pack.js'
-import { checkArn, parseArn } from './arn.js'
-import { type AwsDeps, Connection, withBody } from './aws.js'
-import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
+import { arnAddress, parseArn } from './arn.js'
+import { Connection, withBody } from './aws.js'
+import {
+  type BatchLimits,
+  type DestinationConfig,
+  defineDestinationKind,
+  type Sender,
+  type SenderDeps,
+  type SendOutcome,
+} from './destination.js'
 import { outcomeOfRecords } from './faults.js'
 
-// --- schema ---
+// --- address ---
 
 const resourceType = 'deliverystream/'
 
-const arnForm = {
+const address = arnAddress('delivery_stream_arn', {
   service: 'firehose',
   resource: /^deliverystream\/[a-zA-Z0-9_.-]{1,64}$/,
   example: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/name',
-}
+})
 
 // --- limits ---
+
+const mebibyte = 1024 * 1024
 
 const limits: Omit<BatchLimits, 'requestBytesMax'> = {
   eventsMax: 500,
@@ -55,13 +64,12 @@ class FirehoseSender implements Sender {
   readonly #name: string
   readonly #limits: BatchLimits
 
-  constructor(config: DestinationConfig, deps: AwsDeps) {
-    this.#name = parseArn(config.arn)!.resource.slice(resourceType.length)
-    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.firehose }
+  constructor(config: DestinationConfig, deps: SenderDeps) {
+    this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
+    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax }
     this.#connection = new Connection(
       config,
       deps,
-      'firehoseEndpointUrl',
       async (options) => new (await sdk()).FirehoseClient(options),
     )
   }
@@ -88,8 +96,15 @@ class FirehoseSender implements Sender {
   }
 }
 
-export const firehose: DestinationKind<AwsDeps> = {
+// --- declaration ---
+
+export const firehose = defineDestinationKind({
   name: 'firehose',
-  checkArn: (arn) => checkArn(arn, arnForm),
+  title: 'Firehose delivery stream',
+  address,
+  auth: 'aws',
+  endpointSetting: 'AWS_ENDPOINT_URL_FIREHOSE',
+  requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },
+  keepsLineBreak: true,
   open: (config, deps) => new FirehoseSender(config, deps),
-}
+})

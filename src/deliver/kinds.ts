@@ -1,15 +1,44 @@
-/** The list of the kinds of destinations. */
-import type { AwsDeps } from './aws.js'
+/** The list of destination kinds. */
 import { cloudwatchLogs } from './cloudwatch-logs.js'
-import type { DestinationConfig, DestinationKind, DestinationKindName, Sender } from './destination.js'
+import type {
+  AwsAccess,
+  DestinationConfig,
+  DestinationKind,
+  KindSettings,
+  Sender,
+  SenderDeps,
+} from './destination.js'
 import { firehose } from './firehose.js'
 import { kinesis } from './kinesis.js'
 
-export const destinationKinds: Readonly<Record<DestinationKindName, DestinationKind<AwsDeps>>> = {
-  kinesis,
-  firehose,
-  cloudwatch_logs: cloudwatchLogs,
+// The order is the one of the API's document.
+const declared = [kinesis, firehose, cloudwatchLogs] as const
+
+/** The declarations, for types that are computed from them. */
+export type DeclaredKind = (typeof declared)[number]
+
+/** Everything at run time derives from this list; a program may add kinds before it loads anything else. */
+export const destinationKinds: DestinationKind[] = [...declared]
+
+/** The declaration of a kind; an unknown kind is a defect. */
+export function kindNamed(name: string): DestinationKind {
+  const kind = destinationKinds.find((each) => each.name === name)
+  if (kind === undefined) throw new Error(`There is no destination kind ${name}.`)
+  return kind
 }
 
-export const openSender = (config: DestinationConfig, deps: AwsDeps): Sender =>
-  destinationKinds[config.kind].open(config, deps)
+export interface DeliverySettings {
+  /** By the name of the kind. */
+  readonly kinds: Readonly<Record<string, KindSettings>>
+  readonly aws: AwsAccess
+  readonly requestTimeoutMs: number
+}
+
+export function openSender(
+  config: DestinationConfig,
+  { kinds, aws, requestTimeoutMs }: DeliverySettings,
+): Sender {
+  const kind = kindNamed(config.kind)
+  const deps: SenderDeps = { ...kinds[kind.name]!, aws, requestTimeoutMs }
+  return kind.open(config, deps)
+}

@@ -4,20 +4,29 @@
  */
 import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import type { PackedEvent } from '../wire/pack.js'
-import { checkArn } from './arn.js'
-import { type AwsDeps, Connection, withBody } from './aws.js'
-import type { BatchLimits, DestinationConfig, DestinationKind, Sender, SendOutcome } from './destination.js'
+import { arnAddress } from './arn.js'
+import { Connection, withBody } from './aws.js'
+import {
+  type BatchLimits,
+  type DestinationConfig,
+  defineDestinationKind,
+  type Sender,
+  type SenderDeps,
+  type SendOutcome,
+} from './destination.js'
 import { outcomeOfRecords } from './faults.js'
 
-// --- schema ---
+// --- address ---
 
-const arnForm = {
+const address = arnAddress('stream_arn', {
   service: 'kinesis',
   resource: /^stream\/[a-zA-Z0-9_.-]{1,128}$/,
   example: 'arn:aws:kinesis:us-east-1:123456789012:stream/name',
-}
+})
 
 // --- limits ---
+
+const mebibyte = 1024 * 1024
 
 const limits: Omit<BatchLimits, 'requestBytesMax'> = {
   eventsMax: 500,
@@ -62,13 +71,12 @@ class KinesisSender implements Sender {
   #limits: BatchLimits
   #limitsAsked = false
 
-  constructor(config: DestinationConfig, deps: AwsDeps) {
-    this.#arn = config.arn
-    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax.kinesis }
+  constructor(config: DestinationConfig, deps: SenderDeps) {
+    this.#arn = config.address
+    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax }
     this.#connection = new Connection(
       config,
       deps,
-      'kinesisEndpointUrl',
       async (options) => new (await sdk()).KinesisClient(options),
     )
   }
@@ -107,8 +115,15 @@ class KinesisSender implements Sender {
   }
 }
 
-export const kinesis: DestinationKind<AwsDeps> = {
+// --- declaration ---
+
+export const kinesis = defineDestinationKind({
   name: 'kinesis',
-  checkArn: (arn) => checkArn(arn, arnForm),
+  title: 'Kinesis stream',
+  address,
+  auth: 'aws',
+  endpointSetting: 'AWS_ENDPOINT_URL_KINESIS',
+  requestBytes: { max: 10 * mebibyte, default: 5 * mebibyte },
+  keepsLineBreak: true,
   open: (config, deps) => new KinesisSender(config, deps),
-}
+})

@@ -1,4 +1,4 @@
-/** One event sent at once to a destination, to show whether it works: what `send_test_event` does. */
+/** `send_test_event`: sends one event to a destination at once, to show whether it works. */
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { PackWriter, readPack } from '../wire/pack.js'
@@ -11,24 +11,28 @@ export interface TestEvent {
   readonly json: string
 }
 
-const givenUp: Fault = { class: 'transient', code: 'Timeout', msg: 'The destination did not answer in time.' }
+const timedOut: Fault = {
+  class: 'transient',
+  code: 'Timeout',
+  msg: 'The destination did not answer in time.',
+}
 
 /** How destinations are reached. */
-export interface Reach {
+export interface DestinationAccess {
   readonly openSender: (config: DestinationConfig) => Sender
-  /** Is the destination's role the account's alone? Never rejects. */
+  /** Checks that only this account can use the destination's role. Never rejects. */
   readonly checkRole: (config: DestinationConfig, signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }
 
 /**
- * Sends through a sender of its own, with credentials fetched anew; the fault is AWS's reason, or what is wrong with
- * the role, for which nothing is sent. Never rejects.
+ * Uses a sender of its own, with fresh credentials. The fault is the service's reason, or what is wrong with the role;
+ * in that case nothing is sent. Never rejects.
  */
 export async function sendTestEvent(
   config: DestinationConfig,
   event: TestEvent,
   timeoutMs: number,
-  { openSender, checkRole }: Reach,
+  { openSender, checkRole }: DestinationAccess,
 ): Promise<Result<undefined, Fault>> {
   const writer = new PackWriter()
   writer.append(event.partitionKey, event.timestampMs, event.json)
@@ -38,12 +42,12 @@ export async function sendTestEvent(
   const deadline = after(timeoutMs, () => abort.abort())
   try {
     const role = await checkRole(config, abort.signal)
-    if (!role.ok) return fail(abort.signal.aborted ? givenUp : role.problem)
+    if (!role.ok) return fail(abort.signal.aborted ? timedOut : role.problem)
     const outcome = await sender.send(events, abort.signal)
     if (outcome.outcome === 'accepted') return ok(undefined)
     const fault =
       outcome.outcome === 'failed' ? outcome.fault : (outcome.reason ?? outcome.rejected[0]!.fault)
-    return fail(abort.signal.aborted ? givenUp : fault)
+    return fail(abort.signal.aborted ? timedOut : fault)
   } finally {
     deadline.stop()
     sender.close()

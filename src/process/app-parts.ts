@@ -10,7 +10,7 @@ import type { ReleaseStack } from '../core/release.js'
 import { version } from '../core/version.js'
 import { checkRole, requestTimeoutMsDefault } from '../deliver/aws.js'
 import { openSender } from '../deliver/kinds.js'
-import type { Reach } from '../deliver/test-event.js'
+import type { DestinationAccess } from '../deliver/test-event.js'
 import type { Bucket } from '../nats/bucket.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import { View } from '../view/view.js'
@@ -138,19 +138,11 @@ export async function bucketOnceThere(nats: Nats, name: string): Promise<Bucket>
   }
 }
 
-/** How AWS is reached under these settings. */
-export function reachOf({ aws }: Settings): Reach {
-  const deps = {
-    endpoints: aws,
-    requestTimeoutMs: requestTimeoutMsDefault,
-    requestBytesMax: {
-      kinesis: aws.kinesisRequestBytesMax,
-      firehose: aws.firehoseRequestBytesMax,
-      cloudwatch_logs: aws.logsRequestBytesMax,
-    },
-  }
+/** How destinations are reached under these settings. */
+export function destinationAccess({ aws, destinationKinds: kinds }: Settings): DestinationAccess {
+  const delivery = { kinds, aws, requestTimeoutMs: requestTimeoutMsDefault }
   return {
-    openSender: (config) => openSender(config, deps),
-    checkRole: (config, signal) => checkRole(config, deps, signal),
+    openSender: (config) => openSender(config, delivery),
+    checkRole: (config, signal) => checkRole(config, delivery, signal),
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Settings: one table of what can be set, one parse, one frozen object.
+ * Settings: one table of what can be set (`declared-settings.ts`), one parse, one frozen object.
  *
  * `config/default.jsonc` (also the manual) < a file named by `--config` < the environment. A key of a file is
  * the variable's name in camel case, without `WEIR_`: `WEIR_STORAGE_MAX` is `storageMax`, `NATS_URL` is
@@ -13,72 +13,11 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf, StartFault, shown } from '../core/errors.js'
-import { serviceRequestBytesMax as requestMax, tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import { nearestNames } from '../core/nearest.js'
+import type { KindSettings } from '../deliver/destination.js'
+import { declared, declaredOfKinds, type Setting, type SettingGroup } from './declared-settings.js'
 import { findNatsServer } from './find-nats-server.mjs'
 import * as form from './setting-value.js'
-
-interface Setting<T> {
-  readonly env: string
-  readonly form: form.ValueForm<T>
-  /** May stay unset. */
-  readonly optional?: true
-}
-
-const required = <T>(env: string, of: form.ValueForm<T>): Setting<T> => ({ env, form: of })
-const optional = <T>(env: string, of: form.ValueForm<T>): Setting<T | undefined> => ({
-  env,
-  form: of,
-  optional: true,
-})
-
-const secondMs = 1000
-const dayMs = 24 * 60 * 60 * secondMs
-const mebibyte = 1024 ** 2
-const tebibyte = 1024 ** 4
-
-/** Every setting there is. What each means and what it is by default stands in `config/default.jsonc`. */
-const declared = {
-  api: {
-    host: required('WEIR_HOST', form.host),
-    port: required('WEIR_PORT', form.integer(0, 65_535)),
-    baseUrl: optional('WEIR_BASE_URL', form.baseUrl),
-    bootstrapToken: optional('WEIR_BOOTSTRAP_TOKEN', form.accessToken(tokenCharsMin, tokenCharsMax)),
-    versionHeaders: required('WEIR_VERSION_HEADERS', form.headerNames),
-    tcpDomain: required('WEIR_TCP_DOMAIN', form.domain),
-    rateLimitPerMinute: required('WEIR_RATE_LIMIT', form.integer(0, 1_000_000_000)),
-    trustedProxies: optional('WEIR_TRUST_PROXY', form.cidrs),
-  },
-  ops: {
-    port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
-    logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),
-    logFormat: required('WEIR_LOG_FORMAT', form.oneOf('auto', 'json', 'pretty')),
-  },
-  data: {
-    dir: required('WEIR_DATA_DIR', form.path),
-    secretKey: optional('WEIR_SECRET_KEY', form.secretKeyText),
-  },
-  nats: {
-    servers: optional('NATS_URL', form.natsServers),
-    localPort: required('WEIR_NATS_PORT', form.integer(0, 65_535)),
-    inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
-    replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
-    retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),
-    storageMaxBytes: required('WEIR_STORAGE_MAX', form.byteSize(16 * mebibyte, 1024 * tebibyte)),
-  },
-  clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
-  geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
-  aws: {
-    endpointUrl: optional('AWS_ENDPOINT_URL', form.httpUrl),
-    kinesisEndpointUrl: optional('AWS_ENDPOINT_URL_KINESIS', form.httpUrl),
-    firehoseEndpointUrl: optional('AWS_ENDPOINT_URL_FIREHOSE', form.httpUrl),
-    cloudwatchLogsEndpointUrl: optional('AWS_ENDPOINT_URL_CLOUDWATCH_LOGS', form.httpUrl),
-    stsEndpointUrl: optional('AWS_ENDPOINT_URL_STS', form.httpUrl),
-    kinesisRequestBytesMax: required('WEIR_KINESIS_REQUEST_MAX', form.requestSize(requestMax.kinesis)),
-    firehoseRequestBytesMax: required('WEIR_FIREHOSE_REQUEST_MAX', form.requestSize(requestMax.firehose)),
-    logsRequestBytesMax: required('WEIR_CLOUDWATCH_LOGS_REQUEST_MAX', form.requestSize(requestMax.logs)),
-  },
-}
 
 type Declared = typeof declared
 type ValueOf<S> = S extends Setting<infer T> ? T : never
@@ -90,14 +29,17 @@ type Values = {
 
 /** The settings of a process, frozen; paths are absolute. */
 export type Settings = Omit<Values, 'geo' | 'ops'> & {
+  /** By the name of the kind. */
+  readonly destinationKinds: Readonly<Record<string, KindSettings>>
   readonly geo: { readonly databases: readonly string[] }
   /** `port`: where a role without the API answers `/healthz`, `/readyz` and `/metrics`; 0: any free port. */
   readonly ops: Values['ops'] & { readonly port: number }
 }
 
-const all: readonly Setting<unknown>[] = Object.values(declared).flatMap((group) =>
-  Object.values<Setting<unknown>>(group),
-)
+const all: readonly Setting<unknown>[] = [
+  ...Object.values<SettingGroup>(declared),
+  ...Object.values(declaredOfKinds),
+].flatMap((group) => Object.values(group))
 
 /** The names of all settings, as environment variables. */
 export const settingNames: readonly string[] = all.map((setting) => setting.env)
@@ -156,9 +98,7 @@ export const environmentWith = (added: Readonly<Record<string, string>>): NodeJS
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
 function settingsOf(given: Layer): Settings {
-  const values = Object.fromEntries(
-    Object.entries(declared).map(([group, settings]) => [group, groupValues(settings, given)]),
-  ) as unknown as Values
+  const values = groupsValues(declared, given) as unknown as Values
   if (values.clickhouse.url !== undefined && values.data.secretKey === undefined) {
     throw new SettingsError(
       'WEIR_SECRET_KEY is required where CLICKHOUSE_URL is set: every host needs the same one. ' +
@@ -167,6 +107,7 @@ function settingsOf(given: Layer): Settings {
   }
   return deepFreeze({
     ...values,
+    destinationKinds: groupsValues(declaredOfKinds, given) as Readonly<Record<string, KindSettings>>,
     data: { ...values.data, dir: resolve(values.data.dir) },
     geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? [bundledGeoDatabase()] },
     ops: { ...values.ops, port: values.ops.port ?? soleApiPort(given) },
@@ -179,15 +120,17 @@ function soleApiPort(given: Layer): number {
   return port === undefined || port.layer === 'default' ? 0 : Number(port.text)
 }
 
-function groupValues(settings: Readonly<Record<string, Setting<unknown>>>, given: Layer): object {
-  return Object.fromEntries(
-    Object.entries(settings).map(([key, setting]) => [key, settingValue(setting, given.get(setting))]),
+const groupsValues = (groups: Readonly<Record<string, SettingGroup>>, given: Layer): object =>
+  Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, groupValues(group, given)]))
+
+const groupValues = (group: SettingGroup, given: Layer): object =>
+  Object.fromEntries(
+    Object.entries(group).map(([key, setting]) => [key, settingValue(setting, given.get(setting))]),
   )
-}
 
 function settingValue(setting: Setting<unknown>, given: Given | undefined): unknown {
   if (given === undefined) {
-    if (setting.optional) return undefined
+    if (setting.optional || setting.fallback !== undefined) return setting.fallback
     throw new SettingsError(`${setting.env} has no value: it must be ${setting.form.allowed}.`)
   }
   const value = setting.form.parse(given.text)
@@ -287,10 +230,22 @@ function deepFreeze<T extends object>(value: T): T {
 
 /** What was chosen, by name, for a person to read: without secrets, unset ones left out. */
 export function describeSettings(settings: Settings): Readonly<Record<string, string>> {
+  return {
+    ...describeGroups(declared, settings as unknown as GroupValues),
+    ...describeGroups(declaredOfKinds, settings.destinationKinds as unknown as GroupValues),
+  }
+}
+
+type GroupValues = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+function describeGroups(
+  groups: Readonly<Record<string, SettingGroup>>,
+  values: GroupValues,
+): Record<string, string> {
   const described: Record<string, string> = {}
-  for (const [group, members] of Object.entries(declared)) {
-    for (const [key, setting] of Object.entries<Setting<unknown>>(members)) {
-      const value: unknown = (settings as unknown as Record<string, Record<string, unknown>>)[group]?.[key]
+  for (const [group, members] of Object.entries(groups)) {
+    for (const [key, setting] of Object.entries(members)) {
+      const value = values[group]?.[key]
       if (value === undefined) continue
       described[setting.env] = setting.form.secret ? '(set)' : form.withoutCredentials(String(value))
     }

@@ -1,16 +1,17 @@
-/** Where events go: one AWS target, and a role or a pair of keys to reach it with. */
+/** Event destinations: one target of a kind that `deliver/kinds.ts` lists and, at AWS, a role or a pair of keys. */
 import { badRequest, type Problem } from '../core/errors.js'
+import { listed } from '../core/plural.js'
 import { documented, objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
 import { checkRoleArn } from '../deliver/arn.js'
-import type { DestinationKindName } from '../deliver/destination.js'
-import { destinationKinds } from '../deliver/kinds.js'
+import type { DestinationKind } from '../deliver/destination.js'
+import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds.js'
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
 import { defaulted, described, hidden, required, sealed } from './fields.js'
 
 /** The longest that AWS takes anywhere: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-const arnText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
+const addressText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
 
-const roleArn = ruled(arnText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$'), (arn) =>
+const roleArn = ruled(addressText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$'), (arn) =>
   ruleOf(checkRoleArn(arn)),
 )
 
@@ -20,19 +21,19 @@ const accessKeyId = ruled(
   (id) => (/^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed'),
 )
 
-/** Rules are part of a sentence. */
+/** Rules become part of a sentence. */
 const ruleOf = (found: Problem | undefined): string | undefined => found?.msg.replace(/\.$/, '')
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
 const role = objectOf({ role_arn: roleArn }, { title: 'AwsRole' })
 
-/** Characters that come along when a key is copied: every request signed with them would be refused. */
+/** White space is often copied along with a key; every request signed with it would be refused. */
 const secretAccessKey = ruled(
   Type.String({
     minLength: 1,
     maxLength: 128,
-    description: 'Kept sealed, and never shown.',
+    description: 'Stored encrypted, and never shown.',
     ...documented({ pattern: '^\\S+$' }),
   }),
   (secret) => (/[\s\p{C}]/u.test(secret) ? 'white space and control characters are not allowed' : undefined),
@@ -51,79 +52,80 @@ const wholeAuth = objectOf(
   { title: 'AwsAuth' },
 )
 
-const arnFields = {
-  kinesis: 'stream_arn',
-  firehose: 'delivery_stream_arn',
-  cloudwatch_logs: 'log_group_arn',
-} as const satisfies Record<DestinationKindName, string>
+type Input = Static<typeof auth>
+type Whole = Static<typeof wholeAuth>
 
-const kinds = Object.keys(arnFields) as DestinationKindName[]
+/** The member of `target` for a kind: its address, and how Weir authenticates if the kind needs it. */
+const memberOf = ({ address, auth: needed }: DestinationKind, authSchema: TSchema): TSchema =>
+  objectOf({
+    [address.field]: ruled(addressText(address.pattern), (text) => ruleOf(address.check(text))),
+    ...(needed === 'aws' && { auth: authSchema }),
+  })
 
-const arnSchema = (kind: DestinationKindName) =>
-  ruled(arnText('^arn:(aws|aws-cn|aws-us-gov):[a-z]+:[a-z0-9-]+:[0-9]{12}:.+$'), (arn) =>
-    ruleOf(destinationKinds[kind].checkArn(arn)),
-  )
+type MemberOf<K extends DeclaredKind, A> = {
+  [Field in K['address']['field']]: string
+} & (K['auth'] extends 'aws' ? { auth: A } : object)
 
-const targetOf = <Kind extends DestinationKindName, A extends TSchema>(kind: Kind, auth: A) =>
-  objectOf({ [arnFields[kind]]: arnSchema(kind), auth } as Record<
-    (typeof arnFields)[Kind],
-    ReturnType<typeof arnSchema>
-  > & { auth: A })
+type Targets<A> = { [K in DeclaredKind as K['name']]: MemberOf<K, A> | null }
 
-const target = objectOf(
-  {
-    kinesis: optional(targetOf('kinesis', auth)),
-    firehose: optional(targetOf('firehose', auth)),
-    cloudwatch_logs: optional(targetOf('cloudwatch_logs', auth)),
-  },
-  { title: 'DestinationTargetInput', description: 'Exactly one of them.' },
+const target = Type.Unsafe<Partial<Targets<Input>>>(
+  objectOf(Object.fromEntries(destinationKinds.map((kind) => [kind.name, optional(memberOf(kind, auth))])), {
+    title: 'DestinationTargetInput',
+    description: 'Exactly one of them.',
+  }),
 )
 
-const wholeTarget = objectOf(
-  {
-    kinesis: orNull(targetOf('kinesis', wholeAuth)),
-    firehose: orNull(targetOf('firehose', wholeAuth)),
-    cloudwatch_logs: orNull(targetOf('cloudwatch_logs', wholeAuth)),
-  },
-  { title: 'DestinationTarget' },
+const wholeTarget = Type.Unsafe<Targets<Whole>>(
+  objectOf(
+    Object.fromEntries(destinationKinds.map((kind) => [kind.name, orNull(memberOf(kind, wholeAuth))])),
+    { title: 'DestinationTarget' },
+  ),
 )
 
-type Auth = Static<typeof auth>
 type Target = Static<typeof target>
 
 /** The one target that is set. */
 export interface ChosenTarget {
-  readonly kind: DestinationKindName
-  readonly arn: string
-  readonly auth: Auth
+  readonly kind: string
+  readonly address: string
+  /** Undefined if the kind needs none. */
+  readonly auth: Input | undefined
 }
 
 export function chosenTarget(given: Target): ChosenTarget {
-  const set = kinds.filter((kind) => (given[kind] ?? null) !== null)
+  const members = given as Readonly<Record<string, unknown>>
+  const set = destinationKinds.filter(({ name }) => (members[name] ?? null) !== null)
   if (set.length !== 1) {
-    const said = set.length === 0 ? 'names no target' : `names ${set.length} targets (${set.join(', ')})`
-    throw badRequest(`"target" ${said}: exactly one of ${kinds.join(', ')} is allowed.`)
+    const names = (kinds: readonly DestinationKind[]): string => kinds.map(({ name }) => name).join(', ')
+    const said = set.length === 0 ? 'names no target' : `names ${set.length} targets (${names(set)})`
+    throw badRequest(`"target" ${said}: exactly one of ${names(destinationKinds)} is allowed.`)
   }
-  const kind = set[0]!
-  const value = given[kind] as unknown as Record<string, string> & { auth: Auth }
-  return { kind, arn: value[arnFields[kind]]!, auth: value.auth }
+  const { name, address } = set[0]!
+  const member = members[name] as Record<string, string> & { auth?: Input }
+  return { kind: name, address: member[address.field]!, auth: member.auth }
 }
 
-const shownAuth = (given: Auth) => ({
+/** The member of `target` for a chosen target, with its auth in another form. */
+const memberFor = (
+  { kind, address, auth: given }: ChosenTarget,
+  authForm: (auth: Input) => object,
+): object => ({
+  [kindNamed(kind).address.field]: address,
+  ...(given !== undefined && { auth: authForm(given) }),
+})
+
+const shownAuth = (given: Input) => ({
   role: given.role ?? null,
   creds: given.creds
     ? { aws_access_key_id: given.creds.aws_access_key_id, aws_secret_access_key: null }
     : null,
 })
 
-/** All three targets listed, unset ones null, the secret never. */
+/** All kinds are listed, unset ones null. The secret is never shown. */
 function shownTarget(value: unknown): Record<string, unknown> {
   const chosen = chosenTarget(value as Target)
   return Object.fromEntries(
-    kinds.map((kind) => [
-      kind,
-      kind === chosen.kind ? { [arnFields[kind]]: chosen.arn, auth: shownAuth(chosen.auth) } : null,
-    ]),
+    destinationKinds.map(({ name }) => [name, name === chosen.kind ? memberFor(chosen, shownAuth) : null]),
   )
 }
 
@@ -142,9 +144,9 @@ const fields = {
   ...described,
   format: defaulted(format, 'json'),
   target: targetField(),
-  /** The secret access key; where a role is assumed there is none. */
+  /** The secret access key; null if a role is assumed. */
   sealed_secret: sealed(),
-  /** A secret that is sent again is recognised by it, without being unsealed. */
+  /** Shows that a secret was sent again without unsealing the stored one. */
   secret_digest: hidden(Type.String()),
 }
 
@@ -154,7 +156,7 @@ export const eventDestination = defineResource({
   path: '/event_destinations',
   listName: 'event_destinations',
   title: 'event destination',
-  about: 'A Kinesis stream, Firehose delivery stream or CloudWatch log group that events go to.',
+  about: `A ${listed(destinationKinds.map(({ title }) => title))} that events go to.`,
   example: {
     description: 'the audit trail',
     format: 'json',
@@ -185,6 +187,7 @@ export const secretBelongsTo = (row: { readonly account_id: string; readonly id:
   `${row.account_id}/${row.id}/aws_secret_access_key`
 
 function checkAuth({ kind, auth: given }: ChosenTarget): void {
+  if (given === undefined) return
   const set = [given.role, given.creds].filter((value) => (value ?? null) !== null)
   if (set.length === 1) return
   throw badRequest(`"target.${kind}.auth" must have exactly one of role and creds, and has ${set.length}.`)
@@ -193,14 +196,14 @@ function checkAuth({ kind, auth: given }: ChosenTarget): void {
 type Row = RowOf<typeof fields>
 type Secret = Partial<Pick<Row, 'sealed_secret' | 'secret_digest'>>
 
-/** The sealed secret; nothing where it stays what it was. */
+/** The sealed secret; nothing if it stays the same. */
 function secretOf(
   { kind, auth: given }: ChosenTarget,
   draft: Row,
   previous: Row | undefined,
   tools: DeriveTools,
 ): Secret {
-  if (!given.creds) return { sealed_secret: null, secret_digest: null }
+  if (!given?.creds) return { sealed_secret: null, secret_digest: null }
   const { aws_access_key_id, aws_secret_access_key: secret } = given.creds
   if (secret) {
     const belongsTo = secretBelongsTo(draft)
@@ -209,16 +212,15 @@ function secretOf(
     return { sealed_secret: tools.seal(secret, belongsTo), secret_digest: digest }
   }
   // Clients can't read the secret back to send it again.
-  const old = previous === undefined ? undefined : chosenTarget(previous.target).auth.creds
+  const old = previous === undefined ? undefined : chosenTarget(previous.target).auth?.creds
   if (old?.aws_access_key_id === aws_access_key_id) return {}
   throw badRequest(
-    `"target.${kind}.auth.creds" lacks "aws_secret_access_key": it may be left out only beside the key id the destination has.`,
+    `"target.${kind}.auth.creds" lacks "aws_secret_access_key": it may be left out only if the key id stays the same.`,
   )
 }
 
-function withoutSecret({ kind, arn, auth: given }: ChosenTarget): Target {
-  const kept = given.creds
-    ? { creds: { aws_access_key_id: given.creds.aws_access_key_id } }
-    : { role: given.role ?? null }
-  return { [kind]: { [arnFields[kind]]: arn, auth: kept } } as Target
-}
+const storedAuth = (given: Input): object =>
+  given.creds ? { creds: { aws_access_key_id: given.creds.aws_access_key_id } } : { role: given.role ?? null }
+
+const withoutSecret = (chosen: ChosenTarget): Target =>
+  ({ [chosen.kind]: memberFor(chosen, storedAuth) }) as Target

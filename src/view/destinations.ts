@@ -16,7 +16,8 @@ export function destinationConfig(
   sealer: Sealer,
 ): DestinationConfig | undefined {
   const chosen = chosenTarget(row['target'] as never)
-  const base = { id: row.id, accountId: row.account_id, kind: chosen.kind, arn: chosen.arn }
+  const base = { id: row.id, accountId: row.account_id, kind: chosen.kind, address: chosen.address }
+  if (chosen.auth === undefined) return { ...base, auth: undefined }
   const { role, creds } = chosen.auth
   if (role) return { ...base, auth: { role: { role_arn: role.role_arn } } }
   const sealed = secrets.sealed(kind, row.id, row.version, 'sealed_secret')

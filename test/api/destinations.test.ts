@@ -3,7 +3,7 @@ import t from 'tap'
 import { destinationOperations } from '../../src/api/destination-operations.js'
 import { Books } from '../../src/books/books.js'
 import type { BooksKeeper } from '../../src/books/keeper.js'
-import { reachOf } from '../../src/process/app-parts.js'
+import { destinationAccess } from '../../src/process/app-parts.js'
 import { loadSettings } from '../../src/process/settings.js'
 import { SecretsView } from '../../src/view/secrets-view.js'
 import { bucketNames } from '../../src/wire/names.js'
@@ -20,7 +20,13 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
   await secrets.open()
   const books = { books: new Books() } as BooksKeeper
   return store.api({
-    destinations: destinationOperations({ nats, books, secrets, sealer, aws: reachOf(settings) }),
+    destinations: destinationOperations({
+      nats,
+      books,
+      secrets,
+      sealer,
+      access: destinationAccess(settings),
+    }),
   })
 }
 

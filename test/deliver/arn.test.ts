@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkRoleArn } from '../../src/deliver/arn.js'
-import { destinationKinds } from '../../src/deliver/kinds.js'
+import { kindNamed } from '../../src/deliver/kinds.js'
 
 const roleArn = 'arn:aws:iam::000000000000:role/delivery'
 const stream = 'arn:aws:kinesis:us-east-1:000000000000:stream/weir'
@@ -16,7 +16,7 @@ t.test('ARNs are checked', (t) => {
     ['cloudwatch_logs', group],
     ['cloudwatch_logs', 'arn:aws:logs:eu-central-1:123456789012:log-group:/aws/x#1:*'],
   ] as const
-  for (const [kind, arn] of good) t.equal(destinationKinds[kind].checkArn(arn), undefined, arn)
+  for (const [kind, arn] of good) t.equal(kindNamed(kind).address.check(arn), undefined, arn)
   const bad = [
     { kind: 'kinesis', arn: 'stream/x', want: /no ARN/ },
     { kind: 'kinesis', arn: firehose, want: /service is "firehose" where kinesis is expected/ },
@@ -42,7 +42,7 @@ t.test('ARNs are checked', (t) => {
     },
     { kind: 'cloudwatch_logs', arn: `${group}:log-stream:x`, want: /no resource of the kind/ },
   ] as const
-  for (const { kind, arn, want } of bad) t.match(destinationKinds[kind].checkArn(arn)?.msg, want, arn)
+  for (const { kind, arn, want } of bad) t.match(kindNamed(kind).address.check(arn)?.msg, want, arn)
   for (const arn of [roleArn, 'arn:aws-cn:iam::123456789012:role/path/to/name'])
     t.equal(checkRoleArn(arn), undefined, arn)
   for (const arn of [

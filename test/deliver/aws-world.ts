@@ -1,11 +1,8 @@
 /** An emulator with one resource of each kind, and the configurations of destinations that lead to them. */
 import type { Test } from 'tap'
-import type { AwsDeps } from '../../src/deliver/aws.js'
-import type {
-  DestinationAuth,
-  DestinationConfig,
-  DestinationKindName,
-} from '../../src/deliver/destination.js'
+import { parseArn } from '../../src/deliver/arn.js'
+import type { DestinationAuth, DestinationConfig } from '../../src/deliver/destination.js'
+import { type DeliverySettings, destinationKinds, kindNamed } from '../../src/deliver/kinds.js'
 import { type Emulator, type EmulatorOptions, openEmulator } from '../../src/emulator/emulator.js'
 import type { Ledger } from '../../src/emulator/ledger.js'
 import type { ResourceName, ResourceSpec, RoleSpec } from '../../src/emulator/wire.js'
@@ -19,25 +16,26 @@ export const keyAuth: DestinationAuth = {
 }
 export const roleAuth: DestinationAuth = { role: { role_arn: roleArn } }
 
-const services = { kinesis: 'kinesis', firehose: 'firehose', cloudwatch_logs: 'logs' } as const
+export const kindNames = destinationKinds.map(({ name }) => name)
 
-export const kindNames = Object.keys(services) as DestinationKindName[]
+/** The emulator calls services as ARNs do. */
+const serviceOf = (kind: string): Service => parseArn(kindNamed(kind).address.example)!.service as Service
 
 export interface AwsWorld {
   readonly emulator: Emulator
-  readonly deps: AwsDeps
-  config(kind: DestinationKindName, auth?: DestinationAuth, name?: string): DestinationConfig
-  resource(kind: DestinationKindName, name?: string): ResourceName
-  ledger(kind: DestinationKindName, name?: string): Ledger
+  readonly deps: DeliverySettings
+  config(kind: string, auth?: DestinationAuth, name?: string): DestinationConfig
+  resource(kind: string, name?: string): ResourceName
+  ledger(kind: string, name?: string): Ledger
   /** How many requests the operation that takes events has seen. */
-  puts(kind: DestinationKindName): number
+  puts(kind: string): number
+  /** That operation. */
+  putOperation(kind: string): string
 }
 
-const putOperations = {
-  kinesis: 'kinesis.PutRecords',
-  firehose: 'firehose.PutRecordBatch',
-  cloudwatch_logs: 'logs.PutLogEvents',
-} as const
+const putOperations = { kinesis: 'PutRecords', firehose: 'PutRecordBatch', logs: 'PutLogEvents' }
+
+type Service = keyof typeof putOperations
 
 interface AwsWorldOptions {
   readonly role?: Partial<RoleSpec>
@@ -61,28 +59,30 @@ export async function openAwsWorld(
   world.addKey(key)
   world.addRole({ roleArn, externalId: accountId, ...role })
   const unlimited = { recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: null }
-  const resource = (kind: DestinationKindName, name = 'weir'): ResourceName => ({
-    service: services[kind],
+  const resource = (kind: string, name = 'weir'): ResourceName => ({
+    service: serviceOf(kind),
     name,
   })
   for (const kind of kindNames) world.addResource({ ...resource(kind), ...unlimited, ...spec })
   return {
     emulator,
     deps: {
-      endpoints: { endpointUrl: emulator.url },
-      ambientCredentials: key,
+      aws: { endpointUrl: emulator.url, ambientCredentials: key },
       requestTimeoutMs,
-      requestBytesMax: { kinesis: 10_485_760, firehose: 4_194_304, cloudwatch_logs: 1_048_576 },
+      kinds: Object.fromEntries(
+        destinationKinds.map(({ name, requestBytes }) => [name, { requestBytesMax: requestBytes.max }]),
+      ),
     },
     resource,
     config: (kind, auth = keyAuth, name = 'weir') => ({
       id: `ed_${kind.replaceAll('_', '')}`,
       accountId,
       kind,
-      arn: world.findResource(resource(kind, name))!.arn,
+      address: world.findResource(resource(kind, name))!.arn,
       auth,
     }),
     ledger: (kind, name) => world.findResource(resource(kind, name))!.ledger,
-    puts: (kind) => world.stats()[putOperations[kind]]?.requests ?? 0,
+    puts: (kind) => world.stats()[`${serviceOf(kind)}.${putOperations[serviceOf(kind)]}`]?.requests ?? 0,
+    putOperation: (kind) => putOperations[serviceOf(kind)],
   }
 }

@@ -15,7 +15,7 @@ export const config: DestinationConfig = {
   id: 'ed_1',
   accountId: 'ac_1',
   kind: 'kinesis',
-  arn: 'arn:aws:kinesis:us-east-1:000000000000:stream/one',
+  address: 'arn:aws:kinesis:us-east-1:000000000000:stream/one',
   auth: { role: { role_arn: 'arn:aws:iam::000000000000:role/x' } },
 }
 

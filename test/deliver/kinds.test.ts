@@ -4,8 +4,8 @@ import t from 'tap'
 import { version } from '../../src/core/version.js'
 import { checkRole } from '../../src/deliver/aws.js'
 import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
-import { openSender } from '../../src/deliver/kinds.js'
-import { type Reach, sendTestEvent } from '../../src/deliver/test-event.js'
+import { kindNamed, openSender } from '../../src/deliver/kinds.js'
+import { type DestinationAccess, sendTestEvent } from '../../src/deliver/test-event.js'
 import type { FaultEffect } from '../../src/emulator/wire.js'
 import type { PackedEvent } from '../../src/wire/pack.js'
 import { type AwsWorld, accountId, keyAuth, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
@@ -38,7 +38,7 @@ t.test('events arrive as they were, in the form of each service', async (t) => {
   for (const kind of kindNames) {
     t.match(await send(world, world.config(kind), events), { outcome: 'accepted', requestId: String }, kind)
     const received = world.ledger(kind).page(0, 10).events
-    const end = kind === 'cloudwatch_logs' ? '' : '\n'
+    const end = kindNamed(kind).keepsLineBreak ? '\n' : ''
     const sent = events.map(({ id }) => (id === 'ev_1' ? { id, padding: 'ünï\n"' } : { id }))
     const order = kind === 'cloudwatch_logs' ? [sent[1]!, sent[0]!] : sent
     t.same(
@@ -98,23 +98,17 @@ t.test('faults of requests have their class', async (t) => {
       t.match(outcome, { outcome: 'failed', fault: want }, `${kind}: ${effect.type}`)
     }
     world.emulator.world.clear()
+    const config = world.config(kind)
     world.emulator.world.removeResource(world.resource(kind))
-    const gone = await send(
-      world,
-      { ...world.config(kind === 'kinesis' ? 'firehose' : 'kinesis'), ...arnOf(kind) },
-      someEvents(1),
+    const missing = await send(world, config, someEvents(1))
+    t.match(
+      missing,
+      { fault: { class: 'configuration', code: 'ResourceNotFoundException' } },
+      `${kind}: missing`,
     )
-    t.match(gone, { fault: { class: 'configuration', code: 'ResourceNotFoundException' } }, `${kind}: gone`)
     world.emulator.world.addResource(world.resource(kind))
   }
 })
-
-const arns = {
-  kinesis: 'arn:aws:kinesis:us-east-1:000000000000:stream/weir',
-  firehose: 'arn:aws:firehose:us-east-1:000000000000:deliverystream/weir',
-  cloudwatch_logs: 'arn:aws:logs:us-east-1:000000000000:log-group:weir',
-}
-const arnOf = (kind: keyof typeof arns) => ({ kind, arn: arns[kind] })
 
 t.test('records that failed within an accepted request are named', async (t) => {
   const world = await openAwsWorld(t)
@@ -207,7 +201,7 @@ t.test('requests name Weir and its version as their user agent', async (t) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const deps = { ...world.deps, endpoints: { endpointUrl: `http://127.0.0.1:${port}` } }
+  const deps = { ...world.deps, aws: { ...world.deps.aws, endpointUrl: `http://127.0.0.1:${port}` } }
   for (const kind of kindNames) {
     const sender = openSender(world.config(kind, kind === 'kinesis' ? roleAuth : keyAuth), deps)
     await sender.send(someEvents(1), new AbortController().signal)
@@ -289,7 +283,7 @@ t.test('an abort ends a request at once', async (t) => {
 
 t.test('a test event is sent, or says why not', async (t) => {
   const world = await openAwsWorld(t)
-  const reach: Reach = {
+  const access: DestinationAccess = {
     openSender: (config) => openSender(config, world.deps),
     checkRole: (config, signal) => checkRole(config, world.deps, signal),
   }
@@ -298,16 +292,16 @@ t.test('a test event is sent, or says why not', async (t) => {
     timestampMs: Date.now(),
     json: '{"event_id":"ev_test","event_type":"test.v0"}',
   }
-  t.match(await sendTestEvent(world.config('firehose', roleAuth), event, 10_000, reach), { ok: true })
+  t.match(await sendTestEvent(world.config('firehose', roleAuth), event, 10_000, access), { ok: true })
   t.same(world.ledger('firehose').ids(false), { ev_test: 1 })
   const fault = world.emulator.world.faults.add({ effect: { type: 'access_denied' } })
-  const denied = await sendTestEvent(world.config('firehose'), event, 10_000, reach)
+  const denied = await sendTestEvent(world.config('firehose'), event, 10_000, access)
   t.match(denied, { ok: false, problem: { code: 'AccessDeniedException', msg: /not authorized/ } })
   world.emulator.world.faults.clear(fault)
   world.emulator.world.faults.add({ effect: { type: 'hang' } })
-  const late = await sendTestEvent(world.config('firehose'), event, 50, reach)
+  const late = await sendTestEvent(world.config('firehose'), event, 50, access)
   t.match(late, { ok: false, problem: { code: 'Timeout' } })
-  const lateRole = await sendTestEvent(world.config('firehose', roleAuth), event, 50, reach)
+  const lateRole = await sendTestEvent(world.config('firehose', roleAuth), event, 50, access)
   t.match(lateRole, { ok: false, problem: { code: 'Timeout' } }, 'also where STS hangs')
 })
 

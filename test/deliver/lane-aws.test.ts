@@ -1,6 +1,6 @@
 /** Lanes against the AWS emulator, fault by fault: everything arrives, and only what failed is sent again. */
 import t, { type Test } from 'tap'
-import type { DestinationAuth, DestinationKindName } from '../../src/deliver/destination.js'
+import type { DestinationAuth } from '../../src/deliver/destination.js'
 import type { PackResult } from '../../src/deliver/job.js'
 import { openSender } from '../../src/deliver/kinds.js'
 import { Lane } from '../../src/deliver/lane.js'
@@ -29,7 +29,7 @@ interface Options {
   readonly settings?: Partial<LaneSettings>
 }
 
-function openLane(test: Test, world: AwsWorld, kind: DestinationKindName, options: Options = {}): Opened {
+function openLane(test: Test, world: AwsWorld, kind: string, options: Options = {}): Opened {
   const dead: Opened['dead'] = []
   const states: string[] = []
   const lane = new Lane(world.config(kind, options.auth, options.name), {
@@ -62,18 +62,12 @@ async function untilDone(lane: Lane, ids: readonly string[]): Promise<PackResult
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, at) => `ev_${at}`)
 
-const putOperation = {
-  kinesis: 'PutRecords',
-  firehose: 'PutRecordBatch',
-  cloudwatch_logs: 'PutLogEvents',
-} as const
-
 const sum = (results: readonly PackResult[], count: 'delivered' | 'dead_lettered' | 'retried'): number =>
   results.reduce((total, result) => total + (result.outcome === 'done' ? result.counts[count] : 0), 0)
 
 t.test('faults that pass: nothing is lost, and nothing accepted is sent again', async (t) => {
   const some = (effect: FaultSpec['effect'], probability = 0.3): FaultSpec => ({ effect, probability })
-  const cases: { name: string; fault: FaultSpec; kinds?: DestinationKindName[]; state: string }[] = [
+  const cases: { name: string; fault: FaultSpec; kinds?: string[]; state: string }[] = [
     {
       name: '30 % of the records throttled',
       fault: some({ type: 'fail_records' }),
@@ -116,7 +110,7 @@ t.test('answers lost after the service took the request: repeats, but no loss', 
   for (const kind of kindNames) {
     for (const type of ['commit_then_hang', 'commit_then_drop'] as const) {
       world.emulator.world.clear()
-      world.emulator.world.faults.add({ effect: { type }, operation: putOperation[kind], count: 3 })
+      world.emulator.world.faults.add({ effect: { type }, operation: world.putOperation(kind), count: 3 })
       const { lane } = openLane(t, world, kind)
       const results = await deliver(lane, ids(3000))
       const { events, unique, duplicates } = world.ledger(kind).counts()
@@ -168,7 +162,7 @@ t.test('what waits for a person pauses the destination, which then resumes by it
     name: string
     cause: string
     code: string
-    break: (world: AwsWorld, kind: DestinationKindName) => () => void
+    break: (world: AwsWorld, kind: string) => () => void
   }[] = [
     {
       name: 'access denied',

@@ -151,7 +151,7 @@ t.test('with another target everything pending goes there at once', async (t) =>
   const held = lane.deliver(someEvents(5, 'h'))
   while (!lane.probing) await new Promise(setImmediate)
   target = 'new'
-  lane.retarget({ ...config, arn: 'arn:aws:kinesis:us-east-1:000000000000:stream/two' })
+  lane.retarget({ ...config, address: 'arn:aws:kinesis:us-east-1:000000000000:stream/two' })
   t.match(await held, { outcome: 'done', counts: { delivered: 5 } })
   t.same(states, ['paused', 'healthy'])
   t.equal(counts.closed, 1, 'the old sender is closed')

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { destinationKinds } from '../../src/deliver/kinds.js'
 import { secretKey } from '../../src/process/secret-key.js'
 import { describeSettings, loadSettings, SettingsError, settingNames } from '../../src/process/settings.js'
 
@@ -34,9 +35,11 @@ t.test('the defaults', (t) => {
     aws: {
       endpointUrl: undefined,
       stsEndpointUrl: undefined,
-      kinesisRequestBytesMax: 5 * mebibyte,
-      firehoseRequestBytesMax: 4 * mebibyte,
-      logsRequestBytesMax: mebibyte,
+    },
+    destinationKinds: {
+      kinesis: { endpointUrl: undefined, requestBytesMax: 5 * mebibyte },
+      firehose: { endpointUrl: undefined, requestBytesMax: 4 * mebibyte },
+      cloudwatch_logs: { endpointUrl: undefined, requestBytesMax: mebibyte },
     },
   })
   t.equal(settings.nats.storageMaxBytes, 8 * 1024 * mebibyte)
@@ -51,6 +54,17 @@ t.test('the manual has every setting, each behind a comment that names its varia
   const manual = readFileSync('config/default.jsonc', 'utf8')
   for (const name of settingNames.filter((name) => !name.startsWith('AWS_ENDPOINT_URL_'))) {
     t.match(manual, new RegExp(`//.*\\b${name}\\b`), name)
+  }
+  t.end()
+})
+
+t.test('the manual has the settings of every destination kind, with the defaults of its declaration', (t) => {
+  const manual = readFileSync('config/default.jsonc', 'utf8').toLowerCase()
+  const { settings } = loadSettings({ environment: {} })
+  for (const { name, endpointSetting, requestBytes } of destinationKinds) {
+    t.equal(settings.destinationKinds[name]?.requestBytesMax, requestBytes.default, name)
+    for (const setting of [`${name}_request_max`, endpointSetting ?? 'port'])
+      t.ok(manual.includes(`"${setting.replaceAll('_', '').toLowerCase()}":`), setting)
   }
   t.end()
 })
@@ -82,7 +96,12 @@ const values = [
   {
     name: 'smaller requests',
     set: { WEIR_KINESIS_REQUEST_MAX: '10MiB', WEIR_CLOUDWATCH_LOGS_REQUEST_MAX: '64KiB' },
-    want: { aws: { kinesisRequestBytesMax: 10 * mebibyte, logsRequestBytesMax: 65_536 } },
+    want: {
+      destinationKinds: {
+        kinesis: { requestBytesMax: 10 * mebibyte },
+        cloudwatch_logs: { requestBytesMax: 65_536 },
+      },
+    },
   },
   {
     name: 'several NATS servers, one without a scheme',
@@ -97,7 +116,7 @@ const values = [
   {
     name: 'AWS per service',
     set: { AWS_ENDPOINT_URL_KINESIS: 'http://127.0.0.1:4566' },
-    want: { aws: { kinesisEndpointUrl: 'http://127.0.0.1:4566' } },
+    want: { destinationKinds: { kinesis: { endpointUrl: 'http://127.0.0.1:4566' } } },
   },
   {
     name: 'a role that runs alone answers on a port that was chosen',

@@ -44,14 +44,13 @@ async function acceptedPerSecond(
   const { accessKeyId: aws_access_key_id, secretAccessKey: aws_secret_access_key } = key
   const creds = { aws_access_key_id, aws_secret_access_key }
   const lane = new Lane(
-    { id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', arn, auth: { creds } },
+    { id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', address: arn, auth: { creds } },
     {
       open: (config) =>
         openSender(config, {
-          endpoints: { endpointUrl: emulator.url },
-          ambientCredentials: key,
+          aws: { endpointUrl: emulator.url, ambientCredentials: key },
           requestTimeoutMs: 15_000,
-          requestBytesMax: { kinesis: 5_242_880, firehose: 4_194_304, cloudwatch_logs: 1_048_576 },
+          kinds: { kinesis: { requestBytesMax: 5_242_880 } },
         }),
       deadLetter: async () => {},
       budget: roomForAll,

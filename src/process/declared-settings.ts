@@ -1,0 +1,79 @@
+/**
+ * The table of settings. `config/default.jsonc` explains each and has its default. Each destination kind adds its own.
+ */
+import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
+import type { DestinationKind } from '../deliver/destination.js'
+import { destinationKinds } from '../deliver/kinds.js'
+import * as form from './setting-value.js'
+
+export interface Setting<T> {
+  readonly env: string
+  readonly form: form.ValueForm<T>
+  /** May stay unset. */
+  readonly optional?: true
+  /** For a setting that `config/default.jsonc` does not have. */
+  readonly fallback?: T
+}
+
+const required = <T>(env: string, of: form.ValueForm<T>): Setting<T> => ({ env, form: of })
+const optional = <T>(env: string, of: form.ValueForm<T>): Setting<T | undefined> => ({
+  env,
+  form: of,
+  optional: true,
+})
+
+const secondMs = 1000
+const dayMs = 24 * 60 * 60 * secondMs
+const mebibyte = 1024 ** 2
+const tebibyte = 1024 ** 4
+
+export const declared = {
+  api: {
+    host: required('WEIR_HOST', form.host),
+    port: required('WEIR_PORT', form.integer(0, 65_535)),
+    baseUrl: optional('WEIR_BASE_URL', form.baseUrl),
+    bootstrapToken: optional('WEIR_BOOTSTRAP_TOKEN', form.accessToken(tokenCharsMin, tokenCharsMax)),
+    versionHeaders: required('WEIR_VERSION_HEADERS', form.headerNames),
+    tcpDomain: required('WEIR_TCP_DOMAIN', form.domain),
+    rateLimitPerMinute: required('WEIR_RATE_LIMIT', form.integer(0, 1_000_000_000)),
+    trustedProxies: optional('WEIR_TRUST_PROXY', form.cidrs),
+  },
+  ops: {
+    port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
+    logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),
+    logFormat: required('WEIR_LOG_FORMAT', form.oneOf('auto', 'json', 'pretty')),
+  },
+  data: {
+    dir: required('WEIR_DATA_DIR', form.path),
+    secretKey: optional('WEIR_SECRET_KEY', form.secretKeyText),
+  },
+  nats: {
+    servers: optional('NATS_URL', form.natsServers),
+    localPort: required('WEIR_NATS_PORT', form.integer(0, 65_535)),
+    inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
+    replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
+    retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),
+    storageMaxBytes: required('WEIR_STORAGE_MAX', form.byteSize(16 * mebibyte, 1024 * tebibyte)),
+  },
+  clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
+  geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
+  aws: {
+    endpointUrl: optional('AWS_ENDPOINT_URL', form.httpUrl),
+    stsEndpointUrl: optional('AWS_ENDPOINT_URL_STS', form.httpUrl),
+  },
+}
+
+export type SettingGroup = Readonly<Record<string, Setting<unknown>>>
+
+/** The settings of a destination kind. */
+const settingsOfKind = ({ name, endpointSetting, requestBytes }: DestinationKind): SettingGroup => ({
+  ...(endpointSetting !== undefined && { endpointUrl: optional(endpointSetting, form.httpUrl) }),
+  requestBytesMax: {
+    ...required(`WEIR_${name.toUpperCase()}_REQUEST_MAX`, form.requestSize(requestBytes.max)),
+    fallback: requestBytes.default,
+  },
+})
+
+export const declaredOfKinds: Readonly<Record<string, SettingGroup>> = Object.fromEntries(
+  destinationKinds.map((kind) => [kind.name, settingsOfKind(kind)]),
+)
