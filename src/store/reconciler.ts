@@ -11,7 +11,7 @@ import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
 import type { Deployment } from './migrate.js'
 import { compare, type Differences, fillClaims, readBeside, seenIn } from './reconcile.js'
-import type { ResourceStore } from './resource-store.js'
+import type { ResourceStore } from './store.js'
 import { readStored, readVersions } from './stored-rows.js'
 
 export interface ReconcilerParts {

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../core/clock.js'
 import { stagingAbandonedAfterMs } from '../core/limits.js'
 import type { View } from '../view/view.js'
-import type { ResourceStore } from './resource-store.js'
+import type { ResourceStore } from './store.js'
 
 export class StagingSweep {
   readonly #view: Pick<View, 'state'>

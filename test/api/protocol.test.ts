@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ApiStore } from '../../src/api/context.js'
 import { Usage } from '../../src/api/usage.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
-import type { Store } from '../../src/store/open-store.js'
+import type { Store } from '../../src/store/upkeep.js'
 import { base, type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
 
 t.test('the protocol', async (t) => {

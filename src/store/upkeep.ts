@@ -27,9 +27,9 @@ import type { Plan, RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
 import { Reconciler } from './reconciler.js'
 import { Repair } from './repair.js'
-import { ResourceStore } from './resource-store.js'
 import { RowWriter } from './row-writer.js'
 import { StagingSweep } from './staging-sweep.js'
+import { ResourceStore } from './store.js'
 import { highestVersion, readStored } from './stored-rows.js'
 
 export interface StoreOptions {
