@@ -9,7 +9,7 @@ import { abuseReport, hostnameDecisions, type ReportedHostname } from '../resour
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Principal } from '../store/change.js'
-import type { Store } from '../store/upkeep.js'
+import type { Store } from '../store/store.js'
 import { abuseDecisionSubject } from '../wire/names.js'
 import { checkNames, checkPathId, unknownResource } from './input.js'
 import { parseJsonBody } from './json-body.js'

@@ -7,7 +7,7 @@ import { account } from '../resource/account.js'
 import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { unchanged } from '../store/plan.js'
-import type { Store } from '../store/upkeep.js'
+import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
 import { createValues } from './input.js'
 import type { Writes } from './writes.js'
@@ -107,7 +107,7 @@ export async function createKey(
   return { accountId, keyId: row.id, token: String(once['token']) }
 }
 
-type KeyStore = Pick<Store, 'view' | 'isKeyKnown'>
+type KeyStore = Pick<Store, 'view' | 'keys'>
 
 /** A line for each account, the oldest first: id, creation, number of keys, rights, name. */
 export function listAccounts(store: KeyStore): string {
@@ -131,7 +131,7 @@ export function listKeys(store: KeyStore, accountId: string): string {
 
 const keysOf = (store: KeyStore, accountId: string): Row[] =>
   oldestFirst(store.view.state, 'api_key').filter(
-    (row) => row.account_id === accountId && store.isKeyKnown(row),
+    (row) => row.account_id === accountId && store.keys.isKnown(row),
   )
 
 const oldestFirst = (state: ViewState, kind: string): Row[] =>

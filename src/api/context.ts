@@ -5,10 +5,7 @@ import { supported } from '../core/nearest.js'
 import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
-import type { Answer, RequestKey } from '../store/answers.js'
-import type { Principal } from '../store/change.js'
-import type { Plan } from '../store/plan.js'
-import type { Store } from '../store/upkeep.js'
+import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
 import { checkNames, checkPathId, objectBody, unknownResource } from './input.js'
@@ -22,18 +19,14 @@ declare module 'fastify' {
   }
 }
 
-/** The store as the API uses it. */
-export interface ApiStore
-  extends Pick<Store, 'replaceRules' | 'settled' | 'isKeyGenuine' | 'isKeyKnown' | 'compareKeys'> {
-  readonly view: { readonly state: ViewState; readonly isUsable: boolean }
-  commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
-  commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer>
-  answered(key: RequestKey): Promise<Answer | undefined>
-  rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T>
-}
+/** The members of the store that routes use. */
+export type RouteStore = Pick<
+  Store,
+  'view' | 'keys' | 'answered' | 'settled' | 'commit' | 'commitOnce' | 'rehearse' | 'replaceRules'
+>
 
 export interface ApiContext {
-  readonly store: ApiStore
+  readonly store: RouteStore
   readonly writes: Writes
   readonly presenter: Presenter
 }
@@ -97,12 +90,12 @@ export function rowAt(context: ApiContext, request: FastifyRequest, resource: An
 
 /** An API key that only the bucket has is a forged one: it is neither shown nor changed. See `known-keys.ts`. */
 export const isBelieved = ({ store }: ApiContext, { kind }: AnyResource, row: Row): boolean =>
-  kind !== apiKey.kind || store.isKeyKnown(row)
+  kind !== apiKey.kind || store.keys.isKnown(row)
 
 /** Of a route: has new API keys compared before it runs, so that `isBelieved` can tell. */
 export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
   kind === apiKey.kind
-    ? { preHandler: async ({ caller }: FastifyRequest) => store.compareKeys(caller.accountId) }
+    ? { preHandler: async ({ caller }: FastifyRequest) => store.keys.compareAccount(caller.accountId) }
     : {}
 
 export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {

@@ -6,7 +6,7 @@ import { hashToken } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import type { DeriveTools, PrepareTools } from '../resource/define.js'
 import { drawTcpAddress, type TcpAddressSpace } from '../resource/tcp-address.js'
-import type { Store } from '../store/upkeep.js'
+import type { Store } from '../store/store.js'
 
 export interface DeriveParts {
   readonly sealer: Sealer

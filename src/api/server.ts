@@ -53,7 +53,7 @@ const pathParamCharsMax = 16 * 1024
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const { occurrences, context, health, listening } = options
   const answer = answerProblem(occurrences)
-  const auth = new Auth({ ...options, isKeyGenuine: (row) => options.context.store.isKeyGenuine(row) })
+  const auth = new Auth({ ...options, isKeyGenuine: (row) => options.context.store.keys.isGenuine(row) })
   const connections = new Connections()
   const takeover = takeoverOf(listening)
   const app = fastify({

@@ -12,8 +12,8 @@ import type { Nats } from '../nats/nats.js'
 import { resources } from '../resource/registry.js'
 import { tcpAddressSpace } from '../resource/tcp-address.js'
 import type { Clickhouse } from '../store/clickhouse.js'
+import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
-import type { Store } from '../store/upkeep.js'
 import { reservedBytes } from '../wire/streams.js'
 import { connect, makeStreams } from './app-parts.js'
 import type { RoleContext } from './role-context.js'
@@ -41,7 +41,7 @@ export async function openStoreParts(
   baseUrl: () => string,
   release: ReleaseStack,
 ): Promise<StoreParts> {
-  const { openStore } = await import('../store/upkeep.js')
+  const { openStore } = await import('../store/store.js')
   const { settings, occurrences } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))

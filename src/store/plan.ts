@@ -1,11 +1,13 @@
 /** Plans: what a write wants to change, made against the state it will be applied to. */
 import { WeirError } from '../core/errors.js'
+import { newId } from '../core/ids.js'
 import { resourceBytesMax } from '../core/limits.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
-import type { Change, Put, Removal } from './change.js'
+import type { Change, Principal, Put, Removal } from './change.js'
+import { placeRules } from './rule-chunks.js'
 
 /** What a plan wants to change; nothing at all is a plan, too. */
 export interface Draft<T> {
@@ -49,8 +51,35 @@ export interface RulesDraft<T> {
 /** The same for a replacement of rules: they may be very many, and are chosen from what is there when it begins. */
 export type RulesPlan<T> = (state: ViewState, version: number) => Promise<RulesDraft<T>>
 
+/** The change that carries out a draft made against this state. */
+export function changeOf<T>(
+  accountId: string,
+  version: number,
+  at: number,
+  principal: Principal,
+  draft: Draft<T>,
+  state: ViewState,
+): Change {
+  const { puts, removals } = draft
+  for (const put of puts) checkSize(put)
+  return {
+    id: newId('chg_'),
+    at,
+    principal,
+    puts,
+    removals: removals.map(({ kind, row }) => ({ kind, id: row.id, row })),
+    chunks: placeRules(state, puts, removals),
+    emptiedPolicies: draft.emptiedPolicies ?? [],
+    replacements: [],
+    counts: countsAfter(state, accountId, draft),
+    stored: isEmpty(draft) ? (state.accounts.get(accountId)?.stored ?? 0) : version,
+    audits: draft.audits,
+    releases: draft.releases ?? [],
+  }
+}
+
 /** Refuses what would not fit the bucket, before it is committed. */
-export function checkSize({ kind, row }: Put): void {
+function checkSize({ kind, row }: Put): void {
   const bytes = Buffer.byteLength(JSON.stringify(row))
   if (bytes <= resourceBytesMax) return
   throw new WeirError(

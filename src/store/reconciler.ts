@@ -11,17 +11,16 @@ import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
 import type { Deployment } from './migrate.js'
 import { compare, type Differences, fillClaims, readBeside, seenIn } from './reconcile.js'
-import type { ResourceStore } from './store.js'
+import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
 import { readStored, readVersions } from './stored-rows.js'
 
-export interface ReconcilerParts {
+export interface ReconcilerParts extends RepairParts {
   readonly clickhouse: Clickhouse
   readonly resources: readonly AnyResource[]
   readonly buckets: StoreBuckets
   readonly deployment: Deployment
   readonly occurrences: Occurrences
   readonly view: View
-  readonly store: ResourceStore
 }
 
 const looksMax = 3
@@ -158,11 +157,11 @@ export class Reconciler {
 
   /** All repairs are committed before ClickHouse is read for them: what is read holds for each. */
   async #repair(behind: Differences['behind'], versionsBefore: ReadonlyMap<string, number>): Promise<void> {
-    const { clickhouse, resources, store } = this.#parts
-    const carriers = new Map<string, Awaited<ReturnType<ResourceStore['commitRepair']>>>()
+    const { clickhouse, resources } = this.#parts
+    const carriers = new Map<string, CarryOutRepair>()
     await eachOf(behind, headsAtOnceMax, async ([accountId, floor]) => {
       const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
-      carriers.set(accountId, await store.commitRepair(accountId, atLeast))
+      carriers.set(accountId, await commitRepair(this.#parts, accountId, atLeast))
     })
     if (carriers.size === 0) return
     const stored = await readStored(clickhouse, resources, few([...carriers.keys()]))

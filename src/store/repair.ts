@@ -5,14 +5,56 @@
  * account meanwhile, and whoever finds it there can carry it out. What the bucket lacks or has in an older version is
  * written; what ClickHouse says is deleted is deleted. Nothing is deleted because it was not found.
  */
+import { now } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
+import { newId } from '../core/ids.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { policyKind, ruleKind, rulesKey } from '../view/keys.js'
+import { type Change, emptyChange } from './change.js'
+import { type Heads, versionGap } from './heads.js'
 import type { Basis, Projection, Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
 import type { Stored } from './stored-rows.js'
+
+export interface RepairParts {
+  readonly heads: Heads
+  readonly projection: Projection
+  readonly repair: Repair
+}
+
+/** Carries out a repair, given the account's rows, read from ClickHouse after the repair was committed. */
+export type CarryOutRepair = (stored: readonly Stored[]) => Promise<void>
+
+/** Commits a repair of an account, above every version known of it; resolves with a function that carries it out. */
+export async function commitRepair(
+  { heads, projection, repair }: RepairParts,
+  accountId: string,
+  floor: number,
+): Promise<CarryOutRepair> {
+  for (;;) {
+    const known = await heads.finished(accountId)
+    const version = known.version >= floor ? known.version + 1 : floor + versionGap
+    const change: Change = {
+      ...emptyChange,
+      id: newId('chg_'),
+      at: now(),
+      counts: {},
+      stored: 0,
+      isRepair: true,
+    }
+    const basis = projection.basis()
+    const committed = await heads.commit(accountId, known, version, change)
+    if (committed === undefined) continue
+    const { revision } = committed
+    return async (stored) => {
+      if (revision === undefined) return
+      await repair.apply(accountId, version, { stored, basis })
+      await heads.done(accountId, version, [...known.recent, change.id], revision)
+    }
+  }
+}
 
 export type ReadAccount = (accountId: string) => Promise<readonly Stored[]>
 

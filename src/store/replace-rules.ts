@@ -5,7 +5,7 @@ import { newId } from '../core/ids.js'
 import type { Bucket } from '../nats/bucket.js'
 import { ruleKind, versionOfStaged } from '../view/keys.js'
 import type { View } from '../view/view.js'
-import type { IdleGeneration, ViewState } from '../view/view-state.js'
+import type { IdleGeneration } from '../view/view-state.js'
 import { type Change, emptyChange, type Principal, type RulesReplacement } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import { type Committed, type FinishedHead, type Heads, versionGap } from './heads.js'
@@ -13,12 +13,7 @@ import { moveBeyond } from './move-beyond.js'
 import { countRules, countsWith, type RulesPlan } from './plan.js'
 import type { Projection } from './projection.js'
 import { RuleStaging } from './rule-staging.js'
-
-/** An account with nothing left to carry out, and a state that has seen all of it. */
-export interface Settled {
-  readonly known: FinishedHead
-  readonly state: ViewState
-}
+import type { SettledAccount } from './settled-account.js'
 
 export interface RuleReplacerParts {
   readonly config: Bucket
@@ -26,7 +21,7 @@ export interface RuleReplacerParts {
   readonly view: View
   readonly projection: Projection
   readonly rows: ChangeRows
-  readonly settled: (accountId: string) => Promise<Settled>
+  readonly settled: (accountId: string) => Promise<SettledAccount>
   /** Carries out what was committed. */
   readonly finish: (
     accountId: string,

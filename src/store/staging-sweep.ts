@@ -2,22 +2,22 @@
 import { monotonicMs } from '../core/clock.js'
 import { stagingAbandonedAfterMs } from '../core/limits.js'
 import type { View } from '../view/view.js'
-import type { ResourceStore } from './store.js'
+import type { IdleGeneration } from '../view/view-state.js'
 
 export class StagingSweep {
   readonly #view: Pick<View, 'state'>
-  readonly #store: Pick<ResourceStore, 'dropStaging'>
+  readonly #drop: (idle: IdleGeneration) => Promise<void>
   readonly #abandonedAfterMs: number
   /** Since when this process has known of generations that don't count. */
   #since = new Map<string, number>()
 
   constructor(
     view: Pick<View, 'state'>,
-    store: Pick<ResourceStore, 'dropStaging'>,
+    drop: (idle: IdleGeneration) => Promise<void>,
     abandonedAfterMs = stagingAbandonedAfterMs,
   ) {
     this.#view = view
-    this.#store = store
+    this.#drop = drop
     this.#abandonedAfterMs = abandonedAfterMs
   }
 
@@ -26,7 +26,7 @@ export class StagingSweep {
     const since = new Map<string, number>()
     for (const idle of [...this.#view.state.idleGenerations()]) {
       const known = this.#since.get(idle.generation) ?? monotonicMs()
-      if (monotonicMs() - known >= this.#abandonedAfterMs) await this.#store.dropStaging(idle)
+      if (monotonicMs() - known >= this.#abandonedAfterMs) await this.#drop(idle)
       else since.set(idle.generation, known)
     }
     this.#since = since

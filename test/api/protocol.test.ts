@@ -1,9 +1,9 @@
 /** What holds for every request, whatever it asks for. */
 import t from 'tap'
-import type { ApiStore } from '../../src/api/context.js'
+import type { RouteStore } from '../../src/api/context.js'
 import { Usage } from '../../src/api/usage.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
-import type { Store } from '../../src/store/upkeep.js'
+import type { Store } from '../../src/store/store.js'
 import { base, type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
 
 t.test('the protocol', async (t) => {
@@ -436,16 +436,14 @@ t.test('the protocol', async (t) => {
 })
 
 /** The store, as it is when something else was done between a request's arrival and its plan. */
-function lateStore(store: Store, first: () => Promise<unknown>): ApiStore {
+function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
   const after = async <T>(work: () => Promise<T>): Promise<T> => {
     await first()
     return work()
   }
   return {
     view: store.view,
-    isKeyGenuine: (row) => store.isKeyGenuine(row),
-    isKeyKnown: (row) => store.isKeyKnown(row),
-    compareKeys: (accountId) => store.compareKeys(accountId),
+    keys: store.keys,
     answered: (key) => store.answered(key),
     settled: (accountId) => after(() => store.settled(accountId)),
     commit: (...planned) => after(() => store.commit(...planned)),

@@ -9,6 +9,7 @@ import { openClickhouse } from '../../src/store/clickhouse.js'
 import { StagingSweep } from '../../src/store/staging-sweep.js'
 import { newStagedGeneration, rulesKey } from '../../src/view/keys.js'
 import { View } from '../../src/view/view.js'
+import type { IdleGeneration } from '../../src/view/view-state.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
@@ -226,11 +227,12 @@ t.test('rules that were staged by who died are taken out', { timeout: 120_000 },
   const chunk = { account_id: me.accountId, rules: [] }
   await config.put(rulesKey(id, abandoned, 0), JSON.stringify(chunk))
   await until('the view has it', () => state.generation(id, abandoned).size === 1)
-  const patient = new StagingSweep(store.view, store)
+  const drop = (idle: IdleGeneration) => store.dropStaging(idle)
+  const patient = new StagingSweep(store.view, drop)
   await patient.run()
   await patient.run()
   t.equal(state.generation(id, abandoned).size, 1, 'not as long as somebody may be at it')
-  const sweep = new StagingSweep(store.view, store, 0)
+  const sweep = new StagingSweep(store.view, drop, 0)
   await sweep.run()
   t.strictSame(await config.keys(`rules.${id}.>`), [rulesKey(id, present, 0)])
   await until('the view has heard', () => [...state.idleGenerations()].length === 0)
