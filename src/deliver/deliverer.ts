@@ -20,9 +20,6 @@ export class Deliverer {
 
   constructor(deps: DelivererDeps) {
     this.#deps = { ...deps, budget: new ByteBudget(packsInHandBytesMax) }
-    deps.nats.onReconnect(() => {
-      for (const run of this.#runs.values()) run.reopen()
-    })
   }
 
   /** Brings the runs in line with the destinations there are; `gone` are those known to be deleted. */
