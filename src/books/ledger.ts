@@ -4,6 +4,7 @@
  * recognises them: input messages by their sequences, packs by their ids.
  */
 import { sleep } from '../core/clock.js'
+import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../nats/nats.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
@@ -98,25 +99,21 @@ export type LedgerEntry =
   | RetriedEntry
   | DroppedEntry
 
-interface Waiting {
-  readonly lines: string
-  resolve(): void
-  reject(error: unknown): void
-}
-
 const messageBytesMax = 512 * 1024
 const retryPauseMs = 1_000
 
-/** Writes entries, those that gather while a write is under way together. */
+/** Writes entries with a group commit. */
 export class LedgerWriter {
   readonly #nats: Nats
   readonly #failed: (error: unknown) => void
   readonly #stop = new AbortController()
-  #waiting: Waiting[] = []
-  #writing: Promise<void> = Promise.resolve()
-  #isWriting = false
+  readonly #commits = new GroupCommit<string>({
+    write: (group) => this.#store(group.join('')),
+    sizeOf: (lines) => lines.length,
+    sizeMax: messageBytesMax,
+  })
 
-  /** `failed` hears of writes that don't succeed and are tried again. */
+  /** `failed` reports writes that did not succeed and are retried. */
   constructor(nats: Nats, failed: (error: unknown) => void) {
     this.#nats = nats
     this.#failed = failed
@@ -124,25 +121,7 @@ export class LedgerWriter {
 
   /** Resolves when the entries are stored, in the order they were given in; rejects only when it is closed. */
   write(entries: readonly LedgerEntry[]): Promise<void> {
-    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ lines, resolve, reject })
-      if (!this.#isWriting) this.#writing = this.#drain()
-    })
-  }
-
-  async #drain(): Promise<void> {
-    this.#isWriting = true
-    while (this.#waiting.length > 0) {
-      const group = this.#take()
-      try {
-        await this.#store(group.map(({ lines }) => lines).join(''))
-        for (const { resolve } of group) resolve()
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.#isWriting = false
+    return this.#commits.add(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
   }
 
   async #store(lines: string): Promise<void> {
@@ -160,20 +139,9 @@ export class LedgerWriter {
     }
   }
 
-  #take(): Waiting[] {
-    let bytes = 0
-    let count = 0
-    for (const { lines } of this.#waiting) {
-      if (count > 0 && bytes + lines.length > messageBytesMax) break
-      bytes += lines.length
-      count += 1
-    }
-    return this.#waiting.splice(0, count)
-  }
-
   /** Gives up what can't be stored at once. */
   async close(): Promise<void> {
     this.#stop.abort()
-    await this.#writing
+    await this.#commits.written()
   }
 }

@@ -1,7 +1,8 @@
-/** Input messages whose packs are stored: their counts go into the ledger, then they are acknowledged. */
+/** Enters input messages whose packs are stored in the ledger, then acknowledges them. */
 
 import type { InputCounts, InputEntry, InputStream, LedgerWriter } from '../books/ledger.js'
-import { sleep, yieldTurn } from '../core/clock.js'
+import { sleep } from '../core/clock.js'
+import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
 import { SequenceSet } from '../wire/sequence-set.js'
 
@@ -13,40 +14,25 @@ export interface DoneMessage {
 }
 
 export class InputLedger {
-  readonly #ledger: LedgerWriter
-  readonly #stream: InputStream
-  #done: DoneMessage[] = []
-  #writing: Promise<void> | undefined
+  readonly #commits: GroupCommit<DoneMessage>
 
   constructor(ledger: LedgerWriter, stream: InputStream) {
-    this.#ledger = ledger
-    this.#stream = stream
+    this.#commits = new GroupCommit({ write: (done) => ledger.write([...entriesOf(done, stream)]) })
   }
 
   add(message: DoneMessage): void {
-    this.#done.push(message)
-    this.#writing ??= this.#write()
+    this.#commits.add(message).then(
+      () => message.acknowledge(),
+      () => {
+        // The ledger closes. The message is not acknowledged, so it is redelivered.
+      },
+    )
   }
 
-  async #write(): Promise<void> {
-    await yieldTurn()
-    while (this.#done.length > 0) {
-      const done = this.#done.splice(0)
-      try {
-        await this.#ledger.write([...entriesOf(done, this.#stream)])
-      } catch {
-        // The ledger closes. Nothing was acknowledged, so everything comes again.
-        break
-      }
-      for (const message of done) message.acknowledge()
-    }
-    this.#writing = undefined
-  }
-
-  /** Waits for what was added; gives up after `withinMs`. */
+  /** Waits for messages that were added; gives up after `withinMs`. */
   async close(withinMs: number): Promise<void> {
     const ended = new AbortController()
-    await Promise.race([this.#writing, sleep(withinMs, ended.signal)])
+    await Promise.race([this.#commits.written(), sleep(withinMs, ended.signal)])
     ended.abort()
   }
 }

@@ -1,0 +1,74 @@
+/**
+ * Group commit: items that arrive while one write is under way are collected and written together in the next. A slow
+ * write, such as one that is synced to disk, then limits how often groups are written, not how many items.
+ */
+import { yieldTurn } from './clock.js'
+
+export interface GroupCommitOptions<T> {
+  /** Resolves when all these items are durable. Items are written in the order they were added in. */
+  readonly write: (items: readonly T[]) => Promise<void>
+  /** Bounds a group; an item larger than `sizeMax` is written alone. */
+  readonly sizeOf?: (item: T) => number
+  readonly sizeMax?: number
+  /** Can a single item be the cause of this error? Then each item of the group is written alone. */
+  readonly isItemRefused?: (error: unknown) => boolean
+}
+
+interface Waiter<T> {
+  readonly item: T
+  resolve(): void
+  reject(error: unknown): void
+}
+
+export class GroupCommit<T> {
+  readonly #options: GroupCommitOptions<T>
+  #waiting: Waiter<T>[] = []
+  #writing: Promise<void> | undefined
+
+  constructor(options: GroupCommitOptions<T>) {
+    this.#options = options
+  }
+
+  /** Resolves when the item is durable; rejects with the error of its write. */
+  add(item: T): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      this.#writing ??= this.#drain()
+    })
+  }
+
+  /** Resolves when everything that was added is written or refused. */
+  async written(): Promise<void> {
+    await this.#writing
+  }
+
+  async #drain(): Promise<void> {
+    // What is added in the same turn goes into the first group.
+    await yieldTurn()
+    while (this.#waiting.length > 0) await this.#write(this.#take())
+    this.#writing = undefined
+  }
+
+  async #write(group: readonly Waiter<T>[]): Promise<void> {
+    const { write, isItemRefused } = this.#options
+    try {
+      await write(group.map(({ item }) => item))
+      for (const { resolve } of group) resolve()
+    } catch (error) {
+      if (group.length > 1 && isItemRefused?.(error)) for (const waiter of group) await this.#write([waiter])
+      else for (const { reject } of group) reject(error)
+    }
+  }
+
+  #take(): Waiter<T>[] {
+    const { sizeOf = () => 0, sizeMax = Number.POSITIVE_INFINITY } = this.#options
+    let size = 0
+    let count = 0
+    for (const { item } of this.#waiting) {
+      size += sizeOf(item)
+      if (count > 0 && size > sizeMax) break
+      count += 1
+    }
+    return this.#waiting.splice(0, count)
+  }
+}
