@@ -21,7 +21,7 @@ import { Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
 import type { Verdict } from './evaluate/evaluate.js'
 import type { Warning } from './evaluate/ip-restriction.js'
-import { AuditPipeline } from './pipeline/audit-run.js'
+import { AuditPipeline } from './pipeline/audits-of-api.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
 import { FailureReports, notedOf } from './pipeline/failure-reports.js'
@@ -147,7 +147,7 @@ export async function openPipeline(
   { parent, release }: Frame,
   processes: PipelineProcesses,
 ): Promise<Role> {
-  const { AuditInPipeline } = await import('./pipeline/audit-in-run.js')
+  const { AuditInPipeline } = await import('./pipeline/audits-of-services.js')
   const { settings, registry, occurrences } = context
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
