@@ -21,7 +21,8 @@ import { Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
 import type { Verdict } from './evaluate/evaluate.js'
 import type { Warning } from './evaluate/ip-restriction.js'
-import { AuditPipeline } from './pipeline/audits-of-api.js'
+import { AuditPipeline } from './pipeline/audit-pipeline.js'
+import { auditsOfApi } from './pipeline/audits-of-api.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
 import { FailureReports, notedOf } from './pipeline/failure-reports.js'
@@ -147,7 +148,7 @@ export async function openPipeline(
   { parent, release }: Frame,
   processes: PipelineProcesses,
 ): Promise<Role> {
-  const { AuditInPipeline } = await import('./pipeline/audits-of-services.js')
+  const { auditsOfServices } = await import('./pipeline/audits-of-services.js')
   const { settings, registry, occurrences } = context
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
@@ -162,10 +163,9 @@ export async function openPipeline(
   const isDestination = (id: string): boolean | undefined =>
     view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
   release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
-  const audit = release.own(new AuditPipeline({ nats, view, ledger, occurrences }))
-  audit.open()
-  const auditIn = release.own(new AuditInPipeline({ nats, view, ledger, occurrences }))
-  auditIn.open()
+  const auditDeps = { nats, view, ledger, occurrences }
+  for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
+    release.own(new AuditPipeline(auditDeps, source)).open()
   const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork: processes.forkQuarantine }))
   const pipeline = release.own(new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine }))
   pipeline.open()
