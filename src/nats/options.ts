@@ -1,7 +1,7 @@
 /** How the connection to NATS is made. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from '../core/occurrences.js'
-import type { VersionOccurrences } from './version.js'
+import type { VersionOccurrences } from './server-2-9.js'
 
 type NatsOccurrences = Pick<
   Occurrences,

@@ -1,7 +1,7 @@
 /** What a connection reports about itself: losses, returns, errors, and the server it reached. */
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { NatsOptions } from './options.js'
-import { VersionReports } from './version.js'
+import { VersionReports } from './server-2-9.js'
 
 export class NatsStatus {
   readonly #connection: NatsConnection

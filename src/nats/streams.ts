@@ -1,4 +1,4 @@
-/** Streams: what they keep and how much of it. */
+/** Configuration, identity and state of streams. */
 import {
   DiscardPolicy,
   RetentionPolicy,
@@ -38,7 +38,7 @@ export const streamConfig = (options: StreamOptions, replicas: number): Configur
   ...(options.messageBytesMax === undefined ? {} : { max_msg_size: options.messageBytesMax }),
 })
 
-/** What of an existing stream is brought up to the settings. */
+/** The part of an existing stream's configuration that follows the settings. */
 export function changeableConfig(config: Configured, present: StreamInfo): Partial<StreamConfig> {
   const { subjects, max_age, num_replicas, duplicate_window, max_msg_size } = config
   const max_bytes = roomOf(config.max_bytes, present)
@@ -47,15 +47,16 @@ export function changeableConfig(config: Configured, present: StreamInfo): Parti
 }
 
 /**
- * The room a stream is given. Of one that shrinks below what it holds, nats-server removes the oldest messages, whatever
- * the stream's discard policy: it keeps its room until it holds no more than half of the new one.
+ * The size limit of a stream. If a stream shrinks below its contents, nats-server removes the oldest messages, whatever
+ * the stream's discard policy: a stream shrinks only once it holds no more than half of the new limit.
  */
 const roomOf = (wantedBytes: number, { config, state }: StreamInfo): number =>
   state.bytes > wantedBytes / 2 ? Math.max(wantedBytes, config.max_bytes) : wantedBytes
 
 /**
- * What tells a stream from one of the same name made later. The server's own time of creation does not: after a
- * change of the stream's limits and a restart, nats-server 2.9 tells the time of the change.
+ * Distinguishes a stream from a recreated one of the same name. The server's own creation time does not: after a change
+ * of the stream's limits and a restart, it is the time of the change (nats-server #8470: 2.9 and, as reported, later
+ * versions up to August 2026). Stored books and consumers name this identity, so it outlives that defect.
  */
 export const streamIdentity = ({ config, created }: StreamInfo): string => {
   const { description } = config
@@ -66,12 +67,12 @@ const identityHead = 'stream '
 
 export const newStreamIdentity = (): string => `${identityHead}${randomToken(12)}`
 
-/** The leader of a stream exchanges a heartbeat with each replica every second; several missed ones in a row count. */
+/** A stream's leader exchanges a heartbeat with each replica every second; some in a row must be missed. */
 const replicaSilentMs = 2_500
 
 /**
- * Why nothing can be stored in a stream of several replicas: it has no leader, or its leader hears no majority of them.
- * Such a leader goes on answering questions for some 20 s before it gives up (nats-server 2.9 and 2.10).
+ * Why nothing can be stored in a stream of several replicas: it has no leader, or its leader reaches no majority. Such
+ * a leader goes on answering requests for some 20 s before it steps down (nats-server 2.9 and 2.10).
  */
 export function quorumProblem({ cluster }: Pick<StreamInfo, 'cluster'>): string | undefined {
   const replicas = cluster?.replicas ?? []

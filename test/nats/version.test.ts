@@ -1,7 +1,7 @@
 /** Which versions of nats-server are reported as those that a client can crash. */
 import fc from 'fast-check'
 import t from 'tap'
-import { crashesOnWildcardReply } from '../../src/nats/version.js'
+import { crashesOnWildcardReply } from '../../src/nats/server-2-9.js'
 
 const cases: readonly (readonly [version: unknown, crashes: boolean])[] = [
   ['2.9.10', true],
