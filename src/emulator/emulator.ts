@@ -20,19 +20,25 @@ import { errorXml, sts, successXml } from './sts.js'
 import { World, type WorldOptions } from './world.js'
 
 export interface EmulatorOptions extends WorldOptions {
+  /** Default: loopback. */
+  readonly host?: string
   /** Default: any free port. */
   readonly port?: number
 }
 
 export interface Emulator {
-  /** `http://127.0.0.1:<port>`, for `AWS_ENDPOINT_URL` and for the control client. */
+  /** `http://<host>:<port>`, for `AWS_ENDPOINT_URL` and for the control client. */
   readonly url: string
   /** What the control interface works on, for tests in the same process. */
   readonly world: World
   close(): Promise<void>
 }
 
-export async function openEmulator({ port = 0, ...options }: EmulatorOptions = {}): Promise<Emulator> {
+export async function openEmulator({
+  host = '127.0.0.1',
+  port = 0,
+  ...options
+}: EmulatorOptions = {}): Promise<Emulator> {
   const world = new World(options)
   const server = createServer((request, response) => {
     answer(world, request, response).catch((error) => response.destroy(error))
@@ -40,10 +46,10 @@ export async function openEmulator({ port = 0, ...options }: EmulatorOptions = {
   server.keepAliveTimeout = 30_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(port, host, resolve)
   })
   const { port: listening } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${listening}`, world, close: () => closed(server) }
+  return { url: `http://${host}:${listening}`, world, close: () => closed(server) }
 }
 
 function closed(server: Server): Promise<void> {

@@ -1,10 +1,11 @@
 /**
  * The emulator as a process: `node dist/src/emulator/main.js --port 0` prints `aws: http://127.0.0.1:PORT`.
  *
+ *   --host ADDRESS      to listen on; default 127.0.0.1
  *   --port N            default: any free port
- *   --keep all|ids|counts   how much of what arrives is kept; default all
- *   --seed N            of the faults' randomness
- *   --with-parent       ends when standard input closes, so that it never outlives who started it
+ *   --keep all|ids|counts   how much is kept of the events that arrive; default all
+ *   --seed N            for the randomness of faults
+ *   --with-parent       end when standard input closes, so that it never outlives its parent
  */
 import { parseArgs } from 'node:util'
 import { openEmulator } from './emulator.js'
@@ -12,6 +13,7 @@ import type { Keep } from './wire.js'
 
 const { values } = parseArgs({
   options: {
+    host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '0' },
     keep: { type: 'string', default: 'all' },
     seed: { type: 'string', default: '1' },
@@ -22,6 +24,7 @@ const { values } = parseArgs({
 if (!['all', 'ids', 'counts'].includes(values.keep)) throw new Error('--keep is all, ids or counts.')
 
 const emulator = await openEmulator({
+  host: values.host,
   port: Number(values.port),
   keep: values.keep as Keep,
   seed: Number(values.seed),

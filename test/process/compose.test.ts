@@ -6,12 +6,14 @@ import { parse } from 'yaml'
 import { accountsConfig } from '../../src/process/nats-access.js'
 import { natsAccess } from '../../src/process/nats-users.js'
 import { loadSettings, localNatsServer, settingNames } from '../../src/process/settings.js'
+import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 
 interface Service {
   readonly image?: string
   readonly build?: string
   readonly command?: readonly string[]
+  readonly entrypoint?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly ports?: readonly string[]
   readonly healthcheck?: { readonly test: readonly string[] }
@@ -73,6 +75,19 @@ t.test('what runs', (t) => {
   t.ok(compose.services['clickhouse'])
   t.ok(compose.services['aws'])
   t.end()
+})
+
+t.test('the AWS emulator starts with its arguments, and is reached by its health check', async (t) => {
+  const { entrypoint: [program, module = '', ...args] = [] } = compose.services['aws'] ?? {}
+  t.equal(program, 'node')
+  // Another process of this machine may have the port.
+  const emulator = run(
+    module.replace(/^dist\//, ''),
+    args.map((each) => (each === '4566' ? '0' : each)),
+  )
+  t.teardown(() => emulator.stop())
+  const [, port] = await emulator.line(/^aws: http:\/\/0\.0\.0\.0:(\d+)$/)
+  t.ok((await fetch(`http://127.0.0.1:${port}/`)).status >= 400, 'any answer will do')
 })
 
 t.test('every service says whether it is well, and is waited for', (t) => {
