@@ -1,7 +1,7 @@
 /** The OpenAPI document as a whole: its head, and what @fastify/swagger can't say of operations, or says otherwise. */
 import type { SwaggerTransformObject } from '@fastify/swagger'
 import { pluralOf } from '../core/plural.js'
-import { eventFieldNames, eventSchemas, subscribableKinds } from '../event/catalog.js'
+import { eventFieldNames, eventSchemas, subscribableKinds } from '../event/check-source.js'
 import { isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { supportedVersion } from './auth.js'

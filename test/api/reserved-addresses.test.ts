@@ -1,7 +1,7 @@
 /** Reserved addresses: how they are assigned, who may serve them, and when they are given up. */
 import t from 'tap'
 import { Writes } from '../../src/api/writes.js'
-import { checkSource } from '../../src/event/catalog.js'
+import { checkSource } from '../../src/event/check-source.js'
 import { type TcpAddressSpace, tcpAddressSpace } from '../../src/resource/tcp-address.js'
 import { base, type Client, openTestStore } from '../harness/api.js'
 

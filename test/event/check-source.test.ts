@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkSource, trafficKindOf, trafficKinds } from '../../src/event/catalog.js'
+import { checkSource, trafficKindOf, trafficKinds } from '../../src/event/check-source.js'
 
 const audit = ['ip_policy_created.v0', 'ip_policy_updated.v0', 'api_key_created.v0']
 const tcp = 'tcp_connection_closed.v0'
