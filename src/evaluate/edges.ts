@@ -2,7 +2,7 @@
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { unservedEndpointCharsMax } from '../core/limits.js'
-import type { RequestRecord, TrafficRecord } from '../record/connection-record.js'
+import type { RequestRecord, TrafficRecord } from '../record/record.js'
 import { serverHost } from '../record/spelling.js'
 import { parseHost } from '../resource/hostport.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'

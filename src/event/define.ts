@@ -3,9 +3,9 @@
  * the field's type, whether filters may use it, and where its value comes from.
  */
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
-import type { Headers } from '../record/connection-record.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
+import type { Headers } from '../record/record.js'
 import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
 import { escaped, quoted } from './json.js'
 

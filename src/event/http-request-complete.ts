@@ -1,5 +1,5 @@
-import type { RequestRecord } from '../record/connection-record.js'
 import { normalizeMethod } from '../record/normalize.js'
+import type { RequestRecord } from '../record/record.js'
 import {
   address,
   bool,

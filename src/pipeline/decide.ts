@@ -12,9 +12,9 @@ import { ExplanationTrace } from '../evaluate/explain.js'
 import type { Warning } from '../evaluate/ip-restriction.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import { StepBudget } from '../expr/budget.js'
-import { parseDecisionRequest, parseJson } from '../record/connection-record.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
+import { parseDecisionRequest, parseJson } from '../record/record.js'
 
 const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 

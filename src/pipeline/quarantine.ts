@@ -5,7 +5,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { after, type Timer } from '../core/clock.js'
-import { parseMessage } from '../record/connection-record.js'
+import { parseMessage } from '../record/record.js'
 import type { BadRecord } from './process-record.js'
 
 /** A record to try. */

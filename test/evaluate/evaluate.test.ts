@@ -5,9 +5,9 @@ import type { PoliciesModule, PolicyRow } from '../../src/evaluate/configuration
 import { evaluate, type Phase } from '../../src/evaluate/evaluate.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import { StepBudget } from '../../src/expr/budget.js'
-import type { ConnectionRecord } from '../../src/record/connection-record.js'
 import { type GeoLookup, noGeo } from '../../src/record/geo.js'
 import { PolicyContext } from '../../src/record/policy-scope.js'
+import type { ConnectionRecord } from '../../src/record/record.js'
 import { noYield, TestConfiguration } from './configuration.js'
 
 interface Question {

@@ -16,7 +16,7 @@ import {
   parseMessage,
   parseRecord,
   type RequestRecord,
-} from '../../src/record/connection-record.js'
+} from '../../src/record/record.js'
 
 const checks = new Map(eventSchemas.map(({ kind, schema }) => [kind, Compile(schema)]))
 

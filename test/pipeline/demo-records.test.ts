@@ -6,8 +6,8 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { compileCidrSet } from '../../src/core/cidr-set.js'
 import { AddressSlot } from '../../src/core/ip.js'
-import { parseMessage, parseRecord, type TrafficRecord } from '../../src/record/connection-record.js'
 import { openGeo } from '../../src/record/geo.js'
+import { parseMessage, parseRecord, type TrafficRecord } from '../../src/record/record.js'
 
 const fixtures = join(process.cwd(), 'fixtures')
 const read = (name: string) => readFileSync(join(fixtures, 'records', name))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseDecisionRequest, parseMessage, parseRecord } from '../../src/record/connection-record.js'
 import { normalizeHeaders } from '../../src/record/normalize.js'
+import { parseDecisionRequest, parseMessage, parseRecord } from '../../src/record/record.js'
 
 const conn = { client_ip: '203.0.113.7' }
 const base = { record_id: 'r1', type: 'tcp_connection', conn }
