@@ -2,8 +2,8 @@
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { unservedEndpointCharsMax } from '../core/limits.js'
-import type { RequestRecord, TrafficRecord } from '../record/record.js'
 import { serverHost } from '../record/spelling.js'
+import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import { parseHost } from '../resource/hostport.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
 import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'

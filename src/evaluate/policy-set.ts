@@ -5,7 +5,7 @@
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import type { RecordType, TrafficRecord } from '../record/record.js'
+import type { RecordType, TrafficRecord } from '../record/traffic-record.js'
 import type { ConfigurationSource, RestrictionType, TunnelCredentialRow } from './configuration.js'
 import {
   accountEndpoint,

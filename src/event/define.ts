@@ -5,8 +5,8 @@
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
-import type { Headers } from '../record/record.js'
 import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
+import type { Headers } from '../record/traffic-record.js'
 import { escaped, quoted } from './json.js'
 
 /** What events tell of the decision that was made about a record. */

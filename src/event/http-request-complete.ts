@@ -1,5 +1,5 @@
 import { normalizeMethod } from '../record/normalize.js'
-import type { RequestRecord } from '../record/record.js'
+import type { RequestRecord } from '../record/traffic-record.js'
 import {
   address,
   bool,

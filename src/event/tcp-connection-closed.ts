@@ -1,4 +1,4 @@
-import type { ConnectionRecord } from '../record/record.js'
+import type { ConnectionRecord } from '../record/traffic-record.js'
 import { address, defineTrafficEvent, int32, int64, serverName, text, timestamp, word } from './define.js'
 
 /** A TCP connection to an endpoint has closed. */

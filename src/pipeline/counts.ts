@@ -6,7 +6,7 @@ import type { InputCounts } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
-import type { TrafficRecord } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Production } from './produce.js'
 import type { CompiledSource } from './subscriptions.js'
 

@@ -2,7 +2,7 @@
 import type { Verdict } from '../evaluate/evaluate.js'
 import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
-import type { TrafficRecord } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import type { AccountSources, CompiledSource, EventSource, LogSource } from './subscriptions.js'
 
 export interface ProducedEvent {

@@ -18,7 +18,7 @@ import { type LogEntry, log } from '../event/log.js'
 import { tcpConnectionClosed } from '../event/tcp-connection-closed.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
-import type { ConnectionRecord, RequestRecord } from '../record/record.js'
+import type { ConnectionRecord, RequestRecord } from '../record/traffic-record.js'
 
 /** One source of one subscription: what a record of its kind causes. */
 export interface CompiledSource {

@@ -1,5 +1,5 @@
 /** The normal form of what HTTP leaves to the sender: letter case, and header names that differ by nothing else. */
-import type { Headers } from './record.js'
+import type { Headers } from './traffic-record.js'
 
 export const normalizeMethod = (method: string | null | undefined): string | undefined =>
   method?.toLowerCase()

@@ -1,8 +1,8 @@
 /** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Geo, GeoLookup } from './geo.js'
-import type { Connection, ConnectionRecord } from './record.js'
 import { addressSpelling, serverHost, serverSpelling } from './spelling.js'
+import type { Connection, ConnectionRecord } from './traffic-record.js'
 
 export type IpDecision = 'allow' | 'block'
 

@@ -7,7 +7,7 @@ import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import { StepBudget } from '../../src/expr/budget.js'
 import { type GeoLookup, noGeo } from '../../src/record/geo.js'
 import { PolicyContext } from '../../src/record/policy-scope.js'
-import type { ConnectionRecord } from '../../src/record/record.js'
+import type { ConnectionRecord } from '../../src/record/traffic-record.js'
 import { noYield, TestConfiguration } from './configuration.js'
 
 interface Question {

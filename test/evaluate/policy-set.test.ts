@@ -4,7 +4,7 @@ import { hashToken } from '../../src/core/ids.js'
 import { checkAgent } from '../../src/evaluate/agent.js'
 import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
 import { buildPolicySet, emptyPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
-import type { RequestRecord, TrafficRecord } from '../../src/record/record.js'
+import type { RequestRecord, TrafficRecord } from '../../src/record/traffic-record.js'
 import { noYield, rulesOf, TestConfiguration } from './configuration.js'
 
 const build = (configuration: TestConfiguration, previous?: PolicySet) =>

@@ -8,7 +8,7 @@ import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { quoted } from '../../src/event/json.js'
 import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
-import type { ConnectionRecord, RequestRecord } from '../../src/record/record.js'
+import type { ConnectionRecord, RequestRecord } from '../../src/record/traffic-record.js'
 
 const undecided = { ipPolicy: null }
 const conn = {

@@ -11,12 +11,8 @@ import { testEventJson } from '../../src/event/event-schemas.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
-import {
-  type ConnectionRecord,
-  parseMessage,
-  parseRecord,
-  type RequestRecord,
-} from '../../src/record/record.js'
+import { parseMessage, parseRecord } from '../../src/record/record.js'
+import type { ConnectionRecord, RequestRecord } from '../../src/record/traffic-record.js'
 
 const checks = new Map(eventSchemas.map(({ kind, schema }) => [kind, Compile(schema)]))
 

@@ -7,7 +7,8 @@ import t from 'tap'
 import { compileCidrSet } from '../../src/core/cidr-set.js'
 import { AddressSlot } from '../../src/core/ip.js'
 import { openGeo } from '../../src/record/geo.js'
-import { parseMessage, parseRecord, type TrafficRecord } from '../../src/record/record.js'
+import { parseMessage, parseRecord } from '../../src/record/record.js'
+import type { TrafficRecord } from '../../src/record/traffic-record.js'
 
 const fixtures = join(process.cwd(), 'fixtures')
 const read = (name: string) => readFileSync(join(fixtures, 'records', name))

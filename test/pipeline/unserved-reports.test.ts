@@ -6,7 +6,7 @@ import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { endpointName } from '../../src/evaluate/edges.js'
 import { UnservedReports } from '../../src/pipeline/unserved-reports.js'
-import type { TrafficRecord } from '../../src/record/record.js'
+import type { TrafficRecord } from '../../src/record/traffic-record.js'
 
 const minuteMs = 60_000
 
