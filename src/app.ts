@@ -78,7 +78,7 @@ export interface OpenedApi extends Role {
 }
 
 export async function openApi(context: RoleContext, { parent, release }: Frame): Promise<OpenedApi> {
-  const { settings, occurrences } = context
+  const { settings, occurrences, eventKinds } = context
   const { port, baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
   const otherwise = unavailable('The API is starting.')
@@ -108,6 +108,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
+    eventKinds,
     usage: openUsage(context, nats, release),
     trustedProxies: settings.api.trustedProxies ?? [],
     health: { failing: () => readiness.failing(), metrics: () => readiness.metrics() },
@@ -149,13 +150,13 @@ export async function openPipeline(
   processes: PipelineProcesses,
 ): Promise<Role> {
   const { auditsOfServices } = await import('./pipeline/audits-of-services.js')
-  const { settings, registry, occurrences } = context
+  const { settings, registry, occurrences, eventKinds } = context
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(workOfTheApi)
   const view = release.own(await openView(context, nats))
-  const configuration = release.own(new Configuration(view, occurrences))
+  const configuration = release.own(new Configuration(view, occurrences, eventKinds))
   await configuration.open()
   for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream, never)
   const ledger = release.own(openLedger(context, nats))
@@ -183,7 +184,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(workOfTheApi)
   const view = release.own(await openView(context, nats))
-  const configuration = release.own(new Configuration(view, occurrences))
+  const configuration = release.own(new Configuration(view, occurrences, context.eventKinds))
   await configuration.open()
   const policySet = () => configuration.current.policySet
   const reports = release.own(new FailureReports(occurrences, 'decision'))
@@ -201,7 +202,7 @@ export async function openQuarantine(context: RoleContext): Promise<void> {
   const nats = release.own(await connect(context, 'quarantine'))
   const geo = await openGeo(context.settings.geo.databases)
   const view = release.own(await openView(context, nats))
-  const configuration = release.own(new Configuration(view, context.occurrences))
+  const configuration = release.own(new Configuration(view, context.occurrences, context.eventKinds))
   await configuration.open()
   await tryRecords((bytes) => {
     const buffers = { packOf: () => new PackWriter() }

@@ -1,7 +1,9 @@
 /** The OpenAPI document as a whole: its head, and what @fastify/swagger can't say of operations, or says otherwise. */
 import type { SwaggerTransformObject } from '@fastify/swagger'
 import { pluralOf } from '../core/plural.js'
-import { eventFieldNames, eventSchemas, subscribableKinds } from '../event/check-source.js'
+import { eventFieldNames, subscribableKinds } from '../event/check-source.js'
+import type { AnyTrafficEvent } from '../event/define.js'
+import { eventSchemas } from '../event/event-schemas.js'
 import { isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { supportedVersion } from './auth.js'
@@ -15,6 +17,7 @@ export interface OpenapiOptions {
   /** Where clients reach the API; undefined: wherever they got the document from. */
   readonly baseUrl: string | undefined
   readonly versionHeaders: readonly string[]
+  readonly eventKinds: readonly AnyTrafficEvent[]
 }
 
 export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
@@ -61,17 +64,17 @@ interface Body {
 }
 
 /** Values that declarations can't list: they are known right of their rooms. */
-const listedValues = {
-  EventKind: { enum: subscribableKinds, description: 'A kind of event.' },
-  EventField: { enum: eventFieldNames, description: 'A field of a traffic event.' },
-}
+const listedValues = (kinds: readonly AnyTrafficEvent[]) => ({
+  EventKind: { enum: subscribableKinds(kinds), description: 'A kind of event.' },
+  EventField: { enum: eventFieldNames(kinds), description: 'A field of a traffic event.' },
+})
 
 export const finishDocument =
-  ({ versionHeaders: [header = 'Service-Version'] }: OpenapiOptions): SwaggerTransformObject =>
+  ({ versionHeaders: [header = 'Service-Version'], eventKinds }: OpenapiOptions): SwaggerTransformObject =>
   (document) => {
     if (!('openapiObject' in document)) throw new Error('The document is one of OpenAPI 3.')
     const { openapiObject } = document
-    const components = new Components(listedValues)
+    const components = new Components(listedValues(eventKinds))
     const version = { $ref: '#/components/parameters/Version' }
     const finished = (method: string, operation: Operation): Operation => ({
       ...operation,
@@ -82,7 +85,7 @@ export const finishDocument =
     const paths = mapped((openapiObject.paths ?? {}) as Record<string, Operations>, (_, operations) =>
       mapped(operations, (method, operation) => components.moved(finished(method, operation))),
     )
-    const events = components.moved(webhooks(eventSchemas))
+    const events = components.moved(webhooks(eventSchemas(eventKinds)))
     const responses = components.moved(problemResponses(problemSchema))
     const parameters = { ...components.moved(components.parameters), Version: versionParameter(header) }
     return {

@@ -14,17 +14,16 @@
  *   of messages that are open when their stream is made anew or put back, unless they settle after all.
  */
 import { getOrMake } from '../core/maps.js'
+import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/last-outcomes.js'
 import { parseSegments } from '../wire/segments.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
 import { InputRun, type InputRunSnapshot } from './input-run.js'
 import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
 
-export interface RecordTotals {
+export interface RecordTotals extends Record<RecordType, number> {
   records: number
   bad: number
-  tcp_connection: number
-  http_request: number
   allow: number
   block: number
   deny: number
@@ -37,8 +36,7 @@ export interface RecordTotals {
 export const noRecords: Readonly<RecordTotals> = {
   records: 0,
   bad: 0,
-  tcp_connection: 0,
-  http_request: 0,
+  ...(Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>),
   allow: 0,
   block: 0,
   deny: 0,

@@ -7,6 +7,7 @@ import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../nats/nats.js'
+import type { RecordType } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { ledgerSubject } from '../wire/names.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
@@ -25,11 +26,9 @@ export interface InputEntry {
   readonly counts: InputCounts
 }
 
-export interface InputCounts {
+export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly records: number
   readonly bad: number
-  readonly tcp_connection: number
-  readonly http_request: number
   readonly allow: number
   readonly block: number
   readonly deny: number

@@ -1,4 +1,5 @@
 /** The books as Prometheus' text: of the whole deployment, and the same at every process that keeps them. */
+import { recordTypes } from '../record/traffic-record.js'
 import type { Books } from './books.js'
 
 /** The kind of target of a destination that is configured; undefined where there is none. */
@@ -54,10 +55,11 @@ function families(books: Books, targetOf: TargetOf): Family[] {
   return [
     counter('weir_records_in_total', 'Records that came in.', one(records.records)),
     counter('weir_records_bad_total', 'Records that went to the dead letters.', one(records.bad)),
-    counter('weir_records_evaluated_total', 'Records that were evaluated.', [
-      { labels: { type: 'tcp_connection' }, value: records.tcp_connection },
-      { labels: { type: 'http_request' }, value: records.http_request },
-    ]),
+    counter(
+      'weir_records_evaluated_total',
+      'Records that were evaluated.',
+      recordTypes.map((type) => ({ labels: { type }, value: records[type] })),
+    ),
     counter('weir_decisions_total', 'Decisions about evaluated records.', [
       { labels: { decision: 'allow' }, value: records.allow },
       { labels: { decision: 'block' }, value: records.block },

@@ -5,7 +5,7 @@
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
-import type { RecordType, TrafficRecord } from '../record/traffic-record.js'
+import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { ConfigurationSource, RestrictionType, TunnelCredentialRow } from './configuration.js'
 import {
   accountEndpoint,
@@ -70,7 +70,7 @@ export class PolicySet implements Restrictions {
    * nowhere. The problem makes it a bad record.
    */
   findEdge(record: TrafficRecord): Result<Endpoint, EdgeProblem> {
-    const found = record.type === 'tcp_connection' ? this.#findTcpEdge(record) : this.#findHttpsEdge(record)
+    const found = this.#find(record)
     if (!found.ok || found.value === undefined) {
       return found.ok ? ok(this.#accountOf(record)) : found
     }
@@ -83,31 +83,41 @@ export class PolicySet implements Restrictions {
     return (record.account_id ? this.contents.accounts.get(record.account_id) : undefined) ?? nowhere
   }
 
-  #findTcpEdge(record: TrafficRecord): Result<Endpoint | undefined, EdgeProblem> {
+  /** The kind of edge that serves each type of record. */
+  #find(record: TrafficRecord): Result<Endpoint | undefined, EdgeProblem> {
+    switch (record.type) {
+      case 'tcp_connection':
+        return this.#findTcpEdge(record)
+      case 'http_request':
+        return this.#findHttpsEdge(record)
+    }
+  }
+
+  #findTcpEdge(record: ConnectionRecord): Result<Endpoint | undefined, EdgeProblem> {
     const { tcpEdges, tcpByHostport } = this.contents
     if (!record.edge_id) return ok(tcpByHostport.get(hostportOf(record) ?? ''))
     const edge = tcpEdges.get(record.edge_id)
-    return edge === undefined ? this.#noEdge(record.edge_id, 'tcp_connection') : ok(edge)
+    return edge === undefined ? this.#noEdge(record.edge_id, record.type) : ok(edge)
   }
 
-  #findHttpsEdge(record: TrafficRecord): Result<Endpoint | undefined, EdgeProblem> {
+  #findHttpsEdge(record: RequestRecord): Result<Endpoint | undefined, EdgeProblem> {
     const { httpsEdges, httpsByHostport } = this.contents
     const edge = record.edge_id
       ? httpsEdges.get(record.edge_id)
       : httpsByHostport.get(hostportOf(record) ?? '')
-    if (edge !== undefined && record.type === 'http_request') {
+    if (edge !== undefined) {
       const route = edge.findRoute(record)
       return route.ok ? route : fail({ ...route.problem, unknown: true })
     }
-    return record.edge_id ? this.#noEdge(record.edge_id, 'http_request') : ok(undefined)
+    return record.edge_id ? this.#noEdge(record.edge_id, record.type) : ok(undefined)
   }
 
   #noEdge(edgeId: string, type: RecordType): Result<never, EdgeProblem> {
-    const other = type === 'tcp_connection' ? this.contents.httpsEdges : this.contents.tcpEdges
-    if (other.get(edgeId) === undefined) {
-      return fail({ msg: `"edge_id" is ${shown(edgeId)}, which is no edge.`, unknown: true })
+    const { httpsEdges, tcpEdges } = this.contents
+    const kind = httpsEdges.has(edgeId) ? 'an HTTPS' : tcpEdges.get(edgeId) ? 'a TCP' : undefined
+    if (kind === undefined) {
+      return fail({ msg: `"edge_id" is ${shown(edgeId)}, but there is no such edge.`, unknown: true })
     }
-    const kind = type === 'tcp_connection' ? 'an HTTPS' : 'a TCP'
     return fail({
       msg: `"edge_id" is ${shown(edgeId)}, ${kind} edge; a ${type} can't belong to it.`,
       unknown: false,

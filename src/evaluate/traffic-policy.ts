@@ -3,7 +3,7 @@
  * run in order. `deny` ends the evaluation; `log` says something about the connection.
  */
 import { messageOf } from '../core/errors.js'
-import type { LogEntry } from '../event/log.js'
+import type { LogEntry } from '../event/define.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { type CompiledExpression, compileExpression } from '../expr/expression.js'
 import type { Scope } from '../expr/scope.js'

@@ -1,15 +1,29 @@
 /**
- * What a kind of traffic event is: its name and its fields. A kind is one file with one line per field, which says
- * the field's type, whether filters may use it, and where its value comes from.
+ * What a kind of traffic event is: its name, what it is made from, and its fields. A kind is one file with one line
+ * per field: the field's type, whether filters may use it, and where its value comes from. A field named like a field
+ * of the record is described there; any other field brings its description along.
  */
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
+import { type FieldText, recordFieldOf } from '../record/record-fields.js'
 import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
-import type { Headers } from '../record/traffic-record.js'
+import { type Headers, type RecordsByType, recordTypes } from '../record/traffic-record.js'
 import { escaped, quoted } from './json.js'
 
-/** What events tell of the decision that was made about a record. */
+/** A log action of a traffic policy that ran; its metadata became JSON when the policy was compiled. */
+export interface LogEntry {
+  readonly metadataJson: string
+}
+
+/** What events are made from: a record of a type, or a log action. */
+export interface Subjects extends RecordsByType {
+  readonly log_action: LogEntry
+}
+
+export type Origin = keyof Subjects
+
+/** The decision about a record, as far as events show it. */
 export interface Decided {
   readonly ipPolicy: { readonly decision: IpDecision } | null
 }
@@ -25,7 +39,7 @@ export interface Writing<T> {
   readonly inQuotes: boolean
 }
 
-export interface Field<R> extends Writing<never> {
+export interface Field<R> extends Writing<never>, FieldText {
   readonly type: FieldType
   readonly filterable: boolean
   readonly read: Read<R, unknown>
@@ -35,15 +49,18 @@ export interface Field<R> extends Writing<never> {
   readonly spelling?: Spelling
 }
 
-interface FieldOptions {
+interface FieldOptions extends Partial<FieldText> {
   readonly filterable?: boolean
   readonly compareAs?: (text: string) => string
   readonly spelling?: Spelling
 }
 
+/** A field whose description may be that of the record. */
+type DeclaredField<R> = Omit<Field<R>, 'about'> & Partial<FieldText>
+
 const fieldType =
   <T>(type: FieldType, writing: Writing<T>) =>
-  <R>(read: Read<R, T>, { filterable = false, ...options }: FieldOptions = {}): Field<R> => ({
+  <R>(read: Read<R, T>, { filterable = false, ...options }: FieldOptions = {}): DeclaredField<R> => ({
     type,
     filterable,
     read,
@@ -56,6 +73,10 @@ export const serverName: FieldOptions = {
   filterable: true,
   compareAs: serverHost,
   spelling: serverSpelling,
+}
+/** Options of the field that every kind about a record has. */
+export const ipPolicyDecision: FieldOptions = {
+  about: 'What IP policies decided: `allow` or `block`; null if none applied.',
 }
 /** Options of an address, which has its one spelling since the record was read. */
 export const address: FieldOptions = { filterable: true, spelling: addressSpelling }
@@ -73,7 +94,7 @@ export const int32 = fieldType<number>('int32', bare(String))
 export const int64 = fieldType<number>('int64', bare(String))
 export const bool = fieldType<boolean>('bool', bare(String))
 export const headers = fieldType<Headers>('headers', bare(headersJson))
-/** A map that is JSON already. */
+/** A map, already as JSON. */
 export const map = fieldType<string>('map', bare(asItIs))
 
 function headersJson(given: Headers): string {
@@ -86,22 +107,58 @@ function headersJson(given: Headers): string {
 export interface TrafficEventKind<R> {
   /** `….v0` */
   readonly name: string
+  readonly madeFrom: Origin
+  /** What has happened, in a sentence. */
+  readonly about: string
   /** By dotted name, in the order in which they are written. */
   readonly fields: ReadonlyMap<string, Field<R>>
   /** Undefined where no field is filterable. */
   readonly filterScope: Scope<R> | undefined
 }
 
-/** Declares a kind of event about an `R`; curried, so that `R` is given and the rest is inferred. */
-export const defineTrafficEvent =
-  <R>() =>
-  (name: string, fields: Readonly<Record<string, Field<R>>>): TrafficEventKind<R> => ({
-    name,
-    fields: new Map(Object.entries(fields)),
-    filterScope: filterScopeOf(fields),
-  })
+/** A kind in a list of all kinds: a reader finds out by `madeFrom` what it is about. */
+export type AnyTrafficEvent = TrafficEventKind<never>
 
-/** Filters see the record alone: what was decided about it has no filterable field. */
+interface TrafficEventDeclaration<R> {
+  readonly name: string
+  readonly about: string
+  readonly fields: Readonly<Record<string, DeclaredField<R>>>
+}
+
+/** Curried, so that the type of the subject is known before the fields are inferred. */
+export const defineTrafficEvent =
+  <O extends Origin>(madeFrom: O) =>
+  ({
+    name,
+    about,
+    fields: declared,
+  }: TrafficEventDeclaration<Subjects[O]>): TrafficEventKind<Subjects[O]> => {
+    const fields = describedFields(madeFrom, name, declared)
+    return {
+      name,
+      madeFrom,
+      about,
+      fields: new Map(Object.entries(fields)),
+      filterScope: filterScopeOf(fields),
+    }
+  }
+
+function describedFields<R>(
+  madeFrom: Origin,
+  kind: string,
+  declared: Readonly<Record<string, DeclaredField<R>>>,
+): Readonly<Record<string, Field<R>>> {
+  const recordType = recordTypes.find((type) => type === madeFrom)
+  const described = Object.entries(declared).map(([name, field]) => {
+    const { about, unit } =
+      field.about === undefined && recordType !== undefined ? (recordFieldOf(recordType, name) ?? {}) : field
+    if (about === undefined) throw new Error(`The field ${name} of ${kind} needs a description.`)
+    return [name, { ...field, about, ...(unit === undefined ? {} : { unit }) }] as const
+  })
+  return Object.fromEntries(described)
+}
+
+/** Filters see the record alone: fields that show a decision are not filterable. */
 const undecided: Decided = { ipPolicy: null }
 
 /** Each name may be written with a leading `ev.`. */

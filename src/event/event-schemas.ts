@@ -16,15 +16,19 @@ import { accountIdSchema, idSchema, refSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { auditKindOf, auditVerbs } from './audit.js'
-import type { FieldType, TrafficEventKind } from './define.js'
+import { trafficEvents } from './catalog.js'
+import type { AnyTrafficEvent, Field, FieldType } from './define.js'
 
 export interface EventSchema {
   /** `tcp_connection_closed.v0` */
   readonly kind: string
-  /** What is told, in a sentence. */
+  /** What has happened, in a sentence. */
   readonly about: string
   readonly schema: TSchema
 }
+
+/** How schemas call the unit of a number. */
+const unitKey = 'x-unit'
 
 const eventId = Type.String({
   title: 'EventId',
@@ -81,10 +85,15 @@ const valueSchemas: Readonly<Record<FieldType, TSchema>> = {
   map: mapOf(Type.Unknown()),
 }
 
-/** Members by name: the type of a field, or the members below. */
+/** Members by name: a field, or the members below. */
 interface Members {
-  [name: string]: FieldType | Members
+  [name: string]: Field<never> | Members
 }
+
+const isField = (member: Field<never> | Members): member is Field<never> => typeof member.read === 'function'
+
+const fieldSchema = ({ type, about, unit }: Field<never>): TSchema =>
+  orNull(valueSchemas[type], { description: about, ...(unit === undefined ? {} : { [unitKey]: unit }) })
 
 /** The members of an event's `object`; each may be missing, as sources select fields. */
 const objectSchema = (members: Members): TSchema =>
@@ -92,14 +101,14 @@ const objectSchema = (members: Members): TSchema =>
     Object.fromEntries(
       Object.entries(members).map(([name, member]) => [
         name,
-        Type.Optional(typeof member === 'string' ? orNull(valueSchemas[member]) : objectSchema(member)),
+        Type.Optional(isField(member) ? fieldSchema(member) : objectSchema(member)),
       ]),
     ),
   )
 
-function membersOf<R>({ fields }: TrafficEventKind<R>): Members {
+function membersOf({ fields }: AnyTrafficEvent): Members {
   const root: Members = {}
-  for (const [name, { type }] of fields) {
+  for (const [name, field] of fields) {
     const path = name.split('.')
     const leaf = path.pop()!
     let members = root
@@ -107,18 +116,18 @@ function membersOf<R>({ fields }: TrafficEventKind<R>): Members {
       members[group] ??= {}
       members = members[group] as Members
     }
-    members[leaf] = type
+    members[leaf] = field
   }
   return root
 }
 
-export const trafficEventSchema = <R>(kind: TrafficEventKind<R>, about: string): EventSchema =>
-  envelope(kind.name, about, { object: objectSchema(membersOf(kind)) })
+const trafficEventSchema = (kind: AnyTrafficEvent): EventSchema =>
+  envelope(kind.name, kind.about, { object: objectSchema(membersOf(kind)) })
 
-// --- what else there is ---
+// --- audit and test events ---
 
 /** One for each thing that can happen to an object; the object is what the API shows of it, secrets null. */
-export const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) => {
+const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) => {
   const { audit, title } = resource
   if (audit === undefined) return []
   return auditVerbs.map((verb) =>
@@ -146,6 +155,13 @@ export const testEventJson = (
     object: { event_destination: { id: destinationId } },
   })
 
-export const testEventSchema: EventSchema = envelope(testEventKind, 'A test of an event destination.', {
+const testEventSchema: EventSchema = envelope(testEventKind, 'A test of an event destination.', {
   object: objectOf({ event_destination: objectOf({ id: idSchema('event_destination', 'ed_') }) }),
 })
+
+/** Every kind of event that a destination may be sent. */
+export const eventSchemas = (kinds: readonly AnyTrafficEvent[] = trafficEvents): readonly EventSchema[] => [
+  ...kinds.map(trafficEventSchema),
+  ...auditEventSchemas,
+  testEventSchema,
+]

@@ -1,15 +1,27 @@
-import type { ConnectionRecord } from '../record/traffic-record.js'
-import { address, defineTrafficEvent, int32, int64, serverName, text, timestamp, word } from './define.js'
+import {
+  address,
+  defineTrafficEvent,
+  int32,
+  int64,
+  ipPolicyDecision,
+  serverName,
+  text,
+  timestamp,
+  word,
+} from './define.js'
 
-/** A TCP connection to an endpoint has closed. */
-export const tcpConnectionClosed = defineTrafficEvent<ConnectionRecord>()('tcp_connection_closed.v0', {
-  'conn.bytes_in': int64(({ conn }) => conn.bytes_in),
-  'conn.bytes_out': int64(({ conn }) => conn.bytes_out),
-  'conn.client_ip': word(({ conn }) => conn.client_ip, address),
-  'conn.end_ts': timestamp(({ conn }) => conn.end_ts),
-  'conn.server_ip': text(({ conn }) => conn.server_ip, address),
-  'conn.server_name': text(({ conn }) => conn.server_name, serverName),
-  'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
-  'conn.start_ts': timestamp(({ conn }) => conn.start_ts),
-  'ip_policy.decision': word((_, { ipPolicy }) => ipPolicy?.decision),
+export const tcpConnectionClosed = defineTrafficEvent('tcp_connection')({
+  name: 'tcp_connection_closed.v0',
+  about: 'A TCP connection has closed.',
+  fields: {
+    'conn.bytes_in': int64(({ conn }) => conn.bytes_in),
+    'conn.bytes_out': int64(({ conn }) => conn.bytes_out),
+    'conn.client_ip': word(({ conn }) => conn.client_ip, address),
+    'conn.end_ts': timestamp(({ conn }) => conn.end_ts),
+    'conn.server_ip': text(({ conn }) => conn.server_ip, address),
+    'conn.server_name': text(({ conn }) => conn.server_name, serverName),
+    'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
+    'conn.start_ts': timestamp(({ conn }) => conn.start_ts),
+    'ip_policy.decision': word((_, { ipPolicy }) => ipPolicy?.decision, ipPolicyDecision),
+  },
 })

@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.js'
 import { changeCoalesceMs } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { ConfigurationSource } from '../evaluate/configuration.js'
+import type { AnyTrafficEvent } from '../event/define.js'
 import type { View } from '../view/view.js'
 import { buildTrafficView, type TrafficView } from './process-record.js'
 
@@ -19,12 +20,14 @@ const sourceOf = (view: View): ConfigurationSource => {
 export class Configuration {
   readonly #view: View
   readonly #occurrences: Occurrences
+  readonly #eventKinds: readonly AnyTrafficEvent[]
   #current: TrafficView | undefined
   #building: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
 
-  constructor(view: View, occurrences: Occurrences) {
+  constructor(view: View, occurrences: Occurrences, eventKinds: readonly AnyTrafficEvent[]) {
     this.#view = view
+    this.#eventKinds = eventKinds
     this.#occurrences = occurrences
     view.onChange(() => {
       this.#timer ??= after(changeCoalesceMs, () => {
@@ -47,7 +50,7 @@ export class Configuration {
 
   async #build(): Promise<void> {
     try {
-      this.#current = await buildTrafficView(sourceOf(this.#view), this.#current, yieldTurn)
+      this.#current = await buildTrafficView(sourceOf(this.#view), this.#current, yieldTurn, this.#eventKinds)
       this.#occurrences.configurationBuilt({ revision: this.#current.policySet.revision })
     } catch (error) {
       this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })

@@ -6,7 +6,7 @@ import type { InputCounts } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
-import type { TrafficRecord } from '../record/traffic-record.js'
+import { type RecordType, recordTypes, type TrafficRecord } from '../record/traffic-record.js'
 import type { Production } from './produce.js'
 import type { CompiledSource } from './subscriptions.js'
 
@@ -20,10 +20,10 @@ export interface SourceCount {
 }
 
 export interface CountVector {
-  /** `records` = `bad` + both of `evaluated`. */
+  /** `records` = `bad` + all of `evaluated`. */
   readonly records: number
   readonly bad: number
-  readonly evaluated: { readonly tcp_connection: number; readonly http_request: number }
+  readonly evaluated: Readonly<Record<RecordType, number>>
   readonly decisions: { readonly allow: number; readonly block: number; readonly deny: number }
   /** Evaluated records that no edge serves, by the endpoint they name. */
   readonly unserved: readonly { readonly endpoint: string; readonly count: number }[]
@@ -53,8 +53,11 @@ const increment = <K>(counts: Map<K, number>, key: K): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
+const noneEvaluated = () =>
+  Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>
+
 export class Counts {
-  readonly #evaluated = { tcp_connection: 0, http_request: 0 }
+  readonly #evaluated = noneEvaluated()
   readonly #decisions = { allow: 0, block: 0, deny: 0 }
   readonly #tallies = new Map<CompiledSource, Tally>()
   readonly #policyFailures = new Map<TrafficPolicy, number>()
@@ -87,11 +90,10 @@ export class Counts {
   }
 
   vector(): CountVector {
-    const { tcp_connection, http_request } = this.#evaluated
     return {
-      records: this.#bad + tcp_connection + http_request,
+      records: this.#bad + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
       bad: this.#bad,
-      evaluated: { tcp_connection, http_request },
+      evaluated: { ...this.#evaluated },
       decisions: { ...this.#decisions },
       unserved: [...this.#unserved].map(([endpoint, count]) => ({ endpoint, count })),
       sources: [...this.#tallies].flatMap(([source, tally]) =>

@@ -12,6 +12,8 @@ import { recordsPerTurnMax } from '../core/limits.js'
 import type { ConfigurationSource } from '../evaluate/configuration.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
+import { trafficEvents } from '../event/catalog.js'
+import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/budget.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
@@ -32,9 +34,10 @@ export async function buildTrafficView(
   source: ConfigurationSource,
   previous: TrafficView | undefined,
   yieldTurn: () => Promise<void>,
+  eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
 ): Promise<TrafficView> {
   const policySet = await buildPolicySet(source, previous?.policySet, yieldTurn)
-  const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn)
+  const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn, eventKinds)
   return { policySet, subscriptions }
 }
 

@@ -1,9 +1,9 @@
-/** From a record and what was decided about it to the events it causes. */
+/** From a record and the decision about it to the events it causes. */
 import type { Verdict } from '../evaluate/evaluate.js'
 import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { AccountSources, CompiledSource, EventSource, LogSource } from './subscriptions.js'
+import type { AccountSources, CompiledSource, EventSource } from './subscriptions.js'
 
 export interface ProducedEvent {
   readonly id: string
@@ -34,14 +34,14 @@ export function produce(
 ): Production {
   if (sources === undefined) return noProduction
   const producer = new Producer(recordPart(record.record_id), verdict, timestamp, budget)
-  if (record.type === 'tcp_connection') {
-    producer.addEvents(sources.connections, record)
-    producer.addLogs(sources.logs)
-  } else {
-    producer.addEvents(sources.requests, record)
-  }
+  producer.addEvents(sourcesFor(record, sources), record)
+  for (const action of verdict.logs) producer.addEvents(sources.log_action, action)
   return producer
 }
+
+/** The sources under a record's type are about records of that type. */
+const sourcesFor = (record: TrafficRecord, sources: AccountSources) =>
+  sources[record.type] as readonly EventSource<TrafficRecord>[]
 
 class Producer implements Production {
   readonly events: ProducedEvent[] = []
@@ -59,41 +59,30 @@ class Producer implements Production {
     this.#budget = budget
   }
 
-  addEvents<R>(sources: readonly EventSource<R>[], record: R): void {
-    // Subscriptions with the same selection share a serializer: what it wrote for one is good for the next.
-    let serialize: EventSource<R>['serialize'] | undefined
+  addEvents<S>(sources: readonly EventSource<S>[], subject: S): void {
+    // Subscriptions with the same selection share a serializer, and its text.
+    let serialize: EventSource<S>['serialize'] | undefined
     let objectJson = ''
     for (let at = 0; at < sources.length; at += 1) {
       const source = sources[at]!
-      if (!this.#matches(source, record)) {
+      if (!this.#matches(source, subject)) {
         this.filtered.push(source)
         continue
       }
-      const id = eventId(this.#recordPart, source.purpose)
+      const id = eventId(this.#recordPart, source.purposeOf(subject))
       if (serialize !== source.serialize) {
         serialize = source.serialize
-        objectJson = serialize(record, this.#verdict)
+        objectJson = serialize(subject, this.#verdict)
       }
       const json = source.envelope(id, this.#timestamp, objectJson)
       this.events.push({ id, json, source })
     }
   }
 
-  /** One event per log action that was run, for each source. */
-  addLogs(sources: readonly LogSource[]): void {
-    for (const action of this.#verdict.logs) {
-      for (const source of sources) {
-        const id = eventId(this.#recordPart, source.purposeOf(action))
-        const json = source.envelope(id, this.#timestamp, source.serialize(action, this.#verdict))
-        this.events.push({ id, json, source })
-      }
-    }
-  }
-
-  #matches<R>(source: EventSource<R>, record: R): boolean {
+  #matches<S>(source: EventSource<S>, subject: S): boolean {
     if (source.filter === undefined) return true
     try {
-      return source.filter(record, this.#budget)
+      return source.filter(subject, this.#budget)
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error
       this.failed.push(source)

@@ -1,11 +1,11 @@
-/** Event subscriptions, compiled: per account and kind, what to write and where it goes. */
+/** Event subscriptions, compiled: per account and subject of events, what to write and where it goes. */
 import { serializersKeptMax } from '../core/limits.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
 import type { ConfigurationSource, EventSourceRow, EventSubscriptionRow } from '../evaluate/configuration.js'
 import { Parts } from '../evaluate/parts.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
-import type { TrafficEventKind } from '../event/define.js'
+import type { AnyTrafficEvent, Origin, Subjects, TrafficEventKind } from '../event/define.js'
 import {
   compileEnvelope,
   compileSerializer,
@@ -13,14 +13,10 @@ import {
   type ObjectSerializer,
 } from '../event/envelope.js'
 import { purposePart } from '../event/event-id.js'
-import { httpRequestComplete } from '../event/http-request-complete.js'
-import { type LogEntry, log } from '../event/log.js'
-import { tcpConnectionClosed } from '../event/tcp-connection-closed.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
-import type { ConnectionRecord, RequestRecord } from '../record/traffic-record.js'
 
-/** One source of one subscription: what a record of its kind causes. */
+/** One source of one subscription. */
 export interface CompiledSource {
   readonly subscriptionId: string
   /** `tcp_connection_closed.v0` … */
@@ -28,27 +24,20 @@ export interface CompiledSource {
   readonly destinationIds: readonly string[]
 }
 
-export interface EventSource<R> extends CompiledSource {
-  /** Throws `ExpressionFailure`; undefined where every record is meant. */
-  readonly filter: ((record: R, budget: StepBudget) => boolean) | undefined
-  readonly serialize: ObjectSerializer<R>
+export interface EventSource<S> extends CompiledSource {
+  /** Throws `ExpressionFailure`; undefined if every record is meant. */
+  readonly filter: ((subject: S, budget: StepBudget) => boolean) | undefined
+  readonly serialize: ObjectSerializer<S>
   readonly envelope: EnvelopeWriter
-  /** Of the ids of its events. */
-  readonly purpose: string
+  /** Part of the ids of its events. */
+  readonly purposeOf: (subject: S) => string
 }
 
-export interface LogSource extends CompiledSource {
-  readonly serialize: ObjectSerializer<LogEntry>
-  readonly envelope: EnvelopeWriter
-  purposeOf(action: LogAction): string
-}
+/** What the walk makes events from; a log action also says which one of which policy it is. */
+type PipelineSubjects = { readonly [O in Origin]: O extends 'log_action' ? LogAction : Subjects[O] }
 
-/** The sources of an account, by what they are about. */
-export interface AccountSources {
-  readonly connections: readonly EventSource<ConnectionRecord>[]
-  readonly requests: readonly EventSource<RequestRecord>[]
-  readonly logs: readonly LogSource[]
-}
+/** The sources of an account, by what their events are made from: records of each type, log actions. */
+export type AccountSources = { readonly [O in Origin]: readonly EventSource<PipelineSubjects[O]>[] }
 
 /** All subscriptions: an immutable view, like the policy set. */
 export class SubscriptionSet {
@@ -79,7 +68,7 @@ class Serializers {
     const selection = [...new Set(fields ?? kind.fields.keys())].toSorted()
     const known = getOrMakeWeak(this.#bySelection, kind, () => new Map<string, unknown>())
     if (known.size >= serializersKeptMax) known.clear()
-    // Those of a kind are all about what the kind's events tell of.
+    // The map of a kind holds serializers for the kind's subject only.
     return getOrMake(known, selection.join(), () => compileSerializer(kind, selection)) as ObjectSerializer<R>
   }
 }
@@ -89,6 +78,7 @@ export async function buildSubscriptionSet(
   source: ConfigurationSource,
   previous: SubscriptionSet | undefined,
   yieldTurn: () => Promise<void>,
+  kinds: readonly AnyTrafficEvent[],
 ): Promise<SubscriptionSet> {
   const slices = new Slices(yieldTurn)
   const parts = new Parts(previous?.subscriptions)
@@ -98,61 +88,71 @@ export async function buildSubscriptionSet(
     if (slices.isDue()) await slices.pause()
     const compiled =
       parts.reuse(row.id, row.version) ??
-      parts.add(row.id, row.version, compileSubscription(row, serializers))
+      parts.add(row.id, row.version, compileSubscription(row, serializers, kinds))
     getOrMake(grouped, row.account_id, () => []).push(compiled)
   }
   const byAccount = new Map([...grouped].map(([accountId, group]) => [accountId, merged(group)]))
   return new SubscriptionSet(parts.complete(), serializers, byAccount)
 }
 
-const merged = (group: readonly AccountSources[]): AccountSources => ({
-  connections: group.flatMap(({ connections }) => connections),
-  requests: group.flatMap(({ requests }) => requests),
-  logs: group.flatMap(({ logs }) => logs),
-})
+const origins = Object.keys({
+  tcp_connection: true,
+  http_request: true,
+  log_action: true,
+} satisfies Record<Origin, true>) as readonly Origin[]
 
-/** Audit kinds among the sources are not the pipeline's business. */
-function compileSubscription(row: EventSubscriptionRow, serializers: Serializers): AccountSources {
-  const of = (name: string) => row.sources.filter(({ type }) => type === name)
-  return {
-    connections: of(tcpConnectionClosed.name).map((source) =>
-      compileSource(row, source, tcpConnectionClosed, serializers),
-    ),
-    requests: of(httpRequestComplete.name).map((source) =>
-      compileSource(row, source, httpRequestComplete, serializers),
-    ),
-    logs: of(log.name).map((source) => compileLogSource(row, source, serializers)),
-  }
+/** Sources are filed under the origin of their kind, so each list holds sources for one type of subject. */
+const filed = (sourcesFrom: (origin: Origin) => readonly EventSource<never>[]): AccountSources =>
+  Object.fromEntries(origins.map((origin) => [origin, sourcesFrom(origin)])) as unknown as AccountSources
+
+const merged = (group: readonly AccountSources[]): AccountSources =>
+  filed((origin) => group.flatMap((sources): readonly EventSource<never>[] => sources[origin]))
+
+/** Sources of audit kinds are left to `audit-routes.ts`. */
+function compileSubscription(
+  row: EventSubscriptionRow,
+  serializers: Serializers,
+  kinds: readonly AnyTrafficEvent[],
+): AccountSources {
+  const compileSources = (origin: Origin) =>
+    kinds
+      .filter(({ madeFrom }) => madeFrom === origin)
+      .flatMap((kind) =>
+        row.sources
+          .filter(({ type }) => type === kind.name)
+          .map((source) => compileSource(row, source, kind, serializers)),
+      )
+  return filed(compileSources)
 }
 
-function compileSource<R>(
+function compileSource(
   row: EventSubscriptionRow,
   source: EventSourceRow,
-  kind: TrafficEventKind<R>,
+  kind: AnyTrafficEvent,
   serializers: Serializers,
-): EventSource<R> {
+): EventSource<never> {
   return {
     ...commonOf(row, kind.name),
     filter: compileFilter(source, kind),
     serialize: serializers.of(kind, source.fields),
-    purpose: purposePart(row.account_id, kind.name, row.id),
+    purposeOf:
+      kind.madeFrom === 'log_action' ? purposesOfLogs(row, kind.name) : purposeOfRecords(row, kind.name),
   }
 }
 
-function compileLogSource(
-  row: EventSubscriptionRow,
-  source: EventSourceRow,
-  serializers: Serializers,
-): LogSource {
+/** A source makes one event of a record. */
+function purposeOfRecords(row: EventSubscriptionRow, kindName: string): () => string {
+  const purpose = purposePart(row.account_id, kindName, row.id)
+  return () => purpose
+}
+
+/** Several log actions may run for a record. */
+function purposesOfLogs(row: EventSubscriptionRow, kindName: string): (action: LogAction) => string {
   const purposes = new WeakMap<LogAction, string>()
-  return {
-    ...commonOf(row, log.name),
-    serialize: serializers.of(log, source.fields),
-    purposeOf: (action) =>
-      getOrMakeWeak(purposes, action, () =>
-        purposePart(row.account_id, log.name, row.id, action.policyKey, action.actionIndex),
-      ),
-  }
+  return (action) =>
+    getOrMakeWeak(purposes, action, () =>
+      purposePart(row.account_id, kindName, row.id, action.policyKey, action.actionIndex),
+    )
 }
 
 const commonOf = (row: EventSubscriptionRow, kindName: string) => ({
@@ -162,7 +162,7 @@ const commonOf = (row: EventSubscriptionRow, kindName: string) => ({
   envelope: compileEnvelope(kindName, row.account_id),
 })
 
-/** A text that compiled when it was saved and doesn't now fails for each record, where it is counted. */
+/** A filter that compiled when it was saved and no longer does fails for each record, and is counted there. */
 function compileFilter<R>({ filter }: EventSourceRow, kind: TrafficEventKind<R>): EventSource<R>['filter'] {
   if (!filter || kind.filterScope === undefined) return undefined
   const compiled = compileExpression(filter, kind.filterScope)

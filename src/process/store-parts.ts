@@ -6,7 +6,6 @@ import { exchangeUsage, Usage } from '../api/usage.js'
 import { Writes } from '../api/writes.js'
 import type { ReleaseStack } from '../core/release.js'
 import { Sealer } from '../core/seal.js'
-import { auditKinds } from '../event/audit.js'
 import { checkSource } from '../event/check-source.js'
 import type { Nats } from '../nats/nats.js'
 import { resources } from '../resource/registry.js'
@@ -42,7 +41,7 @@ export async function openStoreParts(
   release: ReleaseStack,
 ): Promise<StoreParts> {
   const { openStore } = await import('../store/store.js')
-  const { settings, occurrences } = context
+  const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(context, 'api'))
@@ -59,7 +58,7 @@ export async function openStoreParts(
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)
-  const sourceProblem = (source: unknown) => checkSource(source as never, auditKinds)
+  const sourceProblem = (source: unknown) => checkSource(source as never, eventKinds)
   return {
     store,
     writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblem }),

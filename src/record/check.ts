@@ -6,6 +6,7 @@ import { memberName, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { isTimestamp, utcMicros } from '../core/timestamp.js'
+import { type RecordType, recordTypes } from './traffic-record.js'
 
 type Complaint = string | undefined
 /** An object of which nothing is known but that its members can be read. */
@@ -93,16 +94,14 @@ const published: RecordRules = { recordIdRequired: true }
 export function complaintAboutRecord(record: unknown, rules: RecordRules = published): Complaint {
   if (!isObject(record)) return wrong('record', record, 'an object')
   const type = record['type']
-  if (type !== 'tcp_connection' && type !== 'http_request') {
-    return wrong('type', type, '"tcp_connection" or "http_request"')
-  }
+  if (!isRecordType(type)) return wrong('type', type, knownTypes)
   const given = record['record_id']
   return (
     (rules.recordIdRequired || !isAbsent(given) ? recordId(given) : undefined) ??
     id(record['account_id'], 'account_id') ??
     id(record['edge_id'], 'edge_id') ??
     (isObject(record['conn']) ? connection(record['conn']) : wrong('conn', record['conn'], 'an object')) ??
-    (type === 'http_request' ? request(record) : undefined)
+    ownMembers[type](record)
   )
 }
 
@@ -121,6 +120,16 @@ function connection(conn: Members): Complaint {
     count(conn['bytes_out'], 'conn.bytes_out')
   )
 }
+
+/** What records of a type have beyond what every record has. */
+const ownMembers: Readonly<Record<RecordType, (record: Members) => Complaint>> = {
+  tcp_connection: () => undefined,
+  http_request: request,
+}
+
+const isRecordType = (type: unknown): type is RecordType => recordTypes.includes(type as RecordType)
+
+const knownTypes = recordTypes.map((type) => `"${type}"`).join(' or ')
 
 function request(record: Members): Complaint {
   return (

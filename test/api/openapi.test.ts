@@ -112,13 +112,13 @@ t.test('the OpenAPI document', async (t) => {
       const text = JSON.stringify(schemas[name].properties ?? schemas[name].pattern)
       t.equal(payload.split(text).length, 2, `${name} is written once`)
     }
-    t.strictSame(schemas.EventKind.enum, subscribableKinds)
+    t.strictSame(schemas.EventKind.enum, subscribableKinds())
     t.equal(schemas.EventSource.properties.type.$ref, '#/components/schemas/EventKind')
   })
 
   t.test('every kind of event has a schema', async (t) => {
     const kinds = Object.keys(document.webhooks)
-    t.strictSame(kinds.toSorted(), [...subscribableKinds, 'test.v0'].toSorted())
+    t.strictSame(kinds.toSorted(), [...subscribableKinds(), 'test.v0'].toSorted())
     for (const kind of kinds) {
       const { schema } = document.webhooks[kind].post.requestBody.content['application/json']
       t.equal(schema.properties.event_type.const, kind)

@@ -121,7 +121,7 @@ t.test('reserved addresses', async (t) => {
     const writes = new Writes({
       ...parts,
       tcpAddresses,
-      sourceProblem: (source) => checkSource(source as never, []),
+      sourceProblem: (source) => checkSource(source as never),
     })
     return store.api({ context: { ...parts, writes } })
   }

@@ -99,7 +99,7 @@ t.test('where a record belongs', async (t) => {
     if (found.ok) t.same([found.value.edgeId, found.value.accountId], want, name)
   }
   const bad = [
-    { name: 'an unknown edge', record: tcp({ edge_id: 'edgtcp_9' }), says: 'no edge', unknown: true },
+    { name: 'an unknown edge', record: tcp({ edge_id: 'edgtcp_9' }), says: 'no such edge', unknown: true },
     {
       name: 'a connection at an HTTPS edge',
       record: tcp({ edge_id: 'edghts_1' }),

@@ -12,6 +12,8 @@ import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { ReleaseStack } from '../../src/core/release.js'
+import { trafficEvents } from '../../src/event/catalog.js'
+import type { AnyTrafficEvent } from '../../src/event/define.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import { localNatsEnvironment } from '../../src/process/local-nats.js'
 import { openNatsServer } from '../../src/process/nats-server.js'
@@ -234,7 +236,10 @@ const noDestinations: ApiOptions['destinations'] = {
   status: async () => ({}),
 }
 
-export async function openTestStore(t: Test): Promise<TestStore> {
+export async function openTestStore(
+  t: Test,
+  eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
+): Promise<TestStore> {
   const dir = tempDir(t)
   const release = new ReleaseStack()
   t.teardown(() => release.release())
@@ -258,7 +263,11 @@ export async function openTestStore(t: Test): Promise<TestStore> {
   })
   const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
   release.own(admin)
-  const parts = await openStoreParts({ settings, logger, registry, occurrences }, () => base, release)
+  const parts = await openStoreParts(
+    { settings, logger, registry, occurrences, eventKinds },
+    () => base,
+    release,
+  )
   return {
     parts,
     admin,
@@ -272,6 +281,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],
+        eventKinds,
         usage: new Usage(0),
         trustedProxies: [],
         health: { failing: () => ({}), metrics: async () => '' },

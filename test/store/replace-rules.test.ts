@@ -185,7 +185,7 @@ t.test('100,000 rules, seen whole by those who decide', { timeout: 900_000 }, as
   const view = new View((await (await world.nats()).findBucket(bucketNames.config))!, occurrences)
   await view.open()
   t.teardown(() => view.close())
-  const configuration = new Configuration(view, occurrences)
+  const configuration = new Configuration(view, occurrences, [])
   await configuration.open()
   t.teardown(() => configuration.close())
   const seen = new Set<string>()
