@@ -18,15 +18,15 @@ import { claimsOf, holds } from './plan.js'
 import { sealedFields } from './sealed-values.js'
 import type { StoredVersion, StoredVersions } from './stored-rows.js'
 
-/** What is beside the configuration itself. */
-export interface Beside {
+/** Versions in the buckets other than the configuration. */
+export interface SideBuckets {
   /** Versions of the heads. */
   readonly heads: ReadonlyMap<string, number>
   /** Versions of the sealed values, by key. */
   readonly secrets: ReadonlyMap<string, number>
 }
 
-export async function readBeside(buckets: { heads: Bucket; secrets: Bucket }): Promise<Beside> {
+export async function readSideBuckets(buckets: { heads: Bucket; secrets: Bucket }): Promise<SideBuckets> {
   const heads = new Map<string, number>()
   const secrets = new Map<string, number>()
   await readEntries(buckets.heads, ({ key, value }) => {
@@ -40,7 +40,7 @@ export async function readBeside(buckets: { heads: Bucket; secrets: Bucket }): P
 }
 
 /** An account as the bucket had it at one moment. */
-interface SeenAccount {
+export interface SeenAccount {
   readonly version: number
   readonly stored: number
   readonly isWhole: boolean
@@ -77,14 +77,14 @@ export interface Differences {
 }
 
 /** To be read in this order: a change is in the head first, then in ClickHouse, then in the bucket. */
-export function compare(seen: Seen, stored: StoredVersions, beside: Beside): Differences {
+export function compare(seen: Seen, stored: StoredVersions, side: SideBuckets): Differences {
   const behind = new Map<string, number>()
   const ahead: string[] = []
   for (const accountId of new Set([...stored.keys(), ...seen.keys()])) {
     const account = new ComparedAccount(seen.get(accountId) ?? nothing, stored.get(accountId) ?? new Map())
     if (account.isAhead()) ahead.push(accountId)
-    const head = beside.heads.get(accountId) ?? -1
-    if (head < account.highest || account.isBehind(beside)) behind.set(accountId, account.highest)
+    const head = side.heads.get(accountId) ?? -1
+    if (head < account.highest || account.isBehind(side)) behind.set(accountId, account.highest)
   }
   return { behind, ahead }
 }
@@ -127,7 +127,7 @@ class ComparedAccount {
     }
   }
 
-  isBehind({ secrets }: Beside): boolean {
+  isBehind({ secrets }: SideBuckets): boolean {
     if (!this.#seen.isWhole) return true
     for (const [kind, rows] of this.#stored) {
       const isSealed = sealedFields(kind).length > 0

@@ -10,7 +10,7 @@ import type { View } from '../view/view.js'
 import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
 import type { Deployment } from './migrate.js'
-import { compare, type Differences, fillClaims, readBeside, seenIn } from './reconcile.js'
+import { compare, type Differences, fillClaims, readSideBuckets, seenIn } from './reconcile.js'
 import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
 import { readStored, readVersions } from './stored-rows.js'
 
@@ -152,7 +152,7 @@ export class Reconciler {
     const { clickhouse, resources, buckets, view } = this.#parts
     const seen = seenIn(view.latest)
     const stored = await readVersions(clickhouse, resources)
-    return compare(seen, stored, await readBeside(buckets))
+    return compare(seen, stored, await readSideBuckets(buckets))
   }
 
   /** All repairs are committed before ClickHouse is read for them: what is read holds for each. */
