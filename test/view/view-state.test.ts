@@ -1,0 +1,185 @@
+/** What a view knows after the entries of a bucket: rows, lists of ids, rules that count, and whether that is all. */
+import fc from 'fast-check'
+import t from 'tap'
+import type { Row } from '../../src/resource/define.js'
+import { Completeness } from '../../src/view/completeness.js'
+import { metaKey, rowKey, rulesKey, stateKey } from '../../src/view/keys.js'
+import { SortedIds } from '../../src/view/sorted-ids.js'
+import { ViewState } from '../../src/view/view-state.js'
+
+const accountId = 'ac_1'
+const rowOf = (id: string, more: object = {}): Row => ({
+  id,
+  account_id: accountId,
+  version: 1,
+  created_at: 0,
+  ...more,
+})
+const policy = (generation: string): Row => rowOf('ipp_1', { rules_generation: generation })
+const rule = (id: string): Row => rowOf(id, { ip_policy_id: 'ipp_1' })
+
+/** A state, and a function that gives it the next entry; without a value the key was deleted. */
+function fed() {
+  const state = new ViewState()
+  let revision = 0
+  const take = (key: string, value?: object) => {
+    const bytes = value === undefined ? undefined : Buffer.from(JSON.stringify(value))
+    return state.apply({ key, revision: ++revision, value: bytes })
+  }
+  const takeRules = (generation: string, chunk: number, ids?: readonly string[]) =>
+    take(
+      rulesKey('ipp_1', generation, chunk),
+      ids && { account_id: accountId, rules: ids.map((id) => rule(id)) },
+    )
+  return { state, take, takeRules }
+}
+
+const countingRules = (state: ViewState): string[] =>
+  [...(state.rules('ipp_1')?.rules ?? [])].map(({ id }) => id)
+const listedRules = (state: ViewState): string[] => [...state.ids(accountId, 'ip_policy_rule').below()]
+
+t.test('rules of the generation that the policy names count', async (t) => {
+  const { state, take, takeRules } = fed()
+  take(rowKey('ip_policy', 'ipp_1'), rowOf('ipp_1'))
+  t.equal(takeRules('0', 0, ['b', 'a']), 'ip_policy_rule', 'single rules count at once')
+  t.strictSame(countingRules(state), ['b', 'a'])
+  t.strictSame(listedRules(state), ['b', 'a'], 'lists are in descending order')
+  t.equal(takeRules('5-x', 0, ['a', 'c']), undefined, 'a staged generation changes nothing')
+  t.strictSame(countingRules(state), ['b', 'a'])
+  t.strictSame([...state.idleGenerations()], [{ policyId: 'ipp_1', generation: '5-x', accountId }])
+  const { version } = state.rules('ipp_1')!
+  take(rowKey('ip_policy', 'ipp_1'), policy('5-x'))
+  t.strictSame(countingRules(state), ['a', 'c'], 'all of it counts as soon as the policy names it')
+  t.strictSame(listedRules(state), ['c', 'a'])
+  t.not(state.rules('ipp_1')?.version, version, 'its stamp is another one')
+  t.strictSame([...state.idleGenerations()], [], 'the one before is forgotten')
+  t.equal(state.revisionOf(rulesKey('ipp_1', '0', 0)), 0, 'with its revisions')
+})
+
+t.test('rules move between chunks and are removed', async (t) => {
+  const { state, take, takeRules } = fed()
+  take(rowKey('ip_policy', 'ipp_1'), rowOf('ipp_1'))
+  takeRules('0', 0, ['a', 'b'])
+  takeRules('0', 1, ['b', 'c'])
+  t.equal(state.chunkOf('b'), 1, 'the later entry decides')
+  takeRules('0', 0, ['a'])
+  t.strictSame(listedRules(state), ['c', 'b', 'a'], 'a rule that moved is not removed with its old chunk')
+  takeRules('0', 1)
+  t.strictSame(listedRules(state), ['a'])
+  t.equal(state.chunkOf('c'), undefined)
+  t.strictSame(state.countsOf(accountId), { ip_policy: 1, ip_policy_rule: 1 })
+})
+
+t.test('lists by account and by parent', async (t) => {
+  const { state, take } = fed()
+  const route = (id: string, edge: string) => rowOf(id, { edge_id: edge })
+  take(rowKey('https_edge', 'edghts_1'), rowOf('edghts_1'))
+  take(rowKey('https_edge_route', 'r1'), route('r1', 'edghts_1'))
+  take(rowKey('https_edge_route', 'r2'), route('r2', 'edghts_2'))
+  t.strictSame([...state.ids(accountId, 'https_edge_route').below()], ['r2', 'r1'])
+  t.strictSame([...state.ids('edghts_1', 'https_edge_route').below()], ['r1'])
+  take(rowKey('https_edge_route', 'r1'))
+  t.strictSame([...state.ids('edghts_1', 'https_edge_route').below()], [])
+  t.equal(state.revisionOf(rowKey('https_edge_route', 'r1')), 4, 'a deletion has a revision, too')
+  t.equal(take('unknown.key', {}), undefined, 'an unknown key is ignored')
+})
+
+t.test('is an account whole?', async (t) => {
+  const cases = [
+    { name: 'as many rows as it says', counts: { ip_policy: 1, api_key: 1 }, want: true },
+    { name: 'a row is missing', counts: { ip_policy: 2, api_key: 1 }, want: false },
+    { name: 'a row too many', counts: { api_key: 1 }, want: false },
+    { name: 'a kind without any row', counts: { ip_policy: 1, api_key: 1, domain: 1 }, want: false },
+    { name: 'an API key is missing', counts: { ip_policy: 1, api_key: 2 }, want: false },
+    { name: 'an API key too many is forged and changes nothing', counts: { ip_policy: 1 }, want: true },
+  ]
+  for (const { name, counts, want } of cases) {
+    const { state, take } = fed()
+    take(rowKey('ip_policy', 'ipp_1'), rowOf('ipp_1'))
+    take(rowKey('api_key', 'ak_1'), rowOf('ak_1'))
+    take(stateKey(accountId), { version: 3, stored: 3, counts })
+    t.equal(state.isWhole(accountId), want, name)
+  }
+})
+
+t.test('a state is complete when each account was whole once', async (t) => {
+  const meta = (accounts: number) => ({ deployment_id: 'd', epoch: 1, accounts, key_fingerprint: '' })
+  const account = (counts: object) => ({ version: 1, stored: 1, counts })
+  const { state, take } = fed()
+  const completeness = new Completeness(state)
+  const takeNoted = (key: string, value?: object): boolean => {
+    take(key, value)
+    completeness.note(key)
+    return completeness.holds
+  }
+  takeNoted(stateKey(accountId), account({ ip_policy: 1 }))
+  t.notOk(completeness.holds, 'not before everything was read')
+  completeness.begin()
+  t.notOk(completeness.holds, 'a row is missing')
+  takeNoted(rowKey('ip_policy', 'ipp_1'), rowOf('ipp_1'))
+  t.notOk(
+    takeNoted(stateKey(accountId), account({ ip_policy: 1 })),
+    'whole, but the bucket has no meta entry',
+  )
+  t.notOk(takeNoted(metaKey, meta(2)), 'an account is missing')
+  t.ok(takeNoted(stateKey('ac_2'), account({})), 'complete')
+  t.notOk(takeNoted(stateKey('ac_2'), account({ domain: 1 })), 'an account that is no longer whole')
+  completeness.begin()
+  t.notOk(completeness.holds, 'a second pass forgives nothing')
+})
+
+t.test('is a state older than another?', async (t) => {
+  const stateAt = (deployment: string, epoch: number, version: number): ViewState => {
+    const { state, take } = fed()
+    take(metaKey, { deployment_id: deployment, epoch, accounts: 1, key_fingerprint: '' })
+    take(stateKey(accountId), { version, stored: version, counts: {} })
+    return state
+  }
+  const inUse = stateAt('d', 2, 7)
+  const cases = [
+    { name: 'the same', state: stateAt('d', 2, 7), want: false },
+    { name: 'a later version', state: stateAt('d', 2, 8), want: false },
+    { name: 'an earlier version: restored from a backup', state: stateAt('d', 2, 6), want: true },
+    { name: 'an earlier version of a refilled bucket', state: stateAt('d', 3, 6), want: false },
+    { name: 'another deployment', state: stateAt('e', 2, 6), want: false },
+    { name: 'an account is missing', state: new ViewState(), want: false },
+  ]
+  for (const { name, state, want } of cases) t.equal(state.isOlderThan(inUse), want, name)
+})
+
+t.test('sorted ids are a sorted set, however they come and go', async () => {
+  const id = fc.stringMatching(/^[a-c]{1,3}$/)
+  const step = fc.oneof(
+    fc.record({ add: id }),
+    fc.record({ remove: id }),
+    fc.record({ gone: fc.uniqueArray(id), come: fc.uniqueArray(id) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step), id, (steps, before) => {
+      const ids = new SortedIds()
+      const want = new Set<string>()
+      for (const each of steps) {
+        if ('add' in each) {
+          ids.add(each.add)
+          want.add(each.add)
+        } else if ('remove' in each) {
+          ids.delete(each.remove)
+          want.delete(each.remove)
+        } else {
+          const gone = new Set(each.gone)
+          for (const one of gone) want.delete(one)
+          const come = each.come.filter((one) => !want.has(one)).sort()
+          for (const one of come) want.add(one)
+          ids.replace(gone, come)
+        }
+      }
+      const sorted = [...want].sort().reverse()
+      const below = sorted.filter((one) => one < before)
+      return (
+        ids.size === want.size &&
+        [...ids.below()].join() === sorted.join() &&
+        [...ids.below(before)].join() === below.join()
+      )
+    }),
+  )
+})
