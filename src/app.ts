@@ -1,26 +1,31 @@
 /**
- * The composition root: the one file where the system is visible. Every role is put together here from its parts,
- * each part is given what it needs as an argument, and what was opened is closed in reverse. What the API alone needs
- * and is large (the store, the HTTP server) is loaded where the API is opened: the other roles start without it. So is
- * the part of the pipeline that checks by schemas.
+ * The composition root: the one file in which the whole system is visible. Every role is put together here. Each part
+ * is given what it needs as an argument, and what was opened is closed in reverse order. What only the API needs and is
+ * large (the store, the HTTP server) is loaded when the API is opened, so that the other roles start without it.
  *
- *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events
- *     pipeline  records ▸ walk ▸ packs; audit events, its own and other services' ▸ packs; runs `decide` beside itself
+ *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events; the command line
+ *     pipeline  records ▸ walk ▸ packs; audit events, Weir's own and those of other services ▸ packs
  *     decide    weir.decide, weir.decide.agent
  *     deliver   packs ▸ AWS
+ *
+ * `weir serve` runs all four as processes. A pipeline that runs on its own runs a `decide` for itself.
  */
-import type { ChildProcess } from 'node:child_process'
 import { connectionLimits } from './api/connection-limits.js'
 import { destinationOperations } from './api/destination-operations.js'
+import { exchangeUsage, Usage } from './api/usage.js'
+import { openBooks } from './books/keeper.js'
+import { LedgerWriter } from './books/ledger.js'
 import { now } from './core/clock.js'
-import { unavailable } from './core/errors.js'
+import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
-import { metricsSnapshot } from './core/metrics.js'
 import { ReleaseStack } from './core/release.js'
-import { Sealer } from './core/seal.js'
+import { expectSameKey, Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
+import { destinationAccess } from './deliver/destination-access.js'
 import type { Verdict } from './evaluate/evaluate.js'
 import type { Warning } from './evaluate/ip-restriction.js'
+import { waitForBucket } from './nats/bucket.js'
+import type { Nats } from './nats/nats.js'
 import { AuditPipeline } from './pipeline/audit-pipeline.js'
 import { auditsOfApi } from './pipeline/audits-of-api.js'
 import { Configuration } from './pipeline/configuration.js'
@@ -31,34 +36,27 @@ import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
-import {
-  bucketOnceThere,
-  connect,
-  destinationAccess,
-  makeStreams,
-  never,
-  openBooks,
-  openBooksAlone,
-  openLedger,
-  openReadiness,
-  openRoleServer,
-  openView,
-  roleOf,
-  workOfTheApi,
-} from './process/app-parts.js'
+import { openAdminServer } from './process/admin-server.js'
+import { announceApi } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
-import { Readiness } from './process/readiness.js'
+import { connect } from './process/connect.js'
+import { ingressUrl } from './process/local-nats.js'
+import { forkQuarantine, type Program, startDecider } from './process/programs.js'
+import { openReadiness, openRoleServer, Readiness, roleOf, workOfTheApi } from './process/readiness.js'
 import type { RoleContext } from './process/role-context.js'
+import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
 import type { StoreParts } from './process/store-parts.js'
 import { openGeo } from './record/geo.js'
 import { destinationsIn } from './view/destinations.js'
 import { SecretsView } from './view/secrets-view.js'
+import { openView, type View } from './view/view.js'
 import {
   abuseDecisionSubject,
   agentSubject,
   auditInStream,
   auditStream,
+  booksBucket,
   bucketNames,
   connectionSubject,
   deliveriesStream,
@@ -67,17 +65,11 @@ import {
 } from './wire/names.js'
 import { neededStreams } from './wire/needed-streams.js'
 import { PackWriter } from './wire/pack.js'
-import { reservedBytes, whenStream } from './wire/streams.js'
+import { reservedBytes, restoreStreams, whenStream } from './wire/streams.js'
 
-// --- roles ---
+// --- api ---
 
-export interface OpenedApi extends Role {
-  readonly parts: StoreParts
-  /** Lets it be ready: what the caller still had to do is done. */
-  started(): Promise<void>
-}
-
-export async function openApi(context: RoleContext, { parent, release }: Frame): Promise<OpenedApi> {
+export async function openApi(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences, eventKinds } = context
   const { port, baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
@@ -87,14 +79,16 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
-  const { openStoreParts, openUsage } = await import('./process/store-parts.js')
+  const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
-  const secrets = release.own(
-    new SecretsView(await nats.openBucket(bucketNames.secrets, reservedBytes(settings.nats.storageMaxBytes))),
-  )
+  const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
+  const secrets = release.own(new SecretsView(await nats.openBucket(bucketNames.secrets, bucketBytesMax)))
   await secrets.open()
-  const books = release.own(await openBooks(context, nats))
+  const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
+  const books = release.own(await openBooks(nats, occurrences, makeBooks))
+  const usage = new Usage(settings.api.rateLimitPerMinute)
+  release.own(exchangeUsage(nats, usage, occurrences))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -109,7 +103,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
     eventKinds,
-    usage: openUsage(context, nats, release),
+    usage,
     trustedProxies: settings.api.trustedProxies ?? [],
     health: { failing: () => readiness.failing(), metrics: () => readiness.metrics() },
     listening,
@@ -117,65 +111,109 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(nats.answer(abuseDecisionSubject, 'api', decided))
+  await openCommandLine(context, parts, listening.url, release)
+  await makeFirstAccount(context, parts)
+  const makeStreams = async () =>
+    void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
-  const makeMissing = async () => void (await makeStreams(context, nats, store.view.state.accounts.size > 0))
-  const needs = {
-    nats,
-    streams: neededStreams.api,
-    view: store.view,
-    books,
-    makeStreams: makeMissing,
-    failing,
-  }
-  return {
-    ...roleOf(context),
-    parts,
-    started: () => readiness.started(needs),
-    addresses: { api: listening.url },
-  }
+  const { view } = store
+  await readiness.started({ nats, streams: neededStreams.api, view, books, makeStreams, failing })
+  // Below a supervisor, the supervisor prints the addresses.
+  if (parent === undefined) announceApi(listening.url)
+  return { ...roleOf(context), addresses: { api: listening.url } }
 }
 
 /** A stop waits so long for requests under way. */
 const requestsEndMs = 2_000
 
-/** Processes that a pipeline runs beside itself. */
-export interface PipelineProcesses {
-  readonly openDecider: () => Promise<Pick<Role, 'failing' | 'metrics'> & { close(): Promise<void> }>
-  readonly forkQuarantine: () => ChildProcess
+/** Leaves in the data directory what the command line needs to find this process, and takes its commands. */
+async function openCommandLine(
+  { settings }: RoleContext,
+  parts: StoreParts,
+  apiUrl: string,
+  release: ReleaseStack,
+): Promise<void> {
+  const { runAdminCommand } = await import('./process/admin.js')
+  const admin = release.own(await openAdminServer((command) => runAdminCommand(parts, command)))
+  const { dir } = settings.data
+  release.add(() => removeRuntime(dir))
+  writeRuntime(dir, {
+    apiUrl,
+    natsUrl: ingressUrl(settings),
+    adminUrl: admin.url,
+    adminToken: admin.token,
+  })
 }
+
+/** An empty store gets its first account. Its token is printed this once. */
+async function makeFirstAccount({ settings }: RoleContext, parts: StoreParts): Promise<void> {
+  const { bootstrapAccount } = await import('./api/accounts.js')
+  if (parts.loss !== undefined) process.stdout.write(`${parts.loss}\n`)
+  const { bootstrapToken } = settings.api
+  const made = await bootstrapAccount(parts.store, parts.writes, bootstrapToken)
+  if (made === undefined) return
+  const token = bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
+  process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
+}
+
+// --- pipeline ---
 
 export async function openPipeline(
   context: RoleContext,
   { parent, release }: Frame,
-  processes: PipelineProcesses,
+  program: Program,
 ): Promise<Role> {
+  // Checks by schemas, which take long to load.
   const { auditsOfServices } = await import('./pipeline/audits-of-services.js')
-  const { settings, registry, occurrences, eventKinds } = context
+  const { settings, occurrences, eventKinds } = context
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(workOfTheApi)
-  const view = release.own(await openView(context, nats))
+  const view = release.own(await openView(nats, occurrences))
   const configuration = release.own(new Configuration(view, occurrences, eventKinds))
   await configuration.open()
-  for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream, never)
+  for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
   const ledger = release.own(openLedger(context, nats))
-  const books = await openBooksAlone(context, parent, release, nats)
-  const isDestination = (id: string): boolean | undefined =>
-    view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
-  release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
+  const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
+  release.own(new Janitor({ nats, ledger, occurrences, isDestination: isDestinationIn(view) }))
   const auditDeps = { nats, view, ledger, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
-  const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork: processes.forkQuarantine }))
+  const fork = () => forkQuarantine(program)
+  const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork }))
   const pipeline = release.own(new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine }))
   pipeline.open()
-  const decider = release.own(await processes.openDecider())
-  const snapshots = async () => [await metricsSnapshot(registry), ...(await decider.metrics())]
-  const { failing } = decider
-  await readiness.started({ nats, streams: neededStreams.pipeline, view, books, failing })
-  return { ...roleOf(context, readiness), metrics: snapshots }
+  const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
+  await decider?.ready
+  await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })
+  return roleOf(context, readiness)
 }
+
+/** Undefined while that is not known: a destination is never taken for deleted because it was not found. */
+const isDestinationIn =
+  (view: View) =>
+  (id: string): boolean | undefined =>
+    view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
+
+const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
+  new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
+
+/** Tries records that may crash the process. Only a pipeline starts it, as its child. */
+export async function openQuarantine(context: RoleContext): Promise<void> {
+  await using release = new ReleaseStack()
+  const nats = release.own(await connect(context, 'quarantine'))
+  const geo = await openGeo(context.settings.geo.databases)
+  const view = release.own(await openView(nats, context.occurrences))
+  const configuration = release.own(new Configuration(view, context.occurrences, context.eventKinds))
+  await configuration.open()
+  await tryRecords((bytes) => {
+    const buffers = { packOf: () => new PackWriter() }
+    processMessage({ bytes, storedAtMs: now() }, { view: configuration.current, geo, buffers })
+  })
+}
+
+// --- decide ---
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
@@ -183,7 +221,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(workOfTheApi)
-  const view = release.own(await openView(context, nats))
+  const view = release.own(await openView(nats, occurrences))
   const configuration = release.own(new Configuration(view, occurrences, context.eventKinds))
   await configuration.open()
   const policySet = () => configuration.current.policySet
@@ -196,19 +234,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   return roleOf(context, readiness)
 }
 
-/** Where a record is tried that may end its process: a child of a pipeline, and nothing else. */
-export async function openQuarantine(context: RoleContext): Promise<void> {
-  await using release = new ReleaseStack()
-  const nats = release.own(await connect(context, 'quarantine'))
-  const geo = await openGeo(context.settings.geo.databases)
-  const view = release.own(await openView(context, nats))
-  const configuration = release.own(new Configuration(view, context.occurrences, context.eventKinds))
-  await configuration.open()
-  await tryRecords((bytes) => {
-    const buffers = { packOf: () => new PackWriter() }
-    processMessage({ bytes, storedAtMs: now() }, { view: configuration.current, geo, buffers })
-  })
-}
+// --- deliver ---
 
 export async function openDeliver(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
@@ -216,13 +242,14 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const nats = release.own(await connect(context, 'deliver'))
   readiness.waitsFor(workOfTheApi)
   const sealer = new Sealer(secretKey(settings.data))
-  const view = release.own(await openView(context, nats))
+  const view = release.own(await openView(nats, occurrences))
   await view.usable
-  const secrets = release.own(new SecretsView(await bucketOnceThere(nats, bucketNames.secrets)))
+  expectSameKey(view.state.meta?.key_fingerprint, sealer.fingerprint)
+  const secrets = release.own(new SecretsView(await waitForBucket(nats, bucketNames.secrets)))
   await secrets.open()
-  await whenStream(nats, deliveriesStream, never)
+  await whenStream(nats, deliveriesStream)
   const ledger = release.own(openLedger(context, nats))
-  const books = await openBooksAlone(context, parent, release, nats)
+  const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   const deliverer = release.own(
     new Deliverer({ nats, ledger, occurrences, openSender: destinationAccess(settings).openSender }),
   )
@@ -235,7 +262,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   })
   secrets.onChange(update)
   update()
-  // An unknown destination is answered, too, so that the API knows that a deliverer runs.
+  // Unknown destinations are answered too, so that the API knows that a deliverer runs.
   const answer = (request: Uint8Array): string =>
     JSON.stringify(deliverer.statusOf(Buffer.from(request).toString()) ?? null)
   release.own(nats.answer(statusSubject, undefined, answer))

@@ -1,5 +1,4 @@
 /** The command line: the roles, and what an operator does by hand. */
-import { fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
@@ -7,12 +6,12 @@ import { messageOf } from './core/errors.js'
 import { forTerminal } from './core/terminal.js'
 import { version } from './core/version.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
-import { guard, type OpenRole, runRole, stopSignal } from './process/child.js'
-import { createRoleContext } from './process/role-context.js'
+import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
+import type { Program } from './process/programs.js'
+import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
 import { serve } from './process/serve.js'
 import { environmentWith, loadSettings, type Settings, settingNames } from './process/settings.js'
-import { openSupervisor } from './process/supervisor.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -24,10 +23,13 @@ const program = new Command('weir')
 
 const configFile = (): string | undefined => program.opts<{ config?: string }>().config
 
-/** How a child of ours is told of the same settings. */
-const childArguments = (role: string): string[] => {
-  const file = configFile()
-  return file === undefined ? [role] : ['--config', resolve(file), role]
+/** This program as its own processes start it: with the same settings. */
+const thisProgram: Program = {
+  module: mainModule,
+  argumentsOf: (role) => {
+    const file = configFile()
+    return file === undefined ? [role] : ['--config', resolve(file), role]
+  },
 }
 
 function settings(): Settings {
@@ -46,98 +48,44 @@ function settingsOfRole(): Settings {
 /** Loaded by the process that runs one: `serve`, which only watches over them, and the command line start at once. */
 const roles = () => import('./app.js')
 
-function runAs(name: string, open: OpenRole, loaded: Settings): Promise<never> {
-  const { logger, occurrences } = createRoleContext(loaded, name)
-  return runRole({ logger, occurrences, open })
+/** A command that runs one role in this process. */
+function roleCommand(
+  name: string,
+  description: string,
+  open: (app: typeof import('./app.js'), context: RoleContext, frame: Frame) => Promise<Role>,
+): void {
+  program
+    .command(name)
+    .description(description)
+    .action(() => {
+      const context = createRoleContext(settingsOfRole(), name)
+      return runRole({ ...context, open: async (frame) => open(await roles(), context, frame) })
+    })
 }
-
-const decider = (loaded: Settings) => () => {
-  const { registry, occurrences } = createRoleContext(loaded, 'pipeline')
-  return openSupervisor({
-    roles: [
-      {
-        name: 'decide',
-        module: mainModule,
-        argv: childArguments('decide'),
-        env: () => ({}),
-        readyTimeoutMs: 60_000,
-        stopTimeoutMs: 5_000,
-      },
-    ],
-    occurrences,
-    registry,
-  }).then((supervisor) => ({
-    failing: () => supervisor.failing(),
-    metrics: () => supervisor.snapshots(),
-    close: () => supervisor.close(),
-  }))
-}
-
-/** Speaks in buffers, and is told of nothing else: what it does not survive is what it is for. */
-const forkQuarantine = () =>
-  fork(mainModule, childArguments('quarantine'), {
-    execArgv: ['--enable-source-maps'],
-    serialization: 'advanced',
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
 
 program
   .command('serve')
-  .description('everything on this machine: API, pipeline, delivery and a nats-server where none is named')
-  .action(() => serve(settings(), mainModule, childArguments))
+  .description(
+    'everything on this machine: API, pipeline, decisions, delivery, and a nats-server unless NATS_URL is set',
+  )
+  .action(() => serve(createRoleContext(settings(), 'serve'), thisProgram))
 
-program
-  .command('api')
-  .description('the management API')
-  .action(() => {
-    const loaded = settingsOfRole()
-    const open: OpenRole = async (frame) => {
-      const { openApiRole } = await import('./api-role.js')
-      return openApiRole(loaded, frame)
-    }
-    return runAs('api', open, loaded)
-  })
-
-program
-  .command('pipeline')
-  .description('records in, events out, and decisions')
-  .action(() => {
-    const loaded = settingsOfRole()
-    const context = createRoleContext(loaded, 'pipeline')
-    const open: OpenRole = async (frame) => {
-      const { openPipeline } = await roles()
-      return openPipeline(context, frame, { openDecider: decider(loaded), forkQuarantine })
-    }
-    return runAs('pipeline', open, loaded)
-  })
-
-program
-  .command('decide')
-  .description('decisions alone; a pipeline runs one beside itself')
-  .action(() => {
-    const loaded = settingsOfRole()
-    const open: OpenRole = async (frame) =>
-      (await roles()).openDecide(createRoleContext(loaded, 'decide'), frame)
-    return runAs('decide', open, loaded)
-  })
+roleCommand('api', 'the management API', (app, context, frame) => app.openApi(context, frame))
+roleCommand('pipeline', 'records in, events out; on its own it also runs decide', (app, context, frame) =>
+  app.openPipeline(context, frame, thisProgram),
+)
+roleCommand('decide', 'only the answers to weir.decide and weir.decide.agent', (app, context, frame) =>
+  app.openDecide(context, frame),
+)
+roleCommand('deliver', 'events to AWS', (app, context, frame) => app.openDeliver(context, frame))
 
 program
   .command('quarantine', { hidden: true })
-  .description('a child of a pipeline: tries records that may end the process')
+  .description('started by a pipeline: tries records that may crash the process')
   .action(async () => {
-    // A record that it never finishes would keep it after its parent's end.
+    // A record that never finishes would keep the process alive after its parent has ended.
     await guard(true)
     await (await roles()).openQuarantine(createRoleContext(settingsOfRole(), 'quarantine'))
-  })
-
-program
-  .command('deliver')
-  .description('events to AWS')
-  .action(() => {
-    const loaded = settingsOfRole()
-    const open: OpenRole = async (frame) =>
-      (await roles()).openDeliver(createRoleContext(loaded, 'deliver'), frame)
-    return runAs('deliver', open, loaded)
   })
 
 // --- what an operator does by hand ---

@@ -8,10 +8,11 @@
 import { every, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { Bucket } from '../nats/bucket.js'
+import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
 import { streamIdentity } from '../nats/streams.js'
-import { ledgerStream } from '../wire/names.js'
+import { booksBucket, ledgerStream } from '../wire/names.js'
+import { whenStream } from '../wire/streams.js'
 import { Books } from './books.js'
 import { LedgerReading } from './reading.js'
 import { type LedgerEnd, Snapshots } from './snapshots.js'
@@ -140,4 +141,17 @@ export class BooksKeeper {
     await this.#save(1)
     await this.#reading?.close()
   }
+}
+
+/** Only a role that may make the bucket is given `makeBucket`; the others wait for it. */
+export async function openBooks(
+  nats: Nats,
+  occurrences: Occurrences,
+  makeBucket?: () => Promise<Bucket>,
+): Promise<BooksKeeper> {
+  await whenStream(nats, ledgerStream)
+  const bucket = await (makeBucket?.() ?? waitForBucket(nats, booksBucket))
+  const keeper = new BooksKeeper(nats, bucket, makeBucket ?? (async () => {}), occurrences)
+  await keeper.open()
+  return keeper
 }

@@ -1,5 +1,6 @@
 /** Secrets at rest: AES-256-GCM, bound to what they belong to, so that a sealed value moved elsewhere won't open. */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
+import { StartFault } from './errors.js'
 
 const ivBytes = 12
 const tagBytes = 16
@@ -46,4 +47,12 @@ export class Sealer {
       .setAuthTag(bytes.subarray(-tagBytes))
     return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
   }
+}
+
+/** Throws a `StartFault` if stored secrets were sealed with another key; `stored` is undefined if there are none. */
+export function expectSameKey(stored: string | undefined, own: string): void {
+  if (stored === undefined || stored === own) return
+  throw new StartFault(
+    'The secret key is not the one this database was made with: set the same WEIR_SECRET_KEY on every host.',
+  )
 }

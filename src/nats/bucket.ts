@@ -9,6 +9,7 @@ import {
 } from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
+import { sleep } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import { streamOf } from './bucket-stream.js'
 import {
@@ -270,5 +271,19 @@ async function tell(
     if (current || entry.delta !== 0) continue
     current = true
     watcher.current()
+  }
+}
+
+const lookAgainMs = 300
+
+/** The bucket, once the API has made it. */
+export async function waitForBucket(
+  nats: { findBucket(name: string): Promise<Bucket | undefined> },
+  name: string,
+): Promise<Bucket> {
+  for (;;) {
+    const bucket = await nats.findBucket(name)
+    if (bucket !== undefined) return bucket
+    await sleep(lookAgainMs)
   }
 }

@@ -120,6 +120,9 @@ const role = (name: string, publish: readonly string[], answers: readonly string
 /** Where the answers to a role's own questions arrive. */
 export const roleInboxPrefix = (name: string): string => `_INBOX.${name}`
 
+/** The user that a role connects as. A pipeline that runs on its own starts a `decide` under its own user. */
+export const natsUserOf = (name: string): string => (name === 'decide' ? 'pipeline' : name)
+
 const stores = Object.values(bucketNames)
 
 const roles: readonly NatsUser[] = [

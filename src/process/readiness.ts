@@ -9,15 +9,20 @@
 import type { BooksKeeper } from '../books/keeper.js'
 import { booksMetrics } from '../books/metrics.js'
 import { within } from '../core/clock.js'
+import { StartFault } from '../core/errors.js'
 import type { Failing } from '../core/health.js'
-import { metricsText } from '../core/metrics.js'
+import { type Listening, listenFault } from '../core/http-listen.js'
+import { metricsSnapshot, metricsText } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
+import { version } from '../core/version.js'
 import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
-import type { Parent } from './child.js'
+import type { Parent, Role } from './child.js'
+import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import { pulseLimits } from './pulse.js'
 import type { RoleContext } from './role-context.js'
 import { StreamWatch } from './stream-watch.js'
+import type { Supervisor } from './supervisor.js'
 
 /** What a role needs to do its work. */
 export interface Needs {
@@ -31,6 +36,8 @@ export interface Needs {
   readonly books?: BooksKeeper | undefined
   /** Further parts that don't work. */
   readonly failing?: () => Failing
+  /** Processes that this role runs for itself. */
+  readonly below?: Supervisor | undefined
 }
 
 export class Readiness {
@@ -63,9 +70,10 @@ export class Readiness {
   /** What this process can't do. */
   own(): Failing {
     if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor}.` }
-    const { watch, view, failing } = this.#parts
+    const { watch, view, failing, below } = this.#parts
     return {
       ...failing?.(),
+      ...below?.failing(),
       ...watch.failing,
       ...(view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
     }
@@ -87,10 +95,10 @@ export class Readiness {
 
   /** Prometheus' text. */
   async metrics(): Promise<string> {
-    const { registry } = this.#context
-    const processes =
-      this.#parent === undefined ? await metricsText(registry) : await this.#parent.ask('metrics')
-    const { books, view } = this.#parts ?? {}
+    const { books, view, below } = this.#parts ?? {}
+    const processes = await (this.#parent?.ask('metrics') ??
+      below?.metrics() ??
+      metricsText(this.#context.registry))
     return processes + (books === undefined || view === undefined ? '' : deploymentMetrics(books, view))
   }
 }
@@ -100,3 +108,48 @@ const deploymentMetrics = (books: BooksKeeper, view: View): string =>
     const row = view.state.rows.get('event_destination')?.get(id)
     return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
   })
+
+/** Opens the server that says how a role is; the API answers on it, too, once it is there. */
+export async function openRoleServer(
+  { settings, logger }: RoleContext,
+  readiness: Readiness,
+  options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
+): Promise<Listening> {
+  if (settings.nats.servers === undefined)
+    throw new StartFault(
+      'NATS_URL is not set: a role on its own needs it, only `weir serve` runs a NATS server.',
+    )
+  const { host } = settings.api
+  const server = await openOpsServer({
+    ...options,
+    host,
+    failing: () => readiness.failing(),
+    metrics: () => readiness.metrics(),
+  }).catch((error: unknown) => {
+    throw listenFault(error, host, options.port)
+  })
+  logger.info({ url: server.url, version, node: process.version }, 'Health and metrics are served.')
+  return server
+}
+
+/** Whether a role without the API is ready; it says so itself if no supervisor speaks for it. */
+export async function openReadiness(
+  context: RoleContext,
+  parent: Parent | undefined,
+  release: ReleaseStack,
+): Promise<Readiness> {
+  const readiness = new Readiness(context, parent, release)
+  if (parent === undefined)
+    release.own(await openRoleServer(context, readiness, { port: context.settings.ops.port }))
+  return readiness
+}
+
+/** What roles without the API find only after it has started once. */
+export const workOfTheApi = 'an API to make the streams and buckets'
+
+/** A role whose parts are open. An API answers for itself and needs no supervisor to ask it. */
+export const roleOf = ({ registry }: RoleContext, readiness?: Readiness): Role => ({
+  addresses: {},
+  failing: () => readiness?.own() ?? {},
+  metrics: async () => [await metricsSnapshot(registry)],
+})

@@ -6,23 +6,17 @@ import { announceApi } from './announce.js'
 import { stopSignal } from './child.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
+import { natsUserOf } from './nats-users.js'
 import { preflight } from './preflight.js'
-import { createRoleContext } from './role-context.js'
+import { type Program, roleSpec } from './programs.js'
+import type { RoleContext } from './role-context.js'
 import { withoutCredentials } from './setting-value.js'
-import { describeSettings, type Settings } from './settings.js'
+import { describeSettings } from './settings.js'
 import { type RoleSpec, startSupervisor } from './supervisor.js'
 
-const readyTimeoutMs = 60_000
-/** Longer than a role waits for NATS when it stops, and for its requests to AWS. */
-const stopTimeoutMs = 25_000
-
-export async function serve(
-  settings: Settings,
-  module: string,
-  argumentsOf: (role: string) => string[],
-): Promise<void> {
+export async function serve(context: RoleContext, program: Program): Promise<void> {
   const stop = stopSignal()
-  const { logger, registry, occurrences } = createRoleContext(settings, 'serve')
+  const { settings, logger, registry, occurrences } = context
   await using release = new ReleaseStack()
   const { dir } = settings.data
   // Another Weir on the directory is the better explanation of a port that is taken. A new directory is made last.
@@ -37,23 +31,19 @@ export async function serve(
   }
   logger.info({ version, node: process.version }, 'Weir starts.')
   logger.info({ settings: describeSettings(settings) }, 'The settings in use.')
-  // Each role connects as a user of its own, with what that one may do.
-  const natsOf = (name: string) => (server === undefined ? {} : localNatsEnvironment(server, name))
-  const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec => ({
-    name,
-    module,
-    argv: argumentsOf(name),
-    env: (last) => ({ ...natsOf(name), ...more(last) }),
-    readyTimeoutMs,
-    stopTimeoutMs,
-  })
+  // Each role connects as a user that may do only what the role does.
+  const natsOf = (name: string) =>
+    server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
+  const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec =>
+    roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
   // A restarted API comes back where clients know it.
   const samePort: RoleSpec['env'] = (last) =>
     last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const supervisor = release.own(
     startSupervisor({
-      roles: [role('api', samePort), role('pipeline'), role('deliver')],
+      // In the order of a stop: each hands on what it has to those after it.
+      roles: [role('api', samePort), role('pipeline'), role('decide'), role('deliver')],
       occurrences,
       registry,
     }),

@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { renderRules } from '../api/audit-of-rules.js'
 import { BaseLinks, Presenter } from '../api/present.js'
-import { exchangeUsage, Usage } from '../api/usage.js'
 import { Writes } from '../api/writes.js'
 import type { ReleaseStack } from '../core/release.js'
 import { Sealer } from '../core/seal.js'
@@ -13,8 +12,8 @@ import { tcpAddressSpace } from '../resource/tcp-address.js'
 import type { Clickhouse } from '../store/clickhouse.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
-import { reservedBytes } from '../wire/streams.js'
-import { connect, makeStreams } from './app-parts.js'
+import { reservedBytes, restoreStreams } from '../wire/streams.js'
+import { connect } from './connect.js'
 import type { RoleContext } from './role-context.js'
 import { secretKey } from './secret-key.js'
 import type { Settings } from './settings.js'
@@ -45,7 +44,7 @@ export async function openStoreParts(
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(context, 'api'))
-  const loss = await makeStreams(context, nats, await hasAccounts(clickhouse))
+  const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
   const presenter = new Presenter(new BaseLinks(baseUrl))
   const store: Store = await openStore({
     clickhouse,
@@ -68,11 +67,4 @@ export async function openStoreParts(
     clickhouse,
     loss,
   }
-}
-
-/** What limits the use of the API, counted together with the other API processes. */
-export function openUsage({ settings, occurrences }: RoleContext, nats: Nats, release: ReleaseStack): Usage {
-  const usage = new Usage(settings.api.rateLimitPerMinute)
-  release.own(exchangeUsage(nats, usage, occurrences))
-  return usage
 }

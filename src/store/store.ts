@@ -7,9 +7,9 @@
  * traffic or delivery.
  */
 import { now } from '../core/clock.js'
-import { StartFault } from '../core/errors.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { expectSameKey } from '../core/seal.js'
 import type { Nats } from '../nats/nats.js'
 import type { AnyResource } from '../resource/define.js'
 import { View } from '../view/view.js'
@@ -51,11 +51,7 @@ export interface StoreOptions {
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { clickhouse, resources, keyFingerprint } = options
   const deployment = await migrate(clickhouse, resources, keyFingerprint)
-  if (deployment.keyFingerprint !== keyFingerprint) {
-    throw new StartFault(
-      'The secret key is not the one this database was made with: set the same WEIR_SECRET_KEY on every host.',
-    )
-  }
+  expectSameKey(deployment.keyFingerprint, keyFingerprint)
   const store = new Store(options, await openBuckets(options.nats, options.bucketBytesMax), deployment)
   await store.open()
   return store

@@ -9,8 +9,10 @@
 import { after } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { Bucket, BucketEntry } from '../nats/bucket.js'
+import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
+import type { Nats } from '../nats/nats.js'
+import { bucketNames } from '../wire/names.js'
 import { Completeness } from './completeness.js'
 import { ViewState } from './view-state.js'
 
@@ -172,6 +174,13 @@ export class View {
   close(): void {
     this.#follower.close()
   }
+}
+
+/** Opens the view of a role that waits for the API to make the bucket. */
+export async function openView(nats: Nats, occurrences: Occurrences): Promise<View> {
+  const view = new View(await waitForBucket(nats, bucketNames.config), occurrences)
+  await view.open()
+  return view
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {

@@ -4,6 +4,7 @@
  */
 import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { StreamOptions } from '../nats/streams.js'
 import {
@@ -92,10 +93,26 @@ export async function ensureStreams(
 }
 
 /**
+ * Makes the streams that are missing. A deployment that was in use before has lost these. That is reported at once,
+ * because the next start finds them there. Resolves with the loss as a sentence.
+ */
+export async function restoreStreams(
+  nats: Nats,
+  bounds: Omit<StreamBounds, 'payloadBytesMax'>,
+  isInUse: boolean,
+  occurrences: Pick<Occurrences, 'natsStoreLost'>,
+): Promise<string | undefined> {
+  const made = await ensureStreams(nats, bounds)
+  const loss = isInUse ? lossOf(made) : undefined
+  if (loss !== undefined) occurrences.natsStoreLost({ loss })
+  return loss
+}
+
+/**
  * What went with streams that a deployment in use lost, as a sentence; undefined if nothing did. Only streams that
  * every version of Weir had: one that a newer version adds is missing once, and nothing is lost.
  */
-export function lossOf(made: readonly string[]): string | undefined {
+function lossOf(made: readonly string[]): string | undefined {
   const losses = Object.entries(lostWith).flatMap(([name, loss]) => (made.includes(name) ? [loss] : []))
   if (losses.length === 0) return undefined
   return `NATS lost what it stored (${made.join(', ')}): ${losses.join('; ')}.`
@@ -110,11 +127,10 @@ const lostWith: Readonly<Record<string, string>> = {
 const lookAgainMs = 500
 
 /** Resolves once the stream is there: the API makes them. */
-export async function whenStream(nats: Nats, name: string, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+export async function whenStream(nats: Nats, name: string): Promise<void> {
+  for (;;) {
     const info = await nats.streamInfo(name).catch(() => undefined)
     if (info !== undefined) return
-    await sleep(lookAgainMs, signal)
+    await sleep(lookAgainMs)
   }
-  throw new Error(`The stream ${name} did not appear before the stop.`)
 }

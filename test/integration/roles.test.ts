@@ -76,6 +76,15 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
 
   const nats = await openNats({ servers: [server.urlOf('admin')], name: 'test', replicas: 1 })
   t.teardown(() => nats.close())
+  const asked = {
+    type: 'tcp_connection',
+    conn: { client_ip: '10.0.0.1', server_name: 'ssh.example.com', server_port: 22 },
+  }
+  await until('a pipeline that runs on its own answers for decide', async () => {
+    const answer = await nats.request('weir.decide', JSON.stringify(asked), 5_000).catch(() => undefined)
+    return answer !== undefined && JSON.parse(Buffer.from(answer).toString()).decision === 'allow'
+  })
+
   const lines = sampleRecords(t)
   for (let at = 0; at < lines.length; at += perMessage)
     await nats.publish('weir.records.eu.node-1', lines.slice(at, at + perMessage).join('\n'))

@@ -1,7 +1,12 @@
 /** A graceful stop under load: everything that was asked for is done, nothing is done twice. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openNats } from '../../src/nats/nats.js'
+import { run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { isAlive, processesBelow } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
   arrivedRecords,
@@ -98,4 +103,30 @@ t.test('stopped while a slow service has more in hand than it can accept in time
   const again = { ...deployment, weir, api: weir.api }
   await untilArrived(again, expectedEvents(slowRecords))
   await checkOnce(t, again)
+})
+
+/** A process that had to be killed is reported with these words. */
+const killed = /did not stop in time/
+
+t.test('stopped while it starts', async (t) => {
+  for (const role of ['api', 'deliver', 'decide']) {
+    const serving = run('src/main.js', ['serve'], { WEIR_DATA_DIR: tempDir(t), WEIR_PORT: '0' })
+    t.teardown(() => serving.kill())
+    const below = () => processesBelow(serving.pid)
+    await until(`${role} is there`, () => below().some((one) => one.role === role))
+    const started = below()
+    t.strictSame(await serving.stop(), { code: 0, signal: null }, role)
+    t.notMatch(serving.output(), killed, role)
+    t.strictSame(started.filter(isAlive), [], `${role}: no process is left`)
+  }
+})
+
+t.test('one role can not start: those that wait for it end with it', async (t) => {
+  const dataDir = tempDir(t)
+  writeFileSync(join(dataDir, 'clickhouse'), 'no directory')
+  const serving = run('src/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })
+  t.teardown(() => serving.kill())
+  t.strictSame(await serving.ended, { code: 1, signal: null })
+  t.match(serving.output(), /api does not start/)
+  t.notMatch(serving.output(), killed)
 })

@@ -1,9 +1,12 @@
 /** A start that can't succeed because of a setting: it has made nothing, shown nothing else, and ends at once. */
+import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { readUserUrl } from '../../src/process/nats-access.js'
 import { freePort } from '../../src/process/nats-probe.js'
+import { roleInboxPrefix } from '../../src/process/nats-users.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir } from '../harness/weir.js'
@@ -102,4 +105,38 @@ t.test('a setting that does not exist is warned of once, not by every process', 
   const weir = await startWeir(tempDir(t), { WEIR_DATA_DIRECTORY: 'data' })
   t.teardown(() => weir.stop())
   t.equal(weir.process.output().match(/WEIR_DATA_DIRECTORY is no setting/g)?.length, 1)
+})
+
+t.test('a secret key that is not the one of the database', async (t) => {
+  const dataDir = tempDir(t)
+  const weir = await startWeir(dataDir)
+  t.teardown(() => weir.stop())
+  const other = randomBytes(32).toString('base64')
+  const deliver = run('src/main.js', ['deliver'], {
+    NATS_URL: readUserUrl(join(dataDir, 'nats'), 'deliver') ?? '',
+    WEIR_NATS_INBOX_PREFIX: roleInboxPrefix('deliver'),
+    WEIR_DATA_DIR: tempDir(t),
+    WEIR_OPS_PORT: '0',
+    WEIR_SECRET_KEY: other,
+  })
+  t.teardown(() => deliver.kill())
+  t.strictSame(await deliver.ended, { code: 1, signal: null })
+  t.match(
+    deliver.output(),
+    /^weir: The secret key is not the one this database was made with: .*\.$/,
+    'deliver',
+  )
+  t.strictSame(await weir.process.stop(), { code: 0, signal: null })
+  const again = run('src/main.js', ['serve'], {
+    WEIR_DATA_DIR: dataDir,
+    WEIR_PORT: '0',
+    WEIR_SECRET_KEY: other,
+  })
+  t.teardown(() => again.kill())
+  t.strictSame(await again.ended, { code: 1, signal: null })
+  t.match(
+    again.output(),
+    /does not start: The secret key is not the one this database was made with/,
+    'serve',
+  )
 })

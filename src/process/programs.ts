@@ -1,0 +1,34 @@
+/** Processes that a role starts for itself: this same program, with another role as its argument. */
+import { type ChildProcess, fork } from 'node:child_process'
+import type { RoleContext } from './role-context.js'
+import { type RoleSpec, type StartingSupervisor, startSupervisor } from './supervisor.js'
+
+export interface Program {
+  /** The compiled command line. */
+  readonly module: string
+  /** Its arguments for a role, with the same settings as this process. */
+  readonly argumentsOf: (role: string) => string[]
+}
+
+const readyTimeoutMs = 60_000
+/** Longer than a role waits for NATS when it stops, and for its requests to AWS. */
+const stopTimeoutMs = 25_000
+
+/** A role as a supervisor runs it. */
+export const roleSpec = (
+  { module, argumentsOf }: Program,
+  name: string,
+  env: RoleSpec['env'] = () => ({}),
+): RoleSpec => ({ name, module, argv: argumentsOf(name), env, readyTimeoutMs, stopTimeoutMs })
+
+/** Answers decisions next to a pipeline that runs on its own: records must not delay an answer. */
+export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): StartingSupervisor =>
+  startSupervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })
+
+/** Exchanges raw buffers with the pipeline, and is expected to crash on poisonous records. */
+export const forkQuarantine = ({ module, argumentsOf }: Program): ChildProcess =>
+  fork(module, argumentsOf('quarantine'), {
+    execArgv: ['--enable-source-maps'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
