@@ -123,7 +123,7 @@ t.test('a secret key that is not the one of the database', async (t) => {
   t.strictSame(await deliver.ended, { code: 1, signal: null })
   t.match(
     deliver.output(),
-    /^weir: The secret key is not the one this database was made with: .*\.$/,
+    /^weir: The secret key is not the one this database was made with: .*\.$/m,
     'deliver',
   )
   t.strictSame(await weir.process.stop(), { code: 0, signal: null })
