@@ -105,7 +105,6 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     eventKinds,
     usage,
     trustedProxies: settings.api.trustedProxies ?? [],
-    health: { failing: () => readiness.failing(), metrics: () => readiness.metrics() },
     listening,
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))

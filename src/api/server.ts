@@ -8,7 +8,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
-import type { HealthSource } from '../core/health.js'
 import type { Listening } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
@@ -42,7 +41,6 @@ export interface ApiOptions extends OpenapiOptions {
   readonly usage: Usage
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  readonly health: HealthSource
   /** A server that listens already: the API takes its requests once it is built. Otherwise the API has its own. */
   readonly listening?: Pick<Listening, 'server' | 'answerWith'>
 }
@@ -51,7 +49,7 @@ export interface ApiOptions extends OpenapiOptions {
 const pathParamCharsMax = 16 * 1024
 
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
-  const { occurrences, context, health, listening } = options
+  const { occurrences, context, listening } = options
   const answer = answerProblem(occurrences)
   const auth = new Auth({ ...options, isKeyGenuine: (row) => options.context.store.keys.isGenuine(row) })
   const connections = new Connections()
@@ -72,7 +70,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   })
   await openReference(app, options)
   guard(app, auth)
-  await app.register((open) => registerOpenPages(open, () => app.swagger(), health))
+  await app.register((open) => registerOpenPages(open, () => app.swagger()))
   await app.register(async (guarded) => registerResources(guarded, context, options.destinations))
   await app.ready()
   takeover.done()

@@ -1,6 +1,5 @@
 /**
- * `/healthz`, `/readyz` and `/metrics`: what every role answers about itself. The answers are made here and are the
- * same in every role; the API's server and that of the other roles only send them.
+ * `/healthz`, `/readyz` and `/metrics`: what every role answers about itself.
  */
 import { WeirError } from './errors.js'
 import { metricsContentType } from './metrics.js'
@@ -45,16 +44,14 @@ const pages: Readonly<Record<string, Page>> = {
 
 export const healthPaths: readonly string[] = Object.keys(pages)
 
-/** The answer to a request; undefined if `path` is another page. Throws a `WeirError` for a method it does not take. */
+/** The answer to a request for one of `healthPaths`. Throws a `WeirError` for a method it does not take. */
 export async function healthAnswer(
   source: HealthSource,
   method: string,
   path: string,
-): Promise<HealthAnswer | undefined> {
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined
-  if (page === undefined) return undefined
+): Promise<HealthAnswer> {
   // Load balancers like to ask with HEAD.
   if (method !== 'GET' && method !== 'HEAD')
     throw new WeirError('ERR_METHOD', `${path} takes GET and HEAD only.`)
-  return page(source)
+  return pages[path]!(source)
 }

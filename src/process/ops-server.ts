@@ -1,5 +1,8 @@
-/** The HTTP server of a role without the API, and of the API while it starts: is it alive, is it ready, its metrics. */
-import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
+/**
+ * The HTTP server of every role. It answers health and metrics itself; the API takes all other requests once it is
+ * built. So the health pages are the same in every role, and there while the API starts.
+ */
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { problemBody, problemHeadersOf } from '../api/problem.js'
 import { notFound, WeirError } from '../core/errors.js'
 import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from '../core/health.js'
@@ -10,43 +13,53 @@ export interface OpsServerOptions extends HealthSource {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  /** The answer to all other paths. */
+  /** The answer to all other paths, until `answerWith`. */
   readonly otherwise?: WeirError
   readonly http?: ServerOptions
 }
 
-/** Opens the server. Rejects where the port is taken. */
-export const openOpsServer = (options: OpsServerOptions): Promise<Listening> => {
-  const { host, port, http } = options
-  return listenHttp(host, port, (request, response) => void respond(options, request, response), http)
-}
-
-async function respond(
-  options: OpsServerOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { status, headers, body } = await answer(options, request)
-  response.writeHead(status, {
-    ...headers,
-    'content-length': Buffer.byteLength(body),
-    'x-content-type-options': 'nosniff',
-  })
-  response.end(request.method === 'HEAD' ? undefined : body)
-}
-
-async function answer(options: OpsServerOptions, request: IncomingMessage): Promise<HealthAnswer> {
-  const { method = '', url = '' } = request
-  const path = url.split('?')[0]!
-  try {
-    return (await healthAnswer(options, method, path)) ?? refusal(options.otherwise ?? nothingElse)
-  } catch (error) {
-    return refusal(error instanceof WeirError ? error : undecided)
+/** Opens the server. Rejects if the port is taken. */
+export async function openOpsServer(options: OpsServerOptions): Promise<Listening> {
+  const { host, port, http, otherwise = nothingElse } = options
+  let others: RequestListener = (_request, response) => send(response, refusal(otherwise), true)
+  const respond: RequestListener = (request, response) => {
+    const path = (request.url ?? '').split('?')[0]!
+    if (healthPaths.includes(path)) void sendHealth(options, request, response, path)
+    else others(request, response)
+  }
+  const listening = await listenHttp(host, port, respond, http)
+  return {
+    ...listening,
+    answerWith: (next) => {
+      others = next
+    },
   }
 }
 
+async function sendHealth(
+  source: HealthSource,
+  { method = '' }: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+): Promise<void> {
+  const answer = await healthAnswer(source, method, path).catch((error: unknown) =>
+    refusal(error instanceof WeirError ? error : unknownState),
+  )
+  send(response, answer, method !== 'HEAD')
+}
+
+function send(response: ServerResponse, { status, headers, body }: HealthAnswer, withBody: boolean): void {
+  response.writeHead(status, {
+    ...headers,
+    'content-length': Buffer.byteLength(body),
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+  })
+  response.end(withBody ? body : undefined)
+}
+
 const nothingElse = notFound(`Only ${healthPaths.join(', ')} are answered here.`)
-const undecided = new WeirError('ERR_INTERNAL', 'The readiness check failed.')
+const unknownState = new WeirError('ERR_INTERNAL', 'The readiness check failed.')
 
 const refusal = (error: WeirError): HealthAnswer => ({
   status: error.status,

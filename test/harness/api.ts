@@ -215,7 +215,7 @@ export class TestApi {
 export type TestApiOptions = Partial<
   Pick<
     ApiOptions,
-    'baseUrl' | 'context' | 'destinations' | 'usage' | 'trustedProxies' | 'versionHeaders' | 'health'
+    'baseUrl' | 'context' | 'destinations' | 'listening' | 'usage' | 'trustedProxies' | 'versionHeaders'
   >
 >
 
@@ -284,7 +284,6 @@ export async function openTestStore(
         eventKinds,
         usage: new Usage(0),
         trustedProxies: [],
-        health: { failing: () => ({}), metrics: async () => '' },
         ...options,
       })
       release.add(() => app.close())
