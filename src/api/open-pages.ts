@@ -2,6 +2,8 @@
 import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
+import type { AnyTrafficEvent } from '../event/define.js'
+import { registerFields } from './fields.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
@@ -20,10 +22,15 @@ export async function openReference(app: FastifyInstance, options: OpenapiOption
   })
 }
 
-export async function registerOpenPages(app: FastifyInstance, document: () => object): Promise<void> {
+export async function registerOpenPages(
+  app: FastifyInstance,
+  document: () => object,
+  eventKinds: readonly AnyTrafficEvent[],
+): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, isOpen: true }
   })
   app.get('/openapi.json', { schema: { hide: true }, exposeHeadRoute: true }, document)
+  registerFields(app, eventKinds)
   await registerReference(app)
 }

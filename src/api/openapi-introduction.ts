@@ -10,6 +10,10 @@ import {
   rulesBodyBytesMax,
   rulesPerIpPolicyMax,
 } from '../core/limits.js'
+import { fieldReference } from '../event/field-reference.js'
+import { functionTable, nameTable } from '../event/field-tables.js'
+
+const reference = fieldReference()
 
 const meanings: Record<ErrorCode, string> = {
   ERR_INVALID_REQUEST: 'A field, parameter or header is wrong or missing.',
@@ -55,6 +59,18 @@ while others write.
 \`filter\` on a list takes an expression over the fields of an entry, in the same language as traffic policies:
 \`GET /ip_policies?filter=description.startsWith('office')\`. \`description\` finds entries of exactly this description.
 \`limit\` counts matching entries.
+
+## Fields
+\`GET /fields\` lists the fields of records and events, and the names and functions of expressions; \`GET /schemas/<name>.json\`
+is the JSON Schema of a record type or event kind, such as \`tcp_connection\` or \`log.v0\`. Neither needs a key.
+
+Expressions of traffic policies may use these names:
+
+${nameTable(reference)}
+
+Functions can be written as \`lower(x)\`, \`x|lower\` or \`x.lower()\`:
+
+${functionTable(reference)}
 
 ## Errors
 An error is a \`Problem\`: \`msg\` is a sentence that names the field, the value and what is allowed.

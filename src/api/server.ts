@@ -70,7 +70,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   })
   await openReference(app, options)
   guard(app, auth)
-  await app.register((open) => registerOpenPages(open, () => app.swagger()))
+  await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
   await app.register(async (guarded) => registerResources(guarded, context, options.destinations))
   await app.ready()
   takeover.done()

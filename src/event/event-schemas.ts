@@ -11,6 +11,7 @@ import {
   type TSchema,
   Type,
 } from '../core/schema.js'
+import { unitKey } from '../record/record-schemas.js'
 import { componentName } from '../resource/component-name.js'
 import { accountIdSchema, idSchema, refSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
@@ -26,9 +27,6 @@ export interface EventSchema {
   readonly about: string
   readonly schema: TSchema
 }
-
-/** How schemas call the unit of a number. */
-const unitKey = 'x-unit'
 
 const eventId = Type.String({
   title: 'EventId',

@@ -37,6 +37,8 @@ function inUnreadRange(range: unknown, budget: StepBudget): boolean {
 
 export const inCidrRange: ExpressionFunction = {
   name: 'inCidrRange',
+  about: 'Whether the address is in the range.',
+  example: "conn.client_ip|inCidrRange('10.0.0.0/8')",
   parameters: ['ip', 'cidr'],
   checkFirst: checkAddress,
   withSecond: (range) => {
@@ -48,6 +50,8 @@ export const inCidrRange: ExpressionFunction = {
 
 export const inCidrRanges: ExpressionFunction = {
   name: 'inCidrRanges',
+  about: 'Whether the address is in one of the ranges.',
+  example: "inCidrRanges(conn.client_ip, ['10.0.0.0/8', '2001:db8::/32'])",
   parameters: ['ip', '[cidr…]'],
   checkFirst: checkAddress,
   checkItem: checkRange,

@@ -4,6 +4,10 @@ import type { StepBudget } from './budget.js'
 /** A function of the language: pure, bounded, and the same whether called as a function or as a transform. */
 export interface ExpressionFunction {
   readonly name: string
+  /** The result, in a sentence of the documents. */
+  readonly about: string
+  /** An expression with it, over the names of traffic policies. */
+  readonly example: string
   /** What the parameters are called in messages; their number is the number of arguments. */
   readonly parameters: readonly string[]
   call(first: unknown, second: unknown, budget: StepBudget): unknown

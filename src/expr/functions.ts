@@ -25,12 +25,16 @@ function toNumber(value: unknown, name: string): number {
 
 const double: ExpressionFunction = {
   name: 'double',
+  about: 'The value as a number; fails if it is none.',
+  example: "double('1.5') < conn.geo.latitude",
   parameters: ['value'],
   call: (value) => toNumber(value, 'double'),
 }
 
 const int: ExpressionFunction = {
   name: 'int',
+  about: 'The value as a whole number, cut towards zero; fails if it is no number.',
+  example: "int('22') == conn.server_port",
   parameters: ['value'],
   call: (value) => {
     const number = Math.trunc(toNumber(value, 'int'))
@@ -42,6 +46,8 @@ const int: ExpressionFunction = {
 
 const string: ExpressionFunction = {
   name: 'string',
+  about: 'The value as text.',
+  example: "string(conn.server_port).endsWith('22')",
   parameters: ['value'],
   call: (value, _, budget) =>
     value === undefined || value === null ? value : bounded(String(primitiveOf(value, budget)), budget),
@@ -49,6 +55,8 @@ const string: ExpressionFunction = {
 
 const size: ExpressionFunction = {
   name: 'size',
+  about: 'Length of a text or list, number of keys of an object; 0 without a value.',
+  example: 'size(conn.server_name) > 40',
   parameters: ['value'],
   call: (value, _, budget) => {
     if (value === undefined || value === null) return 0
@@ -60,8 +68,10 @@ const size: ExpressionFunction = {
   },
 }
 
-const caseFunction = (name: string, change: (text: string) => string): ExpressionFunction => ({
+const caseFunction = (name: string, about: string, change: (text: string) => string): ExpressionFunction => ({
   name,
+  about,
+  example: `${name}(conn.geo.city) == ${name}('Oslo')`,
   parameters: ['text'],
   call: (value, _, budget) => {
     const text = textOf(value)
@@ -71,11 +81,13 @@ const caseFunction = (name: string, change: (text: string) => string): Expressio
 
 /** A question about two texts; without one of them the answer is no. */
 const textQuestion = (
-  name: string,
+  { name, about, example }: Pick<ExpressionFunction, 'name' | 'about' | 'example'>,
   second: string,
   ask: (text: string, other: string, budget: StepBudget) => boolean,
 ): ExpressionFunction => ({
   name,
+  about,
+  example,
   parameters: ['text', second],
   call: (first, other, budget) => {
     const text = textOf(first)
@@ -84,10 +96,18 @@ const textQuestion = (
   },
 })
 
-const containsText = textQuestion('contains', 'part', (text, part, budget) => {
-  paySearch(text, part, budget)
-  return text.includes(part)
-})
+const containsText = textQuestion(
+  {
+    name: 'contains',
+    about: 'Whether the text holds the part, or the list the value.',
+    example: "conn.server_name.contains('internal')",
+  },
+  'part',
+  (text, part, budget) => {
+    paySearch(text, part, budget)
+    return text.includes(part)
+  },
+)
 
 const contains: ExpressionFunction = {
   ...containsText,
@@ -98,6 +118,8 @@ const contains: ExpressionFunction = {
 
 const matches: ExpressionFunction = {
   name: 'matches',
+  about: 'Whether the pattern (RE2 syntax, unanchored) occurs in the text; takes linear time.',
+  example: "conn.server_name|matches('^db[0-9]+[.]')",
   parameters: ['text', 'pattern'],
   secondIsLiteral: true,
   neverFolded: true,
@@ -123,16 +145,32 @@ export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new 
     int,
     string,
     size,
-    caseFunction('lower', (text) => text.toLowerCase()),
-    caseFunction('upper', (text) => text.toUpperCase()),
-    textQuestion('startsWith', 'beginning', (text, beginning, budget) => {
-      payText(beginning, budget)
-      return text.startsWith(beginning)
-    }),
-    textQuestion('endsWith', 'end', (text, end, budget) => {
-      payText(end, budget)
-      return text.endsWith(end)
-    }),
+    caseFunction('lower', 'The text in lower case.', (text) => text.toLowerCase()),
+    caseFunction('upper', 'The text in upper case.', (text) => text.toUpperCase()),
+    textQuestion(
+      {
+        name: 'startsWith',
+        about: 'Whether the text begins like this.',
+        example: "conn.server_name.startsWith('db.')",
+      },
+      'beginning',
+      (text, beginning, budget) => {
+        payText(beginning, budget)
+        return text.startsWith(beginning)
+      },
+    ),
+    textQuestion(
+      {
+        name: 'endsWith',
+        about: 'Whether the text ends like this.',
+        example: "conn.server_name|endsWith('.example.com')",
+      },
+      'end',
+      (text, end, budget) => {
+        payText(end, budget)
+        return text.endsWith(end)
+      },
+    ),
     contains,
     matches,
   ].map((declared) => [declared.name, declared]),

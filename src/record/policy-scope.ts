@@ -1,6 +1,7 @@
 /** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Geo, GeoLookup } from './geo.js'
+import { type FieldText, recordFieldOf } from './record-fields.js'
 import { addressSpelling, serverHost, serverSpelling } from './spelling.js'
 import type { Connection, ConnectionRecord } from './traffic-record.js'
 
@@ -30,10 +31,18 @@ export class PolicyContext {
 
 type Read = ScopeName<PolicyContext>['read']
 
-const text = (read: Read): ScopeName<PolicyContext> => ({ type: 'string', read })
-const number = (read: Read): ScopeName<PolicyContext> => ({ type: 'number', read })
+/** A name with its description, unless the field of the record of that name has it. */
+type DeclaredName = ScopeName<PolicyContext> & Partial<FieldText>
 
-const inboundNames = {
+const text = (read: Read, about?: string): DeclaredName => ({ type: 'string', read, ...(about && { about }) })
+const number = (read: Read, about?: string, unit?: string): DeclaredName => ({
+  type: 'number',
+  read,
+  ...(about && { about }),
+  ...(unit && { unit }),
+})
+
+const inboundNames: Readonly<Record<string, DeclaredName>> = {
   'conn.client_ip': { ...text(({ conn }) => conn.client_ip), spelling: addressSpelling },
   'conn.client_port': number(({ conn }) => conn.client_port),
   'conn.server_ip': { ...text(({ conn }) => conn.server_ip), spelling: addressSpelling },
@@ -43,25 +52,35 @@ const inboundNames = {
     spelling: serverSpelling,
   },
   'conn.start_ts': text(({ conn }) => conn.start_ts),
-  'conn.geo.country_code': text(({ geo }) => geo.country_code),
-  'conn.geo.country': text(({ geo }) => geo.country),
-  'conn.geo.city': text(({ geo }) => geo.city),
-  'conn.geo.subdivision': text(({ geo }) => geo.subdivision),
-  'conn.geo.continent_code': text(({ geo }) => geo.continent_code),
-  'conn.geo.latitude': number(({ geo }) => geo.latitude),
-  'conn.geo.longitude': number(({ geo }) => geo.longitude),
-  'conn.geo.radius': number(({ geo }) => geo.radius),
-  'conn.asn': number(({ geo }) => geo.asn),
-  'conn.as_org': text(({ geo }) => geo.as_org),
-  'edge.id': text(({ edgeId }) => edgeId),
+  'conn.geo.country_code': text(({ geo }) => geo.country_code, 'Country of the client: ISO 3166-1 alpha-2.'),
+  'conn.geo.country': text(({ geo }) => geo.country, 'Country of the client, in English.'),
+  'conn.geo.city': text(({ geo }) => geo.city, 'City of the client, in English.'),
+  'conn.geo.subdivision': text(
+    ({ geo }) => geo.subdivision,
+    'State, province or county of the client, in English.',
+  ),
+  'conn.geo.continent_code': text(({ geo }) => geo.continent_code, 'Continent of the client: two letters.'),
+  'conn.geo.latitude': number(({ geo }) => geo.latitude, 'Latitude of the client.', 'degrees'),
+  'conn.geo.longitude': number(({ geo }) => geo.longitude, 'Longitude of the client.', 'degrees'),
+  'conn.geo.radius': number(
+    ({ geo }) => geo.radius,
+    'Radius around latitude and longitude in which the client is.',
+    'km',
+  ),
+  'conn.asn': number(({ geo }) => geo.asn, 'Number of the autonomous system of the client.'),
+  'conn.as_org': text(({ geo }) => geo.as_org, 'Organization of the autonomous system of the client.'),
+  'edge.id': text(({ edgeId }) => edgeId, 'Id of the edge.'),
 }
 
-/** Known only once the connection is closed. */
-const outboundNames = {
+/** Known once the connection is closed. */
+const outboundNames: Readonly<Record<string, DeclaredName>> = {
   'conn.bytes_in': number(({ conn }) => conn.bytes_in),
   'conn.bytes_out': number(({ conn }) => conn.bytes_out),
   'conn.end_ts': text(({ conn }) => conn.end_ts),
-  'ip_policy.decision': text(({ ipDecision }) => ipDecision),
+  'ip_policy.decision': text(
+    ({ ipDecision }) => ipDecision,
+    'What IP policies decided: `allow` or `block`; no value if none applied.',
+  ),
 }
 
 /** Other spellings, of one name each. */
@@ -89,3 +108,31 @@ export const outboundScope: Scope<PolicyContext> = defineScope({
   names: { ...inboundNames, ...outboundNames },
   aliases: nameAliases,
 })
+
+/** A name of expressions, for the documents. */
+export interface PolicyName extends FieldText {
+  readonly name: string
+  readonly type: 'text' | 'number'
+  readonly aliases: readonly string[]
+  /** Only outbound policies may use it. */
+  readonly outboundOnly: boolean
+}
+
+const policyNameOf = ([name, { type, about, unit }]: readonly [string, DeclaredName]): PolicyName => {
+  const described = about === undefined ? recordFieldOf('tcp_connection', name) : { about, unit }
+  if (described === undefined) throw new Error(`The name ${name} needs a description.`)
+  return {
+    name,
+    type: type === 'number' ? 'number' : 'text',
+    about: described.about,
+    ...(described.unit === undefined ? {} : { unit: described.unit }),
+    aliases: Object.keys(nameAliases).filter((alias) => nameAliases[alias] === name),
+    outboundOnly: Object.hasOwn(outboundNames, name),
+  }
+}
+
+/** Every name that an expression of a traffic policy may use. */
+export const policyNames: readonly PolicyName[] = [
+  ...Object.entries(inboundNames),
+  ...Object.entries(outboundNames),
+].map(policyNameOf)

@@ -9,7 +9,6 @@ import { pluralOf } from '../../src/core/plural.js'
 import { readAuditIn } from '../../src/event/audit-in.js'
 import { checkSource } from '../../src/event/check-source.js'
 import { checkExpression } from '../../src/expr/expression.js'
-import { expressionFunctions } from '../../src/expr/functions.js'
 import { outboundScope } from '../../src/record/policy-scope.js'
 import { parseRecord } from '../../src/record/record.js'
 import { resources } from '../../src/resource/registry.js'
@@ -98,16 +97,6 @@ t.test('expressions of policies', (t) => {
   const lines = examples.trim().split('\n')
   t.ok(lines.length >= 3)
   for (const line of lines) t.equal(checkExpression<never>(line, outboundScope), undefined, line)
-  t.end()
-})
-
-t.test('names and functions of expressions', (t) => {
-  const namesIn = (section: string, form: RegExp): string[] =>
-    [...sectionOf(policies, section).text.matchAll(form)].map(([, name = '']) => name).toSorted()
-  const names = namesIn('Names', /`((?:conn|edge|ip_policy)\.[\w.]+)`/g)
-  t.strictSame([...new Set(names)], [...outboundScope.names.keys()].toSorted())
-  const functions = namesIn('Functions', /`(\w+)\([^`]*\)`(?=[^|\n]* \| [a-z])/g)
-  t.strictSame(functions, [...expressionFunctions.keys()].toSorted())
   t.end()
 })
 

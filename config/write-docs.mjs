@@ -1,0 +1,11 @@
+/** `npm run docs`: writes the generated parts of the documents. They are found by `<!-- generated: … -->`. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fieldReference } from '../dist/src/event/field-reference.js'
+import { withTables } from '../dist/src/event/field-tables.js'
+
+for (const name of readdirSync('docs').filter((name) => name.endsWith('.md'))) {
+  const file = `docs/${name}`
+  const text = readFileSync(file, 'utf8')
+  const written = withTables(text, fieldReference())
+  if (written !== text) writeFileSync(file, written)
+}

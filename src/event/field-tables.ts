@@ -1,0 +1,79 @@
+/** The field reference as tables in Markdown, for the documents and the API reference. */
+import type { FieldReference } from './field-reference.js'
+
+const code = (text: string): string => `\`${text}\``
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
+    .replace(/^\| --- .*$/m, (line) => line.replaceAll(' ', ''))
+
+const typeOf = ({ type, unit }: { readonly type: string; readonly unit?: string }): string =>
+  unit === undefined ? type : `${type}, ${unit}`
+
+const yes = (flag: boolean): string => (flag ? 'yes' : '')
+
+/** The fields of each type of record. */
+export const recordTables = ({ records }: FieldReference): string =>
+  records
+    .map(({ type, fields }) => {
+      const rows = fields.map((field) => [code(field.name), typeOf(field), yes(field.required), field.about])
+      return `${code(type)}:\n\n${table(['Field', 'Type', 'Required', 'Meaning'], rows)}`
+    })
+    .join('\n\n')
+
+/** The fields of each kind of traffic event. */
+export const eventTables = ({ events }: FieldReference): string =>
+  events
+    .map(({ kind, fields }) => {
+      const rows = fields.map((field) => [
+        code(field.name),
+        typeOf(field),
+        yes(field.filterable),
+        field.about,
+      ])
+      return `${code(kind)}:\n\n${table(['Field', 'Type', 'Filterable', 'Meaning'], rows)}`
+    })
+    .join('\n\n')
+
+/** The names of expressions of traffic policies. */
+export const nameTable = ({ expressions }: FieldReference): string =>
+  table(
+    ['Name', 'Type', 'In', 'Meaning'],
+    expressions.names.map((name) => [
+      [name.name, ...name.aliases].map(code).join(', '),
+      typeOf(name),
+      name.outboundOnly ? 'outbound policies' : 'everywhere',
+      name.about,
+    ]),
+  )
+
+/** The functions of expressions. */
+export const functionTable = ({ expressions }: FieldReference): string =>
+  table(
+    ['Function', 'Result', 'Example'],
+    expressions.functions.map(({ name, parameters, about, example }) => [
+      code(`${name}(${parameters.join(', ')})`),
+      about,
+      code(example),
+    ]),
+  )
+
+/** The tables by what the documents call them: `<!-- generated: names -->`. */
+const tables: Readonly<Record<string, (reference: FieldReference) => string>> = {
+  records: recordTables,
+  fields: eventTables,
+  names: nameTable,
+  functions: functionTable,
+}
+
+const generatedPart = /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end of generated -->)/g
+
+/** A document with its generated parts as they should be. */
+export const withTables = (text: string, reference: FieldReference): string =>
+  text.replaceAll(generatedPart, (_, begin: string, name: string, end: string) => {
+    const render = tables[name]
+    if (render === undefined) throw new Error(`There is no table ${name}.`)
+    return `${begin}\n${render(reference)}\n\n${end}`
+  })

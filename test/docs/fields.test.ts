@@ -1,0 +1,130 @@
+/** The field reference: declarations, documents, `GET /fields` and `GET /schemas/…` say the same. */
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { trafficEvents } from '../../src/event/catalog.js'
+import { eventSchemas } from '../../src/event/event-schemas.js'
+import { fieldReference } from '../../src/event/field-reference.js'
+import { withTables } from '../../src/event/field-tables.js'
+import { checkExpression } from '../../src/expr/expression.js'
+import { expressionFunctions } from '../../src/expr/functions.js'
+import { complaintAboutRecord } from '../../src/record/check.js'
+import { outboundScope } from '../../src/record/policy-scope.js'
+import { recordFields } from '../../src/record/record-fields.js'
+import { recordSchemas } from '../../src/record/record-schemas.js'
+import { recordTypes } from '../../src/record/traffic-record.js'
+import { openTestStore } from '../harness/api.js'
+import { pages } from './pages.js'
+
+const reference = fieldReference()
+
+t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
+  for (const { file, text } of pages) t.equal(withTables(text, reference), text, file)
+  const marked = pages.flatMap(({ text }) =>
+    [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
+  )
+  t.strictSame(marked.toSorted(), ['fields', 'functions', 'names', 'records'])
+  t.end()
+})
+
+t.test('every name and function of expressions is described', (t) => {
+  const { names, functions } = reference.expressions
+  t.strictSame(
+    names.flatMap(({ name, aliases }) => [name, ...aliases]).toSorted(),
+    [...outboundScope.names.keys()].toSorted(),
+  )
+  t.strictSame(
+    functions.map(({ name }) => name),
+    [...expressionFunctions.keys()],
+  )
+  for (const { name, example } of functions) {
+    t.equal(checkExpression<never>(example, outboundScope), undefined, example)
+    t.ok(example.includes(name), example)
+  }
+  t.end()
+})
+
+/** One of each type of JSON, and the borders of numbers. */
+const values = [
+  'text',
+  '',
+  '203.0.113.7',
+  '2026-11-20T10:00:00Z',
+  true,
+  0,
+  -1,
+  1.5,
+  65_535,
+  65_536,
+  2 ** 31 - 1,
+  2 ** 31,
+  Number.MAX_SAFE_INTEGER,
+  2 ** 53,
+  null,
+  [],
+  ['text'],
+  {},
+  { name: ['text'] },
+  { name: 'text' },
+  { name: [1] },
+]
+
+/** Formats are checked by `check.ts` alone. */
+const needsFormat = new Set(['address', 'timestamp'])
+
+t.test('the schemas of records say what is checked', (t) => {
+  for (const { type, schema } of recordSchemas) {
+    const compiled = Compile(schema)
+    const recordWith = (name: string, value: unknown) => {
+      const record = { record_id: 'r', type, conn: { client_ip: '203.0.113.7' } }
+      const path = name.split('.')
+      const leaf = path.pop()!
+      let members: Record<string, unknown> = record
+      for (const group of path) {
+        members[group] ??= {}
+        members = members[group] as Record<string, unknown>
+      }
+      members[leaf] = value
+      return record
+    }
+    for (const [name, field] of Object.entries(recordFields[type])) {
+      for (const value of values) {
+        const record = recordWith(name, value)
+        const isRight = complaintAboutRecord(record) === undefined
+        if (needsFormat.has(field.type) && typeof value === 'string') continue
+        t.equal(compiled.Check(record), isRight, `${type}: ${name} = ${JSON.stringify(value)}`)
+      }
+      t.notOk(
+        complaintAboutRecord(recordWith(name, Symbol('no value of JSON'))) === undefined,
+        `${name} is checked`,
+      )
+    }
+    t.ok(compiled.Check({ ...recordWith('record_id', 'r'), unknown: 1 }), 'unknown members are allowed')
+    t.notOk(compiled.Check({ ...recordWith('record_id', 'r'), type: 'other' }))
+  }
+  t.end()
+})
+
+t.test('the API serves the reference and the schemas, without a key', async (t) => {
+  const store = await openTestStore(t)
+  const { app } = await store.api()
+  const get = async (url: string) => {
+    const answer = await app.inject({ method: 'GET', url })
+    t.equal(answer.statusCode, 200, url)
+    return answer
+  }
+  t.strictSame((await get('/fields')).json(), JSON.parse(JSON.stringify(reference)))
+  const names = [...recordTypes, ...eventSchemas().map(({ kind }) => kind)]
+  t.ok(names.length > trafficEvents.length + recordTypes.length)
+  for (const name of names) {
+    const answer = await get(`/schemas/${name}.json`)
+    t.match(answer.headers['content-type'], /^application\/schema\+json/)
+    const schema = answer.json()
+    t.match(schema, { $schema: /2020-12/, $ref: /^#\/\$defs\// }, name)
+    for (const [, definition = ''] of answer.payload.matchAll(/"#\/\$defs\/([^"]+)"/g))
+      t.ok(definition in schema.$defs, `${name}: ${definition}`)
+  }
+  const { body } = await app
+    .inject({ method: 'GET', url: '/schemas/unknown.json' })
+    .then((a) => ({ body: a.json() }))
+  t.match(body, { error_code: String })
+})
