@@ -1,51 +1,51 @@
 /**
- * What requests under an idempotency key were answered.
+ * Answers to requests that carry an idempotency key.
  *
- * An answer stands in the change that its request made, and is written here before that change is marked done: whoever
- * writes to the account next, in whichever process, finds it. Answers are no configuration: they are forgotten when
- * they are old, and with the bucket, which ClickHouse can't fill again.
+ * An answer is part of the change that its request made, and is written here before that change is marked done, so the
+ * account's next writer finds it, in any process. Answers are not configuration: they expire, and are lost with the
+ * bucket, which ClickHouse can't refill.
  */
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
 import type { Bucket } from '../nats/bucket.js'
 
-/** What a write is answered. */
+/** The answer to a write. */
 export interface Answer {
   readonly status: 200 | 201 | 204
-  /** Where a new resource is. */
+  /** Path of a new resource. */
   readonly location?: string
   readonly body?: object
-  /** Members of the body that are told once, such as a token: they are never kept. */
+  /** Members of the body that are returned once, such as a token; never stored. */
   readonly once?: object
 }
 
-/** A request that may come again. */
+/** A request that may be repeated. */
 export interface RequestKey {
   /** The account's key, in the bucket's spelling. */
   readonly key: string
-  /** Tells one request from another. */
+  /** Hash that tells one request from another. */
   readonly request: string
 }
 
-/** An answer as a change and the bucket hold it. */
-export interface KeptAnswer extends RequestKey {
+/** An answer as it is stored in a change and in the bucket. */
+export interface StoredAnswer extends RequestKey {
   readonly answer: Answer
 }
 
-/** A commit whose request may come again. */
+/** A commit whose request may be repeated. */
 export interface Repeatable<T> {
-  /** What the request was answered before. */
+  /** The first answer to the request. */
   before(): Promise<T | undefined>
-  kept(result: T): KeptAnswer
+  kept(result: T): StoredAnswer
 }
 
-/** The key of an account's request, whose text says all that makes it this one. */
+/** `request`: text with everything that makes this request differ from others. */
 export const requestKey = (accountId: string, key: string, request: string): RequestKey => ({
   key: hash128(accountId, key),
   request: hash128(request),
 })
 
-export const keptAnswer = ({ key, request }: RequestKey, { once: _, ...answer }: Answer): KeptAnswer => ({
+export const storedAnswer = ({ key, request }: RequestKey, { once: _, ...answer }: Answer): StoredAnswer => ({
   key,
   request,
   answer,
@@ -58,19 +58,19 @@ export class Answers {
     this.#bucket = bucket
   }
 
-  /** What the request was answered before; a `WeirError` where the key stands for another request. */
+  /** The first answer to the request; a `WeirError` if the key belongs to another request. */
   async find({ key, request }: RequestKey): Promise<Answer | undefined> {
     const entry = await this.#bucket.get(key)
     if (entry?.value === undefined) return undefined
-    const kept = JSON.parse(Buffer.from(entry.value).toString()) as KeptAnswer
+    const kept = JSON.parse(Buffer.from(entry.value).toString()) as StoredAnswer
     if (kept.request === request) return kept.answer
     throw badRequest(
-      'The header "Idempotency-Key" was given with another request before: a key stands for one method, path and body.',
+      'This "Idempotency-Key" was used with another request before: use a new key for each method, path and body.',
     )
   }
 
-  /** Written once: whoever carries the change out again finds it there. */
-  async keep(kept: KeptAnswer): Promise<void> {
+  /** Writes the answer once: carrying the change out again finds it there. */
+  async keep(kept: StoredAnswer): Promise<void> {
     await this.#bucket.replace(kept.key, JSON.stringify(kept), 0)
   }
 }

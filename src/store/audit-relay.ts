@@ -1,9 +1,9 @@
 /**
- * Hands the audit events of a change to the pipeline, through a stream of their own.
+ * Publishes the audit events of a change to the pipeline, through a stream of their own.
  *
- * They go in order: a change's events are published before the next change of the account is committed. Every message
- * names the one it follows, so that none is stored twice, whoever carries a change out, however late; and the last
- * message of the account tells what is there already.
+ * Events stay in order: a change's events are published before the next change of the account is committed. Every
+ * message names the one it follows, so none is stored twice, even if several processes carry a change out or one does
+ * so late; the account's last message shows what was published already.
  */
 import { ahead } from '../core/concurrency.js'
 import type { Nats } from '../nats/nats.js'
@@ -15,8 +15,8 @@ const messageBytesMax = 256 * 1024
 const patienceMs = 5_000
 
 /**
- * Renders the events of rules that a change took away or replaced as a whole, a message of them at a time: the same
- * ones, in the same order and cut at the same places, each time.
+ * Renders the events of rules that a change removed or replaced all at once, one message of them at a time. Every run
+ * gives the same events in the same order, cut at the same places.
  */
 export type RenderRules = (
   accountId: string,
@@ -24,7 +24,7 @@ export type RenderRules = (
   change: Change,
 ) => AsyncIterable<readonly AuditEvent[]>
 
-interface Published {
+interface PublishedPart {
   readonly version: number
   readonly part: number
   readonly sequence: number
@@ -61,7 +61,7 @@ export class AuditRelay {
     }
   }
 
-  async #lastPublished(accountId: string): Promise<Published> {
+  async #lastPublished(accountId: string): Promise<PublishedPart> {
     const last = await this.#nats.lastMessage(auditStream, auditSubject(accountId))
     return {
       version: Number(last?.headers.get(auditHeaders.version) || 0),
@@ -71,11 +71,11 @@ export class AuditRelay {
   }
 }
 
-/** Is the part of the change, or something later, in the stream? */
-const isBeyond = (last: Published, version: number, part: number): boolean =>
+/** Is this part of the change, or a later one, in the stream? */
+const isBeyond = (last: PublishedPart, version: number, part: number): boolean =>
   last.version > version || (last.version === version && last.part >= part)
 
-/** Cut at the same places each time: by the bytes of what the change holds, and as the renderer says. */
+/** Every run cuts at the same places: by the bytes of the change's own events, then by the renderer's messages. */
 async function* packsOf(
   { audits, at }: Change,
   rendered: AsyncIterable<readonly AuditEvent[]>,

@@ -1,15 +1,15 @@
 /**
  * Writes keys of a change into a bucket.
  *
- * Every write names the revision it replaces. A writer that was overtaken (it stalled, somebody else finished its
- * change, and another change followed) therefore fails, looks whether its change is done, and leaves things alone.
+ * Every write is a compare-and-set on the revision it replaces. A writer that was overtaken (it stalled, another
+ * process finished its change, and a newer change followed) therefore fails, sees that its change is done, and stops.
  */
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 
-/** What a key is to hold, given what it holds; undefined where that is right already. */
+/** A key's new value, given its present one; undefined if that is right already. */
 export type Next = (current: Uint8Array | undefined) => string | undefined
 
-/** Is the change that is being written known to be in the bucket as a whole? */
+/** Is the whole change known to be in the bucket? */
 export type IsDone = () => Promise<boolean>
 
 export class BucketWriter {
@@ -22,8 +22,8 @@ export class BucketWriter {
   }
 
   /**
-   * Replaces what a key holds. `known`, where given, is what it held before the change was done. Else it is read, and
-   * only then asked whether the change is done: what a later change writes, no try of this one can overwrite.
+   * Replaces the value of a key. `known`: its entry before the change was done. Without it the key is read first, and
+   * only then is it checked whether the change is done, so no attempt can overwrite the value of a later change.
    */
   async write(key: string, next: Next, known?: BucketEntry): Promise<void> {
     for (let current = known; ; current = undefined) {
@@ -35,7 +35,7 @@ export class BucketWriter {
     }
   }
 
-  /** Deletes a key. Ids are never used again, so that a late deletion harms nobody. */
+  /** Deletes a key. A late deletion is harmless because ids are never reused. */
   async remove(key: string, knownRevision = 0): Promise<void> {
     for (let revision = knownRevision; ; revision = 0) {
       if (revision > 0 && (await this.#bucket.remove(key, revision))) return
@@ -45,7 +45,7 @@ export class BucketWriter {
     }
   }
 
-  /** Undefined where there is nothing left to do. */
+  /** Undefined if there is nothing left to do. */
   async #read(key: string): Promise<BucketEntry | undefined> {
     const current = (await this.#bucket.get(key)) ?? { key, revision: 0, value: undefined }
     return (await this.isDone()) ? undefined : current

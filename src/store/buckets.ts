@@ -1,4 +1,4 @@
-/** The buckets of the store, as an API process opens them. */
+/** The buckets an API process writes to. */
 import { answerAgeMaxMs } from '../core/limits.js'
 import type { Bucket, BucketOptions } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
@@ -12,10 +12,10 @@ export interface StoreBuckets {
   readonly idempotency: Bucket
 }
 
-/** Someone waits for a write: where NATS is away for longer, it is refused. */
+/** A client waits for the write, so it fails if NATS is away for longer. */
 const patienceMs = 5_000
 
-/** Makes those that are missing. */
+/** Creates the buckets that are missing. */
 export async function openBuckets(nats: Nats, bytesMax: number): Promise<StoreBuckets> {
   const open = (name: string, options: BucketOptions = {}) =>
     nats.openBucket(name, bytesMax, { patienceMs, ...options })

@@ -1,7 +1,7 @@
 /**
- * Carries out what was committed. Every step can be repeated, by several processes at once: the change's rows go into
- * ClickHouse, synced ▸ into the configuration bucket, while its audit events are published ▸ claims are given up ▸ its
- * answer is kept, where its request may come again.
+ * Carries out a committed change. Every step can be repeated, also by several processes at once: the rows are inserted
+ * into ClickHouse and synced ▸ the configuration bucket is written, while the audit events are published ▸ released
+ * claims are deleted ▸ the answer is stored, if its request has an idempotency key.
  */
 import type { Answers } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
@@ -28,7 +28,7 @@ export class Carrier {
     this.#parts = parts
   }
 
-  /** `basis`: of a change that the own process has just committed. */
+  /** `basis`: given if this process has just committed the change. */
   async carryOut(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
     const { rows, projection, audits, repair, claims, answers } = this.#parts
     if (change.isRepair) return repair.apply(accountId, version)

@@ -9,19 +9,19 @@ import type { Clickhouse } from './clickhouse.js'
 import type { RowWriter } from './row-writer.js'
 import { decodeRow, rowEncoder, tableOf } from './tables.js'
 
-/** A rule that was taken away or replaced as part of all its policy's rules, as it is after that, or was last. */
+/** A rule of a policy whose rules were removed or replaced all at once: its new row, or its last one if deleted. */
 export interface ChangedRule {
   readonly rule: Row
   readonly verb: 'created' | 'updated' | 'deleted'
 }
 
-/** Rules that replacements put, and those that they take away as they were last. */
+/** The rules that replacements put, and the last rows of those that they remove. */
 export interface ReplacedRules {
   readonly put: Row[]
   readonly removed: Row[]
 }
 
-/** Rows of a kind that a change puts or takes away, as ClickHouse takes them: each is encoded when its turn comes. */
+/** Rows of one kind that a change puts or removes, for ClickHouse; each is encoded when it is iterated. */
 class WrittenRows implements Iterable<object> {
   readonly #kind: string
   readonly #version: number
@@ -48,7 +48,7 @@ class WrittenRows implements Iterable<object> {
   }
 }
 
-/** Many rows are read so many at a time: more would hold up others while they are decoded. */
+/** Rows read at a time: decoding more would block the event loop. */
 const rowsPerPage = 10_000
 
 export class ChangeRows {
@@ -60,7 +60,7 @@ export class ChangeRows {
     this.#writer = writer
   }
 
-  /** Inserts exactly the change's rows; rows that are there already merge with theirs. */
+  /** Inserts exactly the change's rows; those inserted before merge with them. */
   async insert(accountId: string, version: number, change: Change, replaced: ReplacedRules): Promise<void> {
     const written = new Map<string, WrittenRows>()
     const add = (kind: string, rows: readonly Row[], deleted: boolean): void => {
@@ -81,7 +81,7 @@ export class ChangeRows {
     await Promise.all([...written].map(([kind, rows]) => this.#writer.insert(tableOf(kind), rows)))
   }
 
-  /** Rows as they were before a version, those that were not deleted by then, a page at a time. */
+  /** The rows before a version, without deleted ones, a page at a time. */
   async *#present(
     accountId: string,
     version: number,
@@ -99,7 +99,7 @@ AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) 
     for await (const rows of ahead(pages)) yield rows.map((row) => decodeRow(resourceOf(kind), row))
   }
 
-  /** Rules that a change took away or replaced as a whole, in the order of their ids, a page at a time. */
+  /** Rules that a change removed or replaced all at once, in the order of their ids, a page at a time. */
   async *changedRules(
     accountId: string,
     version: number,
@@ -122,7 +122,7 @@ FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
     }
   }
 
-  /** Did the change leave rows of the policy's rules? */
+  /** Did the change write rows of the policy's rules? */
   async hasRules(accountId: string, version: number, policyId: string): Promise<boolean> {
     const found = await this.#clickhouse.rows(
       `SELECT id FROM ${tableOf(ruleKind)}
@@ -132,7 +132,7 @@ WHERE account_id = {account:String} AND ip_policy_id = {policy:String} AND versi
     return found.length > 0
   }
 
-  /** The rows of a query that asks for ids beyond `after`, each id once though its row was written twice. */
+  /** Pages of a query for ids beyond `after`; each id comes once, even if its row was written twice. */
   async *#pages(
     sql: string,
     params: Readonly<Record<string, unknown>>,
@@ -150,7 +150,7 @@ WHERE account_id = {account:String} AND ip_policy_id = {policy:String} AND versi
   }
 }
 
-/** Ids of removed rows that the change does not hold, by kind. */
+/** Ids of removed rows that are not in the change itself, by kind. */
 function leftToClickhouse(change: Change): Map<string, string[]> {
   const ids = new Map<string, string[]>()
   for (const { kind, id, row } of change.removals) {

@@ -1,93 +1,93 @@
 /**
- * A change: what one write does to an account, as it stands in the head record before anything else is written.
- * Whoever reads it can carry it out, any number of times, with the same result.
+ * A change: everything one write does to an account, as it is stored in the head before anything else is written.
+ * Any process that reads it can carry it out, any number of times, with the same result.
  */
 import type { Row } from '../resource/define.js'
-import type { KeptAnswer } from './answers.js'
+import type { StoredAnswer } from './answers.js'
 
 export interface Put {
   readonly kind: string
   readonly row: Row
-  /** Not there before. */
+  /** Did the resource not exist before? */
   readonly isNew: boolean
 }
 
 export interface Removal {
   readonly kind: string
-  /** As it was last. */
+  /** The last row. */
   readonly row: Row
 }
 
-/** A removal as it is kept: with the row as it was last, unless that is left to ClickHouse to tell. */
-export interface KeptRemoval {
+/** A removal as the head stores it. `row` is null if the last row must be read from ClickHouse to save space. */
+export interface RecordedRemoval {
   readonly kind: string
   readonly id: string
   readonly row: Row | null
 }
 
-/** What a change does to one chunk of an IP policy's rules. Where rules go is decided once, when it is planned. */
+/** The edit of one chunk of an IP policy's rules. The chunk of a rule is chosen once, when the change is planned. */
 export interface ChunkChange {
   readonly policyId: string
   readonly generation: string
   readonly chunk: number
-  /** Ids of rules among the puts. */
+  /** Ids of rules that are among the change's puts. */
   readonly put: readonly string[]
   readonly gone: readonly string[]
 }
 
-/** All rules of an IP policy give way to those of a generation that lies in the bucket before the change is made. */
+/** Replaces all rules of an IP policy by a generation that was written to the bucket before the change is made. */
 export interface RulesReplacement {
   readonly policyId: string
   readonly from: string
   readonly to: string
-  /** How many the new generation has. */
+  /** Number of rules in the new generation. */
   readonly rules: number
-  /** The bucket's, when all of both generations was in it. */
+  /** A revision of the bucket at which both generations were in it completely. */
   readonly revision: number
 }
 
 /** Who makes a change. */
 export interface Principal {
   readonly source: 'API' | 'CLI' | 'NATS'
-  /** The API key, where one was used. */
+  /** The API key, if one was used. */
   readonly credentialId: string | null
 }
 
 /** An audit event, rendered when the change was planned. */
 export interface AuditEvent {
   readonly eventId: string
-  /** Partition key of the delivery: events of a resource stay in order. */
+  /** Partition key for delivery, which keeps the events of a resource in order. */
   readonly resourceId: string
   /** The envelope as JSON. */
   readonly json: string
 }
 
 export interface Change {
-  /** Tells a retried commit from somebody else's. */
+  /** Distinguishes a retried commit from another writer's. */
   readonly id: string
   /** Milliseconds since the epoch: `changed_at` and the audit events' timestamp. */
   readonly at: number
   readonly principal: Principal
   readonly puts: readonly Put[]
-  readonly removals: readonly KeptRemoval[]
+  readonly removals: readonly RecordedRemoval[]
   readonly chunks: readonly ChunkChange[]
-  /** IP policies whose rules all go: too many to be named one by one. */
+  /** IP policies whose rules are all removed; there can be too many to name each. */
   readonly emptiedPolicies: readonly string[]
   readonly replacements: readonly RulesReplacement[]
-  /** Rows per kind of the account when the change is done. */
+  /** Rows per kind of the account after the change. */
   readonly counts: Readonly<Record<string, number>>
-  /** The version of the last change, this one included, that leaves rows in ClickHouse. */
+  /** Version of the last change, this one included, that writes rows to ClickHouse. */
   readonly stored: number
   readonly audits: readonly AuditEvent[]
-  /** Claims that are no longer held once the change is done. */
+  /** Claims to delete after the change. */
   readonly releases: readonly string[]
-  /** What a request under an idempotency key is answered, told again when it comes again. */
-  readonly answer?: KeptAnswer
-  /** Instead of all that: the bucket is brought up to what ClickHouse holds of the account. */
+  /** The answer for repeats of the request, if it has an idempotency key. */
+  readonly answer?: StoredAnswer
+  /** The change is a repair instead: it updates the account's part of the bucket from ClickHouse. */
   readonly isRepair?: true
 }
 
-/** A change that does nothing but move the account's version on. */
+/** A change that only raises the account's version. */
 export const emptyChange: Omit<Change, 'id' | 'at' | 'counts' | 'stored'> = {
   principal: { source: 'API', credentialId: null },
   puts: [],
@@ -102,16 +102,16 @@ export const emptyChange: Omit<Change, 'id' | 'at' | 'counts' | 'stored'> = {
 /** The head record of an account. */
 export interface Head {
   readonly version: number
-  /** Committed and not carried out to the end. */
+  /** Committed, but not completely carried out. */
   readonly change: Change | null
-  /** Ids of the last changes: a writer whose answer was lost finds its own among them. */
+  /** Ids of the last changes: a writer that lost the answer to its commit looks for its own here. */
   readonly recent: readonly string[]
 }
 
 export const changedBy = (principal: Principal): string =>
   principal.credentialId ?? principal.source.toLowerCase()
 
-/** IP policies whose rules the change takes away or replaces as a whole. */
+/** IP policies whose rules the change removes or replaces all at once. */
 export const policiesOfRules = ({ emptiedPolicies, replacements }: Change): readonly string[] => [
   ...emptiedPolicies,
   ...replacements.map(({ policyId }) => policyId),

@@ -1,9 +1,9 @@
 /**
  * The official ClickHouse client over ClickHouse inside this process (chdb).
  *
- * Each statement gets a session of its own: settings and parameters then end with their statement, and a query
- * that fails after its first block can't leak rows into the next one's result. Calls are asynchronous and only
- * ever made from the main thread of the one process that owns the directory: the engine crashes elsewhere.
+ * Each statement gets its own session: settings and parameters then end with it, and a query that fails after its
+ * first block can't leak rows into the next result. Calls are asynchronous and come only from the main thread of the
+ * one process that owns the directory, because the engine crashes in other threads.
  */
 import { Readable } from 'node:stream'
 import { formatQueryParams } from '@clickhouse/client-common'
@@ -18,7 +18,7 @@ interface Statement {
   readonly query_id?: string | undefined
 }
 
-/** Settings that only mean something to the HTTP interface. */
+/** Settings for the HTTP interface only. */
 const httpOnly = new Set([
   'wait_end_of_query',
   'send_progress_in_http_headers',
@@ -42,17 +42,17 @@ function preamble({ clickhouse_settings = {}, query_params = {} }: Statement): s
   let text = ''
   for (const [name, value] of Object.entries(clickhouse_settings)) {
     if (value === undefined || httpOnly.has(name) || name === 'default_format') continue
-    if (!identifier.test(name)) throw new Error(`"${name}" is no ClickHouse setting.`)
+    if (!identifier.test(name)) throw new Error(`"${name}" is not a ClickHouse setting.`)
     text += `SET ${name} = ${settingLiteral(value)}; `
   }
   for (const [name, value] of Object.entries(query_params)) {
-    if (!identifier.test(name)) throw new Error(`"${name}" is no name of a query parameter.`)
+    if (!identifier.test(name)) throw new Error(`"${name}" is not a valid name of a query parameter.`)
     text += `SET param_${name} = ${literal(formatQueryParams({ value }))}; `
   }
   return text
 }
 
-/** Of an answer whose query names none. */
+/** The format of the answer, unless the query names one. */
 const formatOf = ({ clickhouse_settings = {} }: Statement): string =>
   String((clickhouse_settings as { default_format?: unknown }).default_format ?? 'TabSeparated')
 
@@ -66,14 +66,14 @@ const textOf = async (values: string | Readable): Promise<string> => {
 export class ChdbConnection {
   readonly #path: string
   readonly #asClientError: (error: Error) => Error
-  /** Keeps the engine, and with it the directory's lock, for as long as the connection is open. */
+  /** Keeps the engine and the directory's lock while the connection is open. */
   readonly #keeper: Session
   readonly #running = new Set<Promise<unknown>>()
   #closed = false
 
   /**
-   * Throws where another process owns the directory. `asClientError` makes an error what the client throws over HTTP:
-   * it is the client's own, as another copy of it would make errors of another class.
+   * Throws if another process owns the directory. `asClientError`: the client's own error parser, so that errors have
+   * the same class as over HTTP; a second copy of the package would make another class.
    */
   constructor(path: string, asClientError: (error: Error) => Error) {
     this.#path = path
@@ -83,8 +83,8 @@ export class ChdbConnection {
   }
 
   /**
-   * `process.exit` waits until every running statement has ended, however long that takes. Their process ends without
-   * them instead: rows whose insertion was confirmed are on disk.
+   * `process.exit` would wait until every running statement has ended, however long that takes. The process is killed
+   * instead; confirmed rows are on disk.
    */
   readonly #endWithStatements = (): void => {
     if (this.#running.size > 0) endAtOnce()
@@ -137,7 +137,7 @@ export class ChdbConnection {
     }
   }
 
-  /** Waits for what runs; then the directory is free. */
+  /** Waits for running statements; then the directory is free. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -153,7 +153,7 @@ const answered = ({ query_id }: Statement) => ({
   http_status_code: 200,
 })
 
-/** The answer's own bytes: very many are not copied. */
+/** The answer's own bytes, not a copy: there may be very many. */
 function streamOf(result: ChdbResult): Readable {
   const { buffer, byteOffset, byteLength } = result.bytes()
   return Readable.from([Buffer.from(buffer, byteOffset, byteLength)])

@@ -1,9 +1,9 @@
 /**
- * What only one resource of the whole deployment may hold, such as a hostport.
+ * Claims: names that only one resource of the deployment may hold, such as a hostport.
  *
  * A claim is a key that is created, never overwritten, before the change that needs it is committed. A writer that
- * dies in between leaves a claim behind that nobody holds; the next one who wants it makes sure that the dead
- * writer can't commit any more, by moving its account's head on, and takes the claim over.
+ * dies in between leaves a claim without a holder. The next writer that wants it raises the version of the dead
+ * writer's account, so that the old change can no longer be committed, and takes the claim over.
  */
 import type { Bucket } from '../nats/bucket.js'
 import { claimKey } from '../view/keys.js'
@@ -12,7 +12,7 @@ export interface ClaimHolder {
   readonly account_id: string
   /** The resource. */
   readonly id: string
-  /** The version of the account's change that was to follow. */
+  /** Version of the account's change that the claim was taken for. */
   readonly version: number
 }
 
@@ -20,7 +20,7 @@ export const decodeClaim = (value: Uint8Array): ClaimHolder =>
   JSON.parse(Buffer.from(value).toString()) as ClaimHolder
 
 export interface ClaimJudge {
-  /** Is the holder's resource there and does it hold the claim? Resolves when that is certain. */
+  /** Does the holder's resource exist and hold the claim? Resolves when that is certain. */
   isHeld(claim: string, holder: ClaimHolder): Promise<boolean>
 }
 
@@ -36,7 +36,7 @@ export class Claims {
     this.#judge = judge
   }
 
-  /** True when the claim is the holder's now; false when somebody else holds it. */
+  /** True if the claim is now the holder's; false if another resource holds it. */
   async acquire(claim: string, holder: ClaimHolder): Promise<boolean> {
     const key = claimKey(claim)
     for (;;) {
@@ -50,7 +50,7 @@ export class Claims {
     }
   }
 
-  /** Somebody else who acquired the claim, whether or not the change that was to follow was committed. */
+  /** Another resource that acquired the claim, whether or not its change was committed. */
   async rival(claim: string, holder: ClaimHolder): Promise<ClaimHolder | undefined> {
     const current = await this.#bucket.get(claimKey(claim))
     if (current?.value === undefined) return undefined
@@ -59,8 +59,8 @@ export class Claims {
   }
 
   /**
-   * Gives the claim up, where the resource still is its holder. One that it took again with a later change stays:
-   * whoever carries an old change out late must not take it away.
+   * Deletes the claim if the resource still holds it. A claim that it took again with a later change stays: a process
+   * that carries out an old change late must not remove it.
    */
   async release(claim: string, holder: ClaimHolder): Promise<void> {
     const key = claimKey(claim)

@@ -15,22 +15,22 @@ import { badRequest } from '../core/errors.js'
 import { ChdbConnection } from './chdb-connection.js'
 
 export interface ClickhouseOptions {
-  /** `http(s)://user:pass@host:8123/db`; undefined: embedded. */
+  /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
   readonly url?: string | undefined
   /** Directory of the embedded ClickHouse. */
   readonly directory: string
 }
 
 export interface Clickhouse {
-  /** All rows, or an error: a short answer is not a smaller table. */
+  /** All rows or an error: a truncated answer must not look like a smaller table. */
   rows<T>(sql: string, params?: Record<string, unknown>, timeoutMs?: number): Promise<T[]>
   command(sql: string, params?: Record<string, unknown>): Promise<void>
   /**
-   * All of them or none; they have the same columns in the same order. Resolves when the rows are stored: on disk,
-   * where the table's settings ask for it.
+   * Inserts all rows or none; they have the same columns in the same order. Resolves when the rows are stored, and
+   * synced to disk if the table's settings ask for it.
    */
   insert(table: string, rows: Iterable<object>): Promise<void>
-  /** The answer as text, for people: `SELECT` and the like only. A format that the query names goes first. */
+  /** The answer as text for people; read-only statements. A format named in the query wins. */
   text(sql: string, format: TextFormat): Promise<string>
   close(): Promise<void>
 }
@@ -39,19 +39,19 @@ export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNam
 
 /** Reading a whole table may take a while. */
 const readTimeoutMs = 30_000
-/** Someone waits for a write: a ClickHouse that hangs must not make them wait long. */
+/** A client waits for the write, so a ClickHouse that hangs must fail soon. */
 const writeTimeoutMs = 10_000
-/** Many rows may take longer: a hundred times what they take on a machine with nothing else to do. */
+/** Extra time per row: a hundred times what a row takes on an idle machine. */
 const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
-/** Rows turned into text in one go: some milliseconds of them. */
+/** Rows turned into text without a pause, which takes some milliseconds. */
 const rowsPerText = 500
 
-/** Embedded, it would colour tables; whatever a terminal obeys is taken out of what a query answers. */
+/** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
 
-/** The rows a format holds, with the count that proves them complete. */
-interface Counted<T> {
+/** Rows of an answer, with the count that proves them complete. */
+interface CountedRows<T> {
   readonly data: T[]
   readonly rows: number
 }
@@ -64,13 +64,13 @@ export function openClickhouse(options: ClickhouseOptions): Clickhouse {
           url: options.url,
           request_timeout: peopleTimeoutMs,
           application: 'weir',
-          // Its warnings are advice about settings, written past our log.
+          // Its warnings are advice about settings and bypass our log.
           log: { level: ClickHouseLogLevel.ERROR },
         })
   return new ClickhouseOverClient(client)
 }
 
-/** The engine would let everybody read what it makes. */
+/** Created here, because the engine would make it readable for every user of the host. */
 function ownDirectory(directory: string): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   return directory
@@ -92,7 +92,7 @@ class ClickhouseOverClient implements Clickhouse {
         clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
         abort_signal,
       })
-      const { data, rows } = (await result.json()) as unknown as Counted<T>
+      const { data, rows } = (await result.json()) as unknown as CountedRows<T>
       if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
       return data
     })
@@ -111,7 +111,7 @@ class ClickhouseOverClient implements Clickhouse {
       const { stream } = await this.#client.exec({
         query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
         values: Readable.from(texts),
-        // A server's profile must not turn it into a deferred one.
+        // A server's profile must not make the insert asynchronous.
         clickhouse_settings: { async_insert: 0 },
         abort_signal,
       })
@@ -120,9 +120,9 @@ class ClickhouseOverClient implements Clickhouse {
   }
 
   async text(sql: string, format: TextFormat): Promise<string> {
-    // Embedded, a query that may only read still writes the file it names.
+    // The embedded engine writes the named file even in read-only mode.
     if (/\boutfile\b/i.test(sql))
-      throw badRequest("A query can't have INTO OUTFILE: redirect what the command prints.")
+      throw badRequest("A query can't have INTO OUTFILE: redirect the command's output instead.")
     return timed(peopleTimeoutMs, async (abort_signal) => {
       const result = await this.#client.exec({
         query: sql.replace(/;\s*$/, ''),
@@ -141,8 +141,8 @@ class ClickhouseOverClient implements Clickhouse {
 }
 
 /**
- * Gives up after a time. Over HTTP the request is aborted; a statement inside this process goes on, which is harmless:
- * what Weir writes can be written twice.
+ * Gives up after a timeout. An HTTP request is aborted; an embedded statement continues, which is harmless because
+ * every write of Weir can be repeated.
  */
 async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
@@ -160,7 +160,7 @@ interface Texts {
   readonly count: number
 }
 
-/** Rows as JSONCompactEachRow, some at a time: others have their turn while very many are turned into text. */
+/** Rows as JSONCompactEachRow, with pauses, so that very many do not block the event loop. */
 async function inTexts(rows: Iterable<object>): Promise<Texts> {
   const texts: string[] = []
   let columns: readonly string[] = []
@@ -179,9 +179,9 @@ async function inTexts(rows: Iterable<object>): Promise<Texts> {
   return { columns, texts, count }
 }
 
-/** Did ClickHouse itself refuse the statement, rather than being away? Those are worth no second try. */
+/** Did ClickHouse refuse the statement, rather than being away? Then a second try is useless. */
 export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError
 
-/** Are the tables or the whole database not there? */
+/** Are the tables or the whole database missing? */
 export const isTableMissing = (error: unknown): boolean =>
   error instanceof ClickHouseError && (error.code === '60' || error.code === '81')

@@ -1,4 +1,4 @@
-/** The claims of a draft: taken before it is committed, or only looked at. */
+/** The claims of a draft: taken before it is committed, or only checked for a rehearsal. */
 import type { Bucket } from '../nats/bucket.js'
 import type { View } from '../view/view.js'
 import { type ClaimHolder, Claims } from './claims.js'
@@ -23,7 +23,7 @@ export class DraftClaims {
     })
   }
 
-  /** True when every claim is held; false when the plan is to be made again, with something else to claim. */
+  /** True if every claim is held; false if the plan must run again to claim another name. */
   async acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
     const taken: Claim[] = []
     for (const claim of draft.claims ?? []) {
@@ -39,7 +39,7 @@ export class DraftClaims {
     return true
   }
 
-  /** Like `acquire`, but nothing is taken. */
+  /** Like `acquire`, but takes nothing. */
   async rehearse<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
     for (const claim of draft.claims ?? []) {
       const rival = await this.#claims.rival(claim.claim, { account_id: accountId, id: claim.id, version })
@@ -48,12 +48,12 @@ export class DraftClaims {
     return true
   }
 
-  /** Gives up what a resource held until the change of this version. */
+  /** Deletes a claim that the resource held until the change of this version. */
   release(accountId: string, version: number, id: string, claim: string): Promise<void> {
     return this.#claims.release(claim, { account_id: accountId, id, version })
   }
 
-  /** Is the claim its holder's? Makes sure that a change which is not committed yet can't be any more. */
+  /** Does the holder hold the claim? If not, makes sure that the holder's pending change can't be committed. */
   async #isHeld(claim: string, holder: ClaimHolder): Promise<boolean> {
     for (;;) {
       const { isHeld, known } = await this.#look(claim, holder)
@@ -63,7 +63,7 @@ export class DraftClaims {
     }
   }
 
-  /** Is the claim its holder's, as far as changes are committed? */
+  /** Does the holder hold the claim, by the changes committed so far? */
   async #look(claim: string, { account_id: accountId, id }: ClaimHolder) {
     const { heads, view } = this.#parts
     const known = await heads.finished(accountId)
@@ -72,7 +72,7 @@ export class DraftClaims {
   }
 }
 
-/** What is drawn by chance is drawn again; else the error that somebody else has it. */
+/** A random name is drawn again; otherwise throws the error that the name is taken. */
 function drawnAgain(claim: Claim): false {
   if (claim.drawAgain?.()) return false
   throw claim.taken()

@@ -1,12 +1,11 @@
 /**
- * Looks for rows of the configuration bucket that ClickHouse does not hold: unknown ones, ones in another version than
- * the current one, deleted ones, and ones whose content differs. Each is reported once, and nothing is deleted for it:
- * a person has to decide.
+ * Looks for rows of the configuration bucket that ClickHouse does not hold: unknown or deleted ones, other versions
+ * than the current one, and other contents. Each is reported once; nothing is deleted, an operator has to decide.
  *
- * Only rows that arrived since the last look are compared, so an idle deployment costs nothing and the first look of a
- * process reads everything once, in small batches with pauses. Rows are told apart as objects, not by their keys: a
- * forged entry may hold a row under the key of another one. Sealed values are not compared: they are authenticated by
- * their seal. What is missing from the bucket is not looked for here: see `reconcile.ts`.
+ * Only rows that arrived since the last look are compared, so an idle deployment costs nothing; the first look of a
+ * process reads everything once, in small batches with pauses. Rows are tracked as objects, not by key, because a
+ * forged entry may hold a row under another row's key. Sealed values are not compared: their seal authenticates them.
+ * `reconcile.ts` finds rows that are missing from the bucket.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { sleep } from '../core/clock.js'
@@ -15,7 +14,7 @@ import type { AnyResource, Row } from '../resource/define.js'
 import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse.js'
 import { sealedFields } from './sealed-values.js'
-import { decodeRow, rowEncoder, tableOf } from './tables.js'
+import { decodeRow, type EncodedRow, rowEncoder, tableOf } from './tables.js'
 
 export interface ForeignRowsParts {
   readonly clickhouse: Clickhouse
@@ -24,19 +23,17 @@ export interface ForeignRowsParts {
   readonly occurrences: Occurrences
 }
 
-/** Of one statement. */
+/** Rows compared by one statement. */
 const rowsAtOnceMax = 500
-/** Between statements, so that requests have their turn. */
+/** Pause between statements, so that requests get their turn. */
 const batchPauseMs = 20
 
-type Stored = Readonly<Record<string, unknown>>
-
-/** `behind`: as if a newer version was on its way to the bucket, which is only true for a short time. */
+/** `behind`: a newer version may be on its way to the bucket, which can only last a short time. */
 type Finding = 'same' | 'behind' | 'foreign'
 
 export class ForeignRows {
   readonly #parts: ForeignRowsParts
-  /** Rows that need no further look: the same as in ClickHouse, or reported. */
+  /** Rows that are done: the same as in ClickHouse, or reported. */
   readonly #done = new WeakSet<Row>()
   /** Rows that were behind at the last look. */
   #behind: ReadonlySet<Row> = new Set()
@@ -84,9 +81,9 @@ export class ForeignRows {
     this.#parts.occurrences.rowForeign({ kind, id, account_id, version })
   }
 
-  /** The current versions in ClickHouse, deletions included. What is in the bucket was in ClickHouse before. */
-  async #stored({ kind }: AnyResource, rows: readonly Row[]): Promise<ReadonlyMap<string, Stored>> {
-    const stored = await this.#parts.clickhouse.rows<Stored>(
+  /** The current versions in ClickHouse, deletions included. Rows reach ClickHouse before they reach the bucket. */
+  async #stored({ kind }: AnyResource, rows: readonly Row[]): Promise<ReadonlyMap<string, EncodedRow>> {
+    const stored = await this.#parts.clickhouse.rows<EncodedRow>(
       `SELECT * FROM ${tableOf(kind)} WHERE account_id IN {accounts:Array(String)} AND id IN {ids:Array(String)}
 ORDER BY version DESC LIMIT 1 BY account_id, id`,
       {
@@ -98,12 +95,12 @@ ORDER BY version DESC LIMIT 1 BY account_id, id`,
   }
 }
 
-const identityOf = ({ account_id, id }: Stored | Row): string => `${account_id} ${id}`
+const identityOf = ({ account_id, id }: EncodedRow | Row): string => `${account_id} ${id}`
 
 function findingOf(
   row: Row,
-  stored: Stored | undefined,
-  isSame: (row: Row, stored: Stored) => boolean,
+  stored: EncodedRow | undefined,
+  isSame: (row: Row, stored: EncodedRow) => boolean,
 ): Finding {
   if (stored === undefined) return 'foreign'
   const version = Number(stored['version'])
@@ -111,18 +108,18 @@ function findingOf(
   return row.version === version && !stored['deleted'] && isSame(row, stored) ? 'same' : 'foreign'
 }
 
-/** Compares rows as they are after a way through ClickHouse, where an unset field has one form. */
-function sameIn(resource: AnyResource): (row: Row, stored: Stored) => boolean {
+/** Compares both rows in their ClickHouse encoding, in which an unset field has one form. */
+function sameIn(resource: AnyResource): (row: Row, stored: EncodedRow) => boolean {
   const encode = rowEncoder(resource, { changedAt: 0, changedBy: '' })
   const sealed = sealedFields(resource.kind)
-  const open = (encoded: Stored): Record<string, unknown> => {
+  const open = (encoded: EncodedRow): Record<string, unknown> => {
     const row: Record<string, unknown> = { ...decodeRow(resource, encoded) }
     for (const name of sealed) delete row[name]
     return row
   }
   return (row, stored) => {
     try {
-      return isDeepStrictEqual(open(encode(row, false) as Stored), open(stored))
+      return isDeepStrictEqual(open(encode(row, false) as EncodedRow), open(stored))
     } catch {
       // A row that can't be encoded was not written by Weir.
       return false

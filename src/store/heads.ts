@@ -1,9 +1,9 @@
 /**
  * The heads of accounts: their write-ahead records.
  *
- * A change is committed by replacing the head, which fails where somebody else committed first. From then on it can't
- * be lost: it is carried out by its writer, or by the next one, or by a sweep, and the head is marked done. Every step
- * of that can be repeated. There are no leases and no clocks: a writer that stalls is refused, not hidden.
+ * A change is committed by replacing the head, which fails if another writer committed first. From then on it can't be
+ * lost: its writer, the account's next writer or a sweep carries it out and marks the head done. Every step can be
+ * repeated. There are no leases and no clocks: the commit of a stalled writer fails, whenever it comes.
  */
 import { every, now, type Timer } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
@@ -15,7 +15,7 @@ import { BucketFollower } from '../nats/bucket-follower.js'
 import type { Change, Head } from './change.js'
 import type { Basis } from './projection.js'
 
-/** A head made anew starts this far above what is known: versions of a lost head are never used again. */
+/** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000
 
 const sweepMs = 1_000
@@ -31,27 +31,27 @@ export interface FinishedHead {
 
 export interface HeadsParts {
   readonly bucket: Bucket
-  /** A larger head does not fit a message. */
+  /** The size of a message: a larger head does not fit. */
   readonly bytesMax: () => number
   readonly occurrences: Occurrences
-  /** All that follows a commit; may be called several times for one change, and by several processes at once. */
+  /** Every step after the commit; may run several times for one change, also in several processes at once. */
   readonly carryOut: (accountId: string, version: number, change: Change, basis?: Basis) => Promise<void>
-  /** May changes left behind be finished? Not into a database that contradicts what was written since. */
+  /** May abandoned changes be finished? Not if the database contradicts the buckets. */
   readonly maySweep: () => boolean
-  /** What is known of an account without a head: the highest version, and the one the configuration has. */
+  /** For an account without a head: the highest known version, and the one in the configuration. */
   readonly known: (accountId: string) => Promise<{ highest: number; seen: number }>
 }
 
-/** `revision`: of the head that holds the change; undefined where somebody else has finished it already. */
-export type Committed = { readonly version: number; readonly revision: number | undefined }
+/** `revision`: of the head that holds the change; undefined if another process has already finished it. */
+export type Commit = { readonly version: number; readonly revision: number | undefined }
 
 export class Heads {
   readonly #parts: HeadsParts
   readonly #follower: BucketFollower
-  /** Accounts with a change that is not carried out, and since when this process knows. */
+  /** Accounts with an unfinished change, and when this process learned of it. */
   #unfinished = new Map<string, number>()
-  /** Accounts this process is carrying out a change of. */
-  readonly #inHand = new Set<string>()
+  /** Accounts with a change that this process is carrying out. */
+  readonly #inProgress = new Set<string>()
   #sweep: Timer | undefined
 
   constructor(parts: HeadsParts) {
@@ -70,29 +70,29 @@ export class Heads {
     this.#sweep = every(sweepMs, () => this.#finishLeftBehind())
   }
 
-  /** The account's head, after the change it may hold was carried out. */
+  /** The account's head, after carrying out the change that it may hold. */
   async finished(accountId: string): Promise<FinishedHead> {
     for (;;) {
       const entry = await this.#parts.bucket.get(accountId)
-      if (entry?.value === undefined) return this.#anew(accountId, entry?.revision ?? 0)
+      if (entry?.value === undefined) return this.#recreated(accountId, entry?.revision ?? 0)
       const { version, change, recent } = decodeHead(entry.value)
       if (change === null) return { version, seen: version, revision: entry.revision, recent }
       await this.carryOut(accountId, { version, change, recent }, entry.revision)
     }
   }
 
-  async #anew(accountId: string, revision: number): Promise<FinishedHead> {
+  async #recreated(accountId: string, revision: number): Promise<FinishedHead> {
     const { highest, seen } = await this.#parts.known(accountId)
     return { version: highest === 0 ? 0 : highest + versionGap, seen, revision, recent: [] }
   }
 
-  /** Commits the account's next change as `version`; undefined where somebody else committed first. */
+  /** Commits the account's next change as `version`; undefined if another writer committed first. */
   async commit(
     accountId: string,
     known: FinishedHead,
     version: number,
     change: Change,
-  ): Promise<Committed | undefined> {
+  ): Promise<Commit | undefined> {
     const { bucket } = this.#parts
     const recent = [...known.recent, change.id].slice(-recentChangesMax)
     const text = encodeHead({ version, change, recent }, this.#parts.bytesMax())
@@ -101,18 +101,18 @@ export class Heads {
     return this.#lookUp(accountId, known, version, change)
   }
 
-  /** Refuses a change that `commit` would refuse for its size. */
+  /** Throws if `commit` would refuse the change for its size. */
   checkSize({ recent }: FinishedHead, version: number, change: Change): void {
     encodeHead({ version, change, recent }, this.#parts.bytesMax())
   }
 
-  /** A commit that lost may have been our own, its first answer lost on the way. */
+  /** The commit that was first may be our own, if the answer to our first try was lost. */
   async #lookUp(
     accountId: string,
     known: FinishedHead,
     version: number,
     change: Change,
-  ): Promise<Committed | undefined> {
+  ): Promise<Commit | undefined> {
     const entry = await this.#parts.bucket.get(accountId)
     if (entry?.value === undefined) return undefined
     const head = decodeHead(entry.value)
@@ -122,14 +122,16 @@ export class Heads {
     const reachesBack =
       before === undefined ? head.recent.length < recentChangesMax : head.recent.includes(before)
     if (reachesBack) return undefined
-    throw unavailable('Whether the change was made can not be told: others made many at the same time.')
+    throw unavailable(
+      'The outcome of this change is unknown because many changes were made at once. Read the resource before trying again.',
+    )
   }
 
-  /** Carries the head's change out and marks it done. `basis`: of a change of the own process. */
+  /** Carries out the head's change and marks it done. `basis`: given if this process made the change. */
   async carryOut(accountId: string, head: Head, revision: number, basis?: Basis): Promise<void> {
     const { version, change, recent } = head
     if (change === null) return
-    this.#inHand.add(accountId)
+    this.#inProgress.add(accountId)
     try {
       await this.#parts.carryOut(accountId, version, change, basis)
       await this.done(accountId, version, recent, revision)
@@ -137,15 +139,15 @@ export class Heads {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
       if (error instanceof WeirError) throw error
       throw unavailable(
-        'The change is committed and will take effect, but the store is away at the moment.',
+        'The change is committed and will take effect, but part of the store is unavailable right now.',
         error,
       )
     } finally {
-      this.#inHand.delete(accountId)
+      this.#inProgress.delete(accountId)
     }
   }
 
-  /** Marks a change as carried out; where somebody else did so first, nothing is left to do. */
+  /** Marks a change as carried out, unless another process did so first. */
   async done(accountId: string, version: number, recent: readonly string[], revision: number): Promise<void> {
     const head: Head = { version, change: null, recent }
     await this.#parts.bucket.replace(accountId, JSON.stringify(head), revision)
@@ -156,18 +158,18 @@ export class Heads {
     else this.#unfinished.set(key, now())
   }
 
-  /** Finishes changes whose writers did not get to it. */
+  /** Finishes changes that their writers abandoned. */
   async #finishLeftBehind(): Promise<void> {
     if (!this.#parts.maySweep()) return
     const due = [...this.#unfinished].filter(
-      ([accountId, since]) => now() - since >= sweepMs && !this.#inHand.has(accountId),
+      ([accountId, since]) => now() - since >= sweepMs && !this.#inProgress.has(accountId),
     )
     await eachOf(due, headsAtOnceMax, async ([accountId]) => {
       try {
         await this.finished(accountId)
         this.#parts.occurrences.changeFinished({ account_id: accountId })
       } catch {
-        // Told where it failed; the next sweep tries again.
+        // Reported where it failed; the next sweep tries again.
       }
     })
   }
@@ -180,7 +182,7 @@ export class Heads {
 
 export const decodeHead = (value: Uint8Array): Head => JSON.parse(Buffer.from(value).toString()) as Head
 
-/** As text that fits a message: removed rows are left to ClickHouse where they would not fit. */
+/** As text that fits a message: removed rows that would not fit are left out, and read from ClickHouse later. */
 function encodeHead(head: Head, bytesMax: number): string {
   const whole = JSON.stringify(head)
   if (Buffer.byteLength(whole) <= bytesMax || head.change === null) return whole
@@ -189,6 +191,6 @@ function encodeHead(head: Head, bytesMax: number): string {
   const bytes = Buffer.byteLength(slim)
   if (bytes <= bytesMax) return slim
   throw badRequest(
-    `The change is too large: ${bytes} bytes, at most ${bytesMax} are allowed at once. Make it in several steps.`,
+    `The change has ${bytes} bytes: at most ${bytesMax} are allowed. Split it into several requests.`,
   )
 }

@@ -1,11 +1,11 @@
 /**
- * Which API keys are Weir's own. Whoever can write to the configuration bucket could put a row there that looks like a
- * key; so a key counts only when ClickHouse, which the bucket is made from, holds it, too: the same token, of the same
- * account, not deleted. A change is in ClickHouse before it is in the bucket, so that nothing honest is refused.
+ * Which API keys are genuine. Anyone who can write to the configuration bucket could forge a key's row there, so a key
+ * counts only if ClickHouse, the source of the bucket, holds it, too: same token, same account, not deleted. A change
+ * is in ClickHouse before it is in the bucket, so no genuine key is refused.
  *
- * Every key is compared once, when the view first has it, and remembered: while ClickHouse is away, these go on. On a
- * bucket that contradicts ClickHouse, a key that was not compared before can't be told from a forged one: 503. Lists and
- * single reads show known keys only.
+ * Every key is compared once, when the view first has it, and remembered, so known keys still work while ClickHouse is
+ * away. If the bucket contradicts ClickHouse, a key not compared before may be forged: 503. Lists and single reads show
+ * known keys only.
  */
 import { now } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
@@ -20,24 +20,24 @@ export interface KnownKeysParts {
   readonly clickhouse: Clickhouse
   readonly view: View
   readonly occurrences: Occurrences
-  /** Why ClickHouse can not decide about keys: it is not the database that the bucket was made from. */
+  /** Why ClickHouse can't decide about keys: it is not the database that the bucket was made from. */
   readonly contradiction: () => string | undefined
 }
 
-/** A key that was refused is compared again after this, in case the database was put right. */
+/** A refused key is compared again after this time, in case the database was corrected. */
 const refusedForMs = 5_000
-/** Someone waits for a request to be let in. */
+/** A client waits for its request to be authenticated. */
 const lookUpTimeoutMs = 5_000
-/** Of one statement. */
+/** Keys looked up by one statement. */
 const keysAtOnceMax = 1_000
 
 const identityOf = (row: Row): string => `${row.account_id} ${row.id} ${String(row['token_hash'])}`
 
 export class KnownKeys {
   readonly #parts: KnownKeysParts
-  /** By id, the identity that was found in ClickHouse. */
+  /** The identity found in ClickHouse, by id. */
   readonly #genuine = new Map<string, string>()
-  /** By identity, when it was not found. */
+  /** The time at which an identity was not found. */
   readonly #refused = new Map<string, number>()
   #comparing: Promise<void> = Promise.resolve()
 
@@ -45,7 +45,7 @@ export class KnownKeys {
     this.#parts = parts
   }
 
-  /** Compares what the view has, and from then on whatever comes. */
+  /** Compares the keys in the view, and from then on every new one. */
   async open(): Promise<void> {
     const { view } = this.#parts
     const compare = () => this.#compare().catch((error: unknown) => this.#missed(error))
@@ -55,13 +55,13 @@ export class KnownKeys {
     await compare()
   }
 
-  /** Is this row, as the view has it, a key of ours? Throws while ClickHouse is away and the key is not known yet. */
+  /** Is this row of the view a genuine key? Throws while ClickHouse is away and the key is not known yet. */
   async isGenuine(row: Row): Promise<boolean> {
     if (this.isKnown(row)) return true
     try {
       await this.#compare()
     } catch (error) {
-      throw unavailable('ClickHouse does not answer, and this API key was not checked before.', error)
+      throw unavailable('ClickHouse does not answer, and this API key was never checked before.', error)
     }
     if (this.isKnown(row)) return true
     const contradiction = this.#parts.contradiction()
@@ -69,7 +69,7 @@ export class KnownKeys {
     return false
   }
 
-  /** Compares what is new of an account. While ClickHouse is away, new keys stay unknown. */
+  /** Compares the account's new keys. While ClickHouse is away, they stay unknown. */
   async compareAccount(accountId: string): Promise<void> {
     const { state } = this.#parts.view
     const rows = state.rows.get(apiKey.kind)
@@ -83,7 +83,7 @@ export class KnownKeys {
     return this.#genuine.get(row.id) === identityOf(row)
   }
 
-  /** One comparison at a time; each begins with what the view has then. */
+  /** One comparison at a time; each uses the view as it is when it begins. */
   #compare(): Promise<void> {
     const turn = this.#comparing.then(() => this.#compareNew())
     this.#comparing = turn.catch(() => {})
@@ -92,7 +92,7 @@ export class KnownKeys {
 
   async #compareNew(): Promise<void> {
     const keys = this.#parts.view.state.rows.get(apiKey.kind) ?? new Map<string, Row>()
-    // A deleted key that is put back is looked up again.
+    // Forget deleted keys, so that one that is restored is looked up again.
     for (const id of this.#genuine.keys()) if (!keys.has(id)) this.#genuine.delete(id)
     const rows = [...keys.values()].filter((row) => !this.isKnown(row) && !this.#isRefused(row))
     for (let from = 0; from < rows.length; from += keysAtOnceMax)
@@ -121,7 +121,7 @@ WHERE id IN {ids:Array(String)} ORDER BY version DESC LIMIT 1 BY account_id, id`
     }
   }
 
-  /** Reported once for each row, however often it is tried. */
+  /** Reports each row once, however often it is tried. */
   #refuse({ account_id, id }: Row, identity: string): void {
     if (!this.#refused.has(identity)) this.#parts.occurrences.keyForeign({ account_id, id })
     this.#refused.set(identity, now())

@@ -1,9 +1,9 @@
 /**
- * Brings the database to the shape this version of Weir expects. Every step can run twice and beside another
- * process that does the same.
+ * Brings the database to the schema of this version of Weir. Every step can run twice, also in several processes at
+ * once.
  *
- * What declarations say is derived: missing tables are made, missing columns added, views replaced. A change that
- * can't be derived, such as a column of another type, is a numbered step below; each runs once per database.
+ * Most of it is derived from the declarations: missing tables are created, missing columns added, views replaced. A
+ * change that can't be derived, such as another column type, is a numbered step below, run once per database.
  */
 import { sleep } from '../core/clock.js'
 import { hash128, newId } from '../core/ids.js'
@@ -11,15 +11,15 @@ import type { AnyResource } from '../resource/define.js'
 import type { Clickhouse } from './clickhouse.js'
 import { addColumnSql, columnsOf, createTableSql, createViewsSql, tableOf } from './tables.js'
 
-/** What belongs to one database alone. */
+/** The identity of a database. */
 export interface Deployment {
   readonly id: string
-  /** Of the key that seals its secrets. */
+  /** Fingerprint of the key that seals its secrets. */
   readonly keyFingerprint: string
 }
 
 export interface Migration {
-  /** Never reused, never changed once released. */
+  /** Never reused; a released step never changes. */
   readonly id: number
   readonly statements: (made: Deployment) => readonly string[]
 }
@@ -27,14 +27,14 @@ export interface Migration {
 const migrations: readonly Migration[] = [
   {
     id: 1,
-    // A view, because its making is the one statement of which only the first succeeds, and for all to see.
+    // A view, because its creation is the one statement that only the first of several processes completes.
     statements: ({ id, keyFingerprint }) => [
       `CREATE VIEW IF NOT EXISTS deployment AS SELECT '${id}' AS id, '${keyFingerprint}' AS key_fingerprint`,
     ],
   },
   {
     id: 2,
-    // Views of a misspelt plural: what is derived is replaced under its name, but never taken away under an old one.
+    // Views with a misspelt plural: derived views are replaced under their name, never dropped under an old one.
     statements: () => ['DROP VIEW IF EXISTS api_keies', 'DROP VIEW IF EXISTS api_keies_history'],
   },
 ]
@@ -73,7 +73,7 @@ async function shapeTables(clickhouse: Clickhouse, resources: readonly AnyResour
   }
 }
 
-/** What is there is looked at once: most starts find nothing to do, and a statement for each table takes seconds. */
+/** All tables in one query: most starts find nothing to do, and a statement per table takes seconds. */
 async function columnsByTable(clickhouse: Clickhouse): Promise<Map<string, Set<string>>> {
   const columns = await clickhouse.rows<{ table: string; name: string }>(
     'SELECT table, name FROM system.columns WHERE database = currentDatabase()',
@@ -83,7 +83,7 @@ async function columnsByTable(clickhouse: Clickhouse): Promise<Map<string, Set<s
   return tables
 }
 
-/** A view carries the digest of what it was made of as its comment, and is replaced where that is another now. */
+/** A view has the digest of its definition as its comment, and is replaced if the definition changed. */
 async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
   const comments = await clickhouse.rows<{ comment: string }>(
     "SELECT comment FROM system.tables WHERE database = currentDatabase() AND engine = 'View'",
@@ -91,7 +91,7 @@ async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResourc
   const found = new Set(comments.map(({ comment }) => comment))
   for (const resource of resources) {
     for (const statement of createViewsSql(resource)) {
-      // The types of its columns are those of the table.
+      // The table is part of the digest because the view's column types are the table's.
       const digest = `Weir ${hash128(createTableSql(resource), statement)}`
       if (found.has(digest)) continue
       await insistently(() => clickhouse.command(`${statement} COMMENT '${digest}'`))
@@ -102,7 +102,7 @@ async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResourc
 const triesMax = 5
 const pauseMs = 50
 
-/** Two processes that replace the same view at once get in each other's way for a moment. */
+/** Two processes that replace the same view at once can make each other fail briefly. */
 async function insistently(call: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -114,7 +114,7 @@ async function insistently(call: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A machine that is out of breath must not look like a database that is away. */
+/** Long enough that an overloaded machine does not look like a database that is away. */
 const deploymentTimeoutMs = 5_000
 
 /** Which deployment the database belongs to. */
@@ -124,6 +124,9 @@ export async function readDeployment(
 ): Promise<Deployment> {
   const sql = 'SELECT id, key_fingerprint AS keyFingerprint FROM deployment'
   const [first] = await clickhouse.rows<Deployment>(sql, {}, timeoutMs)
-  if (first === undefined) throw new Error('The database does not tell which deployment it belongs to.')
+  if (first === undefined)
+    throw new Error(
+      'The database does not say which deployment it belongs to: its view "deployment" is empty.',
+    )
   return first
 }

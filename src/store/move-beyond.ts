@@ -1,4 +1,4 @@
-/** Moves an account's version on: what was prepared for it, or for one before it, can't be committed any more. */
+/** Raises an account's version, so that changes prepared for this version or an earlier one can't be committed. */
 import { now } from '../core/clock.js'
 import { newId } from '../core/ids.js'
 import type { View } from '../view/view.js'
@@ -11,7 +11,7 @@ export interface AccountParts {
   readonly view: View
 }
 
-/** Commits a change that does nothing as this version, unless somebody else commits first. */
+/** Commits an empty change as this version, unless another writer commits first. */
 export async function commitNothing(
   { heads, view }: AccountParts,
   accountId: string,
@@ -29,7 +29,7 @@ export async function commitNothing(
   })
 }
 
-/** The account's state when it has this version, or a later one. */
+/** Resolves with the account's state at this version or a later one. */
 export async function moveBeyond(
   parts: AccountParts,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Plans: what a write wants to change, made against the state it will be applied to. */
+/** Plans: the changes a write wants, made against the state they will be applied to. */
 import { WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { resourceBytesMax } from '../core/limits.js'
@@ -9,7 +9,7 @@ import type { ViewState } from '../view/view-state.js'
 import type { Change, Principal, Put, Removal } from './change.js'
 import { placeRules } from './rule-chunks.js'
 
-/** What a plan wants to change; nothing at all is a plan, too. */
+/** The changes that a plan wants; there may be none. */
 export interface Draft<T> {
   readonly puts: readonly Put[]
   readonly removals: readonly Removal[]
@@ -24,13 +24,13 @@ export interface Claim {
   readonly claim: string
   /** The resource that holds it. */
   readonly id: string
-  /** Thrown where somebody else holds it. */
+  /** Makes the error for a claim that another resource holds. */
   readonly taken: () => Error
-  /** Where somebody else holds it: has the plan something else to claim when it is made again? */
+  /** If another resource holds it: will the plan claim another name when it runs again? */
   readonly drawAgain?: () => boolean
 }
 
-/** A plan sees the state before it and the version its change will have; it may run several times. */
+/** A plan gets the present state and the version of its change; it may run several times. */
 export type Plan<T> = (state: ViewState, version: number, at: number) => Draft<T>
 
 /** A draft that changes nothing. */
@@ -39,16 +39,16 @@ export const unchanged = <T>(result: T): Draft<T> => ({ puts: [], removals: [], 
 /** Does the draft change nothing? */
 export const isEmpty = <T>({ puts, removals }: Draft<T>): boolean => puts.length + removals.length === 0
 
-/** All rules of an IP policy, as they are to be. */
+/** The complete new rules of an IP policy. */
 export interface RulesDraft<T> {
-  /** Those that stay as they are, are the state's own; the others have the change's version. */
+  /** Unchanged rules are the state's own objects; the others have the change's version. */
   readonly rules: readonly Row[]
-  /** Otherwise nothing is written. */
+  /** If false, nothing is written. */
   readonly isChange: boolean
   readonly result: T
 }
 
-/** The same for a replacement of rules: they may be very many, and are chosen from what is there when it begins. */
+/** A plan that replaces all rules. Asynchronous because there may be very many; it uses the state at its start. */
 export type RulesPlan<T> = (state: ViewState, version: number) => Promise<RulesDraft<T>>
 
 /** The change that carries out a draft made against this state. */
@@ -78,7 +78,7 @@ export function changeOf<T>(
   }
 }
 
-/** Refuses what would not fit the bucket, before it is committed. */
+/** Refuses a row that would not fit the bucket, before it is committed. */
 function checkSize({ kind, row }: Put): void {
   const bytes = Buffer.byteLength(JSON.stringify(row))
   if (bytes <= resourceBytesMax) return
@@ -88,7 +88,7 @@ function checkSize({ kind, row }: Put): void {
   )
 }
 
-/** A release names the resource that gives the claim up. */
+/** A release names the resource and the claim that it no longer holds. */
 export const releaseOf = (id: string, claim: string): string => `${id} ${claim}`
 export const splitRelease = (release: string): [string, string] => {
   const cut = release.indexOf(' ')
@@ -118,7 +118,7 @@ export function countsAfter<T>(state: ViewState, accountId: string, draft: Draft
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
 }
 
-/** The account's counts with so many more of a kind, or fewer. */
+/** The account's counts with `more` rows of a kind added; may be negative. */
 export const countsWith = (
   state: ViewState,
   accountId: string,

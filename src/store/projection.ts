@@ -1,6 +1,6 @@
 /**
- * Writes changes into the configuration bucket, key by key; the account's version moves last, so that a view that
- * has seen it has seen everything before. A change may be written several times, and by several processes at once.
+ * Writes changes into the configuration bucket, key by key; the account's version is written last, so a view that has
+ * the version has the whole change. A change may be written several times, also by several processes at once.
  */
 import { monotonicMs, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
@@ -53,7 +53,7 @@ export interface Basis {
   readonly revision: number
 }
 
-/** What a change is written with. */
+/** Everything that is needed to write one change. */
 export interface Writers {
   readonly config: BucketWriter
   readonly secrets: BucketWriter
@@ -69,15 +69,15 @@ export class Projection {
     this.#view = view
   }
 
-  /** What a change that is committed next is based on. */
+  /** The basis of a change that is committed next. */
   basis(): Basis {
     const { latest } = this.#view
     return { state: latest, revision: latest.revision }
   }
 
-  /** Makes the bucket say what the change says. */
+  /** Brings the bucket to the state after the change. */
   async apply(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
-    // What the own view has seen is in the bucket.
+    // The bucket has at least everything that the own view has.
     if (this.#view.latest.versionOf(accountId) >= version) return
     const writers = this.writers(accountId, version, basis)
     const puts = change.puts.filter(({ kind }) => kind !== ruleKind)
@@ -107,7 +107,7 @@ export class Projection {
     return entry?.value === undefined ? 0 : decode<AccountState>(entry.value).version
   }
 
-  /** A key as it was when the change was planned, which saves asking; undefined where it may have changed since. */
+  /** A key's entry when the change was planned, which saves reading it; undefined if it may have changed since. */
   #known(basis: Basis | undefined, key: string, value: unknown): BucketEntry | undefined {
     const { latest } = this.#view
     if (basis === undefined || basis.state !== latest || latest.revisionOf(key) > basis.revision)
@@ -115,13 +115,13 @@ export class Projection {
     return this.#seen(key, value)
   }
 
-  /** A key as the own view has it. */
+  /** A key's entry in the own view. */
   #seen(key: string, value: unknown): BucketEntry {
     const revision = this.#view.latest.revisionOf(key)
     return { key, revision, value: value === undefined ? undefined : Buffer.from(JSON.stringify(value)) }
   }
 
-  /** Sealed values first: a row never is without them. */
+  /** Sealed values are written first, so that a row never lacks them. */
   async putRow(writers: Writers, kind: string, row: Row, rulesGeneration?: string): Promise<void> {
     const { open, secrets } = splitSecrets(kind, row)
     if (secrets !== undefined) await writers.secrets.write(secretKey(kind, row.id), nextSecrets(secrets))
@@ -132,7 +132,7 @@ export class Projection {
       const isOurs = there?.['token_hash'] === row['token_hash']
       const isThere = there !== undefined && isOurs && there.version >= row.version
       if (isThere && generation === generationOf(there)) return undefined
-      // A policy's row carries the generation of its rules, which is the bucket's own business.
+      // A policy's row in the bucket also names the generation of its rules, which ClickHouse does not store.
       const base = isThere ? there : open
       return JSON.stringify(generation === firstGeneration ? base : { ...base, rules_generation: generation })
     }
@@ -165,8 +165,8 @@ export class Projection {
   }
 
   /**
-   * Takes out the rules of a policy: all, or those of other generations than the one to keep. Those found before the
-   * change is done count no more after it; what is found later may belong to the next change.
+   * Deletes the rules of a policy: all of them, or all generations but one. Keys listed before the change is done no
+   * longer count; keys listed later may belong to the next change, so nothing is deleted then.
    */
   async removeRules(writers: Writers, policyId: string, keptGeneration?: string): Promise<void> {
     const kept = keptGeneration === undefined ? undefined : generationKeys(policyId, keptGeneration)
@@ -176,7 +176,7 @@ export class Projection {
     await eachOf(stale, keysAtOnceMax, (key) => writers.config.remove(key, this.#view.latest.revisionOf(key)))
   }
 
-  /** Takes out rules that don't count, and never will. */
+  /** Deletes rules that don't count and never will. */
   async removeGeneration(policyId: string, generation: string): Promise<void> {
     const writer = new BucketWriter(this.#buckets.config, async () => false)
     const keys = await this.#buckets.config.keys(`${generationKeys(policyId, generation)}*`)
@@ -184,8 +184,8 @@ export class Projection {
   }
 
   /**
-   * What the replacements of a change put and take away; nothing where a policy has its new rules already. `gone`:
-   * what was staged is not there as it was committed, for the bucket was lost, or others have made later changes.
+   * The rules that the replacements of a change put and remove; none for a policy that has its new rules already.
+   * `gone`: the staged rules are not as they were committed, because the bucket was lost or later changes were made.
    */
   async replacedRules(version: number, { replacements }: Change): Promise<ReplacedRules | 'gone'> {
     const replaced: ReplacedRules = { put: [], removed: [] }
@@ -200,19 +200,19 @@ export class Projection {
     return replaced
   }
 
-  /** Waits for the own view to have what is in the bucket up to this revision; false where the bucket has less. */
+  /** Waits until the own view has the bucket up to this revision; false if the bucket has less. */
   async #hasSeen(revision: number): Promise<boolean> {
     const deadline = monotonicMs() + viewPatienceMs
     while (this.#view.latest.revision < revision) {
       if ((await this.#buckets.config.position()).lastRevision < revision) return false
       if (monotonicMs() > deadline)
-        throw unavailable('The configuration does not arrive: NATS is slow or away.')
+        throw unavailable('Timed out waiting for the configuration: NATS is slow or away.')
       await sleep(viewPollMs)
     }
     return true
   }
 
-  /** The policy's row names the new generation; the one before is never used again, and views have let go of it. */
+  /** Names the new generation in the policy's row. The old one is never used again, and views have dropped it. */
   async #replaceRules(writers: Writers, { policyId, from, to }: RulesReplacement): Promise<void> {
     await writers.config.write(rowKey(policyKind, policyId), (current) => {
       const policy = current === undefined ? undefined : decode<Row>(current)
@@ -229,11 +229,11 @@ export class Projection {
       current !== undefined && decode<AccountState>(current).version >= next.version
         ? undefined
         : JSON.stringify(next)
-    // The version in it says whether the change is done, whoever has seen it.
+    // The own view's entry will do: its version shows whether the change is done.
     await writers.config.write(key, value, this.#seen(key, known))
   }
 
-  /** There is one more account that the bucket must hold to be complete. */
+  /** Raises the number of accounts that the bucket must hold to be complete. */
   async #countAccounts(): Promise<void> {
     const accounts = (await this.#buckets.config.keys(stateKey('*'))).length
     const next = (current: Uint8Array | undefined): string | undefined => {

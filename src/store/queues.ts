@@ -1,8 +1,8 @@
-/** Work in turn: what has the same name is done one after the other. */
+/** Queues by name: work of one name runs one after the other. */
 export class Queues {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** Begins when all that was asked for before is over, however it ended. */
+  /** Begins when all earlier work of this name has ended, successfully or not. */
   inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve()
     const turn = before.then(work, work)
@@ -17,7 +17,7 @@ export class Queues {
     return turn
   }
 
-  /** Resolves when all that was asked for so far is over. */
+  /** Resolves when all work requested so far has ended. */
   async idle(): Promise<void> {
     await Promise.all(this.#last.values())
   }

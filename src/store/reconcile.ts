@@ -1,8 +1,8 @@
 /**
- * Compares the buckets with what ClickHouse holds: at every start, and when a bucket was made anew or put back.
+ * Compares the buckets with ClickHouse: at every start, and after a bucket was recreated or restored.
  *
- * An account whose part of the buckets lacks something is repaired. What the buckets have beyond ClickHouse is a
- * contradiction that a person has to decide: then nothing is repaired, and nothing written.
+ * An account is repaired if its part of the buckets lacks something. If the buckets have more than ClickHouse, an
+ * operator has to decide; until then nothing is repaired or written.
  */
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
@@ -20,7 +20,7 @@ import type { StoredVersion, StoredVersions } from './stored-rows.js'
 
 /** Versions in the buckets other than the configuration. */
 export interface SideBuckets {
-  /** Versions of the heads. */
+  /** Versions of the heads, by account. */
   readonly heads: ReadonlyMap<string, number>
   /** Versions of the sealed values, by key. */
   readonly secrets: ReadonlyMap<string, number>
@@ -39,7 +39,7 @@ export async function readSideBuckets(buckets: { heads: Bucket; secrets: Bucket 
   return { heads, secrets }
 }
 
-/** An account as the bucket had it at one moment. */
+/** A snapshot of an account in the bucket. */
 export interface SeenAccount {
   readonly version: number
   readonly stored: number
@@ -48,10 +48,10 @@ export interface SeenAccount {
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, number>>
 }
 
-export type Seen = ReadonlyMap<string, SeenAccount>
+export type SeenAccounts = ReadonlyMap<string, SeenAccount>
 
-/** What a state says now: the state itself goes on while ClickHouse is being read. */
-export function seenIn(state: ViewState): Seen {
+/** A snapshot of a state, which keeps changing while ClickHouse is being read. */
+export function seenIn(state: ViewState): SeenAccounts {
   const rows = new Map<string, Map<string, Map<string, number>>>()
   for (const [kind, ofKind] of state.rows) {
     for (const { account_id, id, version } of ofKind.values()) {
@@ -70,14 +70,17 @@ export function seenIn(state: ViewState): Seen {
 const nothing: SeenAccount = { version: 0, stored: 0, isWhole: false, rows: new Map() }
 
 export interface Differences {
-  /** Accounts of which the buckets lack something, and the highest version known of each. */
+  /** Accounts whose part of the buckets lacks something, with their highest known version. */
   readonly behind: ReadonlyMap<string, number>
-  /** Accounts of which the buckets have what ClickHouse does not. */
+  /** Accounts of which the buckets have more than ClickHouse. */
   readonly ahead: readonly string[]
 }
 
-/** To be read in this order: a change is in the head first, then in ClickHouse, then in the bucket. */
-export function compare(seen: Seen, stored: StoredVersions, side: SideBuckets): Differences {
+/**
+ * The arguments must be read in this order. A change goes to the head, to ClickHouse and to the bucket in turn, so
+ * reading against that order never makes the bucket look ahead.
+ */
+export function compare(seen: SeenAccounts, stored: StoredVersions, side: SideBuckets): Differences {
   const behind = new Map<string, number>()
   const ahead: string[] = []
   for (const accountId of new Set([...stored.keys(), ...seen.keys()])) {
@@ -108,10 +111,10 @@ class ComparedAccount {
     return Math.max(this.#highestStored, this.#seen.version)
   }
 
-  /** Has ClickHouse seen less than the bucket says it has, or is a row of the bucket unknown to it? */
+  /** Has ClickHouse less than the bucket says it should have, or is a row of the bucket unknown to it? */
   isAhead(): boolean {
     if (this.#seen.stored > this.#highestStored) return true
-    // A key counts only where ClickHouse has it, so that a foreign one is nothing to decide about.
+    // A foreign API key needs no decision: a key counts only if ClickHouse has it.
     for (const { kind } of this.foreign()) if (kind !== apiKey.kind) return true
     return false
   }
@@ -121,7 +124,7 @@ class ComparedAccount {
     for (const [kind, rows] of this.#seen.rows) {
       const known = new Map((this.#stored.get(kind) ?? []).map(({ id, version }) => [id, version]))
       for (const [id, version] of rows) {
-        // Anything but a number was not written by Weir.
+        // Also true if the version is not a number, which Weir did not write.
         if (!(version <= (known.get(id) ?? 0))) yield { kind }
       }
     }
@@ -142,7 +145,7 @@ class ComparedAccount {
   }
 }
 
-/** Makes the claims that rows hold and that are not there; one of a holder without right to it is taken over. */
+/** Creates missing claims of rows, and takes over claims whose holder has no right to them. */
 export async function fillClaims(claims: Bucket, state: ViewState): Promise<number> {
   const there = new Map<string, { revision: number; holder: ClaimHolder | undefined }>()
   await readEntries(claims, ({ key, revision, value }) => {

@@ -1,4 +1,4 @@
-/** Keeps the buckets at what ClickHouse holds, and says why nothing may be written where they contradict each other. */
+/** Keeps the buckets equal to ClickHouse, and says why nothing may be written if they contradict each other. */
 import { sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { headsAtOnceMax } from '../core/limits.js'
@@ -39,7 +39,7 @@ export class Reconciler {
     this.#parts = parts
   }
 
-  /** Why nothing may be written; undefined where it may. */
+  /** Why nothing may be written; undefined if writes are allowed. */
   get refusal(): string | undefined {
     return this.#refusal ?? this.#doubt
   }
@@ -49,18 +49,18 @@ export class Reconciler {
     this.#doubt = reason
   }
 
-  /** Compares, where something happened since the last time that makes it necessary. */
+  /** Compares again if something happened since the last time that makes it necessary. */
   check(): Promise<void> {
     return this.#inTurn(async () => {
       const isWell = this.refusal === undefined && this.#parts.view.isUsable
       if (isWell && (await this.#isContinued())) return
-      this.#doubt ??= 'What NATS holds is being compared with ClickHouse.'
+      this.#doubt ??= 'The data in NATS is being compared with ClickHouse.'
       await this.#parts.view.reread()
       await this.#reconcile()
     })
   }
 
-  /** Compares what the view has read, and repairs. */
+  /** Compares the view with ClickHouse, and repairs. */
   run(): Promise<void> {
     return this.#inTurn(() => this.#reconcile())
   }
@@ -77,7 +77,7 @@ export class Reconciler {
     })
   }
 
-  /** One comparison at a time; the next waits for it, whatever became of it. */
+  /** One comparison at a time; the next waits for it, even if it fails. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const turn = this.#running.then(work, work)
     this.#running = turn.catch(() => {})
@@ -88,7 +88,7 @@ export class Reconciler {
     return Promise.all(Object.values(this.#parts.buckets).map((bucket) => bucket.position()))
   }
 
-  /** Are the buckets those of the last time, and have they only gone on? */
+  /** Are the buckets the same as last time, with nothing rolled back? */
   async #isContinued(): Promise<boolean> {
     const before = this.#positions
     const after = await this.#read()
@@ -100,7 +100,7 @@ export class Reconciler {
     return isContinued
   }
 
-  /** `epochBefore` and `versionsBefore`: of a configuration that was taken out to be made anew. */
+  /** `epochBefore`, `versionsBefore`: of a configuration that was emptied to be rebuilt. */
   async #reconcile(epochBefore = 0, versionsBefore: ReadonlyMap<string, number> = new Map()): Promise<void> {
     const { view, deployment } = this.#parts
     const { meta } = view.latest
@@ -110,7 +110,7 @@ export class Reconciler {
     const [first] = ahead
     if (first !== undefined) {
       return this.#refuse(
-        `The configuration in NATS is ahead of ClickHouse (${ahead.length} accounts, such as ${first}): restore a newer backup of ClickHouse, or let "weir store adopt" take what ClickHouse has.`,
+        `The configuration in NATS is ahead of ClickHouse (${ahead.length} accounts, such as ${first}): restore a newer backup of ClickHouse, or run "weir store adopt" to use the contents of ClickHouse.`,
       )
     }
     await this.#repair(behind, versionsBefore)
@@ -132,8 +132,8 @@ export class Reconciler {
   }
 
   /**
-   * An account in the middle of a change looks as if the bucket lacked something: what is behind must be so at
-   * several looks. Where there is no configuration at all, one look will do.
+   * During a change, the bucket seems to lack something, so an account is behind only if several looks say so. One
+   * look will do if there is no configuration at all.
    */
   async #compare(): Promise<Differences> {
     const { view } = this.#parts
@@ -155,7 +155,7 @@ export class Reconciler {
     return compare(seen, stored, await readSideBuckets(buckets))
   }
 
-  /** All repairs are committed before ClickHouse is read for them: what is read holds for each. */
+  /** All repairs are committed before ClickHouse is read once for all of them, so the rows read are current. */
   async #repair(behind: Differences['behind'], versionsBefore: ReadonlyMap<string, number>): Promise<void> {
     const { clickhouse, resources } = this.#parts
     const carriers = new Map<string, CarryOutRepair>()
@@ -182,16 +182,16 @@ export class Reconciler {
 
 const namedAccountsMax = 100
 
-/** Few accounts are asked for by name; where they are many, all are read. */
+/** Few accounts are read by name; for many, all accounts are read. */
 const few = (accountIds: readonly string[]): readonly string[] | undefined =>
   accountIds.length <= namedAccountsMax ? accountIds : undefined
 
-/** What is wrong with a configuration that is not of this deployment. */
+/** Why a configuration does not belong to this deployment. */
 function foreignMeta(meta: Meta | undefined, deployment: Deployment): string | undefined {
   if (meta === undefined) return undefined
   if (meta.deployment_id !== deployment.id) {
-    return 'The configuration in NATS belongs to another ClickHouse database: name the right one, or let "weir store adopt" take what this one has.'
+    return 'The configuration in NATS belongs to another ClickHouse database: set the right one, or run "weir store adopt" to use the contents of this one.'
   }
   if (meta.key_fingerprint === deployment.keyFingerprint) return undefined
-  return 'The configuration in NATS was sealed with another secret key: "weir store adopt" makes it anew from ClickHouse.'
+  return 'The configuration in NATS was sealed with another secret key: run "weir store adopt" to rebuild it from ClickHouse.'
 }

@@ -1,9 +1,9 @@
 /**
- * Brings an account's part of the bucket up to what ClickHouse holds.
+ * Brings an account's part of the bucket up to date from ClickHouse.
  *
- * A repair is a change of the account like any other: it is committed to the head, so that nothing else changes the
- * account meanwhile, and whoever finds it there can carry it out. What the bucket lacks or has in an older version is
- * written; what ClickHouse says is deleted is deleted. Nothing is deleted because it was not found.
+ * A repair is committed to the head like any other change, so nothing else changes the account meanwhile, and any
+ * process that finds it there can carry it out. Rows that are missing or older in the bucket are written; rows with a
+ * tombstone in ClickHouse are deleted. Nothing is deleted because it was not found.
  */
 import { now } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
@@ -16,7 +16,7 @@ import { type Change, emptyChange } from './change.js'
 import { type Heads, versionGap } from './heads.js'
 import type { Basis, Projection, Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
-import type { Stored } from './stored-rows.js'
+import type { StoredRow } from './stored-rows.js'
 
 export interface RepairParts {
   readonly heads: Heads
@@ -25,7 +25,7 @@ export interface RepairParts {
 }
 
 /** Carries out a repair, given the account's rows, read from ClickHouse after the repair was committed. */
-export type CarryOutRepair = (stored: readonly Stored[]) => Promise<void>
+export type CarryOutRepair = (stored: readonly StoredRow[]) => Promise<void>
 
 /** Commits a repair of an account, above every version known of it; resolves with a function that carries it out. */
 export async function commitRepair(
@@ -56,7 +56,7 @@ export async function commitRepair(
   }
 }
 
-export type ReadAccount = (accountId: string) => Promise<readonly Stored[]>
+export type ReadAccount = (accountId: string) => Promise<readonly StoredRow[]>
 
 export class Repair {
   readonly #projection: Projection
@@ -67,11 +67,11 @@ export class Repair {
     this.#read = read
   }
 
-  /** `stored`: what ClickHouse holds of the account, read after the repair was committed; read where not given. */
+  /** `stored`: the account's rows in ClickHouse, read after the repair was committed; read here if not given. */
   async apply(
     accountId: string,
     version: number,
-    { stored, basis }: { readonly stored?: readonly Stored[]; readonly basis?: Basis } = {},
+    { stored, basis }: { readonly stored?: readonly StoredRow[]; readonly basis?: Basis } = {},
   ): Promise<void> {
     const writers = this.#projection.writers(accountId, version, basis)
     if (await writers.config.isDone()) return
@@ -93,8 +93,8 @@ export class Repair {
   }
 
   /**
-   * All rules of a policy as a new generation, which the policy's row names once it is there: rules are replaced as a
-   * whole or not at all. The generation is the repair's version, the same for all who carry it out.
+   * Writes all rules of a policy as a new generation and then names it in the policy's row, so the rules are replaced
+   * completely or not at all. The generation is the repair's version, the same for every process that carries it out.
    */
   async #putPolicy(writers: Writers, version: number, policy: Row, rules: readonly Row[]): Promise<void> {
     const generation = String(version)
@@ -109,7 +109,7 @@ export class Repair {
   }
 }
 
-function rulesByPolicy(stored: readonly Stored[]): Map<string, Row[]> {
+function rulesByPolicy(stored: readonly StoredRow[]): Map<string, Row[]> {
   const rules = new Map<string, Row[]>()
   for (const { kind, row } of stored) {
     if (kind === ruleKind) getOrMake(rules, String(row['ip_policy_id']), () => []).push(row)
@@ -118,5 +118,5 @@ function rulesByPolicy(stored: readonly Stored[]): Map<string, Row[]> {
   return rules
 }
 
-const highestOf = (stored: readonly Stored[]): number =>
+const highestOf = (stored: readonly StoredRow[]): number =>
   stored.reduce((highest, { row }) => Math.max(highest, row.version), 0)

@@ -1,4 +1,4 @@
-/** Replaces all rules of an IP policy: stages them, and commits the small change that makes them count. */
+/** Replaces all rules of an IP policy: stages the new rules, and commits a small change that makes them count. */
 import { now } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import { newId } from '../core/ids.js'
@@ -8,7 +8,7 @@ import type { View } from '../view/view.js'
 import type { IdleGeneration } from '../view/view-state.js'
 import { type Change, emptyChange, type Principal, type RulesReplacement } from './change.js'
 import type { ChangeRows } from './change-rows.js'
-import { type Committed, type FinishedHead, type Heads, versionGap } from './heads.js'
+import { type Commit, type FinishedHead, type Heads, versionGap } from './heads.js'
 import { moveBeyond } from './move-beyond.js'
 import { countRules, countsWith, type RulesPlan } from './plan.js'
 import type { Projection } from './projection.js'
@@ -22,11 +22,11 @@ export interface RuleReplacerParts {
   readonly projection: Projection
   readonly rows: ChangeRows
   readonly settled: (accountId: string) => Promise<SettledAccount>
-  /** Carries out what was committed. */
+  /** Carries out the committed change. */
   readonly finish: (
     accountId: string,
     known: FinishedHead,
-    committed: Committed,
+    committed: Commit,
     change: Change,
   ) => Promise<void>
 }
@@ -39,8 +39,8 @@ export class RuleReplacer {
   }
 
   /**
-   * What others change while rules are staged is staged anew, for the commit fails then; all of it where the generation
-   * to replace has become another one. A `WeirError` where NATS lost what was staged before it was carried out.
+   * If another writer changes rules during the staging, the commit fails and the changed chunks are staged again; all
+   * chunks, if the generation to replace has changed. A `WeirError` if NATS lost the staged rules before they counted.
    */
   async replace<T>(
     accountId: string,
@@ -80,7 +80,7 @@ export class RuleReplacer {
     }
   }
 
-  /** Do the new rules count, or did they until somebody made a later change? */
+  /** Do the new rules count, or did they count until a later change? */
   async #tookEffect(
     accountId: string,
     version: number,
@@ -92,13 +92,13 @@ export class RuleReplacer {
       return await rows.hasRules(accountId, version, policyId)
     } catch (error) {
       throw unavailable(
-        'Whether the new rules took effect can not be told: ClickHouse does not answer.',
+        'It is unknown whether the new rules took effect, because ClickHouse does not answer. Read the rules before trying again.',
         error,
       )
     }
   }
 
-  /** Takes out rules that were staged, once it is certain that they were not committed and never will be. */
+  /** Deletes staged rules, once it is certain that they were not committed and never will be. */
   async drop({ accountId, policyId, generation }: IdleGeneration): Promise<void> {
     const version = versionOfStaged(generation)
     if (version === undefined) return

@@ -1,8 +1,21 @@
 /**
- * The rules of an IP policy lie in chunks that fit a key of the bucket: a change of one rule rewrites one chunk. A
- * chunk holds so few rules that the largest there can be still fit a message.
+ * The rules of an IP policy are stored in chunks that fit a key of the bucket: a change of one rule rewrites one chunk.
+ * A chunk holds so few rules that even the largest possible ones fit a message.
+ *
+ * Rules are written in two ways, which the reader of a chunk must both expect:
+ * - An edit of single rules (`placeRules`, `editedChunk`) overwrites chunks of the generation in use. Each write of a
+ *   chunk gives the same result when it is repeated, and the account's version is written last.
+ * - A replacement of all rules (`rule-staging.ts`) writes a new generation next to the one in use, and the policy's row
+ *   then names it. Up to 100,000 rules do not fit the head, so they must be stored before the commit.
+ *
+ * One mechanism would do: immutable chunks, named by a hash of their bytes and listed in the policy's row. An edit then
+ * writes new chunks and the row. It was not built because it needs, all together: a row that lists over 3,000 chunks
+ * (100,000 rules) and still fits a message, so a list of lists; a collector for chunks that no row names, which must
+ * not delete those of a write under way (today the version in a staged generation's name decides that); a change whose
+ * edits name the chunks to write, instead of ids; `ViewState` that shows a list of chunks at once, as it does with
+ * generations; and reading generations for as long as buckets written by this version exist. The tests that decide
+ * whether such a change is right are test/store/kill.test.ts and replace-rules.test.ts.
  */
-
 import { rulesPerChunkMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
@@ -17,7 +30,7 @@ interface Edit {
   readonly gone: string[]
 }
 
-/** Which chunk each rule is put into or taken out of: its own, else the last one with room, else a new one. */
+/** The chunk of each rule that is put or removed: its present one, else the last one if it has room, else a new one. */
 export function placeRules(
   state: ViewState,
   puts: readonly Put[],
@@ -59,7 +72,7 @@ function placeInPolicy(
   return [...edits].map(([chunk, edit]) => ({ policyId, generation, chunk, ...edit }))
 }
 
-/** The chunk as it is after a change; the same when the change is in it already. */
+/** The chunk after a change; equal to `before` if the change is in it already. */
 export function editedChunk(
   accountId: string,
   before: RulesChunk | undefined,
@@ -71,14 +84,14 @@ export function editedChunk(
   return { account_id: accountId, rules: [...kept, ...put] }
 }
 
-/** Rules in chunks that fit a key. */
+/** Cuts rules into chunks that fit a key. */
 export function* chunksOf(rules: readonly Row[], accountId: string): Generator<RulesChunk> {
   for (let at = 0; at < rules.length; at += rulesPerChunkMax) {
     yield { account_id: accountId, rules: rules.slice(at, at + rulesPerChunkMax) }
   }
 }
 
-/** Are these the rules that were staged: so many, and none of a later change? */
+/** Are these the staged rules: the right number, and none of a later change? */
 export function isStagedFor(staged: readonly RulesChunk[], count: number, version: number): boolean {
   let found = 0
   for (const { rules } of staged) {
@@ -88,7 +101,7 @@ export function isStagedFor(staged: readonly RulesChunk[], count: number, versio
   return found === count
 }
 
-/** Adds what is put and taken away where `staged` comes for `present`, in slices: they may be very many. */
+/** Adds the rules that are put and removed if `staged` replaces `present`; with pauses, as there may be very many. */
 export async function addReplaced(
   replaced: ReplacedRules,
   present: readonly RulesChunk[],

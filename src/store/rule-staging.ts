@@ -1,9 +1,9 @@
 /**
- * Rules that are to replace all those an IP policy has. They are written to the bucket first, as a generation of their
- * own that nobody reads; then a small change says that this generation counts.
+ * Rules that will replace all rules of an IP policy. They are first written to the bucket as a new generation that no
+ * reader uses; then a small change makes this generation count. `rule-chunks.ts` says why there is a second way.
  *
- * A staging is made for one version of its account, some way ahead: when the account is beyond it, the staging can't
- * be committed any more, and what a dead process left behind may be taken out.
+ * A staging is made for one version of its account, some way ahead. Once the account has passed that version, the
+ * staging can no longer be committed, and rules left by a dead process may be deleted.
  */
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
@@ -13,7 +13,7 @@ import { newStagedGeneration, rulesKey } from '../view/keys.js'
 import type { RulesReplacement } from './change.js'
 import { chunksOf } from './rule-chunks.js'
 
-export interface Staged {
+export interface StagedReplacement {
   readonly accountId: string
   readonly policyId: string
   /** The generation whose rules are to be replaced. */
@@ -23,13 +23,13 @@ export interface Staged {
 
 export class RuleStaging {
   readonly #bucket: Bucket
-  readonly #staged: Staged
+  readonly #staged: StagedReplacement
   readonly #generation: string
-  /** What each chunk in the bucket holds. */
+  /** The rules of each chunk in the bucket. */
   readonly #chunks: (readonly Row[])[] = []
   #revision = 0
 
-  constructor(bucket: Bucket, staged: Staged) {
+  constructor(bucket: Bucket, staged: StagedReplacement) {
     this.#bucket = bucket
     this.#staged = staged
     this.#generation = newStagedGeneration(staged.version)
@@ -44,8 +44,8 @@ export class RuleStaging {
   }
 
   /**
-   * Writes what the bucket does not hold yet: the second time, the few chunks of rules that others changed meanwhile.
-   * Resolves with the change that makes these rules count. `seen`: the revision of the state they were chosen in.
+   * Writes the chunks that the bucket does not have yet; on a second try, only those that changed meanwhile. Resolves
+   * with the replacement that makes these rules count. `seen`: revision of the state the rules were planned with.
    */
   async hold(rules: readonly Row[], seen: number): Promise<RulesReplacement> {
     const { accountId, policyId, from } = this.#staged

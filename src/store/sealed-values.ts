@@ -1,4 +1,4 @@
-/** Sealed values of rows: kept in a bucket of their own, so that what is read everywhere holds no secret. */
+/** Sealed values of rows, stored in their own bucket, so that the bucket every process reads holds no secret. */
 import { unavailable } from '../core/errors.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
@@ -10,7 +10,7 @@ import type { Put } from './change.js'
 export const sealedFields = (kind: string): string[] =>
   Object.entries(resourceOf(kind).fields).flatMap(([name, { sealed }]) => (sealed ? [name] : []))
 
-/** A row without its sealed values, and those. */
+/** Splits a row into its open part and its sealed values. */
 export function splitSecrets(kind: string, row: Row): { open: Row; secrets: SecretsEntry | undefined } {
   const names = sealedFields(kind)
   if (names.length === 0) return { open: row, secrets: undefined }
@@ -33,7 +33,7 @@ export async function readSecrets(
   return stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as SecretsEntry)
 }
 
-/** The puts with the sealed values that they leave out, which are those of the row they replace. */
+/** Fills in sealed values that the puts leave out, from the rows they replace. */
 export const withKeptSecrets = (secrets: Bucket, puts: readonly Put[], state: ViewState): Promise<Put[]> =>
   Promise.all(puts.map((put) => withKept(secrets, put, state)))
 
@@ -43,7 +43,7 @@ async function withKept(secrets: Bucket, put: Put, state: ViewState): Promise<Pu
   if (names.length === 0) return put
   const kept = await readSecrets(secrets, kind, row.id)
   if (kept?.version !== state.rows.get(kind)?.get(row.id)?.version || kept === undefined) {
-    throw unavailable('The secret that goes with the resource is not there yet.')
+    throw unavailable('The secret of this resource has not arrived in NATS yet.')
   }
   const values = Object.fromEntries(names.map((name) => [name, kept.sealed[name] ?? null]))
   return { ...put, row: { ...row, ...values } }

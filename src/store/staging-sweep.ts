@@ -1,4 +1,4 @@
-/** Takes out rules that were staged by who died before they were committed. */
+/** Deletes staged rules of processes that died before they committed them. */
 import { monotonicMs } from '../core/clock.js'
 import { stagingAbandonedAfterMs } from '../core/limits.js'
 import type { View } from '../view/view.js'
@@ -8,7 +8,7 @@ export class StagingSweep {
   readonly #view: Pick<View, 'state'>
   readonly #drop: (idle: IdleGeneration) => Promise<void>
   readonly #abandonedAfterMs: number
-  /** Since when this process has known of generations that don't count. */
+  /** When this process first saw each generation that does not count. */
   #since = new Map<string, number>()
 
   constructor(
@@ -21,7 +21,7 @@ export class StagingSweep {
     this.#abandonedAfterMs = abandonedAfterMs
   }
 
-  /** Who still was at it, however slow, stages anew. */
+  /** A process that was only slow stages its rules again. */
   async run(): Promise<void> {
     const since = new Map<string, number>()
     for (const idle of [...this.#view.state.idleGenerations()]) {

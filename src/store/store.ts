@@ -14,7 +14,7 @@ import type { Nats } from '../nats/nats.js'
 import type { AnyResource } from '../resource/define.js'
 import { View } from '../view/view.js'
 import type { IdleGeneration, ViewState } from '../view/view-state.js'
-import { type Answer, Answers, keptAnswer, type Repeatable, type RequestKey } from './answers.js'
+import { type Answer, Answers, type Repeatable, type RequestKey, storedAnswer } from './answers.js'
 import { AuditRelay, type RenderRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import { Carrier } from './carrier.js'
@@ -22,7 +22,7 @@ import type { Change, Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
 import type { Clickhouse } from './clickhouse.js'
 import { DraftClaims } from './draft-claims.js'
-import { type Committed, type FinishedHead, Heads } from './heads.js'
+import { type Commit, type FinishedHead, Heads } from './heads.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate } from './migrate.js'
 import { changeOf, type Draft, isEmpty, type Plan, type RulesPlan } from './plan.js'
@@ -165,7 +165,7 @@ export class Store {
   commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer> {
     const repeatable = {
       before: () => this.#answers.find(key),
-      kept: (answer: Answer) => keptAnswer(key, answer),
+      kept: (answer: Answer) => storedAnswer(key, answer),
     }
     return this.#write(accountId, () => this.#commit(accountId, principal, plan, repeatable))
   }
@@ -275,7 +275,7 @@ export class Store {
   async #finish(
     accountId: string,
     known: FinishedHead,
-    { version, revision }: Committed,
+    { version, revision }: Commit,
     change: Change,
     basis?: Basis,
   ): Promise<void> {

@@ -1,17 +1,17 @@
-/** What ClickHouse holds, deletions included, each resource in its last version. */
+/** Rows in ClickHouse: the last version of each resource, deletions included. */
 import { getOrMake } from '../core/maps.js'
 import { account } from '../resource/account.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import type { Clickhouse } from './clickhouse.js'
 import { decodeRow, tableOf } from './tables.js'
 
-export interface Stored {
+export interface StoredRow {
   readonly kind: string
   readonly row: Row
   readonly deleted: boolean
 }
 
-/** A resource's last version, and whether that is a deletion. */
+/** A resource's last version, which may be a deletion. */
 export interface StoredVersion {
   readonly id: string
   readonly version: number
@@ -21,13 +21,13 @@ export interface StoredVersion {
 /** Per account, per kind. */
 export type StoredVersions = ReadonlyMap<string, ReadonlyMap<string, readonly StoredVersion[]>>
 
-/** The rows of these accounts, or of all, by account. */
+/** The rows by account, of these accounts or of all. */
 export async function readStored(
   clickhouse: Clickhouse,
   resources: readonly AnyResource[],
   accountIds?: readonly string[],
-): Promise<Map<string, Stored[]>> {
-  const stored = new Map<string, Stored[]>()
+): Promise<Map<string, StoredRow[]>> {
+  const stored = new Map<string, StoredRow[]>()
   const where = accountIds === undefined ? '' : 'WHERE account_id IN {accounts:Array(String)}'
   for (const resource of resources) {
     const rows = await clickhouse.rows<Record<string, unknown>>(
@@ -61,7 +61,7 @@ FROM ${tableOf(kind)} GROUP BY account_id, id`,
   return versions
 }
 
-/** The highest version of an account; 0 where there is none. */
+/** The highest version of an account; 0 if it has no rows. */
 export async function highestVersion(
   clickhouse: Clickhouse,
   resources: readonly AnyResource[],
@@ -77,7 +77,7 @@ export async function highestVersion(
   return Number(first?.version ?? 0)
 }
 
-/** Was the deployment in use before? A new one has no tables yet, or no account. */
+/** Was the deployment used before? A new one has no tables or no account. */
 export async function hasAccounts(clickhouse: Clickhouse): Promise<boolean> {
   const table = tableOf(account.kind)
   const [found] = await clickhouse.rows<{ result: number }>(`EXISTS TABLE ${table}`)

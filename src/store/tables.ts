@@ -2,15 +2,15 @@
  * The tables of a resource kind, derived from its declaration.
  *
  * - `<kind>_versions`: append-only, a row per change, deletions as tombstones. Its engine merges rows that are equal
- *   in account, id and version, so that a change that is written twice after a crash stands there once.
+ *   in account, id and version, so a change that is written twice after a crash is there once.
  * - `<kinds>`: a view of the current rows. `<kinds>_history`: a view of every change. Neither shows secrets.
  */
 import { isoMillis } from '../core/clock.js'
 import { pluralOf } from '../core/plural.js'
 import type { AnyResource, Column, Field, Fields, Row } from '../resource/define.js'
 
-/** How and when rows came to be as they are written. */
-export interface Written {
+/** Who wrote rows, and when. */
+export interface RowOrigin {
   /** Milliseconds since the epoch. */
   readonly changedAt: number
   /** Id of the credential that made the change, or `cli`. */
@@ -46,7 +46,7 @@ export const tableOf = (kind: string): string => `${kind}_versions`
 export const viewOf = (kind: string): string => pluralOf(kind)
 export const historyViewOf = (kind: string): string => `${pluralOf(kind)}_history`
 
-/** Columns of fields; a module has one per field of its own, prefixed with its name. */
+/** Columns of fields; a module has one for each of its fields, prefixed with its name. */
 function* fieldColumns(fields: Fields, prefix = ''): Generator<TableColumn> {
   for (const [name, field] of Object.entries(fields)) {
     if (field.column === 'module') yield* fieldColumns(field.fields ?? {}, `${prefix}${name}_`)
@@ -113,10 +113,10 @@ function encodeFields(
   }
 }
 
-/** Turns rows of one change into what ClickHouse takes: a value per column. */
+/** Encodes the rows of one change for ClickHouse: a value per column. */
 export function rowEncoder(
   resource: AnyResource,
-  { changedAt, changedBy }: Written,
+  { changedAt, changedBy }: RowOrigin,
 ): (row: Row, deleted: boolean) => object {
   const changed = { changed_at: timeText(changedAt), changed_by: changedBy }
   return (row, deleted) => {
@@ -133,18 +133,18 @@ export function rowEncoder(
   }
 }
 
-type Encoded = Readonly<Record<string, unknown>>
+export type EncodedRow = Readonly<Record<string, unknown>>
 
 function decodeValue(field: Field<never, null>, value: unknown): unknown {
   if (value === null || value === undefined) return null
   if (field.column === 'json') return JSON.parse(String(value))
   if (field.column === 'time') return Date.parse(`${String(value).replace(' ', 'T')}Z`)
-  // An empty list is kept as such or as null, whichever an unset field is.
+  // An empty list means the field is unset, which is either an empty list or null.
   if (field.column === 'texts' && (value as unknown[]).length === 0 && field.fallback === null) return null
   return value
 }
 
-function decodeFields(fields: Fields, encoded: Encoded, prefix = ''): Record<string, unknown> {
+function decodeFields(fields: Fields, encoded: EncodedRow, prefix = ''): Record<string, unknown> {
   const row: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(fields)) {
     const key = `${prefix}${name}`
@@ -156,8 +156,8 @@ function decodeFields(fields: Fields, encoded: Encoded, prefix = ''): Record<str
   return row
 }
 
-/** The row as Weir has it; the opposite of a `rowEncoder`. */
-export function decodeRow(resource: AnyResource, encoded: Encoded): Row {
+/** Decodes a row; the opposite of a `rowEncoder`. */
+export function decodeRow(resource: AnyResource, encoded: EncodedRow): Row {
   return {
     id: String(encoded['id']),
     account_id: String(encoded['account_id']),

@@ -1,9 +1,9 @@
 /**
  * Does a state hold everything its bucket says it holds?
  *
- * An account is whole when its rows are as many as its state says, kind by kind. While others write there is always
- * some account in the middle of a change, so each needs to have been whole once since everything was read: from then
- * on it follows the changes like any view in use.
+ * An account is whole if it has as many rows of each kind as its state entry says. While other processes write, some
+ * account is always in the middle of a change, so each account must have been whole only once since everything was
+ * read; from then on it follows the changes like any view in use.
  */
 import { accountOfStateKey } from './keys.js'
 import type { ViewState } from './view-state.js'
@@ -16,13 +16,13 @@ export class Completeness {
     this.#state = state
   }
 
-  /** Everything that was there is in the state. */
+  /** Call this when everything that was in the bucket is in the state. */
   begin(): void {
     const accounts = [...this.#state.accounts.keys()]
     this.#unproven ??= new Set(accounts.filter((accountId) => !this.#state.isWhole(accountId)))
   }
 
-  /** A key was taken in; an account's state is the last one of each of its changes. */
+  /** Call this after each key; an account's state entry is the last one of each of its changes. */
   note(key: string): void {
     const accountId = accountOfStateKey(key)
     if (accountId === undefined || this.#unproven === undefined) return

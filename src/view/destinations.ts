@@ -1,4 +1,4 @@
-/** Event destinations as delivery takes them: target, credentials unsealed. */
+/** Event destinations in the form delivery uses: target and unsealed credentials. */
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig } from '../deliver/destination.js'
 import type { Row } from '../resource/define.js'
@@ -9,7 +9,7 @@ import type { ViewState } from './view-state.js'
 
 const { kind } = eventDestination
 
-/** Undefined while the secret that goes with the row is on its way. */
+/** Undefined until the secret of this version of the row has arrived. */
 export function destinationConfig(
   row: Row,
   secrets: SecretsView,
@@ -29,7 +29,7 @@ export function destinationConfig(
   }
 }
 
-/** All destinations there are, and those that are known to be deleted. */
+/** All present destinations, and the ids of those known to be deleted. */
 export function destinationsIn(
   state: ViewState,
   secrets: SecretsView,

@@ -6,11 +6,11 @@
  * - `state.<account>`: the account's version and how many rows of each kind it has; written last for each change.
  * - `row.<kind>.<id>`: a row without its secrets.
  * - `rules.<policy>.<generation>.<chunk>`: rules of an IP policy, in chunks. The policy's row names the generation
- *   that counts, so that a replacement of all rules is seen whole or not at all.
+ *   that counts, so a replacement of all rules is seen completely or not at all.
  *
  * `weir_secrets`: `<kind>.<id>`, the row's sealed values. `weir_heads`: `<account>`, the write-ahead record.
- * `weir_claims`: what is unique over the deployment, base64url, and who holds it.
- * `weir_idempotency`: `<hash of account and key>`, what a request under this key was answered.
+ * `weir_claims`: `<claim in base64url>`, the resource that holds this name.
+ * `weir_idempotency`: `<hash of account and key>`, the answer to the request with this idempotency key.
  */
 import { newId } from '../core/ids.js'
 import type { Row } from '../resource/define.js'
@@ -21,9 +21,9 @@ export const accountOfStateKey = (key: string): string | undefined =>
   key.startsWith('state.') ? key.slice('state.'.length) : undefined
 export const rowKey = (kind: string, id: string): string => `row.${kind}.${id}`
 export const secretKey = (kind: string, id: string): string => `${kind}.${id}`
-/** What all keys of a policy's rules begin with. */
+/** The prefix of all keys of a policy's rules. */
 export const rulesOf = (policyId: string): string => `rules.${policyId}.`
-/** What the keys of one generation of them begin with. */
+/** The prefix of all keys of one generation of a policy's rules. */
 export const generationKeys = (policyId: string, generation: string): string =>
   `${rulesOf(policyId)}${generation}.`
 export const rulesKey = (policyId: string, generation: string, chunk: number): string =>
@@ -32,18 +32,18 @@ export const claimKey = (claim: string): string => Buffer.from(claim).toString('
 
 export interface Meta {
   readonly deployment_id: string
-  /** Grows each time the bucket is filled anew: views then read everything again. */
+  /** Raised each time the bucket is refilled: views then read everything again. */
   readonly epoch: number
-  /** Accounts the bucket holds at the least. */
+  /** The bucket holds at least this many accounts. */
   readonly accounts: number
-  /** Tells a secret key from another without telling either. */
+  /** Distinguishes secret keys without revealing them. */
   readonly key_fingerprint: string
 }
 
 export interface AccountState {
-  /** Of the last change that is in the bucket. */
+  /** Version of the last change in the bucket. */
   readonly version: number
-  /** Of the last change that left rows in ClickHouse: a database that has seen less is an older one. */
+  /** Version of the last change that wrote rows to ClickHouse: a database with less is an older one. */
   readonly stored: number
   /** Rows per kind. */
   readonly counts: Readonly<Record<string, number>>
@@ -61,14 +61,14 @@ export interface SecretsEntry {
   readonly sealed: Readonly<Record<string, string>>
 }
 
-/** The generation of rules that were written one by one from the start. */
+/** The generation of rules that were never replaced all at once. */
 export const firstGeneration = '0'
-/** An IP policy's row in the bucket names its rules' generation. */
+/** The generation named by an IP policy's row. */
 export const generationOf = (policy: Row | undefined): string =>
   String(policy?.['rules_generation'] ?? firstGeneration)
-/** A generation no other process can choose, for rules that replace others as this version of the account. */
+/** A unique generation for a replacement that will be this version of the account. */
 export const newStagedGeneration = (version: number): string => newId(`${version}-`)
-/** The version a staged generation was made for; undefined where it was not staged. */
+/** The version a staged generation was made for; undefined if it was not staged. */
 export function versionOfStaged(generation: string): number | undefined {
   const cut = generation.indexOf('-')
   return cut === -1 ? undefined : Number(generation.slice(0, cut))

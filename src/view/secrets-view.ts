@@ -1,4 +1,4 @@
-/** The sealed values of rows, as delivery and the API need them. */
+/** The sealed values of rows in memory, for delivery and the API. */
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
 import type { SecretsEntry } from './keys.js'
@@ -13,7 +13,7 @@ export class SecretsView {
     this.#follower = new BucketFollower(bucket, { begin: () => this.#begin() })
   }
 
-  /** Resolves when everything that is there has been read. */
+  /** Resolves when the whole bucket has been read. */
   async open(): Promise<void> {
     const read = new Promise<void>((resolve) => {
       this.#whenRead = resolve
@@ -22,24 +22,24 @@ export class SecretsView {
     await read
   }
 
-  /** What was known stays in use until a new pass has read everything. */
+  /** Known values stay in use until a new pass has read everything. */
   #begin(): Pass {
     const entries = new Map<string, SecretsEntry>()
     return {
       entry: ({ key, value }: BucketEntry) => {
         if (value === undefined) entries.delete(key)
         else entries.set(key, JSON.parse(Buffer.from(value).toString()) as SecretsEntry)
-        if (entries === this.#entries) this.#tell()
+        if (entries === this.#entries) this.#notify()
       },
       current: () => {
         this.#entries = entries
         this.#whenRead()
-        this.#tell()
+        this.#notify()
       },
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener()
   }
 
@@ -47,7 +47,7 @@ export class SecretsView {
     this.#listeners.add(listener)
   }
 
-  /** The sealed value that goes with this version of the row; undefined while it is on its way. */
+  /** The sealed value for this version of the row; undefined until it arrives. */
   sealed(kind: string, id: string, version: number, field: string): string | null | undefined {
     const entry = this.#entries.get(`${kind}.${id}`)
     if (entry === undefined || entry.version < version) return undefined

@@ -1,4 +1,4 @@
-/** Ids in ascending order, read in pages from the newest: the order of lists. */
+/** A sorted set of ids, read in pages from the newest: the order of lists. */
 export class SortedIds {
   #ids: string[] = []
 
@@ -8,7 +8,7 @@ export class SortedIds {
 
   add(id: string): void {
     const ids = this.#ids
-    // New ids are the highest of all, nearly always.
+    // Almost every new id is the highest of all.
     if (ids.length === 0 || ids[ids.length - 1]! < id) ids.push(id)
     else if (ids[this.#position(id)] !== id) ids.splice(this.#position(id), 0, id)
   }
@@ -18,19 +18,19 @@ export class SortedIds {
     if (this.#ids[at] === id) this.#ids.splice(at, 1)
   }
 
-  /** Many at a time, in one pass; those that come are in order. */
+  /** Removes and adds many ids in one pass; `come` must be sorted, and hold no id that stays. */
   replace(gone: ReadonlySet<string>, come: readonly string[]): void {
     this.#ids = merged(gone.size === 0 ? this.#ids : this.#ids.filter((id) => !gone.has(id)), come)
   }
 
-  /** Ids below `before` (all, where it is undefined), highest first. */
+  /** Ids below `before`, or all ids if it is undefined, highest first. */
   *below(before?: string): Generator<string> {
     for (let at = (before === undefined ? this.#ids.length : this.#position(before)) - 1; at >= 0; at--) {
       yield this.#ids[at]!
     }
   }
 
-  /** Where `id` stands, or would. */
+  /** Index of `id`, or the index it would have. */
   #position(id: string): number {
     let low = 0
     let high = this.#ids.length

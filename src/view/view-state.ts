@@ -1,4 +1,4 @@
-/** What a configuration bucket says, taken in entry by entry, and whether that is all of it. */
+/** The contents of a configuration bucket in memory, applied entry by entry. */
 import { getOrMake } from '../core/maps.js'
 import type { BucketEntry } from '../nats/bucket.js'
 import { apiKey } from '../resource/api-key.js'
@@ -18,14 +18,14 @@ import { SortedIds } from './sorted-ids.js'
 
 interface Generation {
   readonly chunks: Map<number, RulesChunk>
-  /** Where each rule is kept. */
+  /** The chunk of each rule. */
   readonly chunkOf: Map<string, number>
 }
 
 interface PolicyRules {
-  /** Those of a coming generation wait until the policy's row names it. */
+  /** A generation's rules count once the policy's row names it. */
   readonly generations: Map<string, Generation>
-  /** Changes whenever the rules that count do. */
+  /** Changes with the rules that count. */
   stamp: number
 }
 
@@ -42,16 +42,16 @@ const decode = (value: Uint8Array): unknown =>
 export class ViewState {
   readonly rows = new Map<string, Map<string, Row>>()
   readonly accounts = new Map<string, AccountState>()
-  /** Last revision of each key, deletions included: what a compare-and-set has to name. */
+  /** Last revision of each key, deletions included, as needed for a compare-and-set. */
   readonly revisions = new Map<string, number>()
-  /** Of each kind that an account has, and of each that lives under one resource. */
+  /** Ids by owner and kind; the owner is an account or a parent resource. */
   readonly #ids = new Map<string, SortedIds>()
   readonly #rules = new Map<string, PolicyRules>()
   #stamp = 0
   meta: Meta | undefined
   revision = 0
 
-  /** Takes one entry in; returns the kind of rows it changed, where it did. */
+  /** Applies one entry; returns the kind of the rows it changed, if any. */
   apply(entry: BucketEntry): string | undefined {
     this.revision = Math.max(this.revision, entry.revision)
     this.revisions.set(entry.key, entry.revision)
@@ -83,7 +83,7 @@ export class ViewState {
     else this.#put(kind, row)
     if (kind === policyKind && generationOf(previous) !== generationOf(row)) {
       this.#showGeneration(id, generationOf(previous), generationOf(row))
-      // One that counted once never does again, and is taken out without a trace.
+      // A generation that counted before never counts again, and its keys are deleted without tombstones.
       if (row !== undefined) this.#dropGeneration(id, generationOf(previous))
     }
   }
@@ -107,7 +107,7 @@ export class ViewState {
     }
   }
 
-  /** True where the rules that count are other ones now. */
+  /** True if this changed the rules that count. */
   #applyChunk(policyId: string, generation: string, chunk: number, value: RulesChunk | undefined): boolean {
     const policy = this.#policyRules(policyId)
     const { chunks, chunkOf } = getOrMake(policy.generations, generation, newGeneration)
@@ -131,7 +131,7 @@ export class ViewState {
     return getOrMake(this.#rules, policyId, () => ({ generations: new Map(), stamp: ++this.#stamp }))
   }
 
-  /** At once for all its rules, many of which may be the same. */
+  /** Makes one generation count instead of another, in one pass; many rules may be in both. */
   #showGeneration(policyId: string, from: string, to: string): void {
     const policy = this.#policyRules(policyId)
     const rows = getOrMake(this.rows, ruleKind, () => new Map<string, Row>())
@@ -159,12 +159,12 @@ export class ViewState {
     this.#rules.get(policyId)?.generations.delete(generation)
   }
 
-  /** Takes many rules of one policy out of the ids of their owners, and puts others of it in. */
+  /** Updates the ids of the rules' owners for many rules of one policy. */
   #reorder(removed: readonly Row[], added: readonly Row[]): void {
     const some = added[0] ?? removed[0]
     if (some === undefined) return
     const gone = new Set(removed.map(({ id }) => id))
-    // Code units decide, as they do in `<`.
+    // The default order is by code units, like `<`.
     const come = added.map(({ id }) => id).sort()
     for (const owner of ownersOf(ruleKind, some)) {
       const key = `${owner} ${ruleKind}`
@@ -174,34 +174,34 @@ export class ViewState {
     }
   }
 
-  /** `ownerId`: an account, or a resource that the kind lives under. */
+  /** `ownerId`: an account or a parent resource. */
   ids(ownerId: string, kind: string): SortedIds {
     return this.#ids.get(`${ownerId} ${kind}`) ?? new SortedIds()
   }
 
-  /** The rules of a policy that count, and a stamp that changes with them. */
+  /** The rules of a policy that count, and a version that changes with them. */
   rules(policyId: string): { version: number; rules: Iterable<Row> } | undefined {
     const policy = this.#rules.get(policyId)
     if (policy === undefined) return undefined
     return { version: policy.stamp, rules: rulesOf(this.chunks(policyId).values()) }
   }
 
-  /** The chunks of a policy's present generation. */
+  /** The chunks of the generation that counts. */
   chunks(policyId: string): ReadonlyMap<number, RulesChunk> {
     return this.generation(policyId, this.generationOf(policyId))
   }
 
-  /** The chunks of one generation of a policy's rules, whether they count or not. */
+  /** The chunks of any generation of a policy's rules. */
   generation(policyId: string, generation: string): ReadonlyMap<number, RulesChunk> {
     return this.#rules.get(policyId)?.generations.get(generation)?.chunks ?? new Map()
   }
 
-  /** Which generation of a policy's rules counts. */
+  /** The generation of a policy's rules that counts. */
   generationOf(policyId: string): string {
     return generationOf(this.rows.get(policyKind)?.get(policyId))
   }
 
-  /** Generations that do not count: being staged, or left behind by who staged them. */
+  /** Generations that do not count: being staged, or abandoned. */
   *idleGenerations(): Generator<IdleGeneration> {
     for (const [policyId, { generations }] of this.#rules) {
       for (const [generation, { chunks }] of generations) {
@@ -212,14 +212,14 @@ export class ViewState {
     }
   }
 
-  /** Where a rule is kept. */
+  /** The chunk of a rule. */
   chunkOf(ruleId: string): number | undefined {
     const policyId = String(this.rows.get(ruleKind)?.get(ruleId)?.['ip_policy_id'])
     const { generations } = this.#rules.get(policyId) ?? {}
     return generations?.get(this.generationOf(policyId))?.chunkOf.get(ruleId)
   }
 
-  /** Of a key's last entry, deletions included; 0 where it was never written. */
+  /** Revision of a key's last entry, deletions included; 0 if it was never written. */
   revisionOf(key: string): number {
     return this.revisions.get(key) ?? 0
   }
@@ -233,12 +233,12 @@ export class ViewState {
     return counts
   }
 
-  /** The last change of the account that is in this state; 0 where there is none. */
+  /** Version of the account's last change in this state; 0 if there is none. */
   versionOf(accountId: string): number {
     return this.accounts.get(accountId)?.version ?? 0
   }
 
-  /** Are the account's rows as many as its state says? A key too many counts for nothing: see `known-keys.ts`. */
+  /** Has the account as many rows as its state entry says? Extra API keys are ignored: see `known-keys.ts`. */
   isWhole(accountId: string): boolean {
     const { counts = {} } = this.accounts.get(accountId) ?? {}
     const kinds = new Set([...this.rows.keys(), ...Object.keys(counts)])
@@ -248,7 +248,7 @@ export class ViewState {
     })
   }
 
-  /** Has an account gone back, though nobody filled the bucket anew? Then it was put back to an earlier state. */
+  /** Has an account an earlier version, though the bucket was not refilled? Then it was restored from a backup. */
   isOlderThan(other: ViewState): boolean {
     const { meta } = this
     if (meta?.deployment_id !== other.meta?.deployment_id) return false

@@ -1,10 +1,10 @@
 /**
- * A process's view of the configuration: the followed bucket in memory.
+ * Start here: a process's view of the configuration, which is the configuration bucket followed in memory. A view only
+ * reads; it must never know the store, or ClickHouse.
  *
- * A view becomes usable when the bucket says what it should hold and holds it. Once usable it stays so: when the
- * bucket is made anew or put back under a running process, the last good state is kept, and a fresh one is read
- * beside it until that is complete, too, and not older. Nothing is ever taken for a configuration because something
- * was not found.
+ * A view becomes usable when it holds everything that the bucket says it should hold. Once usable it stays so: if the
+ * bucket is recreated or restored under a running process, the last good state stays in use, and a fresh one is read
+ * next to it until that is complete, too, and not older. A missing entry never counts as an empty configuration.
  */
 import { after } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
@@ -33,7 +33,7 @@ export class View {
   #state = new ViewState()
   #latest = this.#state
   #isUsable = false
-  /** How many entries were still to come when the last one of the configuration in use was sent. */
+  /** Entries that were still to come when the last entry of the configuration in use was sent. */
   #pending = 0
   readonly #whenUsable = deferred()
   #whenRead = deferred()
@@ -58,7 +58,7 @@ export class View {
     return this.#state
   }
 
-  /** What the bucket says now, complete or not. */
+  /** The bucket's present contents, complete or not. */
   get latest(): ViewState {
     return this.#latest
   }
@@ -83,14 +83,14 @@ export class View {
     await this.read
   }
 
-  /** Calls back with the kind of each row that changed, and with `*` when everything may have. */
+  /** Calls back with the kind of each changed row, and with `*` if everything may have changed. */
   onChange(listener: ChangeListener): void {
     this.#listeners.add(listener)
   }
 
   /**
-   * Resolves when the configuration in use has this version of the account, and all that was written before it. A key
-   * that the next change has written by then is told of with that change, after the version: it is waited for, too.
+   * Resolves when the configuration in use has this version of the account, and all that was written before it. If the
+   * next change has already overwritten a key, the key's entry comes after the version, so that is awaited, too.
    */
   async reached(accountId: string, version: number): Promise<void> {
     await this.#until((state) => state.versionOf(accountId) >= version)
@@ -104,7 +104,7 @@ export class View {
     await new Promise<void>((resolve, reject) => {
       const timer = after(reachTimeoutMs, () => {
         this.#waiters.delete(waiter)
-        reject(unavailable('The configuration does not arrive: NATS is slow or away.'))
+        reject(unavailable('Timed out waiting for the configuration: NATS is slow or away.'))
       })
       const done = (): void => {
         timer.stop()
@@ -138,9 +138,9 @@ export class View {
     const epoch = state.meta?.epoch
     const kind = state.apply(entry)
     if (state === this.#state && this.#isUsable) {
-      if (kind !== undefined) this.#tell(kind)
+      if (kind !== undefined) this.#notify(kind)
       this.#wake()
-      // Filled anew: what was taken out for that left no trace.
+      // The bucket was refilled; keys deleted for that left no tombstones.
       if (state.meta?.epoch !== epoch) void this.#follower.reread()
       return
     }
@@ -148,18 +148,18 @@ export class View {
     if (completeness.holds) this.#use(state)
   }
 
-  /** Puts a complete state to use, unless it is older than the one in use. */
+  /** Starts to use a complete state, unless it is older than the one in use. */
   #use(state: ViewState): void {
     if (this.#isUsable && (state === this.#state || state.isOlderThan(this.#state))) return
     this.#state = state
     this.#pending = 0
     this.#isUsable = true
     this.#whenUsable.resolve()
-    this.#tell('*')
+    this.#notify('*')
     this.#wake()
   }
 
-  #tell(kind: string): void {
+  #notify(kind: string): void {
     for (const listener of this.#listeners) listener(kind)
   }
 

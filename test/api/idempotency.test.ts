@@ -79,7 +79,7 @@ t.test('idempotency keys', async (t) => {
   t.test('another request under the key is refused', async (t) => {
     const me = await api.account()
     await post(me, 'k', '/ip_policies', { description: 'one' })
-    const says = /The header "Idempotency-Key" was given with another request before/
+    const says = /This "Idempotency-Key" was used with another request before/
     refused(t, await post(me, 'k', '/ip_policies', { description: 'two' }), says)
     refused(t, await post(me, 'k', '/ip_policies'), says)
     refused(t, await post(me, 'k', '/backends/tunnel_group', { description: 'one' }), says)

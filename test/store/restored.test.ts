@@ -66,7 +66,7 @@ async function checkRefused(t: Test, { client }: StoreApi): Promise<void> {
   t.match(JSON.stringify(refused.body), /is ahead of ClickHouse/)
   const ready = await client.call('GET', '/readyz')
   t.equal(ready.status, 503)
-  t.match(JSON.stringify(ready.body), /restore a newer backup of ClickHouse, or let .*weir store adopt/)
+  t.match(JSON.stringify(ready.body), /restore a newer backup of ClickHouse, or run .*weir store adopt/)
 }
 
 t.test(
