@@ -177,7 +177,8 @@ program
   .description('show what Weir does, with an emulated AWS and records of our own')
   .option('--once', 'end when everything has arrived')
   .option('--records <file>', 'replay this file (.ndjson or .ndjson.gz)')
-  .action(async (options: { once?: boolean; records?: string }) => {
+  .option('--verbose', 'show every table and every check')
+  .action(async (options: { once?: boolean; records?: string; verbose?: boolean }) => {
     const { runDemo } = await import('./demo/demo.js')
     const unset = Object.fromEntries(settingNames.map((name) => [name, '']))
     const exitCode = await runDemo({

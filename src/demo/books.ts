@@ -1,12 +1,13 @@
 /** The books of a run: what each counter must be, and whether it is. */
+
+import type { ReceivedCounts } from '../emulator/wire.js'
 import type { DeliveryStatus } from '../resource/delivery-status.js'
-import type { Received } from './aws-emulator.js'
 import type { Destination } from './build.js'
 import type { MetricsPage } from './metrics-page.js'
 import type { Scenario, TargetKind } from './scenario.js'
 import type { RecordType } from './survey.js'
 
-/** One equation; it holds where all its values are equal. */
+/** One equation; it holds if all its values are equal. */
 export interface Check {
   readonly says: string
   readonly values: Readonly<Record<string, number>>
@@ -28,8 +29,8 @@ export interface Result {
 export interface DestinationResult {
   readonly destination: Destination
   readonly status: DeliveryStatus
-  readonly received: Received
-  /** The first event of each kind that came, where events are kept. */
+  readonly received: ReceivedCounts
+  /** The first event that arrived, if events are kept. */
   readonly samples: readonly string[]
 }
 
@@ -113,7 +114,7 @@ function destinationChecks(
       says: `${target}: filtered out`,
       values: { counted: sum('filtered_total'), 'by its status': filtered },
     },
-    // Repeated record ids give the same events again, which a consumer drops.
+    // Repeated record ids make the same events again, which a consumer drops.
     idsRepeat
       ? {
           says: `${target}: at least all arrived`,
@@ -132,7 +133,7 @@ function destinationChecks(
   ]
 }
 
-/** Each log action that was run makes one event. */
+/** Each log action that ran makes one event. */
 function logChecks(scenario: Scenario, metrics: MetricsPage, target: TargetKind, kind: string): Check[] {
   const logs = scenario.logs(target)
   if (logs === undefined) return []

@@ -1,7 +1,10 @@
-/** Makes what a scenario plans, through the management API. */
+/** Creates the resources of a scenario through the management API. */
 import { type Client, openClient } from '../client/client.js'
 import type { NewResource } from '../client/kinds.js'
 import { sleep } from '../core/clock.js'
+import { parseArn } from '../deliver/arn.js'
+import { kindNamed } from '../deliver/kinds.js'
+import type { ResourceName } from '../emulator/wire.js'
 import { connectionSubject } from '../wire/names.js'
 import type { AccountPlan, EdgePlan, Made, Question, Scenario, TargetKind } from './scenario.js'
 import type { Services } from './services.js'
@@ -9,6 +12,8 @@ import type { Services } from './services.js'
 export interface Destination {
   readonly id: string
   readonly kind: TargetKind
+  /** The stream, delivery stream or log group of the emulator. */
+  readonly target: ResourceName
   readonly account: string
   readonly api: Client
 }
@@ -23,9 +28,10 @@ export interface Answer {
   readonly warnings: readonly string[]
 }
 
-const shards = 4
+/** Without limits of throughput: the demo shows other things. */
+const targetSpec = { shards: 4, recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: null }
 const roleArn = 'arn:aws:iam::000000000000:role/weir-demo'
-/** A change takes effect within this time in every process; a decision shows only that of the one that decides. */
+/** A change takes effect within this time in every process; a decision proves it for one of them only. */
 const effectMs = 2_000
 const askAgainMs = 100
 const answerTimeoutMs = 2_000
@@ -45,6 +51,12 @@ export async function build(scenario: Scenario, services: Services, keep: 'all' 
   return { accountIds, edgeIds, destinations }
 }
 
+/** The emulator calls services as ARNs do. */
+const targetOf = (kind: TargetKind): ResourceName => ({
+  service: parseArn(kindNamed(kind).address.example)!.service as ResourceName['service'],
+  name: 'weir-demo',
+})
+
 class AccountBuilder {
   readonly #plan: AccountPlan
   readonly #api: Client
@@ -61,9 +73,13 @@ class AccountBuilder {
   async makeDestinations(keep: 'all' | 'ids'): Promise<Destination[]> {
     const destinations: Destination[] = []
     for (const kind of this.#plan.destinations) {
-      const target = await this.#target(kind, await this.#services.aws.addTarget(kind, keep, shards))
-      const { id } = await this.#api.eventDestination.create({ description: `the demo's ${kind}`, target })
-      destinations.push({ id, kind, account: this.#plan.name, api: this.#api })
+      const target = targetOf(kind)
+      const arn = await this.#services.aws.addResource({ ...target, ...targetSpec, keep })
+      const { id } = await this.#api.eventDestination.create({
+        description: `the demo's ${kind}`,
+        target: await this.#targetBody(kind, arn),
+      })
+      destinations.push({ id, kind, target, account: this.#plan.name, api: this.#api })
     }
     for (const { description, to, sources } of this.#plan.subscriptions) {
       const destination_ids = destinations.filter(({ kind }) => kind === to).map(({ id }) => id)
@@ -72,22 +88,16 @@ class AccountBuilder {
     return destinations
   }
 
-  /** CloudWatch Logs is written to in a role, which takes the account's id as external id; the others with a key. */
-  async #target(kind: TargetKind, arn: string): Promise<NewResource<'eventDestination'>['target']> {
+  /** CloudWatch Logs is reached by a role, with the account's id as external id; the others by a pair of keys. */
+  async #targetBody(kind: TargetKind, arn: string): Promise<NewResource<'eventDestination'>['target']> {
     const { aws, awsKey } = this.#services
-    const creds = {
-      aws_access_key_id: awsKey.accessKeyId,
-      aws_secret_access_key: awsKey.secretAccessKey,
-    }
-    switch (kind) {
-      case 'kinesis':
-        return { kinesis: { stream_arn: arn, auth: { creds } } }
-      case 'firehose':
-        return { firehose: { delivery_stream_arn: arn, auth: { creds } } }
-      case 'cloudwatch_logs':
-        await aws.addRole(roleArn, this.#accountId)
-        return { cloudwatch_logs: { log_group_arn: arn, auth: { role: { role_arn: roleArn } } } }
-    }
+    const { accessKeyId: aws_access_key_id, secretAccessKey: aws_secret_access_key } = awsKey
+    const usesRole = kind === 'cloudwatch_logs'
+    if (usesRole) await aws.addRole({ roleArn, externalId: this.#accountId })
+    const auth = usesRole
+      ? { role: { role_arn: roleArn } }
+      : { creds: { aws_access_key_id, aws_secret_access_key } }
+    return { [kind]: { [kindNamed(kind).address.field]: arn, auth } }
   }
 
   async makeEdges(): Promise<Map<string, string>> {
@@ -122,7 +132,7 @@ class AccountBuilder {
   }
 }
 
-/** Asks `weir.decide` as an ingress node does, until every answer is the one the configuration must give. */
+/** Asks `weir.decide` like an ingress node, until every answer is the one that the configuration must give. */
 export async function whenInEffect(scenario: Scenario, built: Built, services: Services): Promise<Answer[]> {
   const edges = new Map(scenario.accounts.flatMap(({ edges }) => edges.map((edge) => [edge.key, edge])))
   const ask = async ({ edge: key, conn }: Question): Promise<Answer> => {
@@ -136,7 +146,10 @@ export async function whenInEffect(scenario: Scenario, built: Built, services: S
   }
   for (let waitedMs = 0; ; waitedMs += askAgainMs) {
     const answers = await Promise.all(scenario.questions.map(ask))
-    const wrong = scenario.questions.findIndex(({ decision }, at) => answers[at]?.decision !== decision)
+    const wrong = scenario.questions.findIndex(({ decision, warns = false }, index) => {
+      const { decision: answered, warnings } = answers[index]!
+      return answered !== decision || (warns && warnings.length === 0)
+    })
     if (wrong === -1) {
       await sleep(effectMs)
       return answers

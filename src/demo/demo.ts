@@ -1,20 +1,20 @@
 /**
- * The demo: Weir from the outside, on a machine that has nothing but Node. It starts an emulated AWS and the whole
- * service, makes a configuration through the API, asks and publishes over NATS as an ingress node does, looks at
- * what arrives, and compares all of it with the books. Nothing here reaches into the service.
+ * Start here: the demo shows Weir from the outside, on a machine that has only Node. It starts an emulated AWS and the
+ * whole service, creates a configuration through the API, asks and publishes over NATS like an ingress node, reads what
+ * arrives, and compares all of it with the books. It never reaches into the service.
  */
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ReleaseStack } from '../core/release.js'
-import { messageBytesMax } from './publish.js'
+import { keepPublishing, messageBytesMax, recordsPerSecond } from './publish.js'
 import { linesOf } from './records-file.js'
 import { replay } from './replay.js'
-import { checkLine, report } from './report.js'
-import { run } from './run.js'
-import type { Scenario } from './scenario.js'
+import { type Account, checkLine, report } from './report.js'
+import { recordText, run } from './run.js'
 import { grouped, type Output, Screen } from './screen.js'
 import { type Environment, openServices, type Services } from './services.js'
+import { summary } from './summary.js'
 import { type Survey, surveyRecords } from './survey.js'
 import { type TourCounts, tour } from './tour.js'
 
@@ -23,10 +23,12 @@ export interface DemoOptions {
   readonly once?: boolean
   /** Replay this file instead of the demo's own records. */
   readonly records?: string
-  /** The command line's module, by which `weir serve` is started. */
+  /** Show all details. */
+  readonly verbose?: boolean
+  /** The command line's module: starts `weir serve`. */
   readonly module: string
   readonly environment: Environment
-  /** Resolves when a person has had enough. */
+  /** Resolves when the user stops the demo. */
   readonly stopped: Promise<void>
   readonly output?: Output
 }
@@ -34,20 +36,21 @@ export interface DemoOptions {
 const fixtures = fileURLToPath(new URL('../../../fixtures/records/', import.meta.url))
 const interrupted = 130
 
-/** Resolves with the exit code, or throws what kept the demo from its end, when everything is stopped and removed. */
+/** Resolves with the exit code, or rejects, after everything is stopped and removed. */
 export async function runDemo(options: DemoOptions): Promise<number> {
-  const screen = new Screen(options.output ?? process.stdout)
+  const screen = new Screen(options.output ?? process.stdout, options.verbose === true)
   const release = new ReleaseStack()
   const stopping = new AbortController()
   const stop = options.stopped.then(() => undefined)
   try {
-    const told = await Promise.race([tell(options, screen, release, stopping.signal), stop])
-    if (told === undefined) return interrupted
+    const shown = await Promise.race([show(options, screen, release, stopping.signal), stop])
+    if (shown === undefined) return interrupted
     if (!options.once) {
-      screen.say(whereabouts(told.services))
-      await Promise.race([stop, failure(told.services)])
+      screen.say(addresses(shown.services))
+      const live = keepPublishing(shown.services.nats, shown.file, shown.textOf, stopping.signal)
+      await Promise.race([stop, failure(shown.services), live])
     }
-    return told.isFine ? 0 : 1
+    return shown.isFine ? 0 : 1
   } finally {
     stopping.abort()
     screen.endProgress()
@@ -55,30 +58,33 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   }
 }
 
-interface Told {
+interface Shown {
   readonly services: Services
-  /** Is everything as it must be? */
+  readonly file: string
+  readonly textOf: (line: string) => string
+  /** Does every check hold? */
   readonly isFine: boolean
 }
 
-/** The whole story. */
-async function tell(
+async function show(
   options: DemoOptions,
   screen: Screen,
   release: ReleaseStack,
   stopping: AbortSignal,
-): Promise<Told> {
+): Promise<Shown> {
   const file = options.records ?? join(fixtures, 'demo.ndjson.gz')
   const survey = await lookInto(file, screen)
   const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
+  if (!screen.isVerbose)
+    screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
   const services = await screen.step(
     'Starting an AWS emulator and weir serve, in a temporary directory',
     () => openServices(options.module, options.environment, release, stopping),
     ({ apiUrl }) => `API at ${apiUrl}`,
   )
-  release.add(() => screen.say('\nStopping …'))
-  const isFine = await Promise.race([play(scenario, file, survey, services, screen), failure(services)])
-  return { services, isFine }
+  if (!options.once) release.add(() => screen.say('\nStopping …'))
+  const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
+  return { services, file, textOf: recordText(scenario, account.built), isFine: tell(account, screen) }
 }
 
 const lookInto = (file: string, screen: Screen): Promise<Survey> =>
@@ -98,32 +104,18 @@ async function failure({ broken }: Services): Promise<never> {
   throw new Error(await broken)
 }
 
-/** Runs the scenario and tells of it; answers whether everything is as it must be. */
-async function play(
-  scenario: Scenario,
-  file: string,
-  survey: Survey,
-  services: Services,
-  screen: Screen,
-): Promise<boolean> {
-  const { text, failed } = report(await run(scenario, file, survey, services, screen))
-  screen.say(text)
-  if (failed.length === 0) {
-    screen.say('\nEvery record is accounted for, and every event has arrived.')
-    return true
-  }
-  screen.say(`\nNot everything is as it must be:\n${failed.map(checkLine).join('\n')}`)
-  return false
+/** Reports a run; returns whether every check holds. */
+function tell(account: Account, screen: Screen): boolean {
+  const { text, failed } = report(account)
+  const isFine = failed.length === 0
+  screen.say(screen.isVerbose ? text : summary(account, screen))
+  if (!isFine) screen.say(`\nThese checks do not hold:\n${failed.map(checkLine).join('\n')}`)
+  else if (screen.isVerbose) screen.say('\nEvery record is accounted for, and every event has arrived.')
+  return isFine
 }
 
-const whereabouts = ({ apiUrl, natsUrl, emulatorUrl, token, dir }: Services): string => `
-Everything stays up until Ctrl-C.
-
-  API      ${apiUrl}
-  docs     ${apiUrl}/docs
-  metrics  ${apiUrl}/metrics
+const addresses = ({ apiUrl, natsUrl, emulatorUrl, token, dir }: Services): string => `
+Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
+  API      ${apiUrl} (/docs, /metrics), key ${token}
   NATS     ${natsUrl}
-  AWS      ${emulatorUrl} (emulated)
-  logs     ${join(dir, 'logs')}
-
-  curl -H 'Authorization: Bearer ${token}' -H 'Service-Version: 2' ${apiUrl}/event_destinations`
+  AWS      ${emulatorUrl} (emulated), logs in ${join(dir, 'logs')}`

@@ -1,17 +1,19 @@
-/** Publishes records as an ingress node does: packed by a hundred, several messages under way. */
+/** Publishes records like an ingress node: a hundred per message, several messages under way. */
+import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
-import type { Line } from './records-file.js'
+import { type Line, linesOf } from './records-file.js'
+import { parseRecordLine } from './survey.js'
 
 const subject = 'weir.records.demo.node-1'
 const recordsPerMessage = 100
 const messagesUnderWay = 64
-/** Of the stream's bound, what the message's id takes. */
+/** Room for the message's id. */
 const headerBytes = 1024
-/** What a message may hold: the payload limit of the service's own nats-server, less what Weir keeps free of it. */
+/** The payload limit of the service's own nats-server, less the room that Weir needs. */
 export const messageBytesMax = 1024 * 1024 - payloadHeadroomBytes - headerBytes
 
-/** Resolves with the number of lines when all are stored; each message has an id, so none is stored twice. */
+/** Resolves with the number of lines when all are stored. Each message has an id, so none is stored twice. */
 export async function publish(
   nats: Nats,
   lines: AsyncIterable<Line>,
@@ -55,4 +57,29 @@ export async function publish(
   await Promise.all(underWay)
   if (failure !== undefined) throw failure
   return stored
+}
+
+export const recordsPerSecond = 20
+const ticksPerSecond = 2
+const linesKept = 2_000
+
+/** Publishes the first records of the file again and again under new ids, until `stopping` is aborted. */
+export async function keepPublishing(
+  nats: Nats,
+  file: string,
+  textOf: (line: string) => string,
+  stopping: AbortSignal,
+): Promise<void> {
+  const records: object[] = []
+  for await (const { text } of linesOf(file)) {
+    const record = parseRecordLine(textOf(text))
+    if (record !== undefined && records.push(record) === linesKept) break
+  }
+  for (let count = 0; !stopping.aborted; await sleep(1_000 / ticksPerSecond, stopping)) {
+    const texts = Array.from({ length: recordsPerSecond / ticksPerSecond }, () => {
+      count += 1
+      return JSON.stringify({ ...records[count % records.length], record_id: `live-${count}` })
+    })
+    await nats.publish(subject, texts.join('\n'), { msgId: `demo-live-${count}`, signal: stopping })
+  }
 }

@@ -1,13 +1,13 @@
 /**
- * The replay: edges for the server names of a file, and policies that fit any file. Its numbers are nobody's to
- * know beforehand: it is the books that have to balance.
+ * The replay: edges for the server names of a file, and policies that fit any file. Its counts are not known
+ * beforehand, but the books have to balance.
  */
 import { allBut, denied, type EdgePlan, logged, type Made, type Question, type Scenario } from './scenario.js'
 import { type RecordView, type Server, type Survey, serverKey } from './survey.js'
 
-/** Further names are served by no edge; their records are evaluated, and counted as unserved. */
+/** Records of further names have no edge; they are evaluated and counted as unserved. */
 const edgesMax = 200
-/** Networks for documentation, which stand in where a file has none of its own. */
+/** Networks for documentation, used if a file has fewer than two. */
 const documentation = ['192.0.2.0/24', '198.51.100.0/24'] as const
 
 const barred = 'nobody from the busiest network'
@@ -48,7 +48,7 @@ export function replay({ servers, networks }: Survey): Scenario {
   }
 }
 
-/** What an edge serves is left to its id: a name may stand for more ports than an edge has hostports. */
+/** Records name the edge by its id: a name may have more ports than an edge may have hostports. */
 const edge = ({ name, type }: { name: string; type: EdgePlan['type'] }): EdgePlan => ({
   key: serverKey(type, name),
   type,
@@ -110,10 +110,18 @@ function questions({ name, type, port }: Server, busiest: string): Question[] {
     server_name: name,
     ...(port === undefined ? {} : { server_port: port }),
   }
-  return [{ says: `a client of ${busiest}`, edge: serverKey(type, name), conn, decision: 'block' }]
+  return [
+    {
+      says: `a client of ${busiest}`,
+      by: `IP policy "${barred}"`,
+      edge: serverKey(type, name),
+      conn,
+      decision: 'block',
+    },
+  ]
 }
 
-/** A record whose name no edge serves names the account instead, which gets its events; it is counted as unserved. */
+/** A record without an edge names the account, which gets its events; it is counted as unserved. */
 function published(record: RecordView, { accountIds, edgeIds }: Made): object {
   const edgeId = edgeIds.get(serverKey(record.type, record.conn?.server_name))
   const { edge_id: _edge, account_id: _account, route_id: _route, ...own } = record as Record<string, unknown>

@@ -1,16 +1,18 @@
-/** The account of a run, for a person to read. */
+/** The report of a run with all details: `--verbose`. */
 import { type Check, checksOf, type DestinationResult, evaluatedOf, holds, type Result } from './books.js'
+import type { Built } from './build.js'
 import type { DeadLetter } from './dead-letters.js'
 import { grouped, table } from './screen.js'
 import type { Outage } from './watch.js'
 
 export interface Timing {
-  /** From the first publish, in seconds. */
+  /** From the first publish on. */
   readonly publishedSeconds: number
   readonly arrivedSeconds: number
 }
 
 export interface Account extends Result {
+  readonly built: Built
   readonly outage: Outage | undefined
   readonly letters: readonly DeadLetter[]
   readonly timing: Timing
@@ -47,7 +49,7 @@ function decisions({ metrics, scenario, published }: Account): string {
     scenario.decidedBy[decision],
   ])
   const unserved = metrics.sum('weir_records_unserved_total')
-  // No policy of an edge was asked about these: to count them as let in by one would be untrue.
+  // No edge's policy was asked about these: it would be untrue to count them as allowed by one.
   const unservedRow =
     unserved === 0 ? [] : [['unserved', unserved, 'nobody: no edge serves them; they are counted above, too']]
   const bad = metrics.sum('weir_records_bad_total')
@@ -114,8 +116,8 @@ export function outageText({ outage, destinations }: Pick<Account, 'outage' | 'd
   const { shard, state, code, arrived, seconds } = outage
   const { status, received } = destinations.find(({ destination }) => destination.kind === 'kinesis')!
   return [
-    `  Shard ${shard} of the Kinesis stream refused every record for ${seconds.toFixed(1)} s. The destination was`,
-    `  "${state}" (${code}); ${grouped(arrived)} events had arrived by way of the other shards by then.`,
+    `  Shard ${shard} of the Kinesis stream refused every record for at least ${seconds.toFixed(1)} s. The destination was`,
+    `  "${state}" (${code}); ${grouped(arrived)} events had arrived through the other shards by then.`,
     `  Then the shard recovered. Events were sent again ${grouped(status.counts.retried)} times, and ${grouped(received.duplicates)} arrived twice.`,
   ].join('\n')
 }
@@ -130,7 +132,7 @@ function deadLetters({ letters, deadLetters: count }: Account): string {
   )
 }
 
-/** One event of each kind that arrived, where events were kept. */
+/** The first event at each destination, if events were kept. */
 const samples = (destinations: readonly DestinationResult[]): string[][] => {
   const lines = destinations.flatMap(({ destination, samples }) =>
     samples.map((event) => {

@@ -1,6 +1,6 @@
-/** One run of a scenario, step by step, to the account of what happened. */
+/** Runs a scenario step by step, and collects what happened. */
 import { monotonicMs } from '../core/clock.js'
-import type { AwsEmulator } from './aws-emulator.js'
+import type { EmulatorClient } from '../emulator/client.js'
 import type { DestinationResult } from './books.js'
 import { type Answer, type Built, build, type Destination, whenInEffect } from './build.js'
 import { countDeadLetters, firstDeadLetters } from './dead-letters.js'
@@ -8,13 +8,14 @@ import type { MetricsPage } from './metrics-page.js'
 import { publish } from './publish.js'
 import { linesOf } from './records-file.js'
 import type { Account } from './report.js'
-import type { ReceivedEvent, Scenario } from './scenario.js'
+import type { EventView, Scenario } from './scenario.js'
 import { grouped, type Screen, table } from './screen.js'
 import type { Services } from './services.js'
+import { decided } from './summary.js'
 import { parseRecordLine, type Survey } from './survey.js'
 import { arrivedAt, beginOutage, statusOf, whenArrived } from './watch.js'
 
-/** Of larger files the emulator keeps ids alone. */
+/** For larger files, the emulator keeps only ids. */
 const keptRecordsMax = 20_000
 const deadLettersShown = 3
 
@@ -35,7 +36,7 @@ export async function run(
   const answers = await screen.step('Asking weir.decide, until the configuration is in effect', () =>
     whenInEffect(scenario, built, services),
   )
-  screen.say(questions(scenario, answers))
+  screen.say(screen.isVerbose ? questions(scenario, answers) : decided(scenario, answers, screen))
 
   const kinesis = built.destinations.find(({ kind }) => kind === 'kinesis')!
   const outage = await beginOutage(aws, kinesis)
@@ -62,6 +63,7 @@ export async function run(
   const deadEvents = metrics.sum('weir_events_dead_lettered_total')
   return {
     scenario,
+    built,
     published,
     metrics,
     timing,
@@ -69,13 +71,13 @@ export async function run(
     deadLetters: (await countDeadLetters(inside)) - deadEvents,
     letters: await firstDeadLetters(inside, deadLettersShown),
     destinations: await Promise.all(built.destinations.map((each) => resultOf(aws, each))),
-    situations: await countSituations(aws, scenario),
+    situations: await countSituations(aws, built, scenario),
     idsRepeat: survey.idsRepeat,
   }
 }
 
-/** A line as it is published: as it stands in the file, or with what the ingress node knows added. */
-const recordText =
+/** A line as it is published: as in the file, or with what the ingress node adds. */
+export const recordText =
   ({ published }: Scenario, built: Built) =>
   (line: string): string => {
     if (published === undefined) return line
@@ -107,22 +109,22 @@ function progressOf(page: MetricsPage, records: number): string {
   return `${evaluated} of ${grouped(records)} records evaluated, ${delivered} events delivered, ${backlog} under way`
 }
 
-async function resultOf(aws: AwsEmulator, destination: Destination): Promise<DestinationResult> {
-  const [status, received] = await Promise.all([statusOf(destination), aws.received(destination.kind)])
-  const samples: string[] = []
-  for await (const event of aws.events(destination.kind, 1)) {
-    samples.push(event)
-    break
-  }
-  return { destination, status, received, samples }
+async function resultOf(aws: EmulatorClient, destination: Destination): Promise<DestinationResult> {
+  const [status, received] = await Promise.all([statusOf(destination), aws.counts(destination.target)])
+  const { events } = await aws.page(destination.target, 0, 1)
+  return { destination, status, received, samples: events.map(({ data }) => data) }
 }
 
-/** How many events of each situation arrived. */
-async function countSituations(aws: AwsEmulator, { situations }: Scenario): Promise<number[]> {
+/** How many events arrived of each situation. */
+async function countSituations(
+  aws: EmulatorClient,
+  { destinations }: Built,
+  { situations }: Scenario,
+): Promise<number[]> {
   const counts = situations.each.map(() => 0)
-  for (const kind of situations.at) {
-    for await (const data of aws.events(kind)) {
-      const event = JSON.parse(data) as ReceivedEvent
+  for (const { target } of destinations.filter(({ kind }) => situations.at.includes(kind))) {
+    for await (const { data } of aws.received(target)) {
+      const event = JSON.parse(data) as EventView
       for (const [at, { matches }] of situations.each.entries()) if (matches(event)) counts[at]! += 1
     }
   }

@@ -1,32 +1,33 @@
-/** What a run of the demo makes, asks and expects: data, carried out by the files beside this one. */
+/** What a run of the demo creates, asks and expects, as data. The other files carry it out. */
+import type { DeclaredKind } from '../deliver/kinds.js'
 import type { RecordType, RecordView } from './survey.js'
 
-export type TargetKind = 'kinesis' | 'firehose' | 'cloudwatch_logs'
+export type TargetKind = DeclaredKind['name']
 
 export interface Scenario {
-  /** The first is the one that comes with the service, further ones are made by `weir account create`. */
+  /** The first comes with the service, `weir account create` makes the others. */
   readonly accounts: readonly AccountPlan[]
-  /** What an ingress node asks before it lets somebody in; the run begins when all is answered like this. */
+  /** What an ingress node asks before it accepts a connection. The run begins when these are the answers. */
   readonly questions: readonly Question[]
-  /** A record as the ingress node publishes it. Default: as it stands in the file. */
+  /** A record as the ingress node publishes it. Default: as in the file. */
   readonly published?: (record: RecordView, made: Made) => object
   /** Who decided, for the table of decisions. */
   readonly decidedBy: Readonly<Record<'allow' | 'block' | 'deny', string>>
-  /** Events that are looked for one by one among all that arrived at these targets. */
+  /** Groups of events that are counted among all that arrived at these targets. */
   readonly situations: { readonly at: readonly TargetKind[]; readonly each: readonly Situation[] }
-  /** How many records of this type the account of this target hears of, given how many were evaluated. */
+  /** How many records of this type belong to the account of this target, given how many were evaluated. */
   readonly heard: (target: TargetKind, type: RecordType, evaluated: number) => number
-  /** How many `log.v0` events go to this target; undefined where nobody has counted. */
+  /** How many `log.v0` events go to this target; undefined if it is not known. */
   readonly logs: (target: TargetKind) => number | undefined
-  /** Bad records in the file; undefined where nobody has counted. */
+  /** Bad records in the file; undefined if it is not known. */
   readonly malformed: number | undefined
-  /** Connections that a restriction which is not enforced would have blocked. */
+  /** Connections that a restriction would have blocked if it were enforced. */
   readonly warnings: number | undefined
-  /** Records that no edge serves; undefined where nobody has counted. */
+  /** Records that no edge serves; undefined if it is not known. */
   readonly unserved: number | undefined
 }
 
-/** Ids of what was made, by the names of the plan. */
+/** Ids of the created resources, by the names of the plan. */
 export interface Made {
   readonly accountIds: readonly string[]
   readonly edgeIds: ReadonlyMap<string, string>
@@ -48,10 +49,10 @@ export interface RulePlan {
 }
 
 export interface EdgePlan {
-  /** By which questions and records mean it. */
+  /** Names it in questions and records. */
   readonly key: string
   readonly type: RecordType
-  /** `host:port`; none where records name the edge by its id. */
+  /** `host:port`; none if records name the edge by its id. */
   readonly hostports: readonly string[]
   /** IP policy of its restriction module; of a route that takes every path, for an HTTPS edge. */
   readonly ipPolicy?: string
@@ -81,10 +82,14 @@ export interface SubscriptionPlan {
 
 export interface Question {
   readonly says: string
-  /** The edge is named by its id where it has no hostports. */
+  /** The policy that decides, in a few words. */
+  readonly by: string
+  /** An edge without hostports is named by its id. */
   readonly edge: string
   readonly conn: { readonly client_ip: string; readonly server_name: string; readonly server_port?: number }
   readonly decision: 'allow' | 'block' | 'deny'
+  /** A restriction that is not enforced must warn. */
+  readonly warns?: true
 }
 
 export interface Situation {
@@ -92,12 +97,12 @@ export interface Situation {
   readonly at: string
   readonly outcome: string
   readonly expected: number
-  /** Is this event of it? */
-  readonly matches: (event: ReceivedEvent) => boolean
+  /** Does this event belong to it? */
+  readonly matches: (event: EventView) => boolean
 }
 
-/** An event as a destination received it, as far as the demo looks into it. */
-export interface ReceivedEvent {
+/** The fields of a received event that the demo reads. */
+export interface EventView {
   readonly event_type: string
   readonly object: {
     readonly conn?: { readonly server_name?: string; readonly client_ip?: string }
@@ -106,7 +111,7 @@ export interface ReceivedEvent {
   }
 }
 
-/** Everybody but these. */
+/** Allows everyone except these. */
 export const allBut = (cidrs: readonly string[]): readonly RulePlan[] => [
   { cidr: '0.0.0.0/0', action: 'allow' },
   { cidr: '::/0', action: 'allow' },

@@ -1,23 +1,34 @@
-/** What the demo says: lines, and how far a long step has come. */
+/** The demo's output: lines, and the progress of long steps. */
 import { monotonicMs } from '../core/clock.js'
 
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
+  /** As of a terminal's stream, which respects NO_COLOR. */
+  hasColors?(): boolean
   write(text: string): unknown
 }
 
-/** On a terminal progress overwrites itself; elsewhere it is a line now and then. */
+/** On a terminal, progress overwrites itself; elsewhere it is a line now and then, if all details are wanted. */
 const terminalEveryMs = 100
 const linesEveryMs = 3_000
 
+const styles = { bold: 1, red: 31, green: 32, yellow: 33 }
+
 export class Screen {
   readonly #output: Output
+  /** Show all details? */
+  readonly isVerbose: boolean
   #progressMs = 0
   #shown = ''
 
-  constructor(output: Output) {
+  constructor(output: Output, isVerbose: boolean) {
     this.#output = output
+    this.isVerbose = isVerbose
+  }
+
+  paint(style: keyof typeof styles, text: string): string {
+    return this.#output.hasColors?.() ? `\u001b[${styles[style]}m${text}\u001b[0m` : text
   }
 
   say(text = ''): void {
@@ -25,14 +36,15 @@ export class Screen {
     this.#output.write(`${text}\n`)
   }
 
-  /** Says what is being done, and what came of it and how long it took when it is. */
+  /** Shows what is being done; with all details also its result and how long it took. */
   async step<T>(what: string, work: () => Promise<T>, result?: (value: T) => string): Promise<T> {
     const startedMs = monotonicMs()
     this.#progressMs = startedMs
     if (this.#output.isTTY) this.#show(`… ${what}`)
     const value = await work()
     const seconds = ((monotonicMs() - startedMs) / 1000).toFixed(1)
-    this.say(`${what}: ${result?.(value) ?? 'done'} (${seconds} s)`)
+    if (this.isVerbose) this.say(`${what}: ${result?.(value) ?? 'done'} (${seconds} s)`)
+    else this.#wipe()
     return value
   }
 
@@ -41,10 +53,10 @@ export class Screen {
     if (monotonicMs() - this.#progressMs < everyMs) return
     this.#progressMs = monotonicMs()
     if (this.#output.isTTY) this.#show(`… ${text()}`)
-    else this.#output.write(`  … ${text()}\n`)
+    else if (this.isVerbose) this.#output.write(`  … ${text()}\n`)
   }
 
-  /** Takes the progress of a step away that does not come to its end. */
+  /** Removes the progress of a step that was interrupted. */
   endProgress(): void {
     this.#wipe()
   }
@@ -63,7 +75,7 @@ export class Screen {
 
 export const grouped = (value: number): string => value.toLocaleString('en-US')
 
-/** Rows under a heading, columns aligned, numbers to the right. */
+/** Rows under a heading; columns are aligned, numbers to the right. */
 export function table(heading: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [heading, ...rows].map((row) =>
     row.map((cell) => (typeof cell === 'number' ? grouped(cell) : cell)),

@@ -1,16 +1,17 @@
-/** What the demo runs on: the AWS emulator and `weir serve`, in a temporary directory, on free ports. */
+/** The programs of the demo: the AWS emulator and `weir serve`, in a temporary directory, on free ports. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { randomToken } from '../core/clock.js'
 import type { ReleaseStack } from '../core/release.js'
+import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
+import type { KeyPair } from '../emulator/wire.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import { readUserUrl } from '../process/nats-access.js'
-import { AwsEmulator, type KeyPair } from './aws-emulator.js'
 import { Program } from './child-process.js'
 
-/** The environment of a program of the demo: no setting of the caller's, and these. */
+/** Makes the environment of a program: these settings, and none of the caller's. */
 export type Environment = (settings: Readonly<Record<string, string>>) => NodeJS.ProcessEnv
 
 export interface Services {
@@ -21,15 +22,15 @@ export interface Services {
   /** Key of the first account. */
   readonly token: string
   readonly accountId: string
-  readonly aws: AwsEmulator
+  readonly aws: EmulatorClient
   readonly awsKey: KeyPair
   /** As an ingress node. */
   readonly nats: Nats
   /** As an operator, to look into streams. */
   readonly inside: Nats
-  /** `weir account create`, beside the running service. */
+  /** Runs `weir account create` while the service runs. */
   createAccount(name: string): Promise<{ accountId: string; token: string }>
-  /** Resolves when a program ended by itself. */
+  /** Resolves when a program has ended by itself. */
   readonly broken: Promise<string>
 }
 
@@ -56,7 +57,7 @@ export async function openServices(
 
   const emulator = start('aws emulator', emulatorModule, ['--port', '0', '--with-parent'])
   const emulatorUrl = await emulator.said('aws: ')
-  const aws = new AwsEmulator(emulatorUrl)
+  const aws = emulatorClient(emulatorUrl)
   const awsKey = { accessKeyId: 'AKIAWEIRDEMO00000001', secretAccessKey: randomToken(30) }
   await aws.addKey(awsKey)
 
@@ -68,7 +69,7 @@ export async function openServices(
     WEIR_LOG_LEVEL: 'warn',
     WEIR_BOOTSTRAP_TOKEN: token,
     AWS_ENDPOINT_URL: emulatorUrl,
-    // With what Weir itself assumes roles.
+    // Weir itself assumes roles with these.
     AWS_ACCESS_KEY_ID: awsKey.accessKeyId,
     AWS_SECRET_ACCESS_KEY: awsKey.secretAccessKey,
     AWS_SESSION_TOKEN: '',

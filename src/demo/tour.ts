@@ -1,13 +1,14 @@
 /**
- * The tour: two accounts, five endpoints, and every kind of decision once, on records whose numbers are known.
- * How often each thing must happen follows from `fixtures/records/demo.counts.json`.
+ * The tour: two accounts, five endpoints and every kind of decision, on records whose counts are known:
+ * `fixtures/records/demo.counts.json`.
  */
 import {
   type AccountPlan,
   allBut,
   denied,
+  type EventView,
   logged,
-  type ReceivedEvent,
+  type Question,
   type Scenario,
   type Situation,
 } from './scenario.js'
@@ -43,6 +44,10 @@ const policy = {
   notFromAfrica: 'not from South Africa',
 }
 
+const restriction = "the account's restriction, an IP policy"
+const notEnforced = 'a warning only: its restriction is not enforced'
+const noObjection = 'no policy objected'
+
 export function tour(counts: TourCounts): Scenario {
   const at = (endpoint: string) => counts.endpoints[endpoint]!
   const from = (endpoint: string, ...codes: string[]) =>
@@ -53,22 +58,37 @@ export function tour(counts: TourCounts): Scenario {
   return {
     accounts: [harbor(counts), meadow(counts)],
     questions: [
-      question('a client of the networks Harbor restricts', ssh.us, '203.0.113.9', 'block'),
-      question('a client from China', ssh.us, '223.64.0.9', 'deny'),
-      question('a client from the United States', ssh.us, '73.0.0.9', 'allow'),
-      question("a client of the networks the edge's IP policy denies", ssh.eu, '203.0.113.9', 'block'),
-      question('the same where the restriction is not enforced', game, '203.0.113.9', 'allow'),
-      question('a client from South Africa', game, '41.0.0.9', 'deny'),
-      question('a client from Germany', database, '84.128.0.9', 'allow'),
-      question('a browser of the restricted networks', web, '203.0.113.9', 'block'),
+      question('a client of the networks Harbor restricts', ssh.us, '203.0.113.9', 'block', restriction),
+      question('a client of denied networks', ssh.eu, '203.0.113.9', 'block', "the edge's own IP policy"),
+      question(
+        'a client from China',
+        ssh.us,
+        '223.64.0.9',
+        'deny',
+        `traffic policy "${policy.notFromChina}"`,
+      ),
+      {
+        ...question('the same where it is not enforced', game, '203.0.113.9', 'allow', notEnforced),
+        warns: true,
+      },
+      question('a client from the United States', ssh.us, '73.0.0.9', 'allow', noObjection),
+      question(
+        'a client from South Africa',
+        game,
+        '41.0.0.9',
+        'deny',
+        `traffic policy "${policy.notFromAfrica}"`,
+      ),
+      question('a client from Germany', database, '84.128.0.9', 'allow', noObjection),
+      question('a browser of the restricted networks', web, '203.0.113.9', 'block', restriction),
     ],
     decidedBy: {
-      allow: 'no policy objected',
+      allow: noObjection,
       block: 'an IP policy, of an edge or of a restriction',
       deny: 'a traffic policy',
     },
     situations: {
-      // What arrives at CloudWatch Logs arrives at Kinesis, too.
+      // Events at CloudWatch Logs also arrive at Kinesis.
       at: ['kinesis', 'firehose'],
       each: [
         blocked('IP policy of the edge', ssh.eu, at(ssh.eu).bad_clients),
@@ -93,7 +113,7 @@ export function tour(counts: TourCounts): Scenario {
   }
 }
 
-/** Its restriction is enforced; all its events go to Kinesis, its database's to CloudWatch Logs as well. */
+/** Enforces its restriction. All its events go to Kinesis, those of its database also to CloudWatch Logs. */
 const harbor = ({ bad_cidrs, large_bytes }: TourCounts): AccountPlan => ({
   name: 'Harbor',
   ipPolicies: { 'nobody from bad networks': allBut(bad_cidrs) },
@@ -149,7 +169,7 @@ const harbor = ({ bad_cidrs, large_bytes }: TourCounts): AccountPlan => ({
   ],
 })
 
-/** Its restriction only warns, one of its edges has an IP policy of its own; its events go to Firehose. */
+/** Its restriction only warns, and one of its edges has its own IP policy. Its events go to Firehose. */
 const meadow = ({ bad_cidrs }: TourCounts): AccountPlan => ({
   name: 'Meadow',
   ipPolicies: { 'nobody from bad networks': allBut(bad_cidrs) },
@@ -185,22 +205,22 @@ const meadow = ({ bad_cidrs }: TourCounts): AccountPlan => ({
   ],
 })
 
-function question(says: string, edge: string, client_ip: string, decision: 'allow' | 'block' | 'deny') {
+function question(says: string, edge: string, client_ip: string, decision: Question['decision'], by: string) {
   const [server_name = '', port] = edge.split(':')
-  return { says, edge, conn: { client_ip, server_name, server_port: Number(port) }, decision }
+  return { says, by, edge, conn: { client_ip, server_name, server_port: Number(port) }, decision }
 }
 
 function blocked(says: string, at: string, expected: number): Situation {
   const [host] = at.split(':')
-  const matches = ({ object }: ReceivedEvent): boolean =>
+  const matches = ({ object }: EventView): boolean =>
     object.conn?.server_name === host && object.ip_policy?.decision === 'block'
   return { says, at, outcome: 'blocked', expected, matches }
 }
 
-/** Bad clients are of networks that are known by their first digits. */
+/** Bad clients are in networks with these prefixes. */
 function letIn(says: string, at: string, expected: number): Situation {
   const [host] = at.split(':')
-  const matches = ({ object }: ReceivedEvent): boolean =>
+  const matches = ({ object }: EventView): boolean =>
     object.conn?.server_name === host &&
     /^(203\.0\.113\.|2001:db8:bad:)/.test(object.conn?.client_ip ?? '') &&
     object.ip_policy?.decision === null
@@ -208,7 +228,7 @@ function letIn(says: string, at: string, expected: number): Situation {
 }
 
 function byPolicy(name: string, at: string, outcome: string, expected: number): Situation {
-  const matches = ({ event_type, object }: ReceivedEvent): boolean =>
+  const matches = ({ event_type, object }: EventView): boolean =>
     event_type === 'log.v0' && object.metadata?.policy === name
   return { says: `traffic policy "${name}"`, at, outcome, expected, matches }
 }

@@ -1,23 +1,24 @@
 /** Waits until everything has arrived, and lets a shard fail on the way. */
 import { monotonicMs, sleep } from '../core/clock.js'
+import type { EmulatorClient } from '../emulator/client.js'
 import type { DeliveryStatus } from '../resource/delivery-status.js'
-import type { AwsEmulator } from './aws-emulator.js'
 import type { Destination } from './build.js'
 import { type MetricsPage, readMetrics } from './metrics-page.js'
 
-/** A destination while one of its shards failed. */
+/** What was observed while a shard failed. */
 export interface Outage {
   readonly shard: number
-  /** Of the destination, when it had felt the failure: never that of one that had not. */
+  /** The state that the destination reported because of the failure. */
   readonly state: DeliveryStatus['state']
   readonly code: string
-  /** Events that had arrived by way of the other shards. */
+  /** Events that arrived through the other shards. */
   readonly arrived: number
+  /** It lasted at least this long. */
   readonly seconds: number
 }
 
 const lookEveryMs = 200
-/** Nothing moved for so long: what is missing will not come. */
+/** If nothing moves for this long, the missing events will not arrive. */
 const stuckMs = 60_000
 const outageMs = 1_500
 const failingShard = 1
@@ -27,7 +28,7 @@ export const statusOf = ({ api, id }: Destination): Promise<DeliveryStatus> => a
 const hasArrived = (metrics: MetricsPage, records: number): boolean =>
   metrics.sum('weir_records_in_total') >= records && metrics.sum('weir_events_backlog') === 0
 
-/** Resolves when every record was evaluated and no event is under way; throws when it stops getting nearer. */
+/** Resolves when every record is evaluated and no event is under way; throws if there is no progress. */
 export async function whenArrived(
   apiUrl: string,
   records: number,
@@ -51,21 +52,22 @@ export async function whenArrived(
 }
 
 /**
- * The error that the failing shard caused, once the destination reports it. A state alone proves nothing: on a busy
- * machine no deliverer may have answered in time.
+ * The error that the failing shard caused, once the destination reports it. A state alone is no proof: on a busy machine
+ * it may only mean that no deliverer answered in time.
  */
 export const feltError = ({ state, last_error }: DeliveryStatus): string | undefined =>
   state === 'throttled' || state === 'failing' ? last_error?.code : undefined
 
 /**
- * Begins an outage of a Kinesis shard; `end` lets it recover once the destination has felt it, or once all has
- * arrived without an event for that shard.
+ * Begins an outage of a Kinesis shard. `end` lets the shard recover after the destination has reported the outage, or
+ * when everything has arrived without an event for that shard.
  */
 export async function beginOutage(
-  aws: AwsEmulator,
+  aws: EmulatorClient,
   destination: Destination,
 ): Promise<{ end(hasArrived: () => Promise<boolean>): Promise<Outage | undefined> }> {
-  const fault = await aws.failShard(failingShard)
+  const effect = { type: 'fail_records', shard: failingShard } as const
+  const fault = await aws.addFault({ service: 'kinesis', operation: 'PutRecords', effect })
   const startedMs = monotonicMs()
   return {
     async end(arrived) {
@@ -75,7 +77,7 @@ export async function beginOutage(
           const code = feltError(status)
           if (code !== undefined) {
             await sleep(outageMs)
-            const { unique } = await aws.received(destination.kind)
+            const { unique } = await aws.counts(destination.target)
             const seconds = (monotonicMs() - startedMs) / 1000
             return { shard: failingShard, state: status.state, code, arrived: unique, seconds }
           }
@@ -83,7 +85,7 @@ export async function beginOutage(
           await sleep(lookEveryMs)
         }
       } finally {
-        await aws.endFault(fault)
+        await aws.clearFaults(fault)
       }
     },
   }

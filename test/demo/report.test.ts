@@ -3,6 +3,8 @@ import t from 'tap'
 import type { DestinationResult } from '../../src/demo/books.js'
 import { replay } from '../../src/demo/replay.js'
 import { outageText } from '../../src/demo/report.js'
+import { Screen } from '../../src/demo/screen.js'
+import { outage } from '../../src/demo/summary.js'
 import { surveyRecords } from '../../src/demo/survey.js'
 import { feltError } from '../../src/demo/watch.js'
 import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
@@ -40,15 +42,51 @@ t.test('what is said of an outage are the numbers of the run', async (t) => {
   const destinations = [
     {
       destination: { kind: 'kinesis' },
-      status: status({ counts: { retried: 12 } }),
+      status: status({ counts: { delivered: 100, retried: 12 } }),
       received: { events: 100, unique: 100, duplicates: 0 },
     },
   ] as unknown as DestinationResult[]
   t.match(outageText({ outage: undefined, destinations }), /No event was for the shard that failed/)
-  const outage = { shard: 1, state: 'throttled', code: refused.code, arrived: 70, seconds: 1.5 } as const
-  const text = outageText({ outage, destinations })
+  const seen = { shard: 1, state: 'throttled', code: refused.code, arrived: 70, seconds: 1.5 } as const
+  const text = outageText({ outage: seen, destinations })
   t.match(text, /"throttled" \(ProvisionedThroughputExceededException\); 70 events had arrived/)
   t.match(text, /sent again 12 times, and 0 arrived twice/)
+  t.match(outage({ outage: undefined, destinations })[0], /no event was for it/)
+  const [failed, healed] = outage({ outage: seen, destinations })
+  t.match(
+    failed,
+    /^Kinesis shard 1 refused every record for at least 1\.5 s; its destination was throttled\.$/,
+  )
+  t.match(healed, /12 sent again, 0 arrived twice/)
+})
+
+t.test('colours and progress are for terminals, details for those who ask', async (t) => {
+  const cases = [
+    {
+      name: 'a terminal',
+      isTTY: true,
+      hasColors: () => true,
+      verbose: false,
+      want: ['… work', '\u001b[32mok'],
+    },
+    {
+      name: 'a terminal without colours',
+      isTTY: true,
+      hasColors: () => false,
+      verbose: false,
+      want: ['… work', 'ok'],
+    },
+    { name: 'a pipe', isTTY: false, verbose: false, want: ['ok'], not: ['work', '\u001b'] },
+    { name: 'a pipe with details', isTTY: false, verbose: true, want: ['work: done', 'ok'], not: ['\u001b'] },
+  ]
+  for (const { name, verbose, want, not = [], ...output } of cases) {
+    let text = ''
+    const screen = new Screen({ ...output, write: (more: string) => (text += more) }, verbose)
+    await screen.step('work', async () => {})
+    screen.say(screen.paint('green', 'ok'))
+    for (const part of want) t.ok(text.includes(part), `${name}: ${JSON.stringify(part)}`)
+    for (const part of not) t.notOk(text.includes(part), `${name}: not ${JSON.stringify(part)}`)
+  }
 })
 
 t.test("the replay asks for the file's own ports", async (t) => {
