@@ -7,4 +7,4 @@ import { httpRequestComplete } from './http-request-complete.js'
 import { log } from './log.js'
 import { tcpConnectionClosed } from './tcp-connection-closed.js'
 
-export const trafficEvents: readonly AnyTrafficEvent[] = [httpRequestComplete, tcpConnectionClosed, log]
+export const trafficEvents: AnyTrafficEvent[] = [httpRequestComplete, tcpConnectionClosed, log]

@@ -1,0 +1,89 @@
+/** A traffic event kind is one file and one line: a made-up one works in every process from its declaration alone. */
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { compiled } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { startEmulator, startWeir, until } from '../harness/weir.js'
+import { stream, target } from './deployment.js'
+
+t.setTimeout(300_000)
+
+const kind = 'ssh_session_ended.v0'
+
+const record = (record_id: string, server_port: number): string =>
+  JSON.stringify({
+    record_id,
+    type: 'tcp_connection',
+    conn: { client_ip: '192.0.2.1', server_name: 'ssh.example.com', server_port, bytes_in: 40, bytes_out: 2 },
+  })
+
+t.test('a made-up kind has its schema, its checks, its filter and its events', async (t) => {
+  const emulator = await startEmulator()
+  t.teardown(() => emulator.stop())
+  const added = pathToFileURL(compiled('test/event/add-ssh-session-ended.js')).href
+  const env = { AWS_ENDPOINT_URL: emulator.url, NODE_OPTIONS: `--import=${added}` }
+  const weir = await startWeir(tempDir(t), env)
+  t.teardown(() => weir.stop())
+  const { api } = weir
+
+  const { components, webhooks } = await api.get('/openapi.json')
+  t.ok(components.schemas.EventKind.enum.includes(kind), 'in the document')
+  t.ok(components.schemas.EventField.enum.includes('session.bytes'), 'its field, too')
+  t.ok(kind in webhooks)
+  const { events } = await api.get('/fields')
+  const entry = events.find((event: { kind: string }) => event.kind === kind)
+  t.match(
+    entry,
+    { about: 'An SSH session has ended.', made_from: 'tcp_connection' },
+    'in the field reference',
+  )
+  t.strictSame(
+    entry.fields.find(({ name }: { name: string }) => name === 'session.bytes'),
+    {
+      name: 'session.bytes',
+      type: 'int64',
+      unit: 'bytes',
+      default: true,
+      filterable: false,
+      about: 'Bytes in both directions.',
+    },
+  )
+  t.match(await api.get(`/schemas/${kind}.json`), { $schema: String }, 'with a schema')
+
+  const { id } = await api.post('/event_destinations', target(await stream(emulator, 'ssh'), emulator))
+  const bad = [
+    { source: { type: kind, fields: ['session.byte'] }, says: /did you mean session\.bytes/ },
+    { source: { type: kind, filter: 'session.bytes > 1' }, says: /session\.bytes is not filterable/ },
+  ]
+  for (const { source, says } of bad) {
+    const { status, body } = await api.call('POST', '/event_subscriptions', {
+      sources: [source],
+      destination_ids: [id],
+    })
+    t.equal(status, 400)
+    t.match(body.msg, says)
+  }
+  await api.post('/edges/tcp', { hostports: ['ssh.example.com:22', 'ssh.example.com:23'] })
+  const sources = [
+    { type: kind, fields: ['session.bytes', 'conn.server_port'], filter: 'conn.server_port == 22' },
+  ]
+  await api.post('/event_subscriptions', { sources, destination_ids: [id] })
+
+  const nats = await weir.nats()
+  const counts = async () => (await api.get(`/event_destinations/${id}/status`)).counts
+  let tries = 0
+  // A pipeline may not know the subscription yet: its records are judged, and make no event.
+  await until('a subscribed record arrives', async () => {
+    tries += 1
+    const lines = [record(`try-${tries}`, 22), record(`other-${tries}`, 23)]
+    await nats.publish('weir.records.eu.node-1', lines.join('\n'))
+    return (await counts()).delivered > 0
+  })
+  t.ok((await counts()).filtered > 0, 'its filter applies')
+  for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'ssh' })) {
+    t.match(JSON.parse(data), {
+      event_type: kind,
+      object: { conn: { server_port: 22 }, session: { bytes: 42 } },
+    })
+  }
+})
