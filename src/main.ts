@@ -10,7 +10,6 @@ import { type Frame, guard, type Role, runRole, stopSignal } from './process/chi
 import type { Program } from './process/programs.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
-import { serve } from './process/serve.js'
 import { environmentWith, loadSettings, type Settings, settingNames } from './process/settings.js'
 
 const mainModule = fileURLToPath(import.meta.url)
@@ -68,7 +67,10 @@ program
   .description(
     'everything on this machine: API, pipeline, decisions, delivery, and a nats-server unless NATS_URL is set',
   )
-  .action(() => serve(createRoleContext(settings(), 'serve'), thisProgram))
+  .action(async () => {
+    const { serve } = await import('./process/serve.js')
+    await serve(createRoleContext(settings(), 'serve'), thisProgram)
+  })
 
 roleCommand('api', 'the management API', (app, context, frame) => app.openApi(context, frame))
 roleCommand('pipeline', 'records in, events out; on its own it also runs decide', (app, context, frame) =>

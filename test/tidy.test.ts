@@ -28,6 +28,39 @@ const rooms = [
   '.',
 ]
 
+interface Never {
+  readonly from: readonly string[]
+  readonly to: string
+  readonly why: string
+}
+
+/** The design, as imports that never happen, types included. */
+const never: readonly Never[] = [
+  {
+    from: ['pipeline', 'deliver', 'evaluate', 'books'],
+    to: 'store',
+    why: 'traffic flows while ClickHouse is away: it lives on the view alone',
+  },
+  { from: ['pipeline', 'deliver', 'evaluate', 'books'], to: 'api', why: 'traffic knows nothing of HTTP' },
+  { from: ['view'], to: 'store', why: 'every role reads the view, and only the API opens the store' },
+  { from: ['store', 'api'], to: 'pipeline', why: 'a change is announced by the bucket, not by calls' },
+  { from: ['books'], to: 'deliver', why: 'counting is independent of how events are sent' },
+  { from: ['deliver'], to: 'resource', why: 'delivery moves bytes and knows no resources' },
+  { from: ['emulator'], to: 'deliver', why: 'an emulator that shares code with its client proves nothing' },
+]
+
+/** Rooms that only some others may import. Files next to the rooms are `.`. */
+const importedOnlyBy: Readonly<Record<string, readonly string[]>> = {
+  emulator: ['demo'],
+  demo: ['.'],
+}
+
+/** What `main.ts` loads before it knows the command: `weir --version` and a role's start pay for it. */
+const loadedByEveryCommand = {
+  rooms: ['.', 'core', 'wire', 'expr', 'record', 'deliver', 'event', 'nats', 'process'],
+  packages: ['commander', 'jsonc-parser', 'pino', 'pino-pretty', 'prom-client'],
+}
+
 /** Packages that are no client of anything: a vocabulary of declarations, a parser. */
 const plainPackages = new Set(['typebox', 'fastify', 'jsonc-parser'])
 
@@ -99,6 +132,9 @@ interface Source {
 interface Import {
   readonly from: string
   readonly typesOnly: boolean
+  readonly isDynamic: boolean
+  /** As the other file exports them; `*` if any may be used. */
+  readonly names: readonly string[]
 }
 
 const filesBelow = (dir: string): string[] =>
@@ -115,21 +151,57 @@ const read = (file: string): Source => {
 const sources = filesBelow('src').map(read)
 const tests = filesBelow('test').map(read)
 
-function importsOf({ tree }: Source): Import[] {
+const importsRead = new Map<Source, readonly Import[]>()
+
+function importsOf(source: Source): readonly Import[] {
+  const known = importsRead.get(source)
+  if (known !== undefined) return known
   const imports: Import[] = []
   const visit = (node: ts.Node): void => {
     const isStatic = ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
     if (isStatic && node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)) {
-      imports.push({ from: node.moduleSpecifier.text, typesOnly: isTypesOnly(node) })
+      const from = node.moduleSpecifier.text
+      imports.push({ from, typesOnly: isTypesOnly(node), isDynamic: false, names: namesOf(node) })
     }
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [from] = node.arguments
-      if (from !== undefined && ts.isStringLiteral(from)) imports.push({ from: from.text, typesOnly: false })
+      if (from !== undefined && ts.isStringLiteral(from))
+        imports.push({ from: from.text, typesOnly: false, isDynamic: true, names: awaitedNames(node) })
     }
     ts.forEachChild(node, visit)
   }
-  visit(tree)
+  visit(source.tree)
+  importsRead.set(source, imports)
   return imports
+}
+
+function namesOf(node: ts.ImportDeclaration | ts.ExportDeclaration): string[] {
+  const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause
+  if (named === undefined || ts.isNamespaceImport(named) || ts.isNamespaceExport(named)) return ['*']
+  return named.elements.map((element) => (element.propertyName ?? element.name).text)
+}
+
+/** The names in `const { a, b } = await import('…')` and `(await import('…')).a`. */
+function awaitedNames(call: ts.CallExpression): string[] {
+  let outer: ts.Node = call.parent
+  while (ts.isAwaitExpression(outer) || ts.isParenthesizedExpression(outer)) outer = outer.parent
+  if (ts.isPropertyAccessExpression(outer)) return [outer.name.text]
+  if (!ts.isVariableDeclaration(outer) || !ts.isObjectBindingPattern(outer.name)) return ['*']
+  return outer.name.elements.map(({ propertyName, name }) => (propertyName ?? name).getText())
+}
+
+/** Exported functions, classes and constants. Types are often exported for readers, not for users. */
+function exportedValues(tree: ts.SourceFile): string[] {
+  return tree.statements.flatMap((node) => {
+    const isExported =
+      ts.canHaveModifiers(node) &&
+      ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+    if (!isExported) return []
+    if (ts.isVariableStatement(node))
+      return node.declarationList.declarations.map(({ name }) => name.getText())
+    const isValue = ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)
+    return isValue && node.name !== undefined ? [node.name.text] : []
+  })
 }
 
 function isTypesOnly(node: ts.ImportDeclaration | ts.ExportDeclaration): boolean {
@@ -174,6 +246,53 @@ t.test('a file imports from its own room or one to its left', (t) => {
       t.ok(isLeft || isPreparation, `${source.file} imports ${imported}`)
       t.ok(isPreparation || imported.startsWith('dist/') || existsSync(imported), `${imported} exists`)
     }
+  }
+  t.end()
+})
+
+t.test('imports that never happen', (t) => {
+  for (const source of sources) {
+    const room = roomOf(source.file)
+    for (const { from } of importsOf(source)) {
+      if (/^(@clickhouse\/|chdb)/.test(from))
+        t.equal(room, 'store', `${source.file}: only store knows ClickHouse`)
+      if (!from.startsWith('.')) continue
+      const to = roomOf(target(source.file, from))
+      const broken = never.find((each) => each.from.includes(room) && each.to === to)
+      t.equal(broken, undefined, `${source.file} imports ${from}: ${broken?.why}`)
+      const only = importedOnlyBy[to]
+      t.ok(only === undefined || room === to || only.includes(room), `${source.file} imports ${from}`)
+    }
+  }
+  t.end()
+})
+
+t.test('what every command loads is little', (t) => {
+  const loaded = new Set<string>()
+  const load = (file: string): void => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    t.ok(loadedByEveryCommand.rooms.includes(roomOf(file)), `main.ts loads ${file}`)
+    for (const { from, typesOnly, isDynamic } of importsOf(sources.find((each) => each.file === file)!)) {
+      if (typesOnly || isDynamic || from.startsWith('node:')) continue
+      if (from.startsWith('.')) load(target(file, from))
+      else t.ok(loadedByEveryCommand.packages.includes(packageOf(from)), `${file} loads ${from}`)
+    }
+  }
+  load('src/main.ts')
+  t.end()
+})
+
+t.test('an export has a user', (t) => {
+  const used = new Set<string>()
+  for (const source of [...sources, ...tests, ...filesBelow('config').map(read)]) {
+    for (const { from, names } of importsOf(source)) {
+      if (from.startsWith('.')) for (const name of names) used.add(`${target(source.file, from)} ${name}`)
+    }
+  }
+  for (const { file, tree } of [...sources, ...tests]) {
+    if (used.has(`${file} *`)) continue
+    for (const name of exportedValues(tree)) t.ok(used.has(`${file} ${name}`), `${file}: ${name}`)
   }
   t.end()
 })

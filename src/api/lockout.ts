@@ -20,7 +20,7 @@ import type { Caller } from './caller.js'
 import { rowsOf } from './present.js'
 
 /** Restrictions as they stand in a view, their policies compiled when they are needed and kept while they last. */
-export class ViewRestrictions implements Restrictions {
+class ViewRestrictions implements Restrictions {
   readonly #state: ViewState
   readonly #policies = new Map<string, { version: number; policy: IpPolicy }>()
 

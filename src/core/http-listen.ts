@@ -55,7 +55,7 @@ export function listenFault(error: unknown, host: string, port: number): StartFa
   )
 }
 
-export const urlOf = (host: string, port: number): string =>
+const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 async function close(server: Server, patienceMs: number): Promise<void> {

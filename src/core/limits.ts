@@ -159,8 +159,6 @@ export const packsBufferedBytesMax = 64 * 1024 * 1024
 export const packsInHandMax = 16
 /** Bytes of packs of all destinations that one process works on; fetching waits beyond it. */
 export const packsInHandBytesMax = 64 * 1024 * 1024
-/** One event, as the envelope's JSON: the smallest of the services' record limits (Kinesis' default, 1 MiB). */
-export const eventBytesMax = 1024 * 1024
 /** What a request may be set to hold at least; an event that is larger has a request of its own. */
 export const requestBytesMin = 64 * 1024
 

@@ -36,7 +36,7 @@ const regionForm = /^[a-z]{2,}(-[a-z]+)+-\d{1,2}$/
 const awsAccountForm = /^\d{12}$/
 
 /** The partition that a region belongs to. */
-export function partitionOf(region: string): string {
+function partitionOf(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }

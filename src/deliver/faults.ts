@@ -98,7 +98,7 @@ const messageCharsMax = 500
 const secrets =
   /\b(?:AKIA|ASIA)[A-Z0-9]{8,}\b|(?<=Signature=|SecretAccessKey=|SessionToken=|Security-Token:)\S+|\b[0-9a-f]{64}\b/gi
 
-export const safeMessage = (message: string): string =>
+const safeMessage = (message: string): string =>
   message.replaceAll(secrets, '…').replaceAll(/\s+/g, ' ').trim().slice(0, messageCharsMax)
 
 /** The fault of a single record that failed within an HTTP 200. */

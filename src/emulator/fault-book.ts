@@ -42,7 +42,7 @@ const throttles: Record<ServiceName, readonly [code: string, message: string, st
 export const throttled = (service: ServiceName): AwsError => new AwsError(...throttles[service])
 
 /** What each service answers to input that is wrong in itself. */
-export const invalidInput: Record<ServiceName, string> = {
+const invalidInput: Record<ServiceName, string> = {
   kinesis: 'ValidationException',
   firehose: 'InvalidArgumentException',
   logs: 'InvalidParameterException',

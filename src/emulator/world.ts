@@ -8,7 +8,7 @@ import type { Keep, KeyPair, OperationStats, ResourceName, ResourceSpec, RoleSpe
 
 /** Every resource belongs to this AWS account. */
 export const awsAccountId = '000000000000'
-export const defaultRegion = 'us-east-1'
+const defaultRegion = 'us-east-1'
 
 const mebibyte = 1024 * 1024
 
@@ -39,7 +39,7 @@ export interface Session extends Identity {
 }
 
 /** What went through within the current second. */
-export class RateWindow {
+class RateWindow {
   #second = 0
   #requests = 0
   #records = 0
@@ -234,7 +234,7 @@ const keyOf = ({ service, name, region = defaultRegion }: ResourceName): string 
   `${service} ${region} ${name}`
 
 /** The partition a region lies in: https://docs.aws.amazon.com/general/latest/gr/rande.html */
-export function partitionOf(region: string): string {
+function partitionOf(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }

@@ -136,7 +136,7 @@ const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) =
   )
 })
 
-export const testEventKind = 'test.v0'
+const testEventKind = 'test.v0'
 
 /** What `send_test_event` sends. */
 export const testEventJson = (

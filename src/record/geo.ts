@@ -28,7 +28,7 @@ export interface GeoLookup {
   lookup(ip: string): Geo
 }
 
-export const unknownGeo: Geo = Object.freeze({})
+const unknownGeo: Geo = Object.freeze({})
 
 /** Knows nothing: for decisions that need no geography. */
 export const noGeo: GeoLookup = { lookup: () => unknownGeo }

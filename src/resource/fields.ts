@@ -171,7 +171,7 @@ export const bodySchema = (fields: Fields, options: { title?: string } = {}): TS
     options,
   )
 
-export const shownSchemaOf = (fields: Fields, options: { title?: string } = {}): TSchema =>
+const shownSchemaOf = (fields: Fields, options: { title?: string } = {}): TSchema =>
   objectOf(shownMembersOf(fields), options)
 
 /** What may be left out is optional, and nothing else is. */

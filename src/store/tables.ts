@@ -43,8 +43,8 @@ const headColumns: readonly TableColumn[] = [
 ]
 
 export const tableOf = (kind: string): string => `${kind}_versions`
-export const viewOf = (kind: string): string => pluralOf(kind)
-export const historyViewOf = (kind: string): string => `${pluralOf(kind)}_history`
+const viewOf = (kind: string): string => pluralOf(kind)
+const historyViewOf = (kind: string): string => `${pluralOf(kind)}_history`
 
 /** Columns of fields; a module has one for each of its fields, prefixed with its name. */
 function* fieldColumns(fields: Fields, prefix = ''): Generator<TableColumn> {

@@ -7,7 +7,7 @@ import { type Emulator, type EmulatorOptions, openEmulator } from '../../src/emu
 import type { Ledger } from '../../src/emulator/ledger.js'
 import type { ResourceName, ResourceSpec, RoleSpec } from '../../src/emulator/wire.js'
 
-export const key = { accessKeyId: 'AKIATEST', secretAccessKey: 'the secret' }
+const key = { accessKeyId: 'AKIATEST', secretAccessKey: 'the secret' }
 export const roleArn = 'arn:aws:iam::000000000000:role/delivery'
 export const accountId = 'ac_test'
 

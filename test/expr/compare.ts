@@ -9,7 +9,7 @@ import { compileReference } from './reference.js'
 
 type Context = Record<string, unknown>
 
-export const generatedScope = defineScope<Context>({
+const generatedScope = defineScope<Context>({
   names: Object.fromEntries(
     names.map((name) => [name, { type: 'any' as const, read: (context) => context[name] }]),
   ),

@@ -15,7 +15,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-export const chromiumPath: string | undefined = (env['PATH'] ?? '')
+const chromiumPath: string | undefined = (env['PATH'] ?? '')
   .split(delimiter)
   .concat('/usr/bin')
   .flatMap((dir) => names.map((name) => join(dir, name)))

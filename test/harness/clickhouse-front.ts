@@ -131,7 +131,7 @@ export interface ClickhouseFront {
   mode(mode: FrontMode): Promise<void>
 }
 
-export const frontPassword = 'pass:word'
+const frontPassword = 'pass:word'
 
 /** A front of its own process over this directory; `port` 0: any free one. */
 export async function startClickhouseFront(path: string, port = 0): Promise<ClickhouseFront> {

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const hasSshKeygen = spawnSync('ssh-keygen', ['-?']).error === undefined
+const hasSshKeygen = spawnSync('ssh-keygen', ['-?']).error === undefined
 
 /** Why a test is left out, in the form of tap's `skip`. */
 export const withoutSshKeygen = hasSshKeygen ? false : 'no ssh-keygen'

@@ -14,7 +14,7 @@ import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.j
 import { type Running, run } from './processes.js'
 import { ApiClient, until } from './weir.js'
 
-export const token = 'token-of-the-first-key'
+const token = 'token-of-the-first-key'
 
 export interface StoreApi {
   readonly process: Running

@@ -115,7 +115,7 @@ export type Serve = (env: Environment) => Running
 const serve: Serve = (env) => run('src/main.js', ['serve'], env)
 
 /** The user of the local nats-server that may do everything. */
-export const adminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''
+const adminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''
 
 /** `weir serve` on free ports and this data directory; waits until it is ready. */
 export async function startWeir(

@@ -171,7 +171,7 @@ export async function untilArrived(
   await untilIdle(deployment, timeoutMs)
 }
 
-export async function untilIdle(deployment: Deployment, timeoutMs = 90_000): Promise<void> {
+async function untilIdle(deployment: Deployment, timeoutMs = 90_000): Promise<void> {
   for (const name of destinationNames) {
     const path = `/event_destinations/${deployment.destinations[name]}/status`
     let last: unknown

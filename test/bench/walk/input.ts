@@ -3,10 +3,10 @@ import { randomNumbers } from '../../../fixtures/random-numbers.mjs'
 import { TestConfiguration } from '../../evaluate/configuration.js'
 
 export const accountId = 'ac_01K0WEIRBENCH0000000000001'
-export const edgeId = 'edgtcp_01K0WEIRBENCH0000000000002'
+const edgeId = 'edgtcp_01K0WEIRBENCH0000000000002'
 export const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')
 
-export const deniedCidrs = ['192.0.2.0/24', '198.18.0.0/15']
+const deniedCidrs = ['192.0.2.0/24', '198.18.0.0/15']
 export const deniedCountries = ['KP', 'IR']
 export const logs = [
   {
