@@ -7,7 +7,7 @@ import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig } from '../deliver/destination.js'
 import { type DestinationAccess, sendTestEvent } from '../deliver/test-event.js'
 import { testEventJson } from '../event/event-schemas.js'
-import type { KeptMessage } from '../nats/messages.js'
+import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
 import { destinationConfig } from '../view/destinations.js'
@@ -60,11 +60,11 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
   }
 }
 
-const storedAt = (pack: KeptMessage | undefined): string | null =>
+const storedAt = (pack: StoredMessage | undefined): string | null =>
   pack === undefined ? null : isoMillis(pack.storedAtMs)
 
 /** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
-async function oldestPack(nats: Nats, id: string): Promise<KeptMessage | undefined> {
+async function oldestPack(nats: Nats, id: string): Promise<StoredMessage | undefined> {
   const consumer = await nats.consumerInfo(deliveriesStream, id)
   return nats.nextMessage(deliveriesStream, deliverySubject(id), (consumer?.ackFloor ?? 0) + 1)
 }

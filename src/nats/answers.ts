@@ -1,4 +1,4 @@
-/** Requests over NATS, and how they are answered whatever happens; messages without an answer. */
+/** Answering requests over NATS, and listening to messages that want no answer. */
 import type { Msg, NatsConnection } from '@nats-io/nats-core'
 import { internalErrorJson } from '../core/errors.js'
 import { newId } from '../core/ids.js'
@@ -8,14 +8,14 @@ export type Reply = (data: Uint8Array) => Uint8Array | string | Promise<Uint8Arr
 
 export interface Answering {
   readonly subject: string
-  /** Requests are shared among all processes that answer under the same one. */
+  /** Processes with the same queue share the requests. */
   readonly queue: string | undefined
   readonly reply: Reply
 }
 
 /**
- * Answers requests until it is closed. A `reply` that throws is reported, and answered with ERR_INTERNAL. Without a
- * queue every process answers, so that the asker does not depend on this one: a failure is reported only.
+ * Answers requests until it is closed. If `reply` throws, the error is reported and the answer is ERR_INTERNAL. Without
+ * a queue every process answers and the client does not depend on this one, so an error is only reported.
  */
 export function answerRequests(
   connection: NatsConnection,
@@ -37,7 +37,7 @@ export function answerRequests(
   const subscription = connection.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback: (error, message) => {
-      // Without a connection there is no way to answer; whoever asked has a time limit.
+      // Without a connection no answer is possible; the client has a timeout.
       if (error === null) respond(message).catch(() => {})
     },
   })
@@ -45,18 +45,18 @@ export function answerRequests(
 }
 
 /**
- * A reply subject that belongs to JetStream or to Weir: the answer would be a call or a message of ours there, made
- * with our permissions for a client that lacks them.
+ * Does the reply subject belong to JetStream or Weir? An answer would then be a call or a message with our permissions,
+ * made for a client that lacks them.
  */
 const isCommand = (subject = ''): boolean => /^(\$|weir\.)/.test(subject)
 
 export interface Hearing {
-  /** Did the server's permissions refuse the subscription? */
+  /** The server's permissions do not allow the subscription. */
   readonly isRefused: boolean
   close(): void
 }
 
-/** Calls back for every message of a subject, until it is closed or the server's permissions refuse the subscription. */
+/** Calls back for each message of a subject, until it is closed or the server's permissions refuse the subscription. */
 export function hear(
   connection: NatsConnection,
   subject: string,

@@ -1,27 +1,32 @@
 /**
- * Follows a bucket for as long as it is open.
+ * Follows a bucket until it is closed.
  *
- * A watch alone goes silent when its server restarts, when its consumer is lost, and when the bucket is made anew or
- * put back to an earlier state. So the bucket's identity and position are compared with one's own at every reconnect
- * and now and then: behind, the watch is taken up where it was; changed, everything is read again in a new **pass**.
+ * A watch alone goes silent when its server restarts, when its consumer is lost, and when the bucket is recreated or
+ * restored from a backup. So the bucket's identity and position are compared with the cursor at each reconnect and
+ * periodically: a watch that lags is resumed at the cursor; if the bucket changed, all is read again in a new **pass**.
+ *
+ * The books read their ledger by themselves (`books/reading.ts`): a pass of theirs begins with a snapshot that other
+ * processes replace meanwhile, and must notice every missing entry, whereas a bucket keeps only each key's last value.
  */
-import { after, every, type Timer } from '../core/clock.js'
-import { messageOf } from '../core/errors.js'
+import { after, every, monotonicMs, type Timer } from '../core/clock.js'
+import { messageOf, unavailable } from '../core/errors.js'
 import type { Bucket, BucketEntry, BucketPosition, Closable } from './bucket.js'
 
 const checkMs = 10_000
+const silenceCheckMs = 1_000
+const silenceMaxMsDefault = 15_000
 const resumeDelayMs = 250
 
-/** Takes in what a bucket says, from its start. */
+/** Takes the entries of a bucket, from its start. */
 export interface Pass {
   entry(entry: BucketEntry, pending: number): void
-  /** Everything that was there has been told; may be called again. */
+  /** All entries that existed at the start have been delivered; may be called again. */
   current(): void
 }
 
 export interface FollowerOptions {
   begin(): Pass
-  /** The bucket is found not to be what it was: a new pass begins. */
+  /** The bucket was recreated or restored: a new pass begins. */
   reread?(position: BucketPosition): void
   unreachable?(reason: string): void
 }
@@ -34,7 +39,7 @@ export class BucketFollower {
   #run = 0
   #watch: Closable | undefined
   #isBroken = false
-  /** Where the last check found it: no progress until the next one, though there is more, means a dead watch. */
+  /** The cursor at the last check: if it lags and did not move until the next check, the watch is dead. */
   #checkedAt = 0
   #cursor = 0
   #identity = ''
@@ -58,7 +63,7 @@ export class BucketFollower {
     return this.#inTurn(async () => this.#begin(await this.#bucket.position()))
   }
 
-  /** One step at a time; what fails is tried again by the next check. */
+  /** One step at a time; the next check retries a failed one. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#turn = this.#turn.then(step).catch((error: unknown) => {
       this.#isBroken = true
@@ -68,7 +73,7 @@ export class BucketFollower {
   }
 
   async #check(mayBeCut: boolean): Promise<void> {
-    // What comes in before the answer does may be beyond it.
+    // Entries can arrive while we wait, so compare with the cursor from before the request.
     const cursor = this.#cursor
     const position = await this.#bucket.position()
     if (position.identity !== this.#identity || position.lastRevision < cursor) {
@@ -120,19 +125,33 @@ export class BucketFollower {
   }
 }
 
-/** What a bucket holds at this moment. */
-export function readEntries(bucket: Bucket, take: (entry: BucketEntry) => void): Promise<void> {
+/** Reads the current entries of a bucket once; rejects if the watch goes silent before the last of them. */
+export function readEntries(
+  bucket: Bucket,
+  take: (entry: BucketEntry) => void,
+  silenceMaxMs = silenceMaxMsDefault,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let watch: Closable | undefined
     let isDone = false
-    const done = (): void => {
+    let heardMs = monotonicMs()
+    const done = (end: () => void): void => {
       isDone = true
+      silence.stop()
       watch?.close()
-      resolve()
+      end()
     }
-    bucket.watch({ entry: take, current: done, ended: reject }).then((opened) => {
+    const fail = (error: unknown): void => done(() => reject(error))
+    const silence = every(silenceCheckMs, () => {
+      if (monotonicMs() - heardMs > silenceMaxMs) fail(unavailable(`The bucket ${bucket.name} went silent.`))
+    })
+    const entry = (each: BucketEntry): void => {
+      heardMs = monotonicMs()
+      take(each)
+    }
+    bucket.watch({ entry, current: () => done(resolve), ended: fail }).then((opened) => {
       watch = opened
       if (isDone) opened.close()
-    }, reject)
+    }, fail)
   })
 }

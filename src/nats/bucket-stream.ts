@@ -1,2 +1,2 @@
-/** The stream that a bucket is kept in. */
+/** The stream that stores a bucket. */
 export const streamOf = (bucket: string): string => `KV_${bucket}`

@@ -29,7 +29,7 @@ export interface BucketEntry {
   readonly value: Uint8Array | undefined
 }
 
-/** What a bucket needs of the connection it is reached by. */
+/** The calls a bucket needs of its connection. */
 export interface BucketHost {
   streamInfo(name: string): Promise<StreamInfo | undefined>
   purgeSubject(stream: string, subject: string): Promise<unknown>
@@ -37,7 +37,7 @@ export interface BucketHost {
   onReconnect(listener: () => void): () => void
 }
 
-/** Where a bucket's stream stands. Another `identity` means that it was made anew. */
+/** The position of a bucket's stream. Another `identity` means that it was recreated. */
 export interface BucketPosition {
   readonly identity: string
   readonly lastRevision: number
@@ -45,13 +45,13 @@ export interface BucketPosition {
 
 export interface BucketWatcher {
   /**
-   * Each key's last value once, then changes in the order of their revisions. `pending`: how many entries there were
-   * behind it when it was sent. A key that is written again before it is told of is told of once, with the later entry.
+   * Each key's last value once, then changes in the order of their revisions. `pending`: how many entries followed it
+   * when it was sent. If a key changes again before it was delivered, only the newest value is delivered.
    */
   entry(entry: BucketEntry, pending: number): void
-  /** Everything that was there has been told. */
+  /** All entries that existed at the start have been delivered. */
   current(): void
-  /** No more will be told, though nobody closed the watch; `error` where one ended it. */
+  /** The watch ended without being closed; `error` if one ended it. */
   ended(error: unknown): void
 }
 
@@ -62,16 +62,16 @@ export interface Closable {
 export interface BucketLimits {
   readonly bytesMax: number
   readonly replicas: number
-  /** Entries are forgotten at this age, and the oldest ones before it where there is no room; without it, never. */
+  /** Entries expire at this age, and the oldest ones earlier if the bucket is full; without it, never. */
   readonly ageMaxMs?: number | undefined
 }
 
-/** How a bucket is opened: how long its calls are repeated, and for how long it keeps what is put into it. */
+/** How long the calls of a bucket are retried, and how long it keeps entries. */
 export type BucketOptions = Patience & Pick<BucketLimits, 'ageMaxMs'>
 
 /**
- * Reads go to the leader: a replica's answer can be of yesterday, and a compare-and-set whose answer was lost is
- * looked up by a read.
+ * Reads go to the leader: a replica's answer can be stale, and a read decides whether a compare-and-set whose answer
+ * was lost has been stored.
  */
 const bucketOptions: Partial<KvOptions> = {
   history: 1,
@@ -81,8 +81,8 @@ const bucketOptions: Partial<KvOptions> = {
 }
 
 /**
- * Makes the bucket, or brings an existing one up to the limits. Its room only grows: of a stream that shrinks,
- * nats-server removes what no longer fits, whatever the stream's discard policy.
+ * Creates the bucket, or applies the limits to an existing one. Its size limit only grows: if a stream shrinks,
+ * nats-server removes messages that no longer fit, whatever the stream's discard policy.
  */
 export async function ensureBucket(
   jetstream: JetStreamClient,
@@ -92,7 +92,7 @@ export async function ensureBucket(
 ): Promise<KV> {
   const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
   const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
-  // Where another process is first, under an identity of its own, the second try finds what it made.
+  // If another process created it first, with an identity of its own, the second attempt finds that one.
   const kv = await make().catch(make)
   const { config } = await manager.streams.info(streamOf(name))
   const limits = {
@@ -108,7 +108,7 @@ export async function ensureBucket(
   return kv
 }
 
-/** A bucket for which the server has no more room keeps the one it has: a role may be set to more than the API is. */
+/** If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's. */
 async function enlarge(
   manager: JetStreamManager,
   name: string,
@@ -137,7 +137,7 @@ export class Bucket {
   readonly #patience: Patience
   readonly name: string
 
-  /** `patience` bounds how long calls are repeated; without it they wait for NATS as long as it takes. */
+  /** `patience` limits how long calls are retried; without it they wait for NATS as long as it takes. */
   constructor(kv: KV, name: string, host: BucketHost, patience: Patience = {}) {
     this.#kv = kv
     this.name = name
@@ -145,17 +145,18 @@ export class Bucket {
     this.#patience = patience
   }
 
-  /** One that is gone is made anew by an API; until then it is away, as NATS is at times. */
+  /** A deleted bucket is recreated by an API; until then it counts as unavailable, like NATS itself. */
   async #call<T>(call: () => Promise<T>, patience: Patience = this.#patience): Promise<T> {
     try {
       return await retried(call, { retrying: this.#patience.retrying, ...patience })
     } catch (error) {
-      if (isStreamMissing(error)) throw unavailable('What NATS holds is being made anew.', error)
+      if (isStreamMissing(error))
+        throw unavailable('A bucket in NATS is missing; the API recreates it.', error)
       throw error
     }
   }
 
-  /** The key's last entry, as the bucket's leader knows it. */
+  /** The key's last entry, read from the bucket's leader. */
   async get(key: string): Promise<BucketEntry | undefined> {
     const entry = await this.#call(() => this.#kv.get(key))
     return entry === null ? undefined : entryOf(entry)
@@ -176,9 +177,9 @@ export class Bucket {
   }
 
   /**
-   * Compare-and-set: stores only where the key's last revision is `revision` (0: never written).
-   * Resolves with the new revision, or undefined where somebody else wrote first. A try whose answer was lost
-   * may have been stored, and then looks like somebody else's: the caller looks at what is there.
+   * Compare-and-set: stores only if the key's last revision is `revision` (0: never written). Resolves with the new
+   * revision, or undefined if another process wrote first. An attempt whose answer was lost may have been stored and
+   * then looks like another process's: the caller reads the key to find out.
    */
   replace(key: string, value: Uint8Array | string, revision: number): Promise<number | undefined> {
     return this.#call(async () => {
@@ -191,7 +192,7 @@ export class Bucket {
     })
   }
 
-  /** Deletes where the key's last revision is `revision`; false where somebody else wrote first. */
+  /** Deletes the key if its last revision is `revision`; false if another process wrote first. */
   remove(key: string, revision: number): Promise<boolean> {
     if (revision === 0) throw new Error(`The key ${key} can't be removed: it was never written.`)
     return this.#call(async () => {
@@ -205,9 +206,9 @@ export class Bucket {
     })
   }
 
-  /** Takes a key out without a trace, or all that a filter matches: those who watch are not told. */
+  /** Removes a key, or all keys that a filter matches, without a tombstone: watchers do not notice. */
   async forget(key: string): Promise<void> {
-    // Without the values, which `history` knows and the interface does not name.
+    // `history` can leave out the values, although its type does not say so.
     const options = { key, headers_only: true }
     const revisions = await this.#call(async () => {
       const found: number[] = []
@@ -217,12 +218,12 @@ export class Bucket {
     await this.#call(() => this.#host.removeMessages(streamOf(this.name), revisions, this.#patience))
   }
 
-  /** Takes every key out, without a trace: only for what is filled again from somewhere else. */
+  /** Removes every key without a tombstone: only for a bucket that is filled again from another source. */
   async empty(): Promise<void> {
     await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.>`)
   }
 
-  /** Identity and position of the bucket's stream; where there is none, an `identity` of ''. */
+  /** Identity and position of the bucket's stream; an `identity` of '' if there is none. */
   async position(): Promise<BucketPosition> {
     const { identity, lastRevision } = await this.#look()
     return { identity, lastRevision }
@@ -234,12 +235,12 @@ export class Bucket {
     return { identity: streamIdentity(info), lastRevision: info.state.last_seq, keys: info.state.messages }
   }
 
-  /** Calls back whenever the connection is back; the result ends that. */
+  /** Calls back after each reconnect; the result unsubscribes. */
   onReconnect(listener: () => void): () => void {
     return this.#host.onReconnect(listener)
   }
 
-  /** Everything that is there and every change, until closed; `from`: what was written at that revision or later. */
+  /** Existing entries and every change until closed; `from`: only revisions from there on. */
   async watch(watcher: BucketWatcher, from = 0): Promise<Closable> {
     const { keys, lastRevision } = await this.#look()
     const options = from === 0 ? {} : { resumeFromRevision: from }
@@ -247,7 +248,7 @@ export class Bucket {
     const isEmpty = keys === 0 || lastRevision < from
     if (isEmpty) watcher.current()
     let isClosed = false
-    void tell(watch, watcher, isEmpty).then(
+    void deliver(watch, watcher, isEmpty).then(
       (error) => isClosed || watcher.ended(error),
       (error: unknown) => isClosed || watcher.ended(error),
     )
@@ -260,7 +261,7 @@ export class Bucket {
   }
 }
 
-async function tell(
+async function deliver(
   watch: AsyncIterable<KvWatchEntry>,
   watcher: BucketWatcher,
   isCurrent: boolean,

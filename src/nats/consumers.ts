@@ -1,4 +1,4 @@
-/** Pull consumers: durable ones that share work, and followers that read along. */
+/** Pull consumers: durable ones, which share work between processes, and followers, which acknowledge nothing. */
 import {
   AckPolicy,
   type Consumer,
@@ -29,7 +29,7 @@ export interface ConsumerOptions {
 
 export interface OpenedConsumer {
   readonly consumer: Consumer
-  /** Tells one run of the stream's sequences from another: they begin again when the stream is made anew. */
+  /** Identifies a run of the stream's sequences: they begin again when the stream is recreated. */
   readonly since: string
 }
 
@@ -43,7 +43,7 @@ export interface ConsumerPosition {
 interface ConsumerState {
   readonly isAhead: boolean
   readonly ackFloor: number
-  /** Of the stream. */
+  /** The stream's. */
   readonly identity: string
   readonly isWorkQueue: boolean
   readonly streamLast: number
@@ -62,17 +62,17 @@ export class Consumers {
   }
 
   /**
-   * A durable pull consumer with explicit acknowledgement, made where it is missing.
+   * Opens a durable pull consumer with explicit acknowledgement; creates it if it is missing.
    *
-   * After a power cut, or when a store was put back, a consumer can be ahead of its stream: it would never deliver
-   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends; that of a
-   * work queue where it begins, for a work queue allows no other, and holds what is to be delivered and little else.
+   * After a power cut, or when a store was restored, a consumer can be ahead of its stream: it would never deliver new
+   * messages whose sequences it has seen. Such a consumer is recreated at the stream's end. A consumer of a work queue
+   * is recreated at its beginning: a work queue allows no other start, and holds little but undelivered messages.
    */
   async open(options: ConsumerOptions): Promise<OpenedConsumer> {
     await this.#makeConsumer(options)
     let state = await this.#consumerState(options)
     if (state.isAhead) {
-      // One look can err: in a cluster, the leaders of stream and consumer are different servers.
+      // One look can be wrong: in a cluster, the leaders of stream and consumer can be different servers.
       await sleep(aheadDoubtMs)
       state = await this.#consumerState(options)
       if (state.isAhead) await this.#remakeConsumer(options, state)
@@ -114,7 +114,7 @@ export class Consumers {
   }
 
   async #consumerState({ stream, name }: ConsumerOptions): Promise<ConsumerState> {
-    // In this order: what is delivered in between must not make the consumer look ahead.
+    // In this order, so that a delivery in between does not make the consumer look ahead.
     const consumer = await retried(() => this.#manager.consumers.info(stream, name))
     const info = await retried(() => this.#manager.streams.info(stream))
     const { last_seq } = info.state
@@ -134,7 +134,7 @@ export class Consumers {
     await this.#makeConsumer(options, state.isWorkQueue ? undefined : from)
   }
 
-  /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */
+  /** Each message of a subject from `sequence` on, in order, until closed. Nothing is acknowledged. */
   async follow(
     stream: string,
     subject: string,

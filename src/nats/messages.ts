@@ -1,4 +1,4 @@
-/** Messages of JetStream in the program's own words. */
+/** Messages of JetStream, in Weir's own types. */
 import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
 import { messageOf } from '../core/errors.js'
@@ -12,7 +12,7 @@ export interface PublishOptions extends Patience {
 
 export interface PublishAfterOptions extends Patience {
   readonly headers?: Readonly<Record<string, string>>
-  /** Of the last message of the subject; 0 where there is none. */
+  /** The sequence of the subject's last message; 0 if there is none. */
   readonly afterSequence: number
 }
 
@@ -41,13 +41,13 @@ export const pulled = (message: JsMsg): PulledMessage => ({
   native: message,
 })
 
-/** A server on a busy disk takes a while; without a connection there is nothing to wait for. */
+/** A server with a busy disk may take seconds. */
 const confirmTimeoutMs = 5_000
 
 /**
  * Waits until the server has processed the acknowledgement of this message, and with it all earlier ones of its
- * consumer: it does so in order. Until then, a server that ends may forget them and deliver the messages again.
- * Returns whether it was confirmed: not if NATS is away, or the consumer was deleted.
+ * consumer: it processes them in order. Until then, a server that ends may lose them and redeliver the messages.
+ * Returns false if that was not confirmed: NATS is unreachable, or the consumer was deleted.
  */
 export async function confirmAcks(
   connection: NatsConnection,
@@ -62,8 +62,8 @@ export async function confirmAcks(
   }
 }
 
-/** A message as it lies in its stream. */
-export interface KeptMessage {
+/** A message in its stream. */
+export interface StoredMessage {
   readonly subject: string
   readonly sequence: number
   /** Milliseconds since the epoch. */
@@ -72,8 +72,10 @@ export interface KeptMessage {
   readonly headers: MsgHdrs
 }
 
-/** The message that `get` answers with; undefined where there is none. */
-export async function kept(get: () => Promise<StoredMsg | null>): Promise<KeptMessage | undefined> {
+/** The message that `get` finds; undefined if there is none. */
+export async function storedMessage(
+  get: () => Promise<StoredMsg | null>,
+): Promise<StoredMessage | undefined> {
   const message = await retried(async () => {
     try {
       return await get()
@@ -98,8 +100,8 @@ export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   return headers
 }
 
-/** Every answer to one question that comes within the time; undefined if nobody listens. */
-export async function gathered(
+/** All answers to a request that arrive within the time; undefined if no process listens. */
+export async function gatherAnswers(
   connection: NatsConnection,
   subject: string,
   data: string,

@@ -1,6 +1,7 @@
 /**
- * The connection to NATS, with the answers the rest of the program needs: publishing until stored, streams, pull
- * consumers, requests. Only this file and those beside it whose names begin alike know the NATS packages.
+ * Start here: the connection to NATS, with the calls the rest of the program needs: publishing until stored, streams,
+ * consumers, buckets, requests. Only this room knows the NATS packages. It never knows what the messages mean: names of
+ * streams and subjects are in `wire`.
  */
 import {
   type JetStreamClient,
@@ -23,13 +24,13 @@ import {
 } from './consumers.js'
 import {
   confirmAcks,
-  gathered,
+  gatherAnswers,
   headersOf,
-  type KeptMessage,
-  kept,
   type PublishAfterOptions,
   type PublishOptions,
   type PulledMessage,
+  type StoredMessage,
+  storedMessage,
 } from './messages.js'
 import { connectionOptions, type NatsOptions } from './options.js'
 import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './retry.js'
@@ -37,10 +38,10 @@ import { removeMessages } from './server-2-9.js'
 import { NatsStatus } from './status.js'
 import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
 
-/** Closing waits this long for what is buffered; where NATS is away it is never sent. */
+/** Closing waits this long for buffered messages to be sent. */
 const drainTimeoutMs = 2_000
 
-/** Connects, and waits for that as long as it takes. */
+/** Connects; waits as long as it takes. */
 export async function openNats(options: NatsOptions): Promise<Nats> {
   const connection = await connect(connectionOptions(options))
   const manager = await retried(() =>
@@ -75,7 +76,7 @@ export class Nats {
   readonly #publishRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'publish' })
   readonly #bucketRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'bucket' })
 
-  /** Calls back whenever the connection is back; the result ends that. */
+  /** Calls back after each reconnect; the result unsubscribes. */
   onReconnect(listener: () => void): () => void {
     return this.#status.onReconnect(listener)
   }
@@ -93,7 +94,7 @@ export class Nats {
     return this.#connection.flush()
   }
 
-  /** Stores `data`; resolves with its sequence in the stream and whether it was there already. */
+  /** Stores `data`; resolves with its sequence and whether it was stored already. */
   async publish(
     subject: string,
     data: Uint8Array | string,
@@ -114,8 +115,8 @@ export class Nats {
   }
 
   /**
-   * Compare-and-set for a stream: stores only where the last message of the subject is the one named. Resolves with
-   * the sequence, or undefined where it is another one, also where an earlier try was stored and its answer lost.
+   * Compare-and-set for a stream: stores only if the subject's last message has this sequence. Resolves with the new
+   * sequence, or undefined if another message is last: also if an earlier attempt was stored and its answer lost.
    */
   async publishAfter(
     subject: string,
@@ -133,7 +134,7 @@ export class Nats {
     }
   }
 
-  /** Publishes without an acknowledgement: lost when nobody listens. */
+  /** Publishes without an acknowledgement: lost if no process listens. */
   emit(subject: string, data: Uint8Array | string): void {
     this.#connection.publish(subject, data)
   }
@@ -142,12 +143,12 @@ export class Nats {
     return (await this.#connection.request(subject, data, { timeout: timeoutMs })).data
   }
 
-  /** Before a stop: the message was acknowledged last of its consumer's. */
+  /** Before a stop; `last` is the message of its consumer that was acknowledged last. */
   confirmAcks(last: Pick<PulledMessage, 'native'>): Promise<boolean> {
     return confirmAcks(this.#connection, last)
   }
 
-  /** Answers requests; requests are shared among all that answer under the same `queue`. */
+  /** Answers requests; processes with the same `queue` share them. */
   answer(subject: string, queue: string | undefined, reply: Reply): { close(): Promise<void> } {
     return answerRequests(this.#connection, { subject, queue, reply }, this.#occurrences)
   }
@@ -156,7 +157,7 @@ export class Nats {
     return hear(this.#connection, subject, onMessage, onRefused)
   }
 
-  /** Makes the stream, or brings the limits of an existing one up to the settings. Was it made? */
+  /** Creates the stream, or applies the settings to an existing one. Resolves with whether it was created. */
   ensureStream(options: StreamOptions): Promise<boolean> {
     const config = streamConfig(options, this.#replicas)
     return retried(async () => {
@@ -166,7 +167,7 @@ export class Nats {
           await this.#manager.streams.add({ ...config, description: newStreamIdentity() })
           return true
         } catch (error) {
-          // Another process was first: under an identity of its own, so that this looks like another stream.
+          // Another process created it first; its identity differs, so NATS sees two different streams.
           present = await this.streamInfo(options.name)
           if (present === undefined) throw error
         }
@@ -185,7 +186,7 @@ export class Nats {
     }
   }
 
-  /** Takes out all messages of a subject. Consumers of it lose what they have in hand, too. */
+  /** Removes all messages of a subject. The server may forget what its consumers have in flight. */
   purgeSubject(stream: string, subject: string): Promise<unknown> {
     return this.#manager.streams.purge(stream, { filter: subject })
   }
@@ -198,38 +199,34 @@ export class Nats {
     return info.state.subjects ?? {}
   }
 
-  /** Takes out what lies below a sequence, of a stream that is only followed: consumers lose what they have in hand. */
+  /** Removes all messages below a sequence; only for streams without consumers that acknowledge. */
   purgeUpTo(stream: string, sequence: number): Promise<unknown> {
     return this.#manager.streams.purge(stream, { seq: sequence })
   }
 
-  /** Takes out these messages; all others stay, and so does what consumers have of them in hand. */
+  /** Removes these messages; all others stay, also those that consumers have in flight. */
   removeMessages(stream: string, sequences: Iterable<number>, patience: Patience = {}): Promise<void> {
     return removeMessages(this.#manager, stream, sequences, patience)
   }
 
-  /** The first message of a subject at or after `sequence`, or undefined where there is none. */
-  nextMessage(stream: string, subject: string, sequence = 1): Promise<KeptMessage | undefined> {
-    return kept(() => this.#manager.direct.getMessage(stream, { seq: sequence, next_by_subj: subject }))
+  /** The first message of a subject at or after `sequence`; undefined if there is none. */
+  nextMessage(stream: string, subject: string, sequence = 1): Promise<StoredMessage | undefined> {
+    return storedMessage(() =>
+      this.#manager.direct.getMessage(stream, { seq: sequence, next_by_subj: subject }),
+    )
   }
 
-  /** The newest message of a subject, as the stream's leader knows it, or undefined where there is none. */
-  lastMessage(stream: string, subject: string): Promise<KeptMessage | undefined> {
-    return kept(() => this.#manager.streams.getMessage(stream, { last_by_subj: subject }))
+  /** The newest message of a subject, read from the stream's leader; undefined if there is none. */
+  lastMessage(stream: string, subject: string): Promise<StoredMessage | undefined> {
+    return storedMessage(() => this.#manager.streams.getMessage(stream, { last_by_subj: subject }))
   }
 
-  /**
-   * A durable pull consumer with explicit acknowledgement, made where it is missing.
-   *
-   * After a power cut, or when a store was put back, a consumer can be ahead of its stream: it would never deliver
-   * what is stored next under sequences it has seen. Such a consumer is made anew where the stream ends; that of a
-   * work queue where it begins.
-   */
+  /** A durable pull consumer, created if it is missing; recreated if it is ahead of its stream. */
   openConsumer(options: ConsumerOptions): Promise<OpenedConsumer> {
     return this.#consumers.open(options)
   }
 
-  /** Where a consumer stands; undefined where there is none. */
+  /** The position of a consumer; undefined if there is none. */
   consumerInfo(stream: string, name: string): Promise<ConsumerPosition | undefined> {
     return this.#consumers.position(stream, name)
   }
@@ -238,7 +235,7 @@ export class Nats {
     return this.#consumers.delete(stream, name)
   }
 
-  /** Every message of a subject from `sequence` on, in order, as long as it is open. Nothing is acknowledged. */
+  /** Each message of a subject from `sequence` on, in order, until closed. Nothing is acknowledged. */
   follow(
     stream: string,
     subject: string,
@@ -248,12 +245,12 @@ export class Nats {
     return this.#consumers.follow(stream, subject, sequence, onMessage)
   }
 
-  /** One question, and every answer that comes within the time; undefined if nobody listens. */
+  /** All answers to a request that arrive within the time; undefined if no process listens. */
   gather(subject: string, data: string, waitMs: number): Promise<Uint8Array[] | undefined> {
-    return gathered(this.#connection, subject, data, waitMs)
+    return gatherAnswers(this.#connection, subject, data, waitMs)
   }
 
-  /** A bucket that keeps the last value of each key, made where it is missing. */
+  /** A bucket, which keeps the last value of each key; created if it is missing. */
   async openBucket(
     name: string,
     bytesMax: number,
@@ -264,18 +261,18 @@ export class Nats {
     return new Bucket(kv, name, this, { ...patience, retrying: this.#bucketRetried })
   }
 
-  /** A bucket that another process makes; undefined while it has not. */
+  /** A bucket that another process creates; undefined until then. */
   async findBucket(name: string): Promise<Bucket | undefined> {
     if ((await retried(() => this.streamInfo(streamOf(name)))) === undefined) return undefined
     const kv = await retried(() => findBucket(this.#jetstream, name))
     return new Bucket(kv, name, this, { retrying: this.#bucketRetried })
   }
 
-  /** Sends what is buffered, lets callbacks end, closes. */
+  /** Sends buffered messages, lets callbacks finish, closes. */
   async close(): Promise<void> {
     if (this.#connection.isClosed()) return
     try {
-      await within(drainTimeoutMs, this.#connection.drain(), 'NATS is away.')
+      await within(drainTimeoutMs, this.#connection.drain(), 'NATS is unreachable.')
     } catch {
       await this.#connection.close()
     }

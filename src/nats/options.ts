@@ -15,13 +15,13 @@ export interface NatsOptions {
   /** Shown in the server's connection list. */
   readonly name: string
   readonly replicas: number
-  /** Prefix of reply inboxes, where the server's permissions confine a user to one of its own. */
+  /** Prefix of reply inboxes, if the server's permissions confine a user to a prefix of its own. */
   readonly inboxPrefix?: string
-  /** Left out, nothing is reported: by tools that are no process of Weir. */
+  /** Without it nothing is reported; for tools that are no process of Weir. */
   readonly occurrences?: NatsOccurrences
 }
 
-/** Servers as the settings write them, and a connection that comes back for as long as the process runs. */
+/** Options for servers as in the settings, and for reconnecting as long as the process runs. */
 export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
   const urls = options.servers.map((server) => new URL(server.includes('://') ? server : `nats://${server}`))
   const [first] = urls
@@ -38,7 +38,7 @@ export function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     pingInterval: 10_000,
     maxPingOut: 2,
     waitOnFirstConnect: true,
-    // A stack trace for each request, in case it fails, takes longer than the request.
+    // Capturing a stack trace for each request, in case it fails, takes longer than the request.
     noAsyncTraces: true,
   }
 }

@@ -1,21 +1,21 @@
 /**
  * Messages of a durable consumer, asked for in batches.
  *
- * A stop loses nothing and leaves nothing to be delivered again: no further batch is asked for, and what was asked
- * for is taken in until it has come, or until nothing came for a moment. A message that the server sent to somebody
- * who no longer listens would come again only after the acknowledgement wait.
+ * A stop loses no message and leaves none to be redelivered: no further batch is requested, and messages already
+ * requested are taken until the batch is complete or nothing arrives for a short time. A message sent to a process that
+ * no longer listens would be redelivered only after the ack wait.
  */
 import { every } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
 import { type PulledMessage, pulled } from './messages.js'
 
-/** A stop waits for this long a silence. */
+/** After a stop, a batch ends when nothing arrives for this long. */
 const silenceMs = 60
 
-/** The server keeps a request this long, and says every half of it that it is still there. */
+/** The server keeps a request this long, and sends heartbeats every half of it. */
 const expiresMs = 4_000
 
-/** One batch of at most `messagesMax`; ends when it is complete, after some seconds, or at a stop. */
+/** One batch of at most `messagesMax`; ends when it is complete, when it expires, or at a stop. */
 export async function* pullBatch(
   consumer: Consumer,
   messagesMax: number,
@@ -24,7 +24,7 @@ export async function* pullBatch(
   yield* take(await consumer.fetch({ max_messages: messagesMax, expires: expiresMs }), signal)
 }
 
-/** Batch after batch until the signal; the next one is asked for while the last one is worked on. */
+/** Batch after batch until the signal; the next one is requested while the last one is processed. */
 export async function* pullAll(
   consumer: Consumer,
   messagesMax: () => number,

@@ -1,15 +1,15 @@
 /**
- * Which answers of NATS mean what, and trying again.
+ * The meaning of NATS errors, and retries.
  *
- * A leader change of a cluster answers "no responders" or "JetStream not enabled" for seconds; only the stream
- * itself knows whether a try whose answer was lost has been stored. Whoever retries therefore makes its calls
- * repeatable: by a message id, or by naming the revision it replaces.
+ * During a leader change, a cluster answers "no responders" or "JetStream not enabled" for seconds. Only the stream
+ * knows whether an attempt whose answer was lost has been stored. Calls that are retried must therefore be idempotent:
+ * by a message id, or by the revision they replace.
  */
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
 
-/** A call that got no answer in this time is repeated: a healthy server answers in milliseconds. */
+/** A call without an answer in this time is retried: a healthy server answers in milliseconds. */
 export const callTimeoutMs = 1_000
 const retryDelayMs = 100
 const retryDelayMaxMs = 2_000
@@ -19,20 +19,20 @@ const wrongLastSequence = new Set([10071, 10164])
 const streamNotFound = 10059
 const consumerNotFound = 10014
 const noMessageFound = 10037
-/** Of a deletion; the second stands for several causes, which its text tells apart. */
+/** Errors of a deletion; the second has several causes, which its text distinguishes. */
 const sequenceNotFound = 10043
 const deletionFailed = 10057
 const storageFull = new Set([10023, 10047, 10077])
-/** The system is not available, JetStream is not enabled for the account or at all: all of a server that starts. */
-const passing = new Set([10008, 10039, 10076])
+/** System not available, JetStream not enabled for the account or at all: a starting server answers with these. */
+const temporary = new Set([10008, 10039, 10076])
 
 const apiCode = (error: unknown): number | undefined =>
   error instanceof JetStreamApiError ? error.code : undefined
 
-/** Did a compare-and-set lose, because somebody else wrote first? */
+/** Did a compare-and-set fail because another process wrote first? */
 export const isWrongRevision = (error: unknown): boolean => wrongLastSequence.has(apiCode(error) ?? 0)
 
-/** Is the stream at its bound? Nothing is lost: the publish was refused. */
+/** Is the stream full? Nothing is lost: the publish was refused. */
 export const isStorageFull = (error: unknown): boolean =>
   storageFull.has(apiCode(error) ?? 0) ||
   /maximum (bytes|messages) exceeded|insufficient storage/.test(messageOf(error))
@@ -49,11 +49,11 @@ export const isMessageMissing = (error: unknown): boolean =>
   (apiCode(error) === deletionFailed && /EOF/.test(messageOf(error))) ||
   /no message found/.test(messageOf(error))
 
-/** Faults of the moment: a server that is away, elects a leader or answers late. */
+/** Will the error pass? The server is unreachable, elects a leader or answers late. */
 function isTransient(error: unknown): boolean {
   if (isStorageFull(error)) return true
   const code = apiCode(error)
-  if (code !== undefined) return passing.has(code)
+  if (code !== undefined) return temporary.has(code)
   const name = error instanceof Error ? error.name : ''
   return /Timeout|NoResponders|JetStreamNotEnabled|RequestError|ConnectionError|Disconnect/.test(
     `${name} ${messageOf(error)}`,
@@ -61,17 +61,17 @@ function isTransient(error: unknown): boolean {
 }
 
 export interface Patience {
-  /** Ends the retrying; the last error is thrown. */
+  /** Ends the retries; the last error is thrown. */
   readonly signal?: AbortSignal | undefined
-  /** Gives up after this many tries; the last error is thrown. */
+  /** Gives up after this many attempts; the last error is thrown. */
   readonly triesMax?: number | undefined
-  /** Gives up when a try fails this long after the first began, with an error that says so. */
+  /** Gives up if an attempt fails this long after the first began, with an error that says so. */
   readonly patienceMs?: number | undefined
-  /** Called before each further try. */
+  /** Called before each retry. */
   readonly retrying?: (() => void) | undefined
 }
 
-/** Runs `call` until it succeeds or fails for good; for ever, where no patience is given. */
+/** Runs `call` until it succeeds or fails for good; without `patience`, retries without limit. */
 export async function retried<T>(call: () => Promise<T>, patience: Patience = {}): Promise<T> {
   const { signal, triesMax, patienceMs = Number.POSITIVE_INFINITY, retrying } = patience
   const startedMs = monotonicMs()

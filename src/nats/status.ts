@@ -1,4 +1,4 @@
-/** What a connection reports about itself: losses, returns, errors, and the server it reached. */
+/** Reports of a connection: disconnects, reconnects, errors, and the server's version. */
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { NatsOptions } from './options.js'
 import { VersionReports } from './server-2-9.js'
@@ -10,13 +10,13 @@ export class NatsStatus {
   readonly #reconnected = new Set<() => void>()
   #isUp = true
 
-  /** The connection stands. */
+  /** `connection` is established. */
   constructor(connection: NatsConnection, occurrences: NatsOptions['occurrences']) {
     this.#connection = connection
     this.#occurrences = occurrences
     this.#versions = new VersionReports(occurrences)
     this.#versions.note(connection.info?.version)
-    // The iterator ends with the connection; an error of it tells nothing that the connection does not tell itself.
+    // The iterator ends with the connection; its errors add nothing to what the connection reports.
     this.#follow().catch(() => {})
   }
 
@@ -24,7 +24,7 @@ export class NatsStatus {
     return this.#isUp && !this.#connection.isClosed()
   }
 
-  /** Calls back whenever the connection is back; the result ends that. */
+  /** Calls back after each reconnect; the result unsubscribes. */
   onReconnect(listener: () => void): () => void {
     this.#reconnected.add(listener)
     return () => this.#reconnected.delete(listener)
