@@ -1,17 +1,17 @@
 /**
- * The books: the ledger added up. Each input message and each event counts once, however often crashes made it go
- * through.
+ * Start here: the books are the sum of the ledger. Each input message and each event counts once, however often crashes
+ * made a process repeat its work. This room never knows how events are produced or delivered, only their counts.
  *
- * - An **input message** is known by its stream and sequence. Its entry is written when every pack that holds one
+ * - An **input message** is identified by its stream and sequence. Its entry is written when every pack that holds one
  *   of its events is stored and entered. From then on it is *settled*: packs that hold it again hold nothing new.
- * - A message that is not settled yet is *open*: per destination it counts as many events as the fullest of the
- *   packs that held it. Only messages in some process's hands are open, so these are few.
- * - A **pack** counts the events that it brought to open messages. A process may die between storing a pack and
- *   entering it; the pack is then met for the first time when it is delivered. If its messages are settled by then,
- *   whoever settled them entered packs of its own.
- * - A message that was processed again under another configuration may settle with fewer events than its packs
- *   held. Those beyond were produced, too: they are added to what the sources of the destination say. So are those
- *   of messages that are open when their stream is made anew or put back, unless they settle after all.
+ * - A message that is not settled yet is *open*: per destination it counts as many events as the fullest of the packs
+ *   that held it. Only messages in flight are open, so these are few.
+ * - A **pack** counts the events that it added to open messages. A process may die between storing a pack and entering
+ *   it; the pack then first appears in the ledger when it is delivered. If its messages are settled by then, the
+ *   process that settled them entered packs of its own.
+ * - A message that was processed again under another configuration may settle with fewer events than its packs held.
+ *   The surplus was produced, too: it is added to the counts of the destination's sources. So are the events of
+ *   messages that are open when their stream is recreated or restored, unless they settle after all.
  */
 import { getOrMake } from '../core/maps.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
@@ -32,7 +32,7 @@ export interface RecordTotals extends Record<RecordType, number> {
   audits_bad: number
 }
 
-/** Where counting begins; and the counts of what is no record, such as an audit event. */
+/** All zero: the initial totals, and the counts of a message without records. */
 export const noRecords: Readonly<RecordTotals> = {
   records: 0,
   bad: 0,
@@ -53,20 +53,20 @@ export interface SourceTotals {
   filtered: number
 }
 
-/** Runs of one stream that are known at once: entries of the last one may still come when the next has begun. */
+/** Runs kept per stream: entries of the previous run may still arrive when the next one has begun. */
 const runsMax = 4
 
-/** A pack on its way. */
+/** A pack that is not delivered yet. */
 interface OpenPack {
-  /** Events that count with it. */
+  /** Events that this pack counts. */
   readonly events: number
-  /** The messages that they are of, where not all of the pack's count. */
+  /** The messages whose events count; null if all of the pack's do. */
   readonly sequences: readonly number[] | null
 }
 
-/** The books as they are kept between processes. */
+/** The books as stored in a bucket. */
 export interface BooksSnapshot {
-  /** The ledger's sequence up to which everything is in here. */
+  /** The ledger is included up to this sequence. */
   readonly sequence: number
   readonly records: RecordTotals
   readonly sources: readonly SourceTotals[]
@@ -95,7 +95,7 @@ export class Books {
     for (const [id, pack] of snapshot.packs) this.#packs.set(id, pack)
   }
 
-  /** It stays as it is: entries that come while it is saved are behind its sequence, and must not be in it. */
+  /** A copy: entries that arrive while it is saved come after its sequence and must not be in it. */
   snapshot(): BooksSnapshot {
     return {
       sequence: this.sequence,
@@ -113,7 +113,7 @@ export class Books {
         this.#addInput(entry)
         break
       case 'pack':
-        this.#workedOn(entry)
+        this.#activeRun(entry)
         this.#enter(entry)
         break
       case 'delivered':
@@ -131,7 +131,7 @@ export class Books {
   }
 
   #addInput({ stream, since, ranges, counts }: InputEntry): void {
-    const run = this.#workedOn({ stream, since })
+    const run = this.#activeRun({ stream, since })
     const expected = eventsByDestination(counts)
     let messages = 0
     for (const range of ranges) messages += run.settle(range, expected, this.#addExtra)
@@ -159,8 +159,8 @@ export class Books {
     return run
   }
 
-  /** Somebody works on this run. Where it is the newest, that is so from now on; else, it was long ago. */
-  #workedOn({ stream, since }: Pick<PackContents, 'stream' | 'since'>): InputRun {
+  /** The run of an entry. If it is the newest of its stream, all earlier runs are over. */
+  #activeRun({ stream, since }: Pick<PackContents, 'stream' | 'since'>): InputRun {
     const run = this.#run(stream, since)
     const ofStream = this.#runs.filter((one) => one.stream === stream)
     if (run !== ofStream.at(-1)) return run
@@ -173,7 +173,7 @@ export class Books {
     return getOrMake(this.#sources, sourceKey(fresh), () => fresh)
   }
 
-  /** Counts a pack; one that brings nothing new is not kept. */
+  /** Counts a pack; a pack without new events is not kept. */
   #enter(contents: PackContents): OpenPack {
     const known = this.#packs.get(contents.pack)
     if (known !== undefined) return known
@@ -194,7 +194,7 @@ export class Books {
     return pack
   }
 
-  /** A pack that ends a second time, because its acknowledgement was lost, holds no message that is new. */
+  /** A pack that is delivered again, because its acknowledgement was lost, adds no new events. */
   #addDelivered(entry: DeliveredEntry): void {
     const { events, sequences } = this.#enter(entry)
     this.#packs.delete(entry.pack)
@@ -223,22 +223,22 @@ export class Books {
     return this.destinations([id]).get(id)!
   }
 
-  /** What was produced beyond what the sources of this destination say. */
+  /** Events produced in excess of the counts of this destination's sources. */
   extra(id: string): number {
     return this.#destinations.get(id)?.extra ?? 0
   }
 
-  /** The kind of target of a destination, also of one that was deleted; undefined where no deliverer told it. */
+  /** The kind of target of a destination, even a deleted one; undefined if no deliverer entered it. */
   targetOf(id: string): string | undefined {
     return this.#destinations.get(id)?.target ?? undefined
   }
 
-  /** The last success and the last error of a destination in any process. */
+  /** The last success and the last error of a destination, of all processes. */
   lastOutcomes(id: string): LastOutcomes {
     return this.#destinations.get(id)?.last ?? noOutcomes
   }
 
-  /** The counts of these, or of every destination that anything was produced or filtered for. */
+  /** Counts of these destinations, by default of all that events were produced or filtered for. */
   destinations(ids: Iterable<string> = this.#allIds()): ReadonlyMap<string, DestinationCounts> {
     const sums = new Map([...ids].map((id) => [id, { produced: this.extra(id), filtered: 0 }]))
     for (const { destination, produced, filtered } of this.#sources.values()) {

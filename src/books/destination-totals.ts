@@ -1,15 +1,15 @@
-/** What the books know of one destination. */
+/** Totals of one destination. */
 import { type LastOutcomes, noOutcomes } from '../wire/last-outcomes.js'
 
 export interface DestinationTotals {
   delivered: number
   dead_lettered: number
   retried: number
-  /** Produced beyond what the sources say. */
+  /** Produced in excess of the sources' counts. */
   extra: number
-  /** It was deleted: what is not delivered was dropped. */
+  /** It was deleted, and its undelivered events were dropped. Part of stored snapshots, so the name stays. */
   gone: boolean
-  /** Its kind outlives it, so that the counters of the kind never step back; null until a deliverer has told it. */
+  /** Kept after its deletion, so that counters per kind never decrease; null until a deliverer enters it. */
   target: string | null
   last: LastOutcomes
 }
@@ -21,7 +21,7 @@ export interface DestinationCounts {
   readonly dead_lettered: number
   readonly retried: number
   readonly dropped: number
-  /** Produced, and not come to an end. */
+  /** Produced, and neither delivered nor dead-lettered yet. */
   readonly backlog: number
 }
 
@@ -39,8 +39,8 @@ export function countsOf(
   { delivered, dead_lettered, retried, gone }: DestinationTotals,
   { produced, filtered }: Pick<DestinationCounts, 'produced' | 'filtered'>,
 ): DestinationCounts {
-  // A quick delivery can be entered before the message that caused it is.
-  const unended = Math.max(0, produced - delivered - dead_lettered)
-  const [dropped, backlog] = gone ? [unended, 0] : [0, unended]
+  // A fast delivery can be entered before the message that caused it.
+  const pending = Math.max(0, produced - delivered - dead_lettered)
+  const [dropped, backlog] = gone ? [pending, 0] : [0, pending]
   return { produced, filtered, delivered, dead_lettered, retried, dropped, backlog }
 }

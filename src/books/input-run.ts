@@ -1,4 +1,4 @@
-/** Which messages of one run of an input stream's sequences are settled, and what packs held of the open ones. */
+/** One run of an input stream's sequences: which messages are settled, and which events packs held of the open ones. */
 import { getOrMake } from '../core/maps.js'
 import { type SequenceRange, SequenceSet } from '../wire/sequence-set.js'
 import type { InputStream } from './ledger.js'
@@ -8,13 +8,13 @@ export interface InputRunSnapshot {
   readonly since: string
   readonly settled: readonly SequenceRange[]
   readonly open: readonly (readonly [number, readonly (readonly [string, number])[]])[]
-  /** Nobody works on it, as far as known: its packs are still delivered. */
+  /** No pipeline reads it any more, as far as known; its packs are still delivered. */
   readonly isOver: boolean
 }
 
 /**
- * Called with events that packs held of a message and that the message did not settle with; and with fewer than none,
- * where it settles with some of them after all.
+ * Called with the number of events that packs held of a message in excess of those it settled with; with a negative
+ * number if it settles with some of them after all.
  */
 export type ExtraEvents = (destination: string, events: number) => void
 
@@ -22,7 +22,7 @@ export class InputRun {
   readonly stream: InputStream
   readonly since: string
   readonly #settled: SequenceSet
-  /** Events per destination and part, as the fullest of the packs held them. */
+  /** Events per destination and part, of the fullest pack. */
   readonly #open: Map<number, Map<string, number>>
   #isOver: boolean
 
@@ -40,7 +40,7 @@ export class InputRun {
     return { stream: this.stream, since: this.since, settled, open, isOver: this.#isOver }
   }
 
-  /** A pack holds this of a message; answers how many of the events are beyond what packs before held. */
+  /** A pack holds these events of a message; returns how many exceed those of earlier packs. */
   hold(sequence: number, destination: string, part: number, events: number, extra: ExtraEvents): number {
     if (this.#settled.has(sequence)) return 0
     const counts = getOrMake(this.#open, sequence, () => new Map<string, number>())
@@ -52,7 +52,7 @@ export class InputRun {
     return events - known
   }
 
-  /** Messages came to their end with these events per destination; answers how many had not before. */
+  /** Messages are settled with these events per destination; returns how many were not settled before. */
   settle(range: SequenceRange, expected: ReadonlyMap<string, number>, extra: ExtraEvents): number {
     if (this.#open.size > 0) {
       for (let sequence = range[0]; sequence <= range[1]; sequence += 1)
@@ -65,14 +65,14 @@ export class InputRun {
     return this.#isOver
   }
 
-  /** Another run begins: what is open will hardly come to its end, and what packs hold of it was produced all the same. */
+  /** Another run begins: open messages will hardly be settled, but the events in their packs were produced. */
   end(extra: ExtraEvents): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#addOpen(1, extra)
   }
 
-  /** It is worked on, after all. */
+  /** A pipeline reads it after all. */
   resume(extra: ExtraEvents): void {
     if (!this.#isOver) return
     this.#isOver = false

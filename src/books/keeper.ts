@@ -1,9 +1,9 @@
 /**
- * Keeps the books of a process up to date: a snapshot, and the ledger from there on. Any process may keep them, and
- * each of them saves a snapshot now and then, so that the ledger needs to reach back no further.
+ * Keeps the books of a process up to date: a snapshot, and the ledger from there on. Any process may keep them. Each of
+ * them saves a snapshot periodically, and removes from the ledger what is in the snapshot.
  *
- * The ledger is read again where it has a gap, was made anew or put back; and where it goes on and nothing of it comes:
- * a server that was killed and is back may know nothing of who follows it, and that takes the client a minute to notice.
+ * The ledger is read again if it has a gap, was recreated or restored from a backup, or grows while none of it arrives:
+ * a server that was killed and restarted may have lost its followers, which takes the client a minute to notice.
  */
 import { every, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
@@ -18,7 +18,7 @@ import { LedgerReading } from './reading.js'
 import { type LedgerEnd, Snapshots } from './snapshots.js'
 
 const snapshotEveryMs = 5_000
-/** A snapshot is worth its while after this many messages of the ledger. */
+/** A snapshot is saved only after this many new messages in the ledger. */
 const snapshotAfterMessages = 200
 const checkEveryMs = 2_000
 const reopenPauseMs = 500
@@ -30,7 +30,7 @@ export class BooksKeeper {
   readonly #timers: Timer[] = []
   #reading: LedgerReading | undefined
   #savedSequence = 0
-  /** Where the books stood at the last look, when the ledger was further. */
+  /** The books' sequence at the last check, if the ledger was ahead. */
   #behindAt: number | undefined
   #reopening: Promise<void> | undefined
   #isClosed = false
@@ -45,7 +45,7 @@ export class BooksKeeper {
     return this.#reading?.books ?? new Books()
   }
 
-  /** Resolves when the books hold everything that was in the ledger at the time of the call. */
+  /** Resolves when the books hold everything that was in the ledger when it was called. */
   async open(): Promise<void> {
     await this.#readAgain()
     this.#timers.push(
@@ -74,7 +74,7 @@ export class BooksKeeper {
     }
   }
 
-  /** What was known before stays in use until all is read. */
+  /** The previous books stay in use until everything is read. */
   async #read(): Promise<void> {
     const before = this.#reading
     const reading = await LedgerReading.open({
@@ -85,26 +85,26 @@ export class BooksKeeper {
     if (this.#isClosed) return reading.close()
     this.#reading = reading
     this.#behindAt = undefined
-    // The bucket's snapshot may be of a time before the ledger was put back.
+    // The saved snapshot may predate a restore of the ledger.
     this.#savedSequence = 0
     await before?.close()
   }
 
   async #check(): Promise<void> {
     try {
-      // What comes in before the answer does may be beyond it.
+      // Entries can arrive while we wait, so compare with the sequence from before the request.
       const reading = this.#reading
       const { sequence } = this.books
       const info = await this.#nats.streamInfo(ledgerStream)
       if (info === undefined || this.#reopening !== undefined || this.#reading !== reading) return
       const { last_seq } = info.state
       const isBehind = last_seq > sequence
-      if (streamIdentity(info) !== reading?.since) await this.#reopen('made anew')
-      else if (last_seq < sequence) await this.#reopen('put back')
+      if (streamIdentity(info) !== reading?.since) await this.#reopen('recreated')
+      else if (last_seq < sequence) await this.#reopen('restored')
       else if (isBehind && this.#behindAt === sequence) await this.#reopen('silent')
       else this.#behindAt = isBehind ? sequence : undefined
     } catch {
-      // NATS is away; the next look will tell.
+      // NATS is unreachable; the next check decides.
     }
   }
 
@@ -128,7 +128,7 @@ export class BooksKeeper {
     }
   }
 
-  /** What there is of the ledger. */
+  /** The current end of the ledger. */
   async #ledger(): Promise<LedgerEnd> {
     const info = await this.#nats.streamInfo(ledgerStream)
     if (info === undefined) throw new Error('The ledger is missing.')

@@ -1,7 +1,7 @@
 /**
- * The ledger: what was counted, in a stream of its own, written before what was counted is acknowledged. A process
- * that dies in between does its work again and writes its entries again; whoever adds the ledger up (`books.ts`)
- * recognises them: input messages by their sequences, packs by their ids.
+ * The ledger: counts of messages and packs, in a stream of its own, written before these are acknowledged. A process
+ * that dies in between leaves work to be repeated and entries to be written again; `books.ts` recognises repeated
+ * entries: input messages by their sequences, packs by their ids.
  */
 import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
@@ -12,17 +12,17 @@ import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { ledgerSubject } from '../wire/names.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
-/** Which stream input came from. */
+/** The stream that input came from. */
 export type InputStream = 'records' | 'audit' | 'audit_in'
 
-/** Counts of input messages; messages with the same numbers share an entry. */
+/** Counts of input messages; messages with equal counts share an entry. */
 export interface InputEntry {
   readonly type: 'input'
   readonly stream: InputStream
-  /** Which run of the stream's sequences: they begin again when the stream is made anew. */
+  /** The run of the stream's sequences: they begin again when the stream is recreated. */
   readonly since: string
   readonly ranges: readonly SequenceRange[]
-  /** Of each message. */
+  /** The counts of each message. */
   readonly counts: InputCounts
 }
 
@@ -32,21 +32,21 @@ export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly allow: number
   readonly block: number
   readonly deny: number
-  /** Of the evaluated ones, those that no edge serves; left out by entries older than the count. */
+  /** Evaluated records that no edge serves; missing in entries from before this count was introduced. */
   readonly unserved?: number
-  /** Audit events of other services, and how many of them are bad; left out where a message holds none. */
+  /** Audit events of other services, and how many of them are bad; missing if a message holds none. */
   readonly audits?: number
   readonly audits_bad?: number
   readonly sources: readonly SourceTally[]
 }
 
-/** Of one kind of one subscription at one destination: subscription, kind, destination, produced, filtered. */
+/** Counts of one kind of one subscription at one destination: subscription, kind, destination, produced, filtered. */
 export type SourceTally = readonly [string, string, string, number, number]
 
-/** What a pack holds, as its headers say it. */
+/** The contents of a pack, from its headers. */
 export interface PackContents {
   readonly destination: string
-  /** The message id under which it was stored: equal for equal bytes of the same messages. */
+  /** Its message id: equal for equal bytes of the same messages. */
   readonly pack: string
   readonly stream: InputStream
   readonly since: string
@@ -59,32 +59,32 @@ export interface PackEntry extends PackContents {
   readonly type: 'pack'
 }
 
-/** A destination begins to be delivered to. */
+/** Delivery to a destination begins. */
 export interface DestinationEntry {
   readonly type: 'destination'
   readonly destination: string
   readonly target: string
 }
 
-/** A pack came to its end. It says again what other entries say, which may be lost: with their writer, or with the ledger. */
+/** A pack was delivered. Repeats what other entries say, since they may be lost with their writer or with the ledger. */
 export interface DeliveredEntry extends PackContents {
   readonly type: 'delivered'
   readonly target: string
-  /** Of its events, how many lie in the dead letters, per input message that caused them. */
+  /** How many of its events were dead-lettered, per input message that caused them. */
   readonly dead: readonly (readonly [sequence: number, events: number])[]
   readonly retried: number
-  /** How its lane fared until then. */
+  /** The outcomes of its lane until then. */
   readonly last: LastOutcomes
 }
 
-/** Events of a pack failed before it was given back: they will be sent again, by whoever gets it next. */
+/** Events of a pack failed before it was given back: the process that gets it next sends them again. */
 export interface RetriedEntry {
   readonly type: 'retried'
   readonly destination: string
   readonly retried: number
 }
 
-/** A destination was deleted, and what waited for it was dropped. */
+/** A destination was deleted, and its backlog dropped. */
 export interface DroppedEntry {
   readonly type: 'dropped'
   readonly destination: string
@@ -138,7 +138,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Gives up what can't be stored at once. */
+  /** Gives up entries that can't be stored at once. */
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#commits.written()

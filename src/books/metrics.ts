@@ -1,14 +1,14 @@
-/** The books as Prometheus' text: of the whole deployment, and the same at every process that keeps them. */
+/** The books as Prometheus text: totals of the whole deployment, the same in every process that keeps books. */
 import { recordTypes } from '../record/traffic-record.js'
 import type { Books } from './books.js'
 
-/** The kind of target of a destination that is configured; undefined where there is none. */
+/** The kind of target of a configured destination; undefined if there is no such destination. */
 export type TargetOf = (destinationId: string) => string | undefined
 
-/** The kind of events of a crashed attempt that came to no source, since the configuration changed before the next. */
+/** The kind shown for events of a crashed attempt whose source was removed before the next attempt. */
 const reconfigured = 'reconfigured'
 
-/** The kind of target of a destination that was deleted before any deliverer had heard of it. */
+/** The kind of target shown for a destination that was deleted before any deliverer knew it. */
 const unknown = 'unknown'
 
 interface Sample {
@@ -53,7 +53,7 @@ function families(books: Books, targetOf: TargetOf): Family[] {
   })
   const one = (value: number): Sample[] => [{ labels: {}, value }]
   return [
-    counter('weir_records_in_total', 'Records that came in.', one(records.records)),
+    counter('weir_records_in_total', 'Records received.', one(records.records)),
     counter('weir_records_bad_total', 'Records that went to the dead letters.', one(records.bad)),
     counter(
       'weir_records_evaluated_total',
@@ -66,8 +66,12 @@ function families(books: Books, targetOf: TargetOf): Family[] {
       { labels: { decision: 'deny' }, value: records.deny },
     ]),
     counter('weir_records_unserved_total', 'Evaluated records that no edge serves.', one(records.unserved)),
-    counter('weir_audits_in_total', 'Audit events of other services that came in.', one(records.audits)),
-    counter('weir_audits_bad_total', 'Those that went to the dead letters.', one(records.audits_bad)),
+    counter('weir_audits_in_total', 'Audit events received from other services.', one(records.audits)),
+    counter(
+      'weir_audits_bad_total',
+      'Audit events of other services that went to the dead letters.',
+      one(records.audits_bad),
+    ),
     counter('weir_events_produced_total', 'Events produced for destinations.', produced.samples),
     counter('weir_events_filtered_total', 'Events that filters of subscriptions dropped.', filtered.samples),
     counter('weir_events_delivered_total', 'Events that destinations accepted.', ends.delivered.samples),
@@ -83,14 +87,14 @@ function families(books: Books, targetOf: TargetOf): Family[] {
     ),
     {
       name: 'weir_events_backlog',
-      help: 'Events on their way.',
+      help: 'Events that are not delivered yet.',
       type: 'gauge',
       samples: ends.backlog.samples,
     },
   ]
 }
 
-/** Values added up per labels. */
+/** Sums per set of labels. */
 class Sums {
   readonly #byLabels = new Map<string, { labels: Readonly<Record<string, string>>; value: number }>()
 

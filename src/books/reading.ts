@@ -1,8 +1,11 @@
 /**
- * One reading of the ledger: the books from a snapshot, and every entry behind it as it comes, until it is closed.
+ * One reading of the ledger: the books from a snapshot, then each later entry as it arrives, until closed.
  *
- * What a snapshot holds is taken out of the ledger, and with several keepers that happens at any time: while one begins
- * to read, too. So entries that are missing lie in a newer snapshot; where there is none, the ledger has lost them.
+ * Entries that are in a snapshot are removed from the ledger. With several keepers that can happen at any time, even
+ * while another one begins to read. So missing entries are in a newer snapshot; if there is none, the ledger lost them.
+ *
+ * `nats/bucket-follower.ts` does not fit here: it follows the last value per key, so it needs neither snapshots nor gap
+ * detection, and it resumes after a fault where the books begin again from a snapshot.
  */
 import { monotonicMs, sleep } from '../core/clock.js'
 import type { Followed } from '../nats/consumers.js'
@@ -15,18 +18,18 @@ import type { Snapshots } from './snapshots.js'
 
 const lookEveryMs = 20
 const silenceMaxMs = 10_000
-/** A snapshot that can't be read at any of these is damaged. */
+/** A snapshot that none of these attempts can read is damaged. */
 const triesMax = 10
 
 export interface LedgerReadingDeps {
   readonly nats: Nats
   readonly snapshots: Snapshots
-  /** Entries are missing: it is of no use any more. */
+  /** Entries are missing: this reading is useless now. */
   readonly onGap: () => void
 }
 
 export class LedgerReading {
-  /** Of which ledger. */
+  /** Identity of the ledger. */
   readonly since: string
   readonly books: Books
   readonly #onGap: () => void
@@ -44,7 +47,7 @@ export class LedgerReading {
     this.#snapshotSequence = books.sequence
   }
 
-  /** Resolves when the books hold everything that was in the ledger at the time of the call. */
+  /** Resolves when the books hold everything that was in the ledger when it was called. */
   static async open({ nats, snapshots, onGap }: LedgerReadingDeps): Promise<LedgerReading> {
     for (let tries = 1; ; tries += 1) {
       const info = await nats.streamInfo(ledgerStream)
@@ -66,7 +69,7 @@ export class LedgerReading {
     const info = await nats.streamInfo(ledgerStream)
     if (info === undefined) throw new Error('The ledger is missing.')
     const { first_seq, last_seq, messages } = info.state
-    // Put back to a time before the snapshot: what entries say that are in there already counts once all the same.
+    // The ledger was restored to a time before the snapshot: entries that are in both still count once.
     if (this.books.sequence > last_seq) this.books.sequence = 0
     this.#skipTo(messages === 0 ? last_seq + 1 : first_seq)
     const from = this.books.sequence + 1

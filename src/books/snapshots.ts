@@ -1,7 +1,7 @@
 /**
- * Snapshots of the books in a bucket. Several processes may save at the same time: each writes parts of its own
- * first, then the head that names them, by compare-and-set. Parts that no head names were left by a process that
- * died, or lost the race; they are taken out when they are old.
+ * Snapshots of the books in a bucket. Several processes may save at the same time: each first writes parts of its own,
+ * then the head that names them, by compare-and-set. Parts that no head names were left by a process that died or
+ * lost the race; they are removed when they are old.
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { now, randomToken, sleep } from '../core/clock.js'
@@ -15,14 +15,14 @@ const loadAgainMs = 200
 
 interface SnapshotHead {
   readonly sequence: number
-  /** When the ledger was made: a ledger made anew begins new books. */
+  /** Identity of the ledger: a recreated ledger begins new books. */
   readonly since: string
-  /** When it was made, and something of its own. */
+  /** Time of creation and a random token. */
   readonly id: string
   readonly parts: number
 }
 
-/** The ledger there is now, and the last sequence in it. */
+/** The current ledger and its last sequence. */
 export interface LedgerEnd {
   readonly since: string
   readonly sequence: number
@@ -32,7 +32,7 @@ export class Snapshots {
   readonly #bucket: Bucket
   readonly #makeBucket: () => Promise<unknown>
 
-  /** `makeBucket` makes it where it is missing: it may be deleted at any time. */
+  /** `makeBucket` creates the bucket if it is missing: it may be deleted at any time. */
   constructor(bucket: Bucket, makeBucket: () => Promise<unknown>) {
     this.#bucket = bucket
     this.#makeBucket = makeBucket
@@ -46,22 +46,22 @@ export class Snapshots {
       const bytes = await this.#parts(head)
       const snapshot = bytes === undefined ? undefined : snapshotIn(bytes)
       if (snapshot !== undefined) return snapshot
-      // Replaced while it was read, most likely.
+      // Most likely it was replaced while it was read.
       await sleep(loadAgainMs)
     }
     return undefined
   }
 
-  /** Up to which sequence of this ledger the last snapshot reaches; 0 where there is none. */
+  /** The ledger's sequence in the last snapshot; 0 if there is none of this ledger. */
   async sequence(since: string): Promise<number> {
     const head = (await this.#head())?.value
     return head?.since === since ? head.sequence : 0
   }
 
   /**
-   * Answers up to which sequence of the ledger the bucket's snapshot reaches now; undefined where that is of another
-   * ledger. `ledgerEnd` is asked once the head is known: a head beyond the end is of a time before the ledger was put
-   * back, and one that is within it of somebody who is further.
+   * Resolves with the ledger's sequence in the bucket's snapshot after the call; undefined if that is of another ledger.
+   * `ledgerEnd` is read after the head: a head past the ledger's end predates a restore; a head within it was saved by a
+   * process that is further along.
    */
   async save(
     snapshot: BooksSnapshot,
@@ -88,7 +88,7 @@ export class Snapshots {
     }
     const revision = await this.#bucket.replace('head', JSON.stringify(head), known?.revision ?? 0)
     const present = revision === undefined ? (await this.#head())?.value : head
-    // Where the answer was lost, what looks like somebody else's head is our own.
+    // If the answer was lost, a head that seems to be another process's is our own.
     const isOurs = present?.id === head.id
     await this.#dropParts(isOurs ? known?.value : head)
     if (isOurs) await this.#dropLeftovers(head)
@@ -116,7 +116,7 @@ export class Snapshots {
     for (let part = 0; part < (stale?.parts ?? 0); part += 1) await this.#bucket.forget(partKey(stale!, part))
   }
 
-  /** A process that saves at this moment has young parts: only old ones are surely named by no head. */
+  /** Young parts may belong to a process that is saving now; only old ones are certain to be unused. */
   async #dropLeftovers(head: SnapshotHead): Promise<void> {
     const oldestMs = now() - leftoverAfterMs
     for (const key of await this.#bucket.keys('part.>')) {
@@ -127,7 +127,7 @@ export class Snapshots {
   }
 }
 
-/** Undefined for what is damaged: the ledger is read without it then, as where there is none. */
+/** Undefined if it is damaged: the ledger is then read without a snapshot. */
 function snapshotIn(bytes: Uint8Array): BooksSnapshot | undefined {
   try {
     return JSON.parse(gunzipSync(bytes).toString()) as BooksSnapshot

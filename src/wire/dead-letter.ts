@@ -1,4 +1,4 @@
-/** Messages to the dead letters: the original bytes, and in the headers why they lie there and where they came from. */
+/** Dead letters: the original bytes, with the reason and the origin in the headers. */
 import { payloadHeadroomBytes } from '../core/limits.js'
 import { deadLetterHeaders } from './names.js'
 
@@ -12,14 +12,14 @@ export interface DeadLetter {
 /** Header values are one line of printable text. */
 const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, reasonCharsMax)
 
-/** Cut where they would not fit a message; `headers` begin with `Weir-`. */
+/** `texts` become headers, reduced to printable text; bytes that do not fit a message are truncated. */
 export function deadLetter(
   bytes: Uint8Array,
-  given: Readonly<Record<string, string>>,
+  texts: Readonly<Record<string, string>>,
   payloadBytesMax: number,
 ): DeadLetter {
   const room = payloadBytesMax - payloadHeadroomBytes
-  const headers = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, headerText(text)]))
+  const headers = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, headerText(text)]))
   if (bytes.length <= room) return { data: bytes, headers }
   return {
     data: bytes.subarray(0, room),

@@ -1,6 +1,7 @@
 /**
- * Every name that two sides of NATS have to agree on: streams, subjects, buckets and headers, with who publishes and who
- * reads. It imports nothing, so that whoever only needs a name (the table of permissions, for one) loads nothing else.
+ * Start here: every name that two sides of NATS must agree on (streams, subjects, buckets, headers), with its publishers
+ * and readers. This room is the format of what goes over NATS; it never knows who produces or handles it. This file
+ * imports nothing, so that a file that needs only a name, such as the table of permissions, loads nothing else.
  */
 
 // --- input ---
@@ -12,12 +13,12 @@ export const recordsSubjects = 'weir.records.>'
 /** Audit events of the API, which publishes them; pipelines read. */
 export const auditStream = 'WEIR_AUDIT'
 export const auditSubject = (accountId: string): string => `weir.events.audit.${accountId}`
-/** Headers of a message of audit events: the API finds what it published already, pipelines the account. */
+/** Headers of a message of audit events: pipelines find the account, the API what it has already published. */
 export const auditHeaders = { account: 'Weir-Account', version: 'Weir-Version', part: 'Weir-Part' } as const
 
 /** Audit events of other services, which publish them; pipelines read. */
 export const auditInStream = 'WEIR_AUDIT_IN'
-/** The object and what happened to it follow. */
+/** Followed by the object and the action. */
 export const auditInSubjectHead = 'weir.audit.'
 export const auditInSubjects = `${auditInSubjectHead}>`
 
@@ -26,11 +27,11 @@ export const inputConsumer = 'pipeline'
 
 // --- from the pipeline to delivery ---
 
-/** Packs of events. Pipelines publish, deliverers read; the janitor of a pipeline removes what nobody will read. */
+/** Packs of events. Pipelines publish, deliverers read; the janitor of a pipeline removes packs that none will read. */
 export const deliveriesStream = 'WEIR_DELIVERIES'
 export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
 export const deliverySubjects = deliverySubject('>')
-/** Headers of a pack: how many events, and which input messages they are of. */
+/** Headers of a pack: the number of events, and the input messages that caused them. */
 export const packHeaders = {
   events: 'Weir-Events',
   stream: 'Weir-Stream',
@@ -38,13 +39,13 @@ export const packHeaders = {
   segments: 'Weir-Segments',
 } as const
 
-/** What was counted. Pipelines and deliverers publish, every process that shows the books reads. */
+/** Counts. Pipelines and deliverers publish, every process that shows the books reads. */
 export const ledgerStream = 'WEIR_BOOKS'
 export const ledgerSubject = 'weir.books'
 
 // --- dead letters ---
 
-/** Records, audit events and events that nothing can be done with. Operators read, and Weir's demo. */
+/** Invalid records and audit events, and undeliverable events. Operators and the demo read. */
 export const deadLetterStream = 'WEIR_DEADLETTER'
 export const deadLetterSubjects = 'weir.deadletter.>'
 /** Pipelines publish. */
@@ -53,22 +54,22 @@ export const deadRecordsSubject = 'weir.deadletter.records'
 export const deadAuditsSubject = 'weir.deadletter.audit'
 /** Deliverers publish. */
 export const deadEventsSubject = 'weir.deadletter.events'
-/** Headers of a dead letter: why it was set aside, and where it came from. */
+/** Headers of a dead letter: the reason, and its origin. */
 export const deadLetterHeaders = {
   reason: 'Weir-Reason',
-  /** Of bytes that were cut to fit a message. */
+  /** Set if the bytes were truncated to fit a message. */
   originalSize: 'Weir-Original-Size',
-  /** Of input. */
+  /** Origin of a record or an audit event. */
   stream: 'Weir-Stream',
   sequence: 'Weir-Sequence',
   line: 'Weir-Line',
   subject: 'Weir-Subject',
-  /** Of an event. */
+  /** Origin of an event. */
   destination: 'Weir-Destination',
   eventId: 'Weir-Event-Id',
 } as const
 
-// --- requests and their answers ---
+// --- requests ---
 
 /** Ingress nodes ask about connections; `decide` answers. */
 export const connectionSubject = 'weir.decide'
@@ -76,14 +77,14 @@ export const connectionSubject = 'weir.decide'
 export const agentSubject = 'weir.decide.agent'
 /** Operators decide about a hostname of an abuse report: `{report_id, hostname, status}`. The API answers. */
 export const abuseDecisionSubject = 'weir.abuse.decide'
-/** The API asks how a destination is doing; every deliverer answers with its lane's state, or `null` if it knows none. */
+/** The API asks for a destination's status; each deliverer answers with its lane's state, or `null` without a lane. */
 export const statusSubject = 'weir.status.destination'
-/** API processes publish what they counted of requests and failed logins, for one another; no other user of NATS may. */
+/** API processes share their counts of requests and failed logins; no other user of NATS may publish. */
 export const usageSubject = 'weir.api.usage'
 
 // --- buckets ---
 
-/** What the store keeps (`store/keys.ts` has the keys). The API writes; all roles read `config`, deliverers `secrets`. */
+/** The store's buckets (keys: `view/keys.ts`). The API writes; all roles read `config`, deliverers `secrets`. */
 export const bucketNames = {
   config: 'weir_config',
   secrets: 'weir_secrets',
@@ -92,12 +93,12 @@ export const bucketNames = {
   idempotency: 'weir_idempotency',
 } as const
 
-/** Snapshots of the books. Whoever keeps books writes and reads. */
+/** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'
 
 // --- all of them ---
 
-/** The streams that hold traffic: what is published to one that is full is refused. */
+/** The streams that hold traffic; a full one refuses further messages. */
 export const trafficStreams = [
   recordsStream,
   deliveriesStream,

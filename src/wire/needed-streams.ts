@@ -1,3 +1,7 @@
+/**
+ * The streams that each role reads or writes. A role is ready while all of them answer `STREAM.INFO`, a request that it
+ * may always make for its own streams.
+ */
 import { streamOf } from '../nats/bucket-stream.js'
 import {
   auditInStream,
@@ -11,15 +15,10 @@ import {
   trafficStreams,
 } from './names.js'
 
-/**
- * The streams that each role reads or writes. A role is ready while all of them answer `STREAM.INFO`, a call that it is
- * permitted for its own streams in any case.
- */
-
 const configuration = streamOf(bucketNames.config)
 
 export const neededStreams = {
-  /** It makes all of them. */
+  /** The API creates all streams. */
   api: [...trafficStreams, ...[...Object.values(bucketNames), booksBucket].map(streamOf)],
   pipeline: [
     configuration,

@@ -3,27 +3,27 @@
  *
  *     <partition key> SP <timestamp, ms since the epoch> SP <event as JSON> LF
  *
- * A partition key holds no space, and the JSON holds no raw line feed (JSON.stringify writes none) and always
- * begins with `{"event_id":"`, so that the id is cut out without parsing. What goes to a service is the JSON
- * with its line feed, and that is a view of the message's own bytes: nothing is copied between NATS and AWS.
+ * A partition key contains no space. The JSON contains no raw line feed (JSON.stringify writes none) and always begins
+ * with `{"event_id":"`, so the id is found without parsing. A service gets the JSON with its line feed as a view of the
+ * message's own bytes: nothing is copied between NATS and AWS.
  */
 const space = 0x20
 const lineFeed = 0x0a
 const quote = 0x22
 const digitZero = 0x30
 
-/** What every event begins with. */
+/** The first bytes of every event. */
 export const eventHead = '{"event_id":"'
 
 const eventHeadBytes = Buffer.from(eventHead)
 const bufferBytesMin = 4 * 1024
 
-/** Appends events to a buffer that grows; `take` hands the pack over and starts the next one. */
+/** Appends events to a growing buffer; `take` returns the pack and starts the next one. */
 export class PackWriter {
   #buffer = Buffer.alloc(0)
   #byteLength = 0
   #events = 0
-  /** What the last pack took: the next one is likely to need as much, and then never grows. */
+  /** The size of the last pack: the next one is likely to need as much, and then need not grow. */
   #expectedBytes = bufferBytesMin
 
   get byteLength(): number {
@@ -41,7 +41,7 @@ export class PackWriter {
     this.#events += 1
   }
 
-  /** The pack's bytes, which are the caller's from now on; empty when nothing was appended. */
+  /** The pack's bytes, which the caller owns from now on; empty if nothing was appended. */
   take(): Uint8Array {
     const pack = this.#buffer.subarray(0, this.#byteLength)
     this.#expectedBytes = Math.max(bufferBytesMin, this.#byteLength)
@@ -51,7 +51,7 @@ export class PackWriter {
     return pack
   }
 
-  /** Room for `bytes` more; a character of a string is at most three bytes of UTF-8. */
+  /** Reserves `bytes` more; a UTF-16 code unit takes at most three bytes of UTF-8. */
   #reserve(bytes: number): void {
     const needed = this.#byteLength + bytes
     if (needed <= this.#buffer.length) return
@@ -92,7 +92,7 @@ export class PackedEvent {
   }
 }
 
-/** A line of a pack that no `PackWriter` wrote: reported, never sent, never thrown past. */
+/** A line of a pack that no `PackWriter` wrote: it is reported and not sent, and never causes an exception. */
 export interface MalformedLine {
   /** Counted from 1. */
   readonly line: number
@@ -105,7 +105,7 @@ export interface Pack {
   readonly malformed: readonly MalformedLine[]
 }
 
-/** The events of a pack, in order. The bytes must not change while an event of them is held. */
+/** The events of a pack, in order. The bytes must not change while an event is in use. */
 export function readPack(bytes: Uint8Array): Pack {
   const pack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const events: PackedEvent[] = []
@@ -123,21 +123,21 @@ export function readPack(bytes: Uint8Array): Pack {
   return { events, malformed }
 }
 
-/** The event between `start` and `end`, its line feed included, or what is wrong with the line. */
+/** The event between `start` and `end`, including its line feed, or the reason why the line is malformed. */
 function readLine(pack: Buffer, start: number, end: number): PackedEvent | string {
   const keyEnd = pack.indexOf(space, start)
   if (keyEnd === -1 || keyEnd >= end || keyEnd === start) return 'The line has no partition key.'
   let timestampMs = 0
-  let at = keyEnd + 1
-  for (; at < end; at += 1) {
-    const digit = pack[at]! - digitZero
+  let index = keyEnd + 1
+  for (; index < end; index += 1) {
+    const digit = pack[index]! - digitZero
     if (digit < 0 || digit > 9) break
     timestampMs = timestampMs * 10 + digit
   }
-  if (at === keyEnd + 1 || pack[at] !== space || !Number.isSafeInteger(timestampMs)) {
+  if (index === keyEnd + 1 || pack[index] !== space || !Number.isSafeInteger(timestampMs)) {
     return 'The line has no timestamp.'
   }
-  const dataStart = at + 1
+  const dataStart = index + 1
   const headEnd = dataStart + eventHead.length
   if (headEnd >= end || pack.compare(eventHeadBytes, 0, eventHead.length, dataStart, headEnd) !== 0) {
     return `The event does not begin with ${eventHead}.`

@@ -1,12 +1,12 @@
 /**
- * Segments: which input messages caused the events of a pack, and how many each. They travel as a header of the
- * pack, so that its events can be counted even where its ledger entry was lost with the process that stored it.
+ * Segments: which input messages caused the events of a pack, and how many each. They are a header of the pack, so that
+ * its events can be counted even if its ledger entry was lost with the process that stored it.
  */
 import type { SequenceRange } from './sequence-set.js'
 
 /**
- * Events that one input message caused at one destination, for a run of messages with equal counts. A message whose
- * events fill more than a pack is cut into parts, always at the same places.
+ * The events that each of consecutive input messages with equal counts caused at one destination. If the events of a
+ * message fill more than a pack, they are split into parts, always at the same positions.
  */
 export interface Segment {
   readonly range: SequenceRange
@@ -16,7 +16,7 @@ export interface Segment {
   readonly events: number
 }
 
-/** As a pack's header carries them: `10-14:2,17:1`, a later part as `17/1:200`. */
+/** The form in a pack's header: `10-14:2,17:1`; a later part as `17/1:200`. */
 export const formatSegments = (segments: readonly Segment[]): string =>
   segments
     .map(({ range: [first, last], part, events }) => {
@@ -27,7 +27,7 @@ export const formatSegments = (segments: readonly Segment[]): string =>
 
 const entryForm = /^(\d+)(?:-(\d+))?(?:\/(\d+))?:(\d+)$/
 
-/** The segments of a header; what has another form is left out. */
+/** The segments of a header; malformed ones are skipped. */
 export function parseSegments(text: string): Segment[] {
   return text.split(',').flatMap((entry) => {
     const match = entryForm.exec(entry)
@@ -37,7 +37,7 @@ export function parseSegments(text: string): Segment[] {
   })
 }
 
-/** Appends a message to segments; runs of equal messages become one. */
+/** Appends a message to segments; consecutive messages with equal counts become one segment. */
 export function addToSegments(segments: Segment[], sequence: number, part: number, events: number): void {
   const last = segments.at(-1)
   const continues =
@@ -46,7 +46,7 @@ export function addToSegments(segments: Segment[], sequence: number, part: numbe
   else segments.push({ range: [sequence, sequence], part, events })
 }
 
-/** The message that caused each event of a pack: its position in the pack to the message's sequence. */
+/** The sequence of the message that caused an event, by the event's position in the pack. */
 export function sequenceOfEvent(segments: readonly Segment[], position: number): number | undefined {
   let before = 0
   for (const {

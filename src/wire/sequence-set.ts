@@ -1,4 +1,4 @@
-/** A set of sequences, kept as ranges: what is seen nearly in order takes next to no room. */
+/** A set of sequences, stored as ranges: sequences that arrive nearly in order take little memory. */
 export type SequenceRange = readonly [first: number, last: number]
 
 export class SequenceSet {
@@ -22,7 +22,7 @@ export class SequenceSet {
     return range !== undefined && sequence <= range[1]
   }
 
-  /** Adds a range; answers how many of its sequences were not in the set. */
+  /** Adds a range; returns how many of its sequences were not in the set. */
   add([first, last]: SequenceRange): number {
     const from = this.#after(first - 1)
     const start = from > 0 && this.#ranges[from - 1]![1] >= first - 1 ? from - 1 : from

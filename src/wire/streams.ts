@@ -1,6 +1,6 @@
 /**
- * The streams, and how the storage is shared among them. Every stream has a bound and refuses what is beyond it:
- * unprocessed work is never thrown away to make room.
+ * The streams, and how they share the storage. Each stream has a limit and refuses messages beyond it: unprocessed work
+ * is never removed to make room.
  */
 import { sleep } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
@@ -23,7 +23,7 @@ import {
 } from './names.js'
 
 export interface StreamBounds {
-  /** Of each stream that holds traffic. */
+  /** The limit of each of the three large streams. */
   readonly storageMaxBytes: number
   readonly retentionMs: number
   readonly payloadBytesMax: number
@@ -32,12 +32,12 @@ export interface StreamBounds {
 const mebibyte = 1024 * 1024
 const minuteMs = 60_000
 
-/** Small streams and buckets come first: a full disk of traffic must not stop a change of configuration. */
+/** The limit of small streams and buckets, reserved so that traffic that fills the storage never blocks a change. */
 export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Nine such and three full ones share what the server has: eight times the bound.
+      // Nine small ones and three large ones share the server's storage: eight times `storageMaxBytes`.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )
@@ -81,7 +81,7 @@ function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds
   ]
 }
 
-/** Makes the streams that are missing; resolves with their names. */
+/** Creates missing streams; resolves with their names. */
 export async function ensureStreams(
   nats: Nats,
   bounds: Omit<StreamBounds, 'payloadBytesMax'>,
@@ -93,8 +93,8 @@ export async function ensureStreams(
 }
 
 /**
- * Makes the streams that are missing. A deployment that was in use before has lost these. That is reported at once,
- * because the next start finds them there. Resolves with the loss as a sentence.
+ * Creates missing streams. A deployment that was in use has lost these. That is reported at once, because the next
+ * start finds them. Resolves with the loss as a sentence.
  */
 export async function restoreStreams(
   nats: Nats,
@@ -109,8 +109,8 @@ export async function restoreStreams(
 }
 
 /**
- * What went with streams that a deployment in use lost, as a sentence; undefined if nothing did. Only streams that
- * every version of Weir had: one that a newer version adds is missing once, and nothing is lost.
+ * Describes in a sentence what a deployment in use lost with its streams; undefined if nothing. Only for streams that
+ * every version of Weir had: a stream that a newer version adds is missing at first, and nothing is lost.
  */
 function lossOf(made: readonly string[]): string | undefined {
   const losses = Object.entries(lostWith).flatMap(([name, loss]) => (made.includes(name) ? [loss] : []))
@@ -126,7 +126,7 @@ const lostWith: Readonly<Record<string, string>> = {
 
 const lookAgainMs = 500
 
-/** Resolves once the stream is there: the API makes them. */
+/** Resolves once the stream exists; the API creates it. */
 export async function whenStream(nats: Nats, name: string): Promise<void> {
   for (;;) {
     const info = await nats.streamInfo(name).catch(() => undefined)
