@@ -16,6 +16,7 @@ import { DurableReader, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullBatch } from '../nats/pull.js'
+import { deadLetter } from '../wire/dead-letter.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
 import { type PackedEvent, readPack } from '../wire/pack.js'
@@ -191,17 +192,15 @@ export class DestinationRun {
   }
 
   async #deadLetter(event: PackedEvent, fault: Fault): Promise<void> {
-    await this.#deps.nats.publish(deadEventsSubject, event.data, {
-      msgId: `${this.#config.id}.${event.id}`,
-      signal: this.#reader.stopping,
-      headers: {
-        [deadLetterHeaders.reason]: `${fault.code}: ${fault.msg}`
-          .replaceAll(/[^\x20-\x7e]/g, '?')
-          .slice(0, 500),
-        [deadLetterHeaders.destination]: this.#config.id,
-        [deadLetterHeaders.eventId]: event.id,
-      },
-    })
+    const { nats } = this.#deps
+    const origin = {
+      [deadLetterHeaders.reason]: `${fault.code}: ${fault.msg}`,
+      [deadLetterHeaders.destination]: this.#config.id,
+      [deadLetterHeaders.eventId]: event.id,
+    }
+    const { data, headers } = deadLetter(event.data, origin, nats.payloadBytesMax)
+    const msgId = `${this.#config.id}.${event.id}`
+    await nats.publish(deadEventsSubject, data, { msgId, headers, signal: this.#reader.stopping })
     this.#dead.add(event)
     this.#deps.occurrences.eventDeadLettered({
       target: this.#config.kind,
