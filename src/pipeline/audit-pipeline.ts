@@ -69,7 +69,7 @@ export class AuditPipeline {
     const tallies = new Map<string, SourceTally>()
     const buffers = packs.buffersFor(input)
     try {
-      for (const event of events) this.#routes.handOn(event, buffers, tallies)
+      for (const event of events) this.#routes.route(event, buffers, tallies)
     } finally {
       buffers.close()
     }

@@ -1,4 +1,4 @@
-/** Which destinations hear of which audit kinds, per account; looked up anew when subscriptions change. */
+/** Which destinations receive which audit kinds, per account; rebuilt when subscriptions change. */
 
 import type { SourceTally } from '../books/ledger.js'
 import { getOrMake } from '../core/maps.js'
@@ -11,7 +11,7 @@ interface AuditRoute {
   readonly destinationId: string
 }
 
-/** An audit event on its way. */
+/** An audit event to be routed. */
 export interface RoutedAudit {
   readonly accountId: string
   readonly kind: string
@@ -38,8 +38,8 @@ export class AuditRoutes {
     return this.#byKind.get(keyOf(accountId, kind)) ?? []
   }
 
-  /** Puts an event into the packs of those who hear of it, and adds to the tallies of their sources. */
-  handOn(event: RoutedAudit, buffers: Buffers, tallies: Map<string, SourceTally>): void {
+  /** Puts an event into the packs of its destinations, and adds it to the tallies of their sources. */
+  route(event: RoutedAudit, buffers: Buffers, tallies: Map<string, SourceTally>): void {
     const { accountId, kind, partitionKey, timestampMs, json } = event
     for (const { subscriptionId, destinationId } of this.#find(accountId, kind)) {
       buffers.packOf(destinationId).append(partitionKey, timestampMs, json)

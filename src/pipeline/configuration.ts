@@ -1,4 +1,4 @@
-/** The pipeline's view of the configuration, built anew when it changes; changes that come together are one. */
+/** The compiled configuration, rebuilt when it changes; changes in quick succession are compiled together. */
 import { after, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { changeCoalesceMs } from '../core/limits.js'

@@ -1,6 +1,6 @@
 /**
- * The books of one message: what came in and what became of it. The numbers of a message are added to the totals
- * once, when everything it caused is stored; a message that is processed again gives the same numbers again.
+ * The counts of one message. They are added to the totals once, when everything the message caused is stored; a message
+ * that is processed again gives the same counts.
  */
 import type { InputCounts } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
@@ -10,7 +10,7 @@ import { type RecordType, recordTypes, type TrafficRecord } from '../record/traf
 import type { Production } from './produce.js'
 import type { CompiledSource } from './subscriptions.js'
 
-/** Of one kind of one subscription to one destination. */
+/** Counts of one kind of one subscription to one destination. */
 export interface SourceCount {
   readonly subscription_id: string
   readonly kind: string
@@ -28,19 +28,19 @@ export interface CountVector {
   /** Evaluated records that no edge serves, by the endpoint they name. */
   readonly unserved: readonly { readonly endpoint: string; readonly count: number }[]
   readonly sources: readonly SourceCount[]
-  /** Expressions of traffic policies that had no result. */
+  /** Expressions of traffic policies without a result. */
   readonly policyFailures: readonly {
     readonly edge_id: string
     readonly policy: string
     readonly count: number
   }[]
-  /** Filters that had no result; they are among `filtered`. */
+  /** Filters without a result; their events are included in `filtered`. */
   readonly filterFailures: readonly {
     readonly subscription_id: string
     readonly kind: string
     readonly count: number
   }[]
-  /** Records that a restriction which is not enforced would have blocked. */
+  /** Records that an unenforced restriction would have blocked. */
   readonly warnings: readonly { readonly restriction_id: string; readonly count: number }[]
 }
 
@@ -119,7 +119,7 @@ export class Counts {
   }
 }
 
-/** What of them is entered in the ledger. */
+/** The counts that are entered in the ledger. */
 export const inputCounts = ({
   records,
   bad,

@@ -1,4 +1,4 @@
-/** A bad record as it goes to the dead letters: its original bytes, and where they came from. */
+/** The dead letter of a bad record: its original bytes and their origin. */
 
 import { type DeadLetter, deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, recordsStream } from '../wire/names.js'

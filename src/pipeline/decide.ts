@@ -1,6 +1,6 @@
 /**
- * Answers to ingress nodes: may this connection come in, may this agent bind this name? Bytes in, bytes out; the same
- * evaluator as the pipeline's, and no events.
+ * Answers requests of ingress nodes (is this connection allowed?) and tunnel servers (may this agent bind this name?).
+ * Bytes in, bytes out; the same evaluator as in the pipeline, and no events.
  */
 import { type ErrorCode, type Problem, shown, wrong } from '../core/errors.js'
 import { canonicalAddress, isAddress } from '../core/ip.js'
@@ -20,7 +20,7 @@ const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
 const refusal = (code: ErrorCode, { msg }: Problem): Uint8Array => reply({ error_code: code, msg })
 
-/** The reply to a request on `weir.decide`: a record, and `explain` beside its members. `decided` hears of each verdict. */
+/** The reply to a request on `weir.decide`: a record, optionally with `explain`. `decided` is called with the verdict. */
 export function decide(
   policySet: PolicySet,
   geo: GeoLookup,
@@ -55,7 +55,7 @@ export function decide(
   })
 }
 
-/** The reply to a request on `weir.decide.agent`. `warned` hears of a restriction that would block if it were enforced. */
+/** The reply to a request on `weir.decide.agent`. `warned` is called if a restriction in warn mode would block. */
 export function decideAgent(
   policySet: PolicySet,
   bytes: Uint8Array,

@@ -1,27 +1,27 @@
 /**
- * What had no result, or would have blocked had it been enforced, while records were evaluated: counted at once, and
- * told per policy and per restriction, but not once per record.
+ * Reports of expressions without a result, and of restrictions that would have blocked if enforced. Each is counted at
+ * once, and logged per policy and per restriction rather than per record.
  */
 import { after, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { CountVector } from './counts.js'
 
-const tellEveryMs = 60_000
-const subjectsToldMax = 1_000
+const reportEveryMs = 60_000
+const subjectsMax = 1_000
 
 type Noted = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
 
-/** What of one decision is worth noting. */
+/** The failures and warnings of one decision. */
 export const notedOf = ({ failures, warnings }: Pick<Verdict, 'failures' | 'warnings'>): Noted => ({
   policyFailures: failures.map(({ policy }) => ({ edge_id: policy.edgeId, policy: policy.label, count: 1 })),
   filterFailures: [],
   warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
 })
 
-/** What was told within the last minute, and how often it has happened since. */
-interface Told {
-  readonly tell: (count: number) => void
+/** A report made within the last minute, and how often its cause has occurred since. */
+interface RecentReport {
+  readonly log: (count: number) => void
   readonly minute: Timer
   count: number
 }
@@ -30,7 +30,7 @@ export class FailureReports {
   readonly #occurrences: Occurrences
   readonly #askedBy: 'record' | 'decision'
   /** By subject: a policy of an edge, or a restriction. */
-  readonly #told = new Map<string, Told>()
+  readonly #recent = new Map<string, RecentReport>()
 
   /** `askedBy`: whether records or requests for decisions are evaluated here. */
   constructor(occurrences: Occurrences, askedBy: 'record' | 'decision') {
@@ -42,8 +42,8 @@ export class FailureReports {
     const occurrences = this.#occurrences
     for (const { edge_id, policy, count } of policyFailures) {
       occurrences.policyExpressionFailed({ asked_by: this.#askedBy, edge_id, policy }, count)
-      this.#note(`${edge_id} ${policy}`, count, (told) =>
-        occurrences.policyFailing({ edge_id, policy, count: told }),
+      this.#note(`${edge_id} ${policy}`, count, (total) =>
+        occurrences.policyFailing({ edge_id, policy, count: total }),
       )
     }
     for (const { subscription_id, kind, count } of filterFailures) {
@@ -51,36 +51,36 @@ export class FailureReports {
     }
     for (const { restriction_id, count } of warnings) {
       occurrences.restrictionWarned({ asked_by: this.#askedBy, restriction_id }, count)
-      this.#note(restriction_id, count, (told) =>
-        occurrences.restrictionWarning({ restriction_id, count: told }),
+      this.#note(restriction_id, count, (total) =>
+        occurrences.restrictionWarning({ restriction_id, count: total }),
       )
     }
   }
 
-  /** The first time is told at once, what follows within a minute together at its end. */
-  #note(subject: string, count: number, tell: Told['tell']): void {
-    const told = this.#told.get(subject)
-    if (told !== undefined) told.count += count
-    else if (this.#told.size < subjectsToldMax) this.#tell(subject, count, tell)
+  /** The first occurrence is logged at once, those within the following minute together at its end. */
+  #note(subject: string, count: number, log: RecentReport['log']): void {
+    const recent = this.#recent.get(subject)
+    if (recent !== undefined) recent.count += count
+    else if (this.#recent.size < subjectsMax) this.#report(subject, count, log)
   }
 
-  #tell(subject: string, count: number, tell: Told['tell']): void {
-    tell(count)
-    const minute = after(tellEveryMs, () => this.#endMinute(subject))
-    this.#told.set(subject, { tell, minute, count: 0 })
+  #report(subject: string, count: number, log: RecentReport['log']): void {
+    log(count)
+    const minute = after(reportEveryMs, () => this.#endMinute(subject))
+    this.#recent.set(subject, { log, minute, count: 0 })
   }
 
   #endMinute(subject: string): void {
-    const { tell, count } = this.#told.get(subject)!
-    this.#told.delete(subject)
-    if (count > 0) this.#tell(subject, count, tell)
+    const { log, count } = this.#recent.get(subject)!
+    this.#recent.delete(subject)
+    if (count > 0) this.#report(subject, count, log)
   }
 
   close(): void {
-    for (const { tell, minute, count } of this.#told.values()) {
+    for (const { log, minute, count } of this.#recent.values()) {
       minute.stop()
-      if (count > 0) tell(count)
+      if (count > 0) log(count)
     }
-    this.#told.clear()
+    this.#recent.clear()
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Makes room. The streams refuse what is beyond their bounds and remove nothing by themselves, so that no
- * unprocessed work is ever lost to make room; what is done with is removed here.
+ * Makes room. A full stream refuses messages and removes none by itself, so that unprocessed work is never lost; work
+ * that is finished is removed here.
  *
- * - Records and audit events stay for as long as there is room, for those who want to read them again. When their
- *   stream nears its bound, the oldest *processed* ones go.
- * - Packs that were acknowledged come back to the stream when its server is killed: they lie below the
- *   acknowledgement floor of their consumer, which never delivers them again.
- * - Packs of a destination that is gone may still be stored while a pipeline has not heard of it.
+ * - Records and audit events are kept as long as there is room, for anyone who wants to read them again. When their
+ *   stream is nearly full, the oldest *processed* ones are removed.
+ * - Acknowledged packs can return to the stream when its server is killed: they are below the ack floor of their
+ *   consumer, which never delivers them again.
+ * - Packs of a deleted destination may be stored until every pipeline knows of the deletion.
  */
 
 import type { LedgerWriter } from '../books/ledger.js'
@@ -36,7 +36,7 @@ export interface JanitorOptions {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
-  /** Is there such a destination? Undefined where that is not known for sure. */
+  /** Does this destination exist? Undefined if that is not certain. */
   readonly isDestination: (id: string) => boolean | undefined
   readonly sweepAfter?: { readonly leftoverMs: number; readonly goneMs: number }
 }
@@ -49,8 +49,8 @@ const packsEveryMs = 60_000
 export class Janitor {
   readonly #options: JanitorOptions
   readonly #timers: readonly Timer[]
-  /** When destinations that packs are for were first found to be gone. */
-  readonly #goneSinceMs = new Map<string, number>()
+  /** When a destination that has packs was first found to be deleted. */
+  readonly #deletedSinceMs = new Map<string, number>()
 
   constructor(options: JanitorOptions) {
     this.#options = options
@@ -68,7 +68,7 @@ export class Janitor {
     }
   }
 
-  /** Where a stream of input nears its bound: removes what was processed until there is room again. */
+  /** If an input stream is nearly full, removes processed messages until there is room again. */
   async removeInput(): Promise<void> {
     for (const stream of [recordsStream, auditInStream, auditStream]) await this.#removeProcessed(stream)
   }
@@ -81,7 +81,7 @@ export class Janitor {
     const { max_bytes } = info.config
     if (bytes < max_bytes * recordsFullShare) return
     const consumer = await nats.consumerInfo(stream, inputConsumer)
-    // A consumer that is ahead of its stream says nothing of what the stream holds.
+    // The position of a consumer that is ahead of its stream means nothing.
     if (consumer === undefined || consumer.delivered > last_seq) return
     const excess = Math.ceil((messages * (bytes - max_bytes * recordsKeptShare)) / bytes)
     const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1)
@@ -97,13 +97,13 @@ export class Janitor {
     for (const subject of Object.keys(counts)) {
       const id = subject.slice(prefix.length)
       const isThere = isDestination(id)
-      if (isThere !== false) this.#goneSinceMs.delete(id)
+      if (isThere !== false) this.#deletedSinceMs.delete(id)
       if (isThere === true) await this.#sweepLeftovers(id)
-      if (isThere === false) await this.#sweepGone(id)
+      if (isThere === false) await this.#sweepDeleted(id)
     }
   }
 
-  /** Packs below the floor: given some time, since the server removes them a moment after it moves the floor. */
+  /** Removes packs below the ack floor, after some time: the server removes them shortly after it moves the floor. */
   async #sweepLeftovers(id: string): Promise<void> {
     const { nats, occurrences, sweepAfter = sweepAfterDefault } = this.#options
     const consumer = await nats.consumerInfo(deliveriesStream, id)
@@ -127,11 +127,11 @@ export class Janitor {
     return sequences
   }
 
-  async #sweepGone(id: string): Promise<void> {
+  async #sweepDeleted(id: string): Promise<void> {
     const { occurrences, sweepAfter = sweepAfterDefault } = this.#options
-    const sinceMs = getOrMake(this.#goneSinceMs, id, now)
+    const sinceMs = getOrMake(this.#deletedSinceMs, id, now)
     if (sinceMs > now() - sweepAfter.goneMs) return
-    this.#goneSinceMs.delete(id)
+    this.#deletedSinceMs.delete(id)
     if (await dropBacklog(this.#options, id)) occurrences.packsSwept({ destination_id: id })
   }
 

@@ -1,10 +1,10 @@
 /**
- * The packs being filled, one per destination, and their way into the deliveries stream.
+ * The packs being filled, one per destination, and how they are stored in the deliveries stream.
  *
- * A pack is stored when it is full, when it is old, or at once when no input waits, but then not more often than a
- * few times a second per destination. An input message is done when every pack that holds one of its events is
- * stored; the ledger's entry of the message follows, and then its acknowledgement. What can't be stored is tried
- * again for as long as it takes: until then, its room is taken, and when there is none left nothing more is pulled.
+ * A pack is stored when it is full, when it is old, or at once if no input waits, but then only a few times a second per
+ * destination. An input message is done when every pack that holds one of its events is stored; its entry in the ledger
+ * follows, then its acknowledgement. A pack that can't be stored is retried as long as it takes: until then it occupies
+ * buffer space, and when that is full nothing more is pulled.
  */
 
 import type { InputStream, LedgerWriter } from '../books/ledger.js'
@@ -17,12 +17,12 @@ import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 import type { Buffers } from './route.js'
 
-/** An input message whose events are on their way into packs. */
+/** An input message whose events are being put into packs. */
 export interface InputMessage {
   readonly sequence: number
-  /** Which run of its stream's sequences. */
+  /** The run of its stream's sequences. */
   readonly since: string
-  /** Packs that hold events of it and are not stored yet. */
+  /** Packs that hold its events and are not stored yet. */
   packsOpen: number
   /** All its events are in packs. */
   isRouted: boolean
@@ -39,7 +39,7 @@ interface OpenPack {
   storedMs: number
 }
 
-/** What of a pack belongs to the message that is being processed. */
+/** The part of a pack that belongs to the message being processed. */
 interface Part {
   readonly number: number
   readonly eventsBefore: number
@@ -56,14 +56,14 @@ export interface PacksDeps {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly stream: InputStream
-  /** Hears of packs that could not be stored and are tried again. */
+  /** Reports a pack that could not be stored and is retried. */
   readonly failed: (error: unknown) => void
 }
 
 const retryPauseMs = 1_000
-/** A pack may exceed its target by as much again and an event, and has to fit a message. */
+/** A pack may exceed its target by as much again plus one event, and must fit a message. */
 const packsPerPayload = 4
-/** A destination that had no events for this long is forgotten. */
+/** The state of a destination without events is dropped after this time. */
 const forgetAfterMs = 60_000
 
 export class Packs {
@@ -72,9 +72,9 @@ export class Packs {
   readonly #storing = new Set<Promise<void>>()
   readonly #abort = new AbortController()
   readonly #packBytes: number
-  /** Of packs that are filled and of those that are being stored. */
+  /** Bytes of packs being filled or stored. */
   #bufferedBytes = 0
-  /** A message is half in packs: they have to wait until all of it is. */
+  /** A message is partly in packs: they must wait until all of it is. */
   #isRouting = false
   #since = ''
 
@@ -132,17 +132,17 @@ export class Packs {
     return pack
   }
 
-  /** Stores what is due. `isIdle`: nothing more is waiting to be processed. */
+  /** Stores packs that are due. `isIdle`: no input waits to be processed. */
   storeDue(isIdle: boolean): void {
     if (this.#isRouting) return
-    const at = monotonicMs()
+    const nowMs = monotonicMs()
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
-        if (at - pack.storedMs > forgetAfterMs) this.#open.delete(id)
+        if (nowMs - pack.storedMs > forgetAfterMs) this.#open.delete(id)
         continue
       }
-      const isOld = at - pack.begunMs >= packAgeMaxMs
-      if (isOld || (isIdle && at - pack.storedMs >= packIdleSpacingMs)) this.#store(id, pack)
+      const isOld = nowMs - pack.begunMs >= packAgeMaxMs
+      if (isOld || (isIdle && nowMs - pack.storedMs >= packIdleSpacingMs)) this.#store(id, pack)
     }
   }
 
@@ -150,7 +150,7 @@ export class Packs {
     for (const [id, pack] of this.#open) if (pack.writer.events > 0) this.#store(id, pack)
   }
 
-  /** Waits while events that are not stored yet fill the room there is for them. */
+  /** Waits while the buffer for events that are not stored yet is full. */
   async roomToFill(): Promise<void> {
     if (this.#bufferedBytes > packsBufferedBytesMax && !this.#isRouting) this.storeAll()
     while (this.#bufferedBytes > packsBufferedBytesMax && this.#storing.size > 0)
@@ -179,7 +179,7 @@ export class Packs {
     this.#storing.add(storing)
   }
 
-  /** False where a stop came first: then nothing of it is acknowledged, and another process does it again. */
+  /** False if a stop came first: nothing is acknowledged then, and another process repeats the work. */
   async #storeUntilDone(
     destination: string,
     bytes: Uint8Array,
@@ -188,7 +188,7 @@ export class Packs {
     since: string,
   ): Promise<boolean> {
     const { nats, ledger, stream } = this.#deps
-    // Records that were published twice can make equal bytes of other messages: those are another pack's events.
+    // Records that were published twice can give equal bytes for different messages: those need different packs.
     const pack = `${destination}.${hashBytes128(bytes, `${stream} ${since} ${segments}`)}`
     const headers = {
       [packHeaders.events]: String(events),
@@ -200,7 +200,7 @@ export class Packs {
     while (!signal.aborted) {
       try {
         await nats.publish(deliverySubject(destination), bytes, { msgId: pack, signal, headers })
-        // Entered even where the same bytes were stored before: the entry of then may be lost.
+        // Entered even if the pack was stored already: its first entry may be lost.
         await ledger.write([{ type: 'pack', destination, pack, stream, since, segments }])
         return true
       } catch (error) {
@@ -212,7 +212,7 @@ export class Packs {
     return false
   }
 
-  /** Stores everything that is open; gives up after `withinMs`, and what is not stored is done again by another. */
+  /** Stores all open packs; gives up after `withinMs`, and another process repeats the rest. */
   async close(withinMs: number): Promise<void> {
     this.storeAll()
     const all = (async () => {

@@ -1,10 +1,11 @@
 /**
- * The walk: from the bytes of a message to the bytes of each destination.
+ * The walk of a record, from the bytes of a message to the packs of its destinations:
  *
- * A record is parsed once, evaluated once, and each event it causes is appended to the pack of its destination.
- * Everything is synchronous and pure: the same message against the same view gives the same bytes. A record for
- * which no account is known, because it names no edge, matches none and claims none, is evaluated and counted like
- * any other; nothing applies to it and nobody hears of it.
+ *     parse ▸ find edge ▸ evaluate ▸ produce events ▸ route ▸ count
+ *
+ * A record is parsed once and evaluated once. Everything is synchronous and pure: the same message against the same
+ * configuration gives the same bytes. A record without a known account, because it names and matches no edge and claims
+ * no account, is evaluated and counted like any other; no policy applies to it, and it causes no events.
  */
 import { isoMillis } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
@@ -23,13 +24,13 @@ import { produce } from './produce.js'
 import { type Buffers, route } from './route.js'
 import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'
 
-/** The configuration as the walk sees it: immutable, swapped whole. */
+/** The compiled configuration: immutable, replaced as a whole. */
 export interface TrafficView {
   readonly policySet: PolicySet
   readonly subscriptions: SubscriptionSet
 }
 
-/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; what `previous` has compiled is taken over. */
+/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses what `previous` has compiled. */
 export async function buildTrafficView(
   source: ConfigurationSource,
   previous: TrafficView | undefined,
@@ -44,12 +45,12 @@ export async function buildTrafficView(
 /** A message as JetStream stored it. */
 export interface StoredMessage {
   readonly bytes: Uint8Array
-  /** Becomes the timestamp of its events. */
+  /** The timestamp of its events. */
   readonly storedAtMs: number
 }
 
-/** What the walk reads from and writes to. */
-export interface WalkSurroundings {
+/** What the walk reads and writes. */
+export interface WalkContext {
   readonly view: TrafficView
   readonly geo: GeoLookup
   readonly buffers: Buffers
@@ -70,21 +71,21 @@ export interface MessageResult {
   readonly bad: readonly BadRecord[]
 }
 
-/** Processes a whole message at one go. */
-export function processMessage(message: StoredMessage, surroundings: WalkSurroundings): MessageResult {
-  const walk = walkMessage(message, surroundings)
+/** Processes a whole message without pauses. */
+export function processMessage(message: StoredMessage, context: WalkContext): MessageResult {
+  const walk = walkMessage(message, context)
   for (;;) {
     const { done, value } = walk.next()
     if (done) return value
   }
 }
 
-/** Processes a message, pausing after every 64 records so that its caller can let others have a turn. */
+/** Processes a message; pauses after every 64 records, so that the caller can yield to the event loop. */
 export function* walkMessage(
   { bytes, storedAtMs }: StoredMessage,
-  surroundings: WalkSurroundings,
+  context: WalkContext,
 ): Generator<void, MessageResult> {
-  const walk = new MessageWalk(storedAtMs, surroundings)
+  const walk = new MessageWalk(storedAtMs, context)
   let untilPause = recordsPerTurnMax
   for (const line of parseMessage(bytes)) {
     if (untilPause === 0) {
@@ -97,24 +98,24 @@ export function* walkMessage(
   return walk.result()
 }
 
-/** A reason travels as a header, and parts of it come from the record. */
+/** The reason becomes a header, and parts of it come from the record. */
 const inOneLine = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
 
 class MessageWalk {
   readonly #storedAtMs: number
   readonly #timestamp: string
-  readonly #surroundings: WalkSurroundings
+  readonly #context: WalkContext
   readonly #budget = new StepBudget()
   readonly #counts = new Counts()
   readonly #bad: BadRecord[] = []
 
-  constructor(storedAtMs: number, surroundings: WalkSurroundings) {
+  constructor(storedAtMs: number, context: WalkContext) {
     this.#storedAtMs = storedAtMs
     this.#timestamp = isoMillis(storedAtMs)
-    this.#surroundings = surroundings
+    this.#context = context
   }
 
-  /** A record that can't be processed is bad; its neighbours never know. */
+  /** A record that can't be processed is bad; the other records of the message are not affected. */
   add(line: number, bytes: Buffer): void {
     const reason = this.#attempt(bytes)
     if (reason === undefined) return
@@ -134,18 +135,21 @@ class MessageWalk {
     }
   }
 
-  /** What makes the record a bad one; undefined where it was processed. */
+  /** The reason why the record is bad; undefined if it was processed. */
   #process(bytes: Buffer): string | undefined {
-    const { view, geo, buffers } = this.#surroundings
+    const { view, geo, buffers } = this.#context
     const parsed = parseRecord(bytes)
     if (!parsed.ok) return parsed.problem.msg
     const record = parsed.value
-    const found = view.policySet.findEdge(record)
-    if (!found.ok) return found.problem.msg
-    const { accountId, edgeId } = found.value
-    const context = new PolicyContext(record.conn, edgeId, geo)
+
+    const edge = view.policySet.findEdge(record)
+    if (!edge.ok) return edge.problem.msg
+    const { accountId, edgeId } = edge.value
+
     this.#budget.reset()
-    const verdict = evaluate(view.policySet, found.value, context, this.#budget, 'closed')
+    const policyContext = new PolicyContext(record.conn, edgeId, geo)
+    const verdict = evaluate(view.policySet, edge.value, policyContext, this.#budget, 'closed')
+
     const sources = accountId === undefined ? undefined : view.subscriptions.sourcesOf(accountId)
     const production = produce(sources, record, verdict, this.#timestamp, this.#budget)
     for (const event of production.events) route(event, this.#storedAtMs, buffers)

@@ -1,7 +1,7 @@
 /**
- * Quarantine: a message that was delivered several times without an end may hold a record that ends the process
- * that evaluates it. Its records are therefore tried one by one in a child process; one that the child does not
- * survive, or does not finish in time, is a culprit. The others can be processed as ever.
+ * Quarantine: a message that was delivered several times without being acknowledged may hold a record that crashes the
+ * process that evaluates it. Its records are therefore tried one by one in a child process. A record that crashes the
+ * child, or takes too long, is a culprit; the others are processed as usual.
  */
 import type { ChildProcess } from 'node:child_process'
 import { after, type Timer } from '../core/clock.js'
@@ -14,20 +14,20 @@ export interface Trial {
   readonly record: Uint8Array
 }
 
-/** What the child says: at first that it can begin, then of each record that it is through with it. */
+/** Messages of the child: first that it is ready, then each record that it survived. */
 export type FromQuarantine = { readonly type: 'ready' } | { readonly type: 'survived'; readonly id: number }
 
 export interface QuarantineOptions {
-  /** Starts a child that speaks as above, its channel of the kind `advanced`. */
+  /** Starts a child that sends `FromQuarantine`, with a channel of the kind `advanced`. */
   readonly fork: () => ChildProcess
   readonly readyWithinMs: number
   readonly recordWithinMs: number
 }
 
-/** A record takes a fraction of a millisecond; a child has to read the configuration first. */
+/** A record takes a fraction of a millisecond; a child must read the configuration first. */
 export const quarantineTimes = { readyWithinMs: 30_000, recordWithinMs: 5_000 }
 
-/** A child that nobody asked for this long is ended. */
+/** A child without trials for this long is ended. */
 const idleMs = 10_000
 const space = 0x20
 
@@ -40,7 +40,7 @@ export class Quarantine {
     this.#options = options
   }
 
-  /** The records of a message that a process does not survive. Rejects where no child can be started. */
+  /** The records of a message that crash a process. Rejects if no child can be started. */
   async culpritsIn(message: Uint8Array): Promise<BadRecord[]> {
     this.#idle?.stop()
     const culprits: BadRecord[] = []
@@ -86,22 +86,22 @@ class QuarantineChild {
   readonly #process: ChildProcess
   readonly #recordWithinMs: number
   #trials = 0
-  #hear: ((message: FromQuarantine) => void) | undefined
-  #gone: ((how: string) => void) | undefined
+  #onMessage: ((message: FromQuarantine) => void) | undefined
+  #onEnd: ((how: string) => void) | undefined
 
   constructor({ fork, readyWithinMs, recordWithinMs }: QuarantineOptions) {
     this.#recordWithinMs = recordWithinMs
     this.#process = fork()
-    this.#process.on('message', (message: FromQuarantine) => this.#hear?.(message))
-    this.#process.on('exit', (code, signal) => this.#gone?.(signal ?? `exit code ${code}`))
-    this.#process.on('error', (error) => this.#gone?.(error.message))
+    this.#process.on('message', (message: FromQuarantine) => this.#onMessage?.(message))
+    this.#process.on('exit', (code, signal) => this.#onEnd?.(signal ?? `exit code ${code}`))
+    this.#process.on('error', (error) => this.#onEnd?.(error.message))
     this.ready = this.#answer(readyWithinMs, ({ type }) => type === 'ready').catch((error: Error) => {
       this.end()
       throw new Error(`The quarantine process did not become ready: ${error.message}.`)
     })
   }
 
-  /** One sentence on how the child ended; undefined where it survived the record. */
+  /** A sentence on how the child ended; undefined if it survived the record. */
   async try(record: Uint8Array): Promise<string | undefined> {
     this.#trials += 1
     const id = this.#trials
@@ -118,17 +118,17 @@ class QuarantineChild {
     }
   }
 
-  /** Resolves with the message meant; rejects with why none came. */
-  #answer(withinMs: number, isMeant: (message: FromQuarantine) => boolean): Promise<void> {
+  /** Resolves when the expected message arrives; rejects with the reason why it does not. */
+  #answer(withinMs: number, isExpected: (message: FromQuarantine) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const late = after(withinMs, () => end('no answer in time'))
       const end = (how: string): void => {
         late.stop()
         reject(new Error(how))
       }
-      this.#gone = end
-      this.#hear = (message) => {
-        if (!isMeant(message)) return
+      this.#onEnd = end
+      this.#onMessage = (message) => {
+        if (!isExpected(message)) return
         late.stop()
         resolve()
       }
@@ -141,7 +141,7 @@ class QuarantineChild {
   }
 }
 
-/** The message without the lines of these records, which are blank then: the others keep their numbers. */
+/** The message with the lines of these records blanked, so that the others keep their line numbers. */
 export function withoutLines(message: Uint8Array, records: readonly BadRecord[]): Uint8Array {
   if (records.length === 0) return message
   const copy = Buffer.from(message)

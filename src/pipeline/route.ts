@@ -1,10 +1,10 @@
-/** An event goes into the pack of each destination of its subscription. */
+/** Appends an event to the pack of each destination of its subscription. */
 import type { PackWriter } from '../wire/pack.js'
 import type { ProducedEvent } from './produce.js'
 
 /** The packs being filled, one per destination. */
 export interface Buffers {
-  /** The pack of this destination that is being filled now. */
+  /** The pack of this destination that is being filled. */
   packOf(destinationId: string): PackWriter
 }
 

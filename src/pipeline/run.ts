@@ -1,10 +1,11 @@
 /**
- * Records at work: messages of records in, packs of events out.
+ * Start here: the pipeline of records. Messages of records in, packs of events out:
  *
  *     pull ▸ walk (parse, find edge, geo, evaluate, produce, route) ▸ packs stored ▸ ledger ▸ acknowledged
  *
- * The walk and the dead letters are here; the frame around them is the intake. A message that was delivered several
- * times without an end may have ended those who had it: it goes through quarantine first.
+ * The walk of a record is `process-record.ts`, the frame around a message `intake.ts`; dead letters are written here. A
+ * message that was delivered several times without being acknowledged may have crashed the processes that had it: it
+ * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
  */
 
 import type { LedgerWriter } from '../books/ledger.js'
@@ -26,7 +27,7 @@ import { type BadRecord, type MessageResult, walkMessage } from './process-recor
 import { type Quarantine, withoutLines } from './quarantine.js'
 import { UnservedReports } from './unserved-reports.js'
 
-/** Half a second's worth of single records for a machine, and more. */
+/** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000
 const parkedAtOnce = 64
 
@@ -97,7 +98,7 @@ export class Pipeline {
     }
   }
 
-  /** Bad records go to the dead letters, each once however often its message is processed. */
+  /** Stores bad records as dead letters, each once however often its message is processed. */
   async #park(bad: readonly BadRecord[], { sequence, since }: InputMessage): Promise<void> {
     const { nats, occurrences } = this.#deps
     const park = async (record: BadRecord): Promise<void> => {
@@ -106,8 +107,8 @@ export class Pipeline {
       await nats.publish(deadRecordsSubject, data, { msgId, headers, signal: this.#intake.gaveUp })
       occurrences.recordBad({ sequence, line: record.line, reason: record.reason })
     }
-    for (let at = 0; at < bad.length; at += parkedAtOnce)
-      await Promise.all(bad.slice(at, at + parkedAtOnce).map(park))
+    for (let first = 0; first < bad.length; first += parkedAtOnce)
+      await Promise.all(bad.slice(first, first + parkedAtOnce).map(park))
   }
 
   async close(): Promise<void> {

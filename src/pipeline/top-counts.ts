@@ -1,7 +1,7 @@
 /**
- * The most frequent of many texts, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi, 2005). When there
- * is no room, a new text takes the place and the count of the rarest. A frequent text is never missed; its count is
- * too high by at most that of the rarest.
+ * The most frequent of many texts, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi, 2005). When the
+ * table is full, a new text replaces the rarest one and takes over its count. A frequent text is never missed; its
+ * count is too high by at most that of the rarest.
  */
 export class TopCounts {
   readonly #kept: number

@@ -1,4 +1,4 @@
-/** Reports records that no edge serves: the first at once, those that follow within a minute together at its end. */
+/** Reports records that no edge serves: the first at once, those within the following minute together at its end. */
 import { after, type Timer } from '../core/clock.js'
 import { unservedEndpointsListed, unservedEndpointsMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
