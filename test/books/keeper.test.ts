@@ -1,4 +1,4 @@
-/** Who keeps the books, while others keep them too, and while their ledger is killed or put back. */
+/** Keepers of the books: several at a time, and with a ledger that is killed or restored from a backup. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { noRecords } from '../../src/books/books.js'
@@ -18,10 +18,10 @@ import { until } from '../harness/weir.js'
 t.setTimeout(300_000)
 
 const mebibyte = 1024 * 1024
-/** By itself, a client notices only after this long that the server has forgotten who follows. */
+/** By itself, a client notices only after this long that the server has lost its followers. */
 const beforeClientNoticesMs = 25_000
 
-interface World {
+interface BooksFixture {
   readonly server: OwnNats
   readonly nats: Nats
   readonly bucket: Bucket
@@ -30,7 +30,7 @@ interface World {
   readonly enter: (first: number, last: number) => Promise<void>
 }
 
-async function openWorld(t: Test): Promise<World> {
+async function openFixture(t: Test): Promise<BooksFixture> {
   const { server, nats, ledger } = await openStreams(t)
   const enter = async (first: number, last: number): Promise<void> => {
     const counts = { ...noRecords, records: 1, sources: [] }
@@ -41,22 +41,26 @@ async function openWorld(t: Test): Promise<World> {
   return { server, nats, bucket: await makeBucket(), makeBucket, enter }
 }
 
-const snapshotsOf = ({ makeBucket }: World, bucket: Bucket) => new Snapshots(bucket, makeBucket)
+const snapshotsOf = ({ makeBucket }: BooksFixture, bucket: Bucket) => new Snapshots(bucket, makeBucket)
 
-function read({ nats }: World, t: Test, snapshots: Snapshots): Promise<LedgerReading> {
+function read({ nats }: BooksFixture, t: Test, snapshots: Snapshots): Promise<LedgerReading> {
   const reading = LedgerReading.open({ nats, snapshots, onGap: () => t.fail('There is no gap.') })
   t.teardown(async () => (await reading).close())
   return reading
 }
 
-/** What a keeper does now and then: saves, and takes out of the ledger what is saved. */
-async function save({ nats }: World, { books, since }: LedgerReading, snapshots: Snapshots): Promise<void> {
+/** What a keeper does periodically: saves, and removes saved entries from the ledger. */
+async function save(
+  { nats }: BooksFixture,
+  { books, since }: LedgerReading,
+  snapshots: Snapshots,
+): Promise<void> {
   const { last_seq } = (await nats.streamInfo(ledgerStream))!.state
   const saved = await snapshots.save(books.snapshot(), since, async () => ({ since, sequence: last_seq }))
   await nats.purgeUpTo(ledgerStream, saved!)
 }
 
-/** The bucket itself, with something between it and whoever uses it. */
+/** The bucket, with some of its calls intercepted. */
 const between = (bucket: Bucket, calls: Partial<Pick<Bucket, 'get' | 'replace'>>): Bucket =>
   ({
     get: (key: string) => bucket.get(key),
@@ -67,21 +71,21 @@ const between = (bucket: Bucket, calls: Partial<Pick<Bucket, 'get' | 'replace'>>
     ...calls,
   }) as Bucket
 
-t.test('a server that is killed under load and is back: what is entered is known without more', async (t) => {
-  const world = await openWorld(t)
+t.test('a server is killed under load and restarted: the books hold all entries soon', async (t) => {
+  const fixture = await openFixture(t)
   const occurrences = createOccurrences({
     logger: createLogger('test', 'silent'),
     registry: createRegistry(),
   })
-  const keeper = new BooksKeeper(world.nats, world.bucket, world.makeBucket, occurrences)
+  const keeper = new BooksKeeper(fixture.nats, fixture.bucket, fixture.makeBucket, occurrences)
   await keeper.open()
   t.teardown(() => keeper.close())
   const entries = 2_000
-  const entering = world.enter(1, entries)
+  const entering = fixture.enter(1, entries)
   for (let kill = 1; kill <= 2; kill += 1) {
     await until('more is entered', () => keeper.books.records.records >= kill * 100)
-    await world.server.kill()
-    await world.server.start()
+    await fixture.server.kill()
+    await fixture.server.start()
   }
   await entering
   const areKnown = () => keeper.books.records.records === entries
@@ -90,49 +94,49 @@ t.test('a server that is killed under load and is back: what is entered is known
   t.equal(keeper.books.records.records, entries, 'and each once')
 })
 
-t.test('one that begins to read while another saves misses nothing', async (t) => {
-  const world = await openWorld(t)
-  const snapshots = snapshotsOf(world, world.bucket)
-  await world.enter(1, 10)
-  const first = await read(world, t, snapshots)
-  await save(world, first, snapshots)
-  await world.enter(11, 20)
+t.test('a keeper that begins to read while another saves misses nothing', async (t) => {
+  const fixture = await openFixture(t)
+  const snapshots = snapshotsOf(fixture, fixture.bucket)
+  await fixture.enter(1, 10)
+  const first = await read(fixture, t, snapshots)
+  await save(fixture, first, snapshots)
+  await fixture.enter(11, 20)
   await until('the first one knows', () => first.books.records.records === 20)
   let isSaved = false
   const get = async (key: string) => {
-    const entry = await world.bucket.get(key)
+    const entry = await fixture.bucket.get(key)
     if (key.startsWith('part.') && !isSaved) {
       isSaved = true
-      await save(world, first, snapshots)
+      await save(fixture, first, snapshots)
     }
     return entry
   }
-  const second = await read(world, t, snapshotsOf(world, between(world.bucket, { get })))
+  const second = await read(fixture, t, snapshotsOf(fixture, between(fixture.bucket, { get })))
   t.ok(isSaved, 'what the second one had read of was taken out meanwhile')
   t.strictSame(second.books.snapshot(), first.books.snapshot())
 })
 
-t.test('a snapshot whose last answer was lost is the one that is read', async (t) => {
-  const world = await openWorld(t)
-  const snapshots = snapshotsOf(world, world.bucket)
-  await world.enter(1, 10)
-  const reading = await read(world, t, snapshots)
-  await save(world, reading, snapshots)
-  await world.enter(11, 20)
+t.test('a snapshot is used even if the answer to saving it was lost', async (t) => {
+  const fixture = await openFixture(t)
+  const snapshots = snapshotsOf(fixture, fixture.bucket)
+  await fixture.enter(1, 10)
+  const reading = await read(fixture, t, snapshots)
+  await save(fixture, reading, snapshots)
+  await fixture.enter(11, 20)
   await until('they are known', () => reading.books.records.records === 20)
   const replace = async (key: string, value: Uint8Array | string, revision: number) => {
-    await world.bucket.replace(key, value, revision)
-    return world.bucket.replace(key, value, revision)
+    await fixture.bucket.replace(key, value, revision)
+    return fixture.bucket.replace(key, value, revision)
   }
-  await save(world, reading, snapshotsOf(world, between(world.bucket, { replace })))
-  const again = await read(world, t, snapshots)
+  await save(fixture, reading, snapshotsOf(fixture, between(fixture.bucket, { replace })))
+  const again = await read(fixture, t, snapshots)
   t.strictSame(again.books.snapshot(), reading.books.snapshot())
 })
 
-t.test('a ledger that is put back to a time before the snapshot: both count', async (t) => {
-  const world = await openWorld(t)
-  const { server, nats } = world
-  const snapshots = snapshotsOf(world, world.bucket)
+t.test('a ledger that is restored to a time before the snapshot: entries of both count', async (t) => {
+  const fixture = await openFixture(t)
+  const { server, nats } = fixture
+  const snapshots = snapshotsOf(fixture, fixture.bucket)
   const restarted = async (meanwhile: () => void): Promise<void> => {
     await server.stop()
     meanwhile()
@@ -142,36 +146,36 @@ t.test('a ledger that is put back to a time before the snapshot: both count', as
       async () => (await nats.streamInfo(ledgerStream).catch(() => {})) !== undefined,
     )
   }
-  await world.enter(1, 10)
+  await fixture.enter(1, 10)
   let putBack = (): void => {}
   await restarted(() => {
     putBack = server.copy(messagesOf(ledgerStream))
   })
-  await world.enter(11, 20)
-  await save(world, await read(world, t, snapshots), snapshots)
+  await fixture.enter(11, 20)
+  await save(fixture, await read(fixture, t, snapshots), snapshots)
   await restarted(putBack)
-  await world.enter(21, 25)
-  const reading = await read(world, t, snapshots)
+  await fixture.enter(21, 25)
+  const reading = await read(fixture, t, snapshots)
   t.equal(reading.books.records.records, 25)
-  await save(world, reading, snapshots)
-  await world.enter(26, 30)
-  t.equal((await read(world, t, snapshots)).books.records.records, 30, 'and so they do once that is saved')
+  await save(fixture, reading, snapshots)
+  await fixture.enter(26, 30)
+  t.equal((await read(fixture, t, snapshots)).books.records.records, 30, 'and so they do once that is saved')
 })
 
-t.test('a snapshot that is damaged is left out, and what the ledger still has is known', async (t) => {
-  const world = await openWorld(t)
-  await world.enter(1, 10)
-  const first = await read(world, t, snapshotsOf(world, world.bucket))
-  await save(world, first, snapshotsOf(world, world.bucket))
-  await world.enter(11, 15)
+t.test('a damaged snapshot is ignored, and the remaining entries of the ledger count', async (t) => {
+  const fixture = await openFixture(t)
+  await fixture.enter(1, 10)
+  const first = await read(fixture, t, snapshotsOf(fixture, fixture.bucket))
+  await save(fixture, first, snapshotsOf(fixture, fixture.bucket))
+  await fixture.enter(11, 15)
   const get = async (key: string) => {
-    const entry = await world.bucket.get(key)
+    const entry = await fixture.bucket.get(key)
     return key.startsWith('part.') && entry !== undefined
       ? { ...entry, value: Buffer.from('damaged') }
       : entry
   }
-  const second = await read(world, t, snapshotsOf(world, between(world.bucket, { get })))
-  const { messages } = (await world.nats.streamInfo(ledgerStream))!.state
+  const second = await read(fixture, t, snapshotsOf(fixture, between(fixture.bucket, { get })))
+  const { messages } = (await fixture.nats.streamInfo(ledgerStream))!.state
   t.ok(messages < 15, 'part of it was taken out')
   t.equal(second.books.records.records, messages)
 })

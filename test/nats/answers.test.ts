@@ -1,4 +1,4 @@
-/** Answers over NATS: every request gets one, also where the process that answers has a defect. */
+/** Answers over NATS: every request gets one, even if the answering process has a defect. */
 import { connect } from '@nats-io/transport-node'
 import t from 'tap'
 import { createLogger } from '../../src/core/log.js'
@@ -11,7 +11,7 @@ import { until } from '../harness/weir.js'
 
 t.setTimeout(120_000)
 
-t.test('whatever a reply throws is answered, reported, and does not end the next one', async (t) => {
+t.test('an error in a reply is answered and reported, and the next request is answered', async (t) => {
   const server = new OwnNats(tempDir(t))
   await server.start()
   t.teardown(() => server.stop())

@@ -1,4 +1,4 @@
-/** Durable consumers whose stream was put back under them. */
+/** Durable consumers whose stream was restored from a backup. */
 import t from 'tap'
 import type { ConsumerOptions } from '../../src/nats/consumers.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
@@ -16,44 +16,47 @@ const kept: Omit<StreamOptions, 'name' | 'subjects' | 'retention'> = {
 }
 
 for (const retention of ['limits', 'workqueue'] as const) {
-  t.test(`a consumer ahead of its stream (${retention}) is made anew, and hears what comes`, async (t) => {
-    const server = new OwnNats(tempDir(t))
-    t.teardown(() => server.stop())
-    const stream = { ...kept, name: 'work', subjects: ['work.>'], retention } as const
-    const options = {
-      stream: stream.name,
-      name: 'worker',
-      filter: 'work.one',
-      ackWaitMs: 5_000,
-      ackPendingMax: 10,
-    }
-    const session = async <T>(use: (nats: Nats) => Promise<T>): Promise<T> => {
-      await server.start()
-      const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
-      try {
-        await nats.ensureStream(stream)
-        return await use(nats)
-      } finally {
-        await nats.close()
-        await server.stop()
+  t.test(
+    `a consumer ahead of its stream (${retention}) is recreated and receives new messages`,
+    async (t) => {
+      const server = new OwnNats(tempDir(t))
+      t.teardown(() => server.stop())
+      const stream = { ...kept, name: 'work', subjects: ['work.>'], retention } as const
+      const options = {
+        stream: stream.name,
+        name: 'worker',
+        filter: 'work.one',
+        ackWaitMs: 5_000,
+        ackPendingMax: 10,
       }
-    }
-    await session((nats) => work(nats, options, ['a', 'b']))
-    const putBack = server.copy(messagesOf(stream.name))
-    const first = await session((nats) => work(nats, options, ['c', 'd', 'e']))
-    t.strictSame(first.heard, ['c', 'd', 'e'])
-    putBack()
-    await session(async (nats) => {
-      const { delivered } = (await nats.consumerInfo(stream.name, options.name))!
-      t.ok(delivered > (await nats.streamInfo(stream.name))!.state.last_seq, 'it is ahead')
-      const again = await work(nats, options, ['f', 'g'])
-      t.strictSame(again.heard, ['f', 'g'])
-      if (retention === 'limits') t.not(again.since, first.since, 'a run of sequences of its own')
-    })
-  })
+      const session = async <T>(use: (nats: Nats) => Promise<T>): Promise<T> => {
+        await server.start()
+        const nats = await openNats({ servers: [server.url], name: 'test', replicas: 1 })
+        try {
+          await nats.ensureStream(stream)
+          return await use(nats)
+        } finally {
+          await nats.close()
+          await server.stop()
+        }
+      }
+      await session((nats) => work(nats, options, ['a', 'b']))
+      const putBack = server.copy(messagesOf(stream.name))
+      const first = await session((nats) => work(nats, options, ['c', 'd', 'e']))
+      t.strictSame(first.heard, ['c', 'd', 'e'])
+      putBack()
+      await session(async (nats) => {
+        const { delivered } = (await nats.consumerInfo(stream.name, options.name))!
+        t.ok(delivered > (await nats.streamInfo(stream.name))!.state.last_seq, 'it is ahead')
+        const again = await work(nats, options, ['f', 'g'])
+        t.strictSame(again.heard, ['f', 'g'])
+        if (retention === 'limits') t.not(again.since, first.since, 'a run of sequences of its own')
+      })
+    },
+  )
 }
 
-/** Publishes, and acknowledges what the consumer hears of it. */
+/** Publishes, and acknowledges what the consumer receives. */
 async function work(
   nats: Nats,
   options: ConsumerOptions,

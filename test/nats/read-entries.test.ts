@@ -13,6 +13,9 @@ const watchedBy = (watch: (watcher: BucketWatcher) => void): Bucket =>
   }) as unknown as Bucket
 
 t.test('a watch that goes silent before the last entry', async (t) => {
+  // The timer that notices silence keeps no process alive.
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(alive))
   const silent = watchedBy((watcher) => watcher.entry({ key: 'a', revision: 1, value: undefined }, 1))
   await t.rejects(
     readEntries(silent, () => {}, 0),

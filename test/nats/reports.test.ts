@@ -1,4 +1,4 @@
-/** What a connection to NATS reports: its loss and return, what was tried again meanwhile, errors, and old servers. */
+/** Reports of a connection to NATS: disconnects, reconnects, retries, errors, and outdated servers. */
 import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
@@ -25,7 +25,7 @@ function setUp() {
 
 const outdated = /older than 2\.9\.15/
 
-/** A server like the one behind it, but for the version that it says it has. */
+/** A proxy of a server that announces another version. */
 async function withVersion(t: Test, behind: string, version: () => string): Promise<string> {
   const { hostname, port } = new URL(behind)
   const server = createServer((client) => {
@@ -75,7 +75,7 @@ t.test('a server that a client can crash', async (t) => {
   }
 })
 
-t.test('what the server does not permit is reported', async (t) => {
+t.test('a missing permission is reported', async (t) => {
   const access: NatsAccess = {
     streamsOf: 'HOME',
     accounts: {

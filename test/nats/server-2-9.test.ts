@@ -1,4 +1,4 @@
-/** Messages and keys that are taken out, and all that stays: nobody misses any of it. */
+/** After messages and keys are removed, every remaining one is still delivered. */
 import t, { type Test } from 'tap'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import { OwnNats } from '../harness/own-nats.js'
@@ -20,7 +20,7 @@ async function connected(t: Test, server: OwnNats): Promise<Nats> {
   return nats
 }
 
-t.test('what a consumer has in hand comes again after what it acknowledged was removed', async (t) => {
+t.test('messages in flight are redelivered after acknowledged ones were removed', async (t) => {
   const { nats } = await openServer(t)
   const stream = 'RECORDS'
   await nats.ensureStream({
@@ -50,7 +50,7 @@ t.test('what a consumer has in hand comes again after what it acknowledged was r
   t.notOk(again.has(3))
 })
 
-t.test('who watches a bucket is told of every key that stays, while others are forgotten', async (t) => {
+t.test('a watcher of a bucket receives every remaining key while others are removed', async (t) => {
   const { server, nats } = await openServer(t)
   const bucket = await nats.openBucket('bucket', 64 * mebibyte)
   const rounds = 150

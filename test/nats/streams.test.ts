@@ -1,4 +1,4 @@
-/** Streams whose settings change over what they hold. */
+/** Streams whose limits change while they hold messages, and streams without a quorum. */
 import t from 'tap'
 import { openNats } from '../../src/nats/nats.js'
 import { quorumProblem, type StreamOptions } from '../../src/nats/streams.js'
@@ -18,7 +18,7 @@ const stream: StreamOptions = {
   discard: 'new',
 }
 
-t.test('a stream that is given less room than it holds loses nothing', async (t) => {
+t.test('a stream whose limit is set below its contents loses nothing', async (t) => {
   const server = new OwnNats(tempDir(t))
   await server.start()
   t.teardown(() => server.stop())

@@ -1,4 +1,4 @@
-/** Which versions of nats-server are reported as those that a client can crash. */
+/** Versions of nats-server that a client can crash. */
 import fc from 'fast-check'
 import t from 'tap'
 import { crashesOnWildcardReply } from '../../src/nats/server-2-9.js'

@@ -70,12 +70,12 @@ t.test('decisions', async (t) => {
       want: { decision: 'allow', warnings: [/would block 198\.51\.100\.7;/] },
     },
     {
-      name: 'a record_id is welcome',
+      name: 'a record_id is accepted',
       request: { record_id: 'r', type: 'tcp_connection', conn },
       want: { decision: 'allow' },
     },
     {
-      name: 'nobody known',
+      name: 'no account known',
       request: { type: 'tcp_connection', conn: { client_ip: '::1' } },
       want: { decision: 'allow', ip_policy: null, policy: null, warnings: [/No edge serves/] },
     },

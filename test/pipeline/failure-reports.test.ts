@@ -1,4 +1,4 @@
-/** What had no result, or would have blocked: counted for each record, told once a minute for each policy. */
+/** Failed expressions and unenforced restrictions: counted per record, logged once a minute per policy. */
 import { Writable } from 'node:stream'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
@@ -44,7 +44,7 @@ const warning = (restriction_id: string, count: number) => ({
 })
 
 t.test(
-  'a policy whose expressions have no result is told at once, then once a minute with a count',
+  'a policy whose expressions have no result is logged at once, then once a minute with a count',
   async (t) => {
     const { reports, told, metric, pass } = setUp(t)
     reports.add(failing('a', 2))
@@ -92,7 +92,7 @@ t.test('each policy of each edge, and each restriction, has its own minute', asy
   t.equal(await metric('weir_restriction_warning_reports_total'), 3)
 })
 
-t.test('a minute begins with what was told, not with the clock', async (t) => {
+t.test('a minute begins with a report, not with the clock', async (t) => {
   const { reports, told, pass } = setUp(t)
   reports.add(failing('a', 1))
   pass(minuteMs - 1_000)
@@ -111,7 +111,7 @@ t.test('a minute begins with what was told, not with the clock', async (t) => {
   t.strictSame(told(), [['b', 3]])
 })
 
-t.test('filters that have no result are counted, and not told', async (t) => {
+t.test('filters without a result are counted and not logged', async (t) => {
   const { reports, told, metric, pass } = setUp(t)
   const kind = 'tcp_connection_closed.v0'
   reports.add({ ...nothing, filterFailures: [{ subscription_id: 'esb_1', kind, count: 4 }] })
@@ -120,7 +120,7 @@ t.test('filters that have no result are counted, and not told', async (t) => {
   t.equal(await metric('weir_filter_failures_total'), 4)
 })
 
-t.test('a stop tells what the minute holds', async (t) => {
+t.test('a stop logs what the current minute holds', async (t) => {
   const { reports, told } = setUp(t)
   reports.add(failing('a', 1))
   reports.add(failing('a', 8))
@@ -129,7 +129,7 @@ t.test('a stop tells what the minute holds', async (t) => {
   t.strictSame(told(), [['a', 8]])
 })
 
-t.test('a thousand policies are told; more are counted alone until others are quiet', async (t) => {
+t.test('a thousand policies are logged; further ones are only counted until others are quiet', async (t) => {
   const { reports, told, metric, pass } = setUp(t)
   for (let n = 0; n < 1_001; n += 1) reports.add(failing(`p${n}`, 1))
   t.equal(told().length, 1_000)

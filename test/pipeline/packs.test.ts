@@ -1,4 +1,4 @@
-/** Packs on their way into the deliveries. */
+/** How packs are stored in the deliveries stream. */
 import t from 'tap'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
 import { deliveriesStream, deliverySubject, packHeaders } from '../../src/wire/names.js'

@@ -220,7 +220,7 @@ t.test('special cases', async (t) => {
       bad: 0,
     },
     {
-      name: 'nobody known',
+      name: 'no account known',
       configuration: new TestConfiguration('ac_1').subscription('esb_1', subscription),
       events: 0,
       bad: 0,
@@ -323,7 +323,7 @@ t.test('hostile neighbours', async (t) => {
   )
 })
 
-t.test('a defect met by one record is its own', async (t) => {
+t.test('an internal error in one record does not affect the others', async (t) => {
   const current = await view()
   const broken: TrafficView = {
     ...current,
@@ -355,7 +355,7 @@ t.test('a walk pauses after every 64 records', async (t) => {
   t.match(steps[2]!.value, { counts: { records: 150, bad: 0 } })
 })
 
-t.test('a change of the configuration is seen by the next view', async (t) => {
+t.test('the next view has a changed configuration', async (t) => {
   const configuration = configured()
   const first = await view(configuration)
   configuration.tables.event_subscription.delete('esb_all')

@@ -1,4 +1,4 @@
-/** A child whose evaluation does not survive some records. */
+/** A child process that some records crash. */
 import { tryRecords } from '../../src/pipeline/quarantine-child.js'
 
 await tryRecords((record) => {

@@ -1,4 +1,4 @@
-/** Quarantine: who ends the process that evaluates it is found, whoever stands beside it is not. */
+/** Quarantine finds the records that crash a process, and only those. */
 import { fork } from 'node:child_process'
 import t from 'tap'
 import { Quarantine, withoutLines } from '../../src/pipeline/quarantine.js'
@@ -19,7 +19,7 @@ const open = (program = 'test/pipeline/quarantine-victim.js') =>
   })
 
 const cases = [
-  { name: 'nobody', lines: ['a', 'b', '', 'c'], culprits: [], forks: 1 },
+  { name: 'none', lines: ['a', 'b', '', 'c'], culprits: [], forks: 1 },
   { name: 'one that kills', lines: ['a', 'kills', 'b'], culprits: [[2, /SIGKILL/]], forks: 2 },
   { name: 'one that exits, the last', lines: ['a', 'exits'], culprits: [[2, /exit code 3/]], forks: 1 },
   { name: 'one that throws', lines: ['throws', 'a'], culprits: [[1, /exit code/]], forks: 2 },
@@ -56,7 +56,7 @@ for (const { name, lines, culprits, forks: forksExpected } of cases) {
   })
 }
 
-t.test('no child, no verdict: the message is tried again later', async (t) => {
+t.test('without a child there is no verdict: the message is retried later', async (t) => {
   await t.rejects(
     open('test/pipeline/no-such-program.js').culpritsIn(Buffer.from('a')),
     /did not become ready/,

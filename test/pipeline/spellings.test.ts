@@ -1,4 +1,4 @@
-/** What a sender may write in several ways has one spelling in events, filters, expressions and decisions. */
+/** A value with several spellings has one spelling in events, filters, expressions and decisions. */
 import fc from 'fast-check'
 import t from 'tap'
 import { decide } from '../../src/pipeline/decide.js'
@@ -15,7 +15,7 @@ interface Given {
 
 const edgeId = 'edgtcp_1'
 
-/** What becomes of a connection: the `conn` of its event, undefined where the filter drops it, and the decision. */
+/** The result for a connection: the `conn` of its event (undefined if the filter drops it) and the decision. */
 async function outcomes({ deny, filter }: Given) {
   const inbound = deny === undefined ? [] : [{ expressions: [deny], actions: [{ type: 'deny' }] }]
   const configuration = new TestConfiguration('ac_1')
@@ -35,8 +35,8 @@ async function outcomes({ deny, filter }: Given) {
       }),
     )
     const writer = new PackWriter()
-    const surroundings = { view, geo: noGeo, buffers: { packOf: () => writer } }
-    const { counts, bad } = processMessage({ bytes, storedAtMs: 0 }, surroundings)
+    const context = { view, geo: noGeo, buffers: { packOf: () => writer } }
+    const { counts, bad } = processMessage({ bytes, storedAtMs: 0 }, context)
     const [event] = readPack(Buffer.from(writer.take())).events
     return {
       shown: event && (JSON.parse(event.data.toString()).object.conn as Record<string, unknown>),

@@ -1,4 +1,4 @@
-/** Records that no edge serves: one line a minute, however many there are and whatever they name. */
+/** Records that no edge serves: one log line a minute, however many there are and whatever they name. */
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
@@ -77,7 +77,7 @@ t.test('how an endpoint is named', async (t) => {
     { name: 'no name', conn: { server_port: 22 }, want: 'no server_name or server_port' },
     { name: 'no port', conn: { server_name: 'a' }, want: 'no server_name or server_port' },
     {
-      name: 'what a terminal obeys',
+      name: 'terminal control characters',
       conn: { server_name: '\u001b[2Ja\nb', server_port: 1 },
       want: '"\\u001b[2ja\\nb:1"',
     },

@@ -3,7 +3,7 @@ import t from 'tap'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { packOf } from '../deliver/events.js'
 
-t.test('what is appended is read again, in order', (t) => {
+t.test('appended events are read back in order', (t) => {
   const event = fc.record({
     partitionKey: fc.string({ minLength: 1, unit: 'grapheme' }).filter((key) => !/[ \n]/.test(key)),
     timestampMs: fc.nat({ max: 4_102_444_800_000 }),
@@ -44,7 +44,7 @@ t.test('what is appended is read again, in order', (t) => {
   t.end()
 })
 
-t.test('a pack that was taken is untouched by what is appended later', (t) => {
+t.test('events appended later do not change a pack that was taken', (t) => {
   const writer = new PackWriter()
   writer.append('k', 1, '{"event_id":"ev_1"}')
   const first = writer.take()
@@ -94,7 +94,7 @@ t.test('a malformed line is reported and its neighbours are read', (t) => {
   t.end()
 })
 
-t.test('any bytes at all are read without an error', (t) => {
+t.test('arbitrary bytes are read without an error', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
       const { events, malformed } = readPack(bytes)
