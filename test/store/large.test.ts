@@ -115,6 +115,6 @@ t.test('a change that does not fit the head record', async (t) => {
   const finished = await heads.finished('ac_1')
   await t.rejects(heads.commit('ac_1', finished, 2, removing(100)), {
     code: 'ERR_INVALID_REQUEST',
-    message: /is too large: \d+ bytes, at most 2000 are allowed at once/,
+    message: /has \d+ bytes: at most 2000 are allowed/,
   })
 })
