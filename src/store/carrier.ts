@@ -9,7 +9,7 @@ import type { Change } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import type { DraftClaims } from './draft-claims.js'
 import { splitRelease } from './plan.js'
-import type { Basis, Projection } from './projection.js'
+import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
 
 export interface CarrierParts {
@@ -28,16 +28,13 @@ export class Carrier {
     this.#parts = parts
   }
 
-  /** `basis`: given if this process has just committed the change. */
-  async carryOut(accountId: string, version: number, change: Change, basis?: Basis): Promise<void> {
+  async carryOut(accountId: string, version: number, change: Change): Promise<void> {
     const { rows, projection, audits, repair, claims, answers } = this.#parts
     if (change.isRepair) return repair.apply(accountId, version)
     const replaced = await projection.replacedRules(version, change)
     if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
     await Promise.all([
-      replaced === 'gone'
-        ? repair.apply(accountId, version)
-        : projection.apply(accountId, version, change, basis),
+      replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, change),
       audits.publish(accountId, version, change),
     ])
     for (const release of change.releases) {

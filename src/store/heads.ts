@@ -13,7 +13,6 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import type { Change, Head } from './change.js'
-import type { Basis } from './projection.js'
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000
@@ -35,7 +34,7 @@ export interface HeadsParts {
   readonly bytesMax: () => number
   readonly occurrences: Occurrences
   /** Every step after the commit; may run several times for one change, also in several processes at once. */
-  readonly carryOut: (accountId: string, version: number, change: Change, basis?: Basis) => Promise<void>
+  readonly carryOut: (accountId: string, version: number, change: Change) => Promise<void>
   /** May abandoned changes be finished? Not if the database contradicts the buckets. */
   readonly maySweep: () => boolean
   /** For an account without a head: the highest known version, and the one in the configuration. */
@@ -127,13 +126,13 @@ export class Heads {
     )
   }
 
-  /** Carries out the head's change and marks it done. `basis`: given if this process made the change. */
-  async carryOut(accountId: string, head: Head, revision: number, basis?: Basis): Promise<void> {
+  /** Carries out the head's change and marks it done. */
+  async carryOut(accountId: string, head: Head, revision: number): Promise<void> {
     const { version, change, recent } = head
     if (change === null) return
     this.#inProgress.add(accountId)
     try {
-      await this.#parts.carryOut(accountId, version, change, basis)
+      await this.#parts.carryOut(accountId, version, change)
       await this.done(accountId, version, recent, revision)
     } catch (error) {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })

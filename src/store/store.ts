@@ -26,7 +26,7 @@ import { type Commit, type FinishedHead, Heads } from './heads.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate } from './migrate.js'
 import { changeOf, type Draft, isEmpty, type Plan, type RulesPlan } from './plan.js'
-import { type Basis, Projection } from './projection.js'
+import { Projection } from './projection.js'
 import { Queues } from './queues.js'
 import { Repair } from './repair.js'
 import { RuleReplacer } from './replace-rules.js'
@@ -61,7 +61,6 @@ export class Store {
   readonly #buckets: StoreBuckets
   readonly #deployment: Deployment
   readonly #heads: Heads
-  readonly #projection: Projection
   readonly #claims: DraftClaims
   readonly #answers: Answers
   readonly #replacer: RuleReplacer
@@ -97,7 +96,6 @@ export class Store {
     })
     this.view = view
     this.rows = rows
-    this.#projection = projection
     this.#heads = heads
     this.#claims = new DraftClaims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)
@@ -237,10 +235,9 @@ export class Store {
       const change =
         repeatable === undefined ? planned : { ...planned, answer: repeatable.kept(draft.result) }
       if (!(await this.#claims.acquire(accountId, version, draft))) continue
-      const basis = this.#projection.basis()
       const committed = await this.#heads.commit(accountId, known, version, change)
       if (committed === undefined) continue
-      await this.#finish(accountId, known, committed, change, basis)
+      await this.#finish(accountId, known, committed, change)
       await this.view.reached(accountId, version)
       return draft.result
     }
@@ -277,11 +274,10 @@ export class Store {
     known: FinishedHead,
     { version, revision }: Commit,
     change: Change,
-    basis?: Basis,
   ): Promise<void> {
     if (revision === undefined) return
     const recent = [...known.recent, change.id]
-    await this.#heads.carryOut(accountId, { version, change, recent }, revision, basis)
+    await this.#heads.carryOut(accountId, { version, change, recent }, revision)
   }
 
   /** Waits for the writes that are under way. */
