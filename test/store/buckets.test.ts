@@ -7,7 +7,7 @@ import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { openWorld } from './filled.js'
+import { openWorld } from './filled-store.js'
 
 t.setTimeout(600_000)
 

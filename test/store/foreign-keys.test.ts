@@ -6,7 +6,7 @@ import { bucketNames } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { ApiClient, until } from '../harness/weir.js'
-import { fill, openWorld, takesWrites } from './filled.js'
+import { fill, openWorld, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
 

@@ -4,8 +4,8 @@ import t from 'tap'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { Answer, ApiClient } from '../harness/weir.js'
-import { openWorld } from './filled.js'
-import { killedAtEachWrite } from './victim.js'
+import { openWorld } from './filled-store.js'
+import { killedAtEachWrite } from './killed-api.js'
 
 t.setTimeout(1_200_000)
 

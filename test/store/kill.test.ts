@@ -4,8 +4,8 @@ import { ruleEventsPerMessage } from '../../src/core/limits.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { until } from '../harness/weir.js'
-import { openWorld } from './filled.js'
-import { killedAtEachWrite } from './victim.js'
+import { openWorld } from './filled-store.js'
+import { killedAtEachWrite } from './killed-api.js'
 
 // Processes are started again and again.
 t.setTimeout(2_700_000)

@@ -8,7 +8,7 @@ import { createOccurrences } from '../../src/core/occurrences.js'
 import { emptyChange } from '../../src/store/change.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { decodeHead, Heads } from '../../src/store/heads.js'
-import { openWorld } from './filled.js'
+import { openWorld } from './filled-store.js'
 
 t.setTimeout(600_000)
 

@@ -15,8 +15,8 @@ import { openTestStore } from '../harness/api.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { type ApiClient, until } from '../harness/weir.js'
-import { openWorld } from './filled.js'
-import { killedAtEachWrite } from './victim.js'
+import { openWorld } from './filled-store.js'
+import { killedAtEachWrite } from './killed-api.js'
 
 // Processes are started again and again.
 t.setTimeout(2_700_000)

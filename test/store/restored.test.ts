@@ -6,7 +6,7 @@ import { sleep } from '../../src/core/clock.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { everything, fill, openWorld, takesWrites } from './filled.js'
+import { everything, fill, openWorld, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
 

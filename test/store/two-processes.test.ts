@@ -5,7 +5,7 @@ import { usageSubject } from '../../src/wire/names.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { ApiClient, until } from '../harness/weir.js'
-import { openWorld } from './filled.js'
+import { openWorld } from './filled-store.js'
 
 t.setTimeout(1_200_000)
 

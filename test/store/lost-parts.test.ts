@@ -6,7 +6,7 @@ import { total } from '../harness/metrics.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { everything, fill, openWorld, takesWrites } from './filled.js'
+import { everything, fill, openWorld, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
 
