@@ -1,4 +1,4 @@
-/** Buckets under those that follow them: given other limits, made anew, made by two at once. */
+/** Buckets that change under their followers: new limits, recreated, created by two processes at once. */
 import t from 'tap'
 import type { Bucket, BucketWatcher } from '../../src/nats/bucket.js'
 import { BucketFollower } from '../../src/nats/bucket-follower.js'
@@ -7,7 +7,7 @@ import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { openWorld } from './filled-store.js'
+import { openFixture } from './filled-store.js'
 
 t.setTimeout(600_000)
 
@@ -15,7 +15,7 @@ const mebibyte = 1024 * 1024
 
 const infoOf = async (nats: Nats, bucket: string) => (await nats.streamInfo(streamOf(bucket)))!
 
-/** As an operator does it, with a tool of their own. */
+/** Changes limits as an operator does, with another tool. */
 async function changeLimits(nats: Nats, bucket: string): Promise<void> {
   const { config } = await infoOf(nats, bucket)
   const changed = JSON.stringify({ ...config, max_bytes: config.max_bytes + mebibyte })
@@ -25,19 +25,19 @@ async function changeLimits(nats: Nats, bucket: string): Promise<void> {
 }
 
 /** After two restarts, limits changed in between have moved the server's own time of creation. */
-async function restart(world: StoreFixture, nats: Nats): Promise<void> {
+async function restart(fixture: StoreFixture, nats: Nats): Promise<void> {
   const isBack = new Promise<void>((resolve) => nats.onReconnect(resolve))
-  await world.killNats()
-  await world.startNats()
+  await fixture.killNats()
+  await fixture.startNats()
   await isBack
 }
 
 const deleteBucket = (nats: Nats, bucket: string): Promise<unknown> =>
   nats.request(`$JS.API.STREAM.DELETE.${streamOf(bucket)}`, '', 5_000)
 
-t.test('a follower goes on in a bucket with other limits, and reads one made anew', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.nats()
+t.test('a follower continues in a bucket with new limits, and reads a recreated one again', async (t) => {
+  const fixture = await openFixture(t)
+  const nats = await fixture.nats()
   const bucket = await nats.openBucket('followed', mebibyte)
   const passes: string[][] = []
   const follower = new BucketFollower(bucket, {
@@ -52,9 +52,9 @@ t.test('a follower goes on in a bucket with other limits, and reads one made ane
   await bucket.put('one', '1')
   const before = await bucket.position()
   const { created } = await infoOf(nats, 'followed')
-  await restart(world, nats)
+  await restart(fixture, nats)
   await changeLimits(nats, 'followed')
-  await restart(world, nats)
+  await restart(fixture, nats)
   t.not((await infoOf(nats, 'followed')).created, created, "the server's own time of creation is another one")
   t.strictSame(await bucket.position(), before)
   await bucket.put('two', '2')
@@ -70,9 +70,9 @@ t.test('a follower goes on in a bucket with other limits, and reads one made ane
   t.strictSame(passes[2], ['three', 'four', 'five', 'six'])
 })
 
-t.test('what is written while a follower asks where its bucket stands', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.nats()
+t.test('entries that arrive during a position check', async (t) => {
+  const fixture = await openFixture(t)
+  const nats = await fixture.nats()
   const bucket = await nats.openBucket('followed', mebibyte)
   const followed: string[] = []
   let passes = 0
@@ -109,8 +109,8 @@ t.test('what is written while a follower asks where its bucket stands', async (t
   t.equal(passes, 1, 'nothing is read again')
 })
 
-t.test('a bucket gets the room of the settings, and keeps what it has', async (t) => {
-  const nats = await (await openWorld(t)).nats()
+t.test('a bucket gets the size in the settings, and keeps its entries', async (t) => {
+  const nats = await (await openFixture(t)).nats()
   await nats.openBucket('room', 4 * mebibyte)
   await nats.openBucket('room', mebibyte)
   t.equal((await infoOf(nats, 'room')).config.max_bytes, 4 * mebibyte)
@@ -118,26 +118,26 @@ t.test('a bucket gets the room of the settings, and keeps what it has', async (t
   t.equal((await infoOf(nats, 'room')).config.max_bytes, 8 * mebibyte)
 })
 
-t.test('many make a bucket at once', async (t) => {
-  const world = await openWorld(t)
-  const makers = await Promise.all(Array.from({ length: 8 }, () => world.nats()))
+t.test('several processes create a bucket at once', async (t) => {
+  const fixture = await openFixture(t)
+  const makers = await Promise.all(Array.from({ length: 8 }, () => fixture.nats()))
   const buckets = await Promise.all(makers.map((nats) => nats.openBucket('made', mebibyte)))
   const identities = await Promise.all(buckets.map(async (bucket) => (await bucket.position()).identity))
   t.equal(new Set(identities).size, 1)
 })
 
 t.test('limits of all buckets changed under a running API: nothing is read again', async (t) => {
-  const world = await openWorld(t)
-  const api = await world.startApi()
-  const nats = await world.nats()
+  const fixture = await openFixture(t)
+  const api = await fixture.startApi()
+  const nats = await fixture.nats()
   await api.client.post('/ip_policies', { description: 'kept' })
   const rereads = async (): Promise<string | undefined> =>
     /^weir_configuration_rereads_total (\d+)$/m.exec((await api.client.get('/metrics')) as string)?.[1]
-  await restart(world, nats)
+  await restart(fixture, nats)
   for (const bucket of Object.values(bucketNames)) await changeLimits(nats, bucket)
-  await restart(world, nats)
+  await restart(fixture, nats)
   await until(
-    'writes are taken',
+    'writes are accepted',
     async () => (await api.client.call('POST', '/ip_policies', { description: 'after' })).status === 201,
   )
   t.equal(await rereads(), '0')
@@ -146,7 +146,7 @@ t.test('limits of all buckets changed under a running API: nothing is read again
   await deleteBucket(nats, bucketNames.config)
   await until('it is found to be gone', async () => (await rereads()) !== '0', 60_000)
   await until(
-    'writes are taken again',
+    'writes are accepted again',
     async () => (await api.client.call('POST', '/ip_policies', { description: 'anew' })).status === 201,
     60_000,
   )
@@ -154,6 +154,6 @@ t.test('limits of all buckets changed under a running API: nothing is read again
   t.strictSame(
     after.filter(({ description }: { description: string }) => description !== 'anew'),
     before,
-    'it holds what it held',
+    'its entries are unchanged',
   )
 })

@@ -1,4 +1,4 @@
-/** The database: shaped by migrations, read by analysts, and by nobody changed through a query. */
+/** The database: migrated by Weir, read by analysts, never changed by a query. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,28 +24,25 @@ t.teardown(async () => {
   rmSync(dir, { recursive: true })
 })
 
-t.test(
-  'a database of an older declaration is brought up; two processes at once; steps run once',
-  async (t) => {
-    const older = anyResource({ ...ipPolicy, fields: { description: ipPolicy.fields.description } } as never)
-    const step = { id: 99, statements: () => ['CREATE TABLE once (id UInt8) ENGINE = MergeTree ORDER BY id'] }
-    const first = await migrate(clickhouse, [older], 'fingerprint')
-    const row = { id: 'ipp_0', account_id: 'ac_1', version: 1, created_at: 1_000, description: 'old' }
-    const encode = rowEncoder(older, { changedAt: 2_000, changedBy: 'ak_1' })
-    await clickhouse.insert(tableOf('ip_policy'), [encode(row, false)])
-    const both = await Promise.all([
-      migrate(clickhouse, resources, 'other'),
-      migrate(clickhouse, resources, 'another'),
-    ])
-    t.strictSame(both, [first, first], 'the first deployment and key stay')
-    await migrate(clickhouse, resources, 'fingerprint', [step])
-    await migrate(clickhouse, resources, 'fingerprint', [step])
-    const [encoded] = await clickhouse.rows<Record<string, unknown>>('SELECT * FROM ip_policy_versions')
-    t.strictSame(decodeRow(anyResource(ipPolicy), encoded!), { ...row, metadata: null })
-  },
-)
+t.test('an older database is migrated, also by two processes at once; each step runs once', async (t) => {
+  const older = anyResource({ ...ipPolicy, fields: { description: ipPolicy.fields.description } } as never)
+  const step = { id: 99, statements: () => ['CREATE TABLE once (id UInt8) ENGINE = MergeTree ORDER BY id'] }
+  const first = await migrate(clickhouse, [older], 'fingerprint')
+  const row = { id: 'ipp_0', account_id: 'ac_1', version: 1, created_at: 1_000, description: 'old' }
+  const encode = rowEncoder(older, { changedAt: 2_000, changedBy: 'ak_1' })
+  await clickhouse.insert(tableOf('ip_policy'), [encode(row, false)])
+  const both = await Promise.all([
+    migrate(clickhouse, resources, 'other'),
+    migrate(clickhouse, resources, 'another'),
+  ])
+  t.strictSame(both, [first, first], 'the first deployment and key stay')
+  await migrate(clickhouse, resources, 'fingerprint', [step])
+  await migrate(clickhouse, resources, 'fingerprint', [step])
+  const [encoded] = await clickhouse.rows<Record<string, unknown>>('SELECT * FROM ip_policy_versions')
+  t.strictSame(decodeRow(anyResource(ipPolicy), encoded!), { ...row, metadata: null })
+})
 
-t.test('what the embedded ClickHouse refuses is told from one that is away', async (t) => {
+t.test('a refused statement differs from an embedded ClickHouse that is away', async (t) => {
   const refusalOf = (sql: string) => clickhouse.rows(sql).catch((error: unknown) => error)
   const missing = await refusalOf('SELECT 1 FROM no_such_table')
   t.ok(isTableMissing(missing))
@@ -79,11 +76,11 @@ t.test('current rows and their history, without secrets', async (t) => {
   t.equal(
     history,
     '"id","version","deleted"\n"ed_1",1,false\n"ed_1",2,false\n"ed_2",3,false\n"ed_2",4,true\n',
-    'written twice, there once',
+    'written twice, stored once',
   )
 })
 
-t.test('views of an older name go', async (t) => {
+t.test('views with an old name are dropped', async (t) => {
   await clickhouse.command('TRUNCATE TABLE schema_migrations')
   for (const view of ['api_keies', 'api_keies_history', 'of_an_analyst']) {
     await clickhouse.command(`CREATE VIEW ${view} AS SELECT 1 AS id`)
@@ -97,27 +94,24 @@ t.test('views of an older name go', async (t) => {
   for (const kept of ['api_keys', 'api_keys_history', 'of_an_analyst']) t.ok(names.has(kept), kept)
 })
 
-t.test(
-  'what is up to date stays as it is; what was taken away or replaced by hand is made again',
-  async (t) => {
-    const find = () =>
-      clickhouse.rows<{ name: string; uuid: string }>(
-        'SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = currentDatabase() ORDER BY name',
-      )
-    const before = await find()
-    await migrate(clickhouse, resources, 'fingerprint')
-    t.strictSame(await find(), before)
-    await clickhouse.command('DROP VIEW domains')
-    await clickhouse.command('CREATE OR REPLACE VIEW domains_history AS SELECT 1 AS id')
-    await clickhouse.command('ALTER TABLE domain_versions DROP COLUMN description')
-    await migrate(clickhouse, resources, 'fingerprint')
-    for (const view of ['domains', 'domains_history'])
-      t.strictSame(await clickhouse.rows(`SELECT id, description FROM ${view}`), [], view)
-    const others = (all: Awaited<ReturnType<typeof find>>) =>
-      all.filter(({ name }) => !name.startsWith('domains'))
-    t.strictSame(others(await find()), others(before), 'nothing else was touched')
-  },
-)
+t.test('up-to-date views stay; views that were dropped or replaced by hand are created again', async (t) => {
+  const find = () =>
+    clickhouse.rows<{ name: string; uuid: string }>(
+      'SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+    )
+  const before = await find()
+  await migrate(clickhouse, resources, 'fingerprint')
+  t.strictSame(await find(), before)
+  await clickhouse.command('DROP VIEW domains')
+  await clickhouse.command('CREATE OR REPLACE VIEW domains_history AS SELECT 1 AS id')
+  await clickhouse.command('ALTER TABLE domain_versions DROP COLUMN description')
+  await migrate(clickhouse, resources, 'fingerprint')
+  for (const view of ['domains', 'domains_history'])
+    t.strictSame(await clickhouse.rows(`SELECT id, description FROM ${view}`), [], view)
+  const others = (all: Awaited<ReturnType<typeof find>>) =>
+    all.filter(({ name }) => !name.startsWith('domains'))
+  t.strictSame(others(await find()), others(before), 'nothing else was touched')
+})
 
 t.test('formats', async (t) => {
   const formats: [TextFormat, RegExp][] = [
@@ -130,7 +124,7 @@ t.test('formats', async (t) => {
   t.match(await clickhouse.text('select 1 as n format Vertical', 'TSVWithNames'), /^Row 1:/)
 })
 
-t.test('a query changes nothing, and reads the store alone', async (t) => {
+t.test('a query changes nothing, and reads only the store', async (t) => {
   const file = join(tempDir(t), 'written')
   const writes = [
     "INSERT INTO ip_policy_versions (account_id, id, version) VALUES ('ac_1', 'ipp_9', 9)",

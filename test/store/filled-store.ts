@@ -1,13 +1,13 @@
-/** A store with something of every sort in it. */
+/** A store that holds resources of every sort. */
 import type { Test } from 'tap'
 import { type StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import type { ApiClient } from '../harness/weir.js'
 
-export async function openWorld(t: Test): Promise<StoreFixture> {
-  const world = new StoreFixture()
-  await world.open()
-  t.teardown(() => world.close())
-  return world
+export async function openFixture(t: Test): Promise<StoreFixture> {
+  const fixture = new StoreFixture()
+  await fixture.open()
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 /** Something of every sort: children, rules in several chunks, claims, secrets, a deletion. */
@@ -43,7 +43,7 @@ const lists = [
   '/api_keys',
 ]
 
-/** All there is to read; addresses differ from process to process. */
+/** Every list of the API, without the process's own address. */
 export async function everything({ client }: StoreApi): Promise<string> {
   const answers = await Promise.all(lists.map((path) => client.get(path)))
   return JSON.stringify(answers).replaceAll(client.base, '')

@@ -1,4 +1,4 @@
-/** API keys that somebody else than Weir wrote to the configuration bucket. */
+/** API keys and other rows in the configuration bucket that Weir did not write. */
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { rowKey } from '../../src/view/keys.js'
@@ -6,7 +6,7 @@ import { bucketNames } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { ApiClient, until } from '../harness/weir.js'
-import { fill, openWorld, takesWrites } from './filled-store.js'
+import { fill, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
 
@@ -21,10 +21,10 @@ const listed = async ({ client }: StoreApi): Promise<string[]> =>
 const foreignKeys = async ({ client }: StoreApi): Promise<number> =>
   total(await client.get('/metrics'), 'weir_foreign_api_keys_total')
 
-t.test('a forged key is refused, reported, and no reason not to start', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
-  const config = (await (await world.nats()).findBucket(bucketNames.config))!
+t.test('a forged key is refused and reported, and does not prevent a start', async (t) => {
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
+  const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
   const [first] = (await api.client.get('/api_keys')).keys
   const entry = await config.get(rowKey('api_key', first.id))
   const row = JSON.parse(Buffer.from(entry!.value!).toString())
@@ -60,69 +60,66 @@ t.test('a forged key is refused, reported, and no reason not to start', async (t
   t.equal(await statusOf(api, forgedToken), 401)
 
   await api.process.kill()
-  api = await world.startApi()
+  api = await fixture.startApi()
   t.equal((await api.client.call('GET', '/readyz')).status, 200, 'the next start is ready')
   t.ok(await takesWrites(api))
   for (const token of [forgedToken, second.token]) t.equal(await statusOf(api, token), 401)
 })
 
-t.test('while ClickHouse is away, keys that were known go on', async (t) => {
-  const world = await openWorld(t)
-  const api = await world.startApi()
-  const config = (await (await world.nats()).findBucket(bucketNames.config))!
+t.test('known keys still work while ClickHouse is away', async (t) => {
+  const fixture = await openFixture(t)
+  const api = await fixture.startApi()
+  const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
   const [{ id }] = (await api.client.get('/api_keys')).keys
   const entry = await config.get(rowKey('api_key', id))
-  await world.front.mode('fail')
+  await fixture.front.mode('fail')
   const row = JSON.parse(Buffer.from(entry!.value!).toString())
   const forged = { ...row, id: 'ak_forged', token_hash: hashToken(forgedToken) }
   await config.put(rowKey('api_key', forged.id), JSON.stringify(forged))
   await until('the other can not be told yet', async () => (await statusOf(api, forgedToken)) === 503)
   t.equal(await statusOf(api), 200)
-  await world.front.mode('ok')
+  await fixture.front.mode('ok')
   await until('it is refused', async () => (await statusOf(api, forgedToken)) === 401)
 })
 
-t.test(
-  'rows of other kinds that ClickHouse does not have like this are reported while the API runs',
-  async (t) => {
-    const world = await openWorld(t)
-    const api = await world.startApi()
-    const config = (await (await world.nats()).findBucket(bucketNames.config))!
-    const readRow = async (kind: string, id: string) =>
-      JSON.parse(Buffer.from((await config.get(rowKey(kind, id)))!.value!).toString())
-    const write = (kind: string, id: string, row: object) => config.put(rowKey(kind, id), JSON.stringify(row))
-    const { client } = api
-    const policy = async () => (await client.post('/ip_policies', {})).id
-    const [model, altered, old, deleted] = [await policy(), await policy(), await policy(), await policy()]
-    const first = await readRow('ip_policy', old)
-    await client.patch(`/ip_policies/${old}`, { description: 'second' })
-    const before = await readRow('ip_policy', deleted)
-    await client.delete(`/ip_policies/${deleted}`)
-    const edge = await client.post('/edges/tcp', { hostports: ['a.example:22'] })
-    const ofModel = await readRow('ip_policy', model)
+t.test('rows of other kinds that differ from ClickHouse are reported while the API runs', async (t) => {
+  const fixture = await openFixture(t)
+  const api = await fixture.startApi()
+  const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
+  const readRow = async (kind: string, id: string) =>
+    JSON.parse(Buffer.from((await config.get(rowKey(kind, id)))!.value!).toString())
+  const write = (kind: string, id: string, row: object) => config.put(rowKey(kind, id), JSON.stringify(row))
+  const { client } = api
+  const policy = async () => (await client.post('/ip_policies', {})).id
+  const [model, altered, old, deleted] = [await policy(), await policy(), await policy(), await policy()]
+  const first = await readRow('ip_policy', old)
+  await client.patch(`/ip_policies/${old}`, { description: 'second' })
+  const before = await readRow('ip_policy', deleted)
+  await client.delete(`/ip_policies/${deleted}`)
+  const edge = await client.post('/edges/tcp', { hostports: ['a.example:22'] })
+  const ofModel = await readRow('ip_policy', model)
 
-    await write('ip_policy', 'ipp_forged', { ...ofModel, id: 'ipp_forged' })
-    await write('ip_policy', 'ipp_of_nobody', { ...ofModel, id: 'ipp_of_nobody', account_id: 'ac_of_nobody' })
-    await write('ip_policy', altered, { ...(await readRow('ip_policy', altered)), description: 'altered' })
-    await write('ip_policy', old, first)
-    await write('ip_policy', deleted, before)
-    await write('ip_policy', 'ipp_odd', { ...ofModel, id: 'ipp_odd', created_at: 'never' })
-    const edgeRow = await readRow('tcp_edge', edge.id)
-    await write('tcp_edge', 'edgtcp_key_of_another', { ...edgeRow, hostports: ['b.example:22'] })
+  await write('ip_policy', 'ipp_forged', { ...ofModel, id: 'ipp_forged' })
+  await write('ip_policy', 'ipp_of_nobody', { ...ofModel, id: 'ipp_of_nobody', account_id: 'ac_of_nobody' })
+  await write('ip_policy', altered, { ...(await readRow('ip_policy', altered)), description: 'altered' })
+  await write('ip_policy', old, first)
+  await write('ip_policy', deleted, before)
+  await write('ip_policy', 'ipp_odd', { ...ofModel, id: 'ipp_odd', created_at: 'never' })
+  const edgeRow = await readRow('tcp_edge', edge.id)
+  await write('tcp_edge', 'edgtcp_key_of_another', { ...edgeRow, hostports: ['b.example:22'] })
 
-    const reported = async (kind: string) =>
-      total(await client.get('/metrics'), 'weir_foreign_rows_total', `kind="${kind}"`)
-    await until('all are reported', async () => (await reported('ip_policy')) >= 6, 240_000)
-    t.equal(await reported('ip_policy'), 6, 'and nothing else')
-    t.equal(await reported('tcp_edge'), 1)
-  },
-)
+  const reported = async (kind: string) =>
+    total(await client.get('/metrics'), 'weir_foreign_rows_total', `kind="${kind}"`)
+  await until('all are reported', async () => (await reported('ip_policy')) >= 6, 240_000)
+  t.equal(await reported('ip_policy'), 6, 'and nothing else')
+  t.equal(await reported('tcp_edge'), 1)
+})
 
 t.test('rows that Weir wrote are never reported', async (t) => {
-  const world = await openWorld(t)
-  const api = await world.startApi()
+  const fixture = await openFixture(t)
+  const api = await fixture.startApi()
   await fill(api.client)
-  const config = (await (await world.nats()).findBucket(bucketNames.config))!
+  const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
   const { id } = await api.client.post('/ip_policies', {})
   const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
   await api.client.put(`/ip_policies/${id}/rules`, { rules })

@@ -1,15 +1,15 @@
-/** Requests under an idempotency key: racing in two processes, killed at every write, and how long they are remembered. */
+/** Requests with an idempotency key: raced in two processes, killed at every write, and forgotten after a day. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import type { Answer, ApiClient } from '../harness/weir.js'
-import { openWorld } from './filled-store.js'
+import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 
 t.setTimeout(1_200_000)
 
-/** Again where nothing was written: on a machine that is out of breath, the database seems to be away for a moment. */
+/** Tries again if nothing was written: on an overloaded machine the database can seem to be away briefly. */
 async function post(client: ApiClient, key: string, body: object): Promise<Answer> {
   for (;;) {
     const answer = await client.call('POST', '/ip_policies', body, { 'idempotency-key': key })
@@ -24,10 +24,10 @@ const described = async (client: ApiClient, description: string): Promise<string
 }
 
 t.test(
-  'two processes race with the same keys: each key makes one resource, and all are told which',
+  'two processes race with the same keys: each key makes one resource, and all get the same answer',
   async (t) => {
-    const world = await openWorld(t)
-    const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+    const fixture = await openFixture(t)
+    const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
     for (let round = 1; round <= 5; round += 1) {
       const description = `round ${round}`
       const racers = Array.from({ length: 10 }, (_, at) =>
@@ -42,21 +42,21 @@ t.test(
       const ids = new Set(answers.map(({ body }) => body.id))
       t.strictSame([...ids], await described(one.client, description))
     }
-    const created = (await world.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
+    const created = (await fixture.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
     t.equal(created.length, 5, 'an event for each')
 
     t.test('a restart forgets nothing', async (t) => {
       const [id] = await described(one.client, 'round 1')
       await Promise.all([one.process.kill(), two.process.kill()])
-      await world.killNats()
-      await world.startNats()
-      const { client } = await world.startApi('one')
+      await fixture.killNats()
+      await fixture.startNats()
+      const { client } = await fixture.startApi('one')
       const again = await post(client, 'round 1', { description: 'round 1' })
       t.match(again, { status: 201, body: { id } })
     })
 
-    t.test('the bucket forgets after 24 hours, and the oldest where it is full', async (t) => {
-      const nats = await world.nats()
+    t.test('entries expire after 24 hours, the oldest earlier if the bucket is full', async (t) => {
+      const nats = await fixture.nats()
       const { config } = (await nats.streamInfo(streamOf(bucketNames.idempotency)))!
       t.equal(config.max_age, 24 * 60 * 60 * 1e9, 'in nanoseconds')
       t.equal(config.discard, 'old')
@@ -65,16 +65,16 @@ t.test(
       t.equal(heads.discard, 'new')
     })
 
-    t.test('entries that leave a bucket leave no trace, so that their keys can be used again', async (t) => {
-      const bucket = await (await world.nats()).openBucket('short', 1024 * 1024, { ageMaxMs: 1_000 })
+    t.test('the key of an expired entry can be used again', async (t) => {
+      const bucket = await (await fixture.nats()).openBucket('short', 1024 * 1024, { ageMaxMs: 1_000 })
       t.ok(await bucket.replace('key', 'first', 0))
       t.equal(await bucket.replace('key', 'second', 0), undefined, 'created once')
       while ((await bucket.get('key')) !== undefined) await new Promise((resolve) => setTimeout(resolve, 100))
       t.ok(await bucket.replace('key', 'third', 0))
     })
 
-    t.test('a bucket that is full takes what is new', async (t) => {
-      const bucket = await (await world.nats()).openBucket('small', 64 * 1024, { ageMaxMs: 60_000 })
+    t.test('a full bucket takes new entries', async (t) => {
+      const bucket = await (await fixture.nats()).openBucket('small', 64 * 1024, { ageMaxMs: 60_000 })
       for (let at = 0; at < 100; at += 1) t.ok(await bucket.replace(`key${at}`, 'x'.repeat(2_000), 0))
       t.equal(await bucket.get('key0'), undefined, 'the oldest is gone')
       t.ok(await bucket.get('key99'))
@@ -82,11 +82,11 @@ t.test(
   },
 )
 
-t.test('killed before and after each write of a request under a key', async (t) => {
-  const world = await openWorld(t)
-  const survivor = await world.startApi('survivor')
+t.test('killed before and after each write of a request with a key', async (t) => {
+  const fixture = await openFixture(t)
+  const survivor = await fixture.startApi('survivor')
   let points = 0
-  for await (const { client, point } of killedAtEachWrite(t, world, ['before', 'after'])) {
+  for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
     const body = { description: point }
     const first = await post(client, point, body).catch(() => undefined)
     const again = await post(survivor.client, point, body)
@@ -97,6 +97,6 @@ t.test('killed before and after each write of a request under a key', async (t) 
     points += 1
   }
   t.ok(points >= 8, `met ${points} points`)
-  const created = (await world.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
+  const created = (await fixture.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
   t.equal(created.length, points, 'an event for each')
 })

@@ -4,7 +4,7 @@ import { ruleEventsPerMessage } from '../../src/core/limits.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { until } from '../harness/weir.js'
-import { openWorld } from './filled-store.js'
+import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 
 // Processes are started again and again.
@@ -14,13 +14,13 @@ t.setTimeout(2_700_000)
 const randomKills = process.argv.includes('--full') ? 100 : 10
 
 t.test('killed before and after each write of a change', { timeout: 300_000 }, async (t) => {
-  const world = await openWorld(t)
-  const survivor = await world.startApi('survivor')
+  const fixture = await openFixture(t)
+  const survivor = await fixture.startApi('survivor')
   const policy = await survivor.client.post('/ip_policies', { description: 'before' })
   const path = `/ip_policies/${policy.id}`
   const changed: string[] = []
   let points = 0
-  for await (const { client, point } of killedAtEachWrite(t, world, ['before', 'after'])) {
+  for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
     const answer = await client.call('PATCH', path, { description: point }).catch(() => undefined)
     await survivor.client.patch(path, { metadata: point })
     const { description: now } = await survivor.client.get(path)
@@ -29,7 +29,7 @@ t.test('killed before and after each write of a change', { timeout: 300_000 }, a
     points += 1
   }
   t.ok(points >= 8, `met ${points} points`)
-  const events = (await world.audited()).filter(({ object }) => object.id === policy.id)
+  const events = (await fixture.audited()).filter(({ object }) => object.id === policy.id)
   t.equal(new Set(events.map(({ id }) => id)).size, events.length, 'no event twice')
   t.equal(events.length, 1 + changed.length + points, 'an event for each change')
 })
@@ -38,11 +38,11 @@ t.test(
   'killed at each write of the deletion of a policy with many rules',
   { timeout: 1_200_000 },
   async (t) => {
-    const world = await openWorld(t)
-    const survivor = await world.startApi('survivor')
+    const fixture = await openFixture(t)
+    const survivor = await fixture.startApi('survivor')
     const gone: string[] = []
     let points = 0
-    for await (const { client, point } of killedAtEachWrite(t, world, ['before'])) {
+    for await (const { client, point } of killedAtEachWrite(t, fixture, ['before'])) {
       const policy = await survivor.client.post('/ip_policies', { description: point })
       gone.push(policy.id)
       const rules = Array.from({ length: ruleEventsPerMessage + 5 }, (_, at) => ({
@@ -54,30 +54,30 @@ t.test(
       const answer = await client.call('DELETE', path).catch(() => undefined)
       await survivor.client.post('/ip_policies', { description: 'written after it' })
       const { status } = await survivor.client.call('DELETE', path)
-      if (answer?.status === 204) t.equal(status, 404, `${point}: answered, so it is gone`)
+      if (answer?.status === 204) t.equal(status, 404, `${point}: answered, so it is deleted`)
       points += 1
     }
     t.ok(points >= 8, `met ${points} points`)
-    const deleted = (await world.audited())
+    const deleted = (await fixture.audited())
       .filter(({ type }) => type === 'ip_policy_deleted.v0' || type === 'ip_policy_rule_deleted.v0')
       .map(({ object }) => object.id)
-    const created = (await world.audited())
+    const created = (await fixture.audited())
       .filter(({ type }) => type === 'ip_policy_rule_created.v0')
       .map(({ object }) => object.id)
     t.strictSame(deleted.sort(), [...gone, ...created].sort(), 'exactly one event for each policy and rule')
     t.strictSame((await survivor.client.get('/ip_policy_rules')).ip_policy_rules, [], 'none is left')
-    const config = await (await world.nats()).findBucket(bucketNames.config)
+    const config = await (await fixture.nats()).findBucket(bucketNames.config)
     t.strictSame(await config?.keys('rules.>'), [], 'nor in the bucket')
-    const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
+    const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
     t.teardown(() => clickhouse.close())
     t.strictSame(await clickhouse.rows('SELECT id FROM ip_policy_rules'), [], 'nor in ClickHouse')
   },
 )
 
 t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => {
-  const world = await openWorld(t)
+  const fixture = await openFixture(t)
   const acknowledged: { id: string; description: string }[] = []
-  let restarted = await world.startApi()
+  let restarted = await fixture.startApi()
   const changed = await restarted.client.post('/ip_policies', { description: 'changed again and again' })
   const changes: string[] = []
   for (let kill = 1; kill <= randomKills; kill += 1) {
@@ -94,7 +94,7 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 400))
     await process.kill()
     await Promise.all(writes)
-    restarted = await world.startApi()
+    restarted = await fixture.startApi()
   }
   const { client } = restarted
   for (const { id, description } of acknowledged) {
@@ -107,16 +107,16 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
     uri = page.next_page_uri
   }
   const created = async (): Promise<string[]> =>
-    (await world.audited()).flatMap(({ type, object }) =>
+    (await fixture.audited()).flatMap(({ type, object }) =>
       type === 'ip_policy_created.v0' ? [object.id] : [],
     )
   await until('an event per policy', async () => (await created()).length >= listed.length)
   t.strictSame((await created()).sort(), listed.sort(), 'exactly one event for each policy that exists')
-  const told = (await world.audited()).filter(({ object }) => object.id === changed.id)
+  const told = (await fixture.audited()).filter(({ object }) => object.id === changed.id)
   t.equal(new Set(told.map(({ id }) => id)).size, told.length, 'no event of a change twice')
   const descriptions = told.map(({ object }) => (object as { description?: string }).description)
-  t.equal(new Set(descriptions).size, descriptions.length, 'each change is told of once')
-  for (const description of changes) t.ok(descriptions.includes(description), `${description} is told of`)
+  t.equal(new Set(descriptions).size, descriptions.length, 'one event for each change')
+  for (const description of changes) t.ok(descriptions.includes(description), `${description} has an event`)
   const last = (await client.get(`/ip_policies/${changed.id}`)).description
-  t.equal(descriptions.at(-1), last, 'the last event tells how it is')
+  t.equal(descriptions.at(-1), last, 'the last event shows the present state')
 })

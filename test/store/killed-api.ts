@@ -6,23 +6,23 @@ import type { ApiClient } from '../harness/weir.js'
 
 export interface Victim {
   readonly client: ApiClient
-  /** Where it is killed. */
+  /** The point at which it is killed. */
   readonly point: string
 }
 
-/** An API that is killed before or after each write of what it is asked; the last one of each lives. */
+/** An API that is killed before or after each write of its request; the last one of each side survives. */
 export async function* killedAtEachWrite(
   t: Test,
-  world: StoreFixture,
+  fixture: StoreFixture,
   sides: readonly ('before' | 'after')[],
 ): AsyncGenerator<Victim> {
-  const proxy = await startNatsProxy(world.natsUrl)
+  const proxy = await startNatsProxy(fixture.natsUrl)
   t.teardown(() => proxy.close())
   for (const side of sides) {
     let isKilled = true
     for (let write = 1; isKilled; write += 1) {
       isKilled = false
-      const { client, process } = await world.startApi('victim', { NATS_URL: proxy.url })
+      const { client, process } = await fixture.startApi('victim', { NATS_URL: proxy.url })
       proxy.cut({
         write,
         after: side === 'after',

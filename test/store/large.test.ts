@@ -8,15 +8,15 @@ import { createOccurrences } from '../../src/core/occurrences.js'
 import { emptyChange } from '../../src/store/change.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { decodeHead, Heads } from '../../src/store/heads.js'
-import { openWorld } from './filled-store.js'
+import { openFixture } from './filled-store.js'
 
 t.setTimeout(600_000)
 
 const routes = 1_000
 
 t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   const edge = await api.client.post('/edges/https', { hostports: ['a.example.com:443'] })
   const other = await api.client.post('/edges/https', { hostports: ['b.example.com:443'] })
   const route = (match: string) => ({ match_type: 'path_prefix', match, metadata: 'm'.repeat(1_000) })
@@ -27,7 +27,7 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
   t.equal(taken.status, 400, 'a path belongs to one route of the edge')
 
   await api.process.kill()
-  api = await world.startApi()
+  api = await fixture.startApi()
   const changed = await api.client.patch(`/edges/https/${edge.id}`, { description: 'changed' })
   t.strictSame(await api.client.get(`/edges/https/${edge.id}`), changed)
   const shown = changed.routes.map(({ match }: { match: string }) => match)
@@ -42,7 +42,7 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
   await api.client.delete(`/edges/https/${edge.id}`)
   const last = changed.routes[0].id
   t.equal((await api.client.call('GET', `/edges/https/${edge.id}/routes/${last}`)).status, 404)
-  const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
+  const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   const left = await clickhouse.rows('SELECT id FROM https_edge_routes')
   t.strictSame(left, [{ id: own.id }], 'they went with it, and only they')
@@ -50,9 +50,9 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
   t.strictSame(again.routes, [], 'what it held is free')
 })
 
-t.test('a resource at the bound of what is stored, and beyond it', async (t) => {
-  const world = await openWorld(t)
-  const { client } = await world.startApi()
+t.test('a resource of the maximum size, and a larger one', async (t) => {
+  const fixture = await openFixture(t)
+  const { client } = await fixture.startApi()
   const log = (bytes: number) => ({ type: 'log', config: { Metadata: { x: 'm'.repeat(bytes - 8) } } })
   const full = { actions: [log(4096), log(4096), log(4096), log(4096)] }
   const edge = (hostport: string, chars: number) => ({
@@ -81,8 +81,8 @@ t.test('a resource at the bound of what is stored, and beyond it', async (t) => 
 })
 
 t.test('a change that does not fit the head record', async (t) => {
-  const world = await openWorld(t)
-  const nats = await world.nats()
+  const fixture = await openFixture(t)
+  const nats = await fixture.nats()
   const bucket = await nats.openBucket('heads', 1024 * 1024)
   const heads = new Heads({
     bucket,
@@ -110,7 +110,7 @@ t.test('a change that does not fit the head record', async (t) => {
   t.strictSame(
     kept.change?.removals.map((removal) => removal.row),
     Array(10).fill(null),
-    'rows that are removed are left to ClickHouse to tell',
+    'removed rows are left out, to be read from ClickHouse',
   )
   const finished = await heads.finished('ac_1')
   await t.rejects(heads.commit('ac_1', finished, 2, removing(100)), {

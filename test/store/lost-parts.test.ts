@@ -1,4 +1,4 @@
-/** Several processes on one store, and stores whose parts were lost or swapped. */
+/** Stores whose parts were lost, swapped, or killed; and two processes on one store. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,13 +6,13 @@ import { total } from '../harness/metrics.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { everything, fill, openWorld, takesWrites } from './filled-store.js'
+import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
 
-t.test('two APIs change one resource, and race for what is unique', async (t) => {
-  const world = await openWorld(t)
-  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+t.test('two APIs change one resource, and race for unique names', async (t) => {
+  const fixture = await openFixture(t)
+  const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
   const edge = await one.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
   const policy = await one.client.post('/ip_policies', {})
   await until(
@@ -63,7 +63,7 @@ t.test('two APIs change one resource, and race for what is unique', async (t) =>
   await one.client.patch(`/edges/tcp/${edge.id}`, { hostports: null })
   t.ok(
     (await two.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })).id,
-    'what was given up is free',
+    'a released name is free',
   )
 })
 
@@ -73,16 +73,16 @@ const losses = async ({ client }: StoreApi): Promise<number> =>
   total(await client.get('/metrics'), 'weir_nats_store_losses_total')
 
 t.test('NATS wiped, ClickHouse kept', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   t.notMatch(api.process.output(), lossLine, 'a first start has lost nothing')
   await fill(api.client)
   const before = await everything(api)
   await api.process.kill()
-  await world.killNats()
-  world.wipeNats()
-  await world.startNats()
-  api = await world.startApi()
+  await fixture.killNats()
+  fixture.wipeNats()
+  await fixture.startNats()
+  api = await fixture.startApi()
   t.match(api.process.output(), lossLine, 'the start says what is gone')
   t.equal(await losses(api), 1, 'it is counted')
   t.equal(await everything(api), before, 'the same configuration')
@@ -95,113 +95,113 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
   )
   t.ok(await takesWrites(api))
   await api.process.kill()
-  api = await world.startApi()
+  api = await fixture.startApi()
   t.notMatch(api.process.output(), lossLine, 'the next start has lost nothing')
   t.equal(await losses(api), 0)
 })
 
 t.test('NATS wiped under a running API', async (t) => {
-  const world = await openWorld(t)
-  const api = await world.startApi()
+  const fixture = await openFixture(t)
+  const api = await fixture.startApi()
   await fill(api.client)
   const before = await everything(api)
-  await world.killNats()
+  await fixture.killNats()
   const away = await api.client.call('POST', '/ip_policies', {})
   t.equal(away.status, 503, 'while NATS is away')
   t.ok(away.headers.get('retry-after'))
   t.equal(await everything(api), before, 'reads go on')
-  world.wipeNats()
-  await world.startNats()
-  await until('writes are taken again', () => takesWrites(api))
+  fixture.wipeNats()
+  await fixture.startNats()
+  await until('writes are accepted again', () => takesWrites(api))
   await until('the loss is counted', async () => (await losses(api)) > 0)
-  await world.killNats()
-  await world.startNats()
+  await fixture.killNats()
+  await fixture.startNats()
   await until('and after a restart', () => takesWrites(api))
 })
 
 t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
-  const world = await openWorld(t)
-  const api = await world.startApi()
+  const fixture = await openFixture(t)
+  const api = await fixture.startApi()
   await fill(api.client)
   const before = await everything(api)
   for (const mode of ['hang', 'fail', 'short', 'die'] as const) {
-    await world.front.mode(mode)
+    await fixture.front.mode(mode)
     const answer = await api.client.call('PATCH', `/ip_policies/${JSON.parse(before)[0].ip_policies[0].id}`, {
       metadata: mode,
     })
     if (mode !== 'short') t.equal(answer.status, 503, mode)
     if (answer.status === 503) t.ok(answer.headers.get('retry-after'))
     t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70, 'reads go on')
-    if (mode === 'die') await world.startFront()
-    else await world.front.mode('ok')
-    await until('writes are taken again', () => takesWrites(api))
+    if (mode === 'die') await fixture.startFront()
+    else await fixture.front.mode('ok')
+    await until('writes are accepted again', () => takesWrites(api))
   }
   t.equal(api.process.child.exitCode, null)
 })
 
-t.test('ClickHouse emptied, NATS kept: nothing is written until someone decides', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+t.test('ClickHouse emptied, NATS kept: nothing is written until an operator decides', async (t) => {
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   await fill(api.client)
   const before = await everything(api)
   await api.process.kill()
-  await world.front.process.stop()
-  await world.startFront('another')
-  api = await world.startApi('one', {}, { answering: 503 })
+  await fixture.front.process.stop()
+  await fixture.startFront('another')
+  api = await fixture.startApi('one', {}, { answering: 503 })
   const refused = await api.client.call('POST', '/ip_policies', {})
   t.equal(refused.status, 503)
   const ready = await api.client.call('GET', '/readyz')
   t.equal(ready.status, 503)
   t.match(JSON.stringify(ready.body), /another ClickHouse database/)
   await api.process.kill()
-  await world.front.process.stop()
-  await world.startFront()
-  api = await world.startApi()
+  await fixture.front.process.stop()
+  await fixture.startFront()
+  api = await fixture.startApi()
   t.equal(await everything(api), before, 'with the right one, all is there')
   t.ok(await takesWrites(api))
 })
 
-t.test('another ClickHouse is adopted by hand', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+t.test('another ClickHouse is adopted by the operator', async (t) => {
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   await fill(api.client)
   await api.process.kill()
-  await world.front.process.stop()
-  await world.startFront('another')
-  await world.killNats()
-  world.wipeNats()
-  await world.startNats()
-  api = await world.startApi()
+  await fixture.front.process.stop()
+  await fixture.startFront('another')
+  await fixture.killNats()
+  fixture.wipeNats()
+  await fixture.startNats()
+  api = await fixture.startApi()
   await api.client.post('/ip_policies', { description: 'of the other' })
   await api.process.kill()
-  await world.front.process.stop()
-  await world.startFront()
-  api = await world.startApi('one', {}, { answering: 503 })
+  await fixture.front.process.stop()
+  await fixture.startFront()
+  api = await fixture.startApi('one', {}, { answering: 503 })
   t.equal((await api.client.call('POST', '/ip_policies', {})).status, 503, 'refused until then')
-  const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(world.dir, 'one') })
+  const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
   await adopt.line(/made anew from ClickHouse/)
-  await until('writes are taken again', () => takesWrites(api))
+  await until('writes are accepted again', () => takesWrites(api))
   t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70)
   const { ip_policies } = await api.client.get('/ip_policies')
   t.notOk(ip_policies.some(({ description }: { description: string }) => description === 'of the other'))
 })
 
 t.test('another secret key is refused', async (t) => {
-  const world = await openWorld(t)
-  await world.startApi()
+  const fixture = await openFixture(t)
+  await fixture.startApi()
   const other = Buffer.alloc(32, 9).toString('base64')
-  await t.rejects(world.startApi('two', { WEIR_SECRET_KEY: other }), /secret key is not the one/)
+  await t.rejects(fixture.startApi('two', { WEIR_SECRET_KEY: other }), /secret key is not the one/)
 })
 
 t.test('everything killed at once', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   await fill(api.client)
   const before = await everything(api)
-  await Promise.all([api.process.kill(), world.killNats(), world.front.process.kill()])
-  rmSync(join(world.dir, 'one', 'runtime.json'), { force: true })
-  await Promise.all([world.startNats(), world.startFront()])
-  api = await world.startApi()
+  await Promise.all([api.process.kill(), fixture.killNats(), fixture.front.process.kill()])
+  rmSync(join(fixture.dir, 'one', 'runtime.json'), { force: true })
+  await Promise.all([fixture.startNats(), fixture.startFront()])
+  api = await fixture.startApi()
   t.equal(await everything(api), before)
   t.ok(await takesWrites(api))
 })

@@ -1,4 +1,4 @@
-/** The rules of IP policies replaced all at once: seen whole, by whomever, whatever dies and whoever else writes. */
+/** All rules of an IP policy replaced at once: completely or not at all, with crashes and other writers. */
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
 import { silentLogger } from '../../src/core/log.js'
@@ -15,7 +15,7 @@ import { openTestStore } from '../harness/api.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { type ApiClient, until } from '../harness/weir.js'
-import { openWorld } from './filled-store.js'
+import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 
 // Processes are started again and again.
@@ -46,16 +46,16 @@ async function rulesOf(client: ApiClient): Promise<Rule[]> {
 const textOf = ({ id, cidr, action }: Rule): string => `${id} ${cidr} ${action}`
 const sorted = (rules: readonly Rule[]): string[] => rules.map(textOf).sort()
 
-/** What ClickHouse says the rules are. */
-async function storedRules(t: Test, world: StoreFixture): Promise<string[]> {
-  const clickhouse = openClickhouse({ url: world.front.url, directory: '' })
+/** The rules in ClickHouse. */
+async function storedRules(t: Test, fixture: StoreFixture): Promise<string[]> {
+  const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   return sorted(await clickhouse.rows<Rule>('SELECT id, cidr, action FROM ip_policy_rules'))
 }
 
-/** The rules that the audit events tell of, in the order they come in; fails where one tells what can't be. */
-async function toldRules(t: Test, world: StoreFixture): Promise<string[]> {
-  const events = await world.audited()
+/** The rules that follow from the audit events in their order; fails on an impossible event. */
+async function rulesByEvents(t: Test, fixture: StoreFixture): Promise<string[]> {
+  const events = await fixture.audited()
   t.equal(new Set(events.map(({ id }) => id)).size, events.length, 'no event twice')
   const rules = new Map<string, string>()
   const impossible: string[] = []
@@ -71,15 +71,15 @@ async function toldRules(t: Test, world: StoreFixture): Promise<string[]> {
 }
 
 t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) => {
-  const world = await openWorld(t)
-  let survivor = await world.startApi('survivor')
+  const fixture = await openFixture(t)
+  let survivor = await fixture.startApi('survivor')
   const { id } = await survivor.client.post('/ip_policies', {})
   const path = `/ip_policies/${id}/rules`
   const count = 40
   let now: Action = 'allow'
   await survivor.client.put(path, { rules: rulesWith(now, count) })
   let points = 0
-  for await (const { client, point } of killedAtEachWrite(t, world, ['before', 'after'])) {
+  for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
     const next: Action = now === 'allow' ? 'deny' : 'allow'
     const answer = await client.call('PUT', path, { rules: rulesWith(next, count) }).catch(() => undefined)
     await survivor.client.post('/ip_policies', { description: 'written after it' })
@@ -93,29 +93,29 @@ t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) =
   }
   t.ok(points >= 8, `met ${points} points`)
   const rules = sorted(await rulesOf(survivor.client))
-  t.strictSame(await toldRules(t, world), rules, 'the audit events tell of the same rules')
-  t.strictSame(await storedRules(t, world), rules, 'ClickHouse holds them')
+  t.strictSame(await rulesByEvents(t, fixture), rules, 'the audit events tell of the same rules')
+  t.strictSame(await storedRules(t, fixture), rules, 'ClickHouse holds them')
   await survivor.process.kill()
-  await world.killNats()
-  world.wipeNats()
-  await world.startNats()
-  survivor = await world.startApi('survivor')
+  await fixture.killNats()
+  fixture.wipeNats()
+  await fixture.startNats()
+  survivor = await fixture.startApi('survivor')
   t.strictSame(sorted(await rulesOf(survivor.client)), rules, 'and gives them back where NATS was lost')
   await survivor.client.put(path, { rules: [] })
-  const config = await (await world.nats()).findBucket(bucketNames.config)
+  const config = await (await fixture.nats()).findBucket(bucketNames.config)
   t.strictSame(await config?.keys('rules.>'), [], 'nothing is left behind')
 })
 
-t.test('NATS loses what was staged before it is carried out', { timeout: 300_000 }, async (t) => {
-  const world = await openWorld(t)
-  const proxy = await startNatsProxy(world.natsUrl)
+t.test('NATS loses staged rules before they count', { timeout: 300_000 }, async (t) => {
+  const fixture = await openFixture(t)
+  const proxy = await startNatsProxy(fixture.natsUrl)
   t.teardown(() => proxy.close())
-  const { client } = await world.startApi('one', { NATS_URL: proxy.url })
+  const { client } = await fixture.startApi('one', { NATS_URL: proxy.url })
   const { id } = await client.post('/ip_policies', {})
   const path = `/ip_policies/${id}/rules`
   await client.put(path, { rules: rulesWith('allow', 3) })
   const before = sorted(await rulesOf(client))
-  const config = (await (await world.nats()).findBucket(bucketNames.config))!
+  const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
   const present = await config.keys(`rules.${id}.>`)
   const lose = async (): Promise<void> => {
     for (const key of await config.keys(`rules.${id}.>`)) {
@@ -128,14 +128,14 @@ t.test('NATS loses what was staged before it is carried out', { timeout: 300_000
   proxy.cut({ write: 2, after: false, passes: true, meet: lose })
   t.match(await client.call('PUT', path, { rules: rulesWith('deny', 3) }), { status: 503 })
   t.strictSame(sorted(await rulesOf(client)), before, 'the rules are what they were')
-  t.strictSame(await toldRules(t, world), before, 'and nothing else is told')
+  t.strictSame(await rulesByEvents(t, fixture), before, 'and no event says otherwise')
   t.match(await client.put(path, { rules: rulesWith('deny', 3) }), { added: 3, removed: 3 })
-  t.strictSame(await storedRules(t, world), sorted(await rulesOf(client)))
+  t.strictSame(await storedRules(t, fixture), sorted(await rulesOf(client)))
 })
 
-t.test('others change single rules meanwhile, in two processes', { timeout: 300_000 }, async (t) => {
-  const world = await openWorld(t)
-  const [one, two] = await Promise.all([world.startApi('one'), world.startApi('two')])
+t.test('other requests change single rules meanwhile, in two processes', { timeout: 300_000 }, async (t) => {
+  const fixture = await openFixture(t)
+  const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
   const { id } = await one.client.post('/ip_policies', {})
   const path = `/ip_policies/${id}/rules`
   await one.client.put(path, { rules: rulesWith('allow', 200) })
@@ -171,18 +171,18 @@ t.test('others change single rules meanwhile, in two processes', { timeout: 300_
   await one.client.post('/ip_policies', {})
   const rules = await rulesOf(one.client)
   t.equal(new Set(rules.map(({ cidr }) => cidr)).size, rules.length, 'no CIDR twice')
-  t.strictSame(await toldRules(t, world), sorted(rules), 'every change is told of once, and in order')
-  t.strictSame(await storedRules(t, world), sorted(rules))
+  t.strictSame(await rulesByEvents(t, fixture), sorted(rules), 'one event for every change, in order')
+  t.strictSame(await storedRules(t, fixture), sorted(rules))
 })
 
-t.test('100,000 rules, seen whole by those who decide', { timeout: 900_000 }, async (t) => {
-  const world = await openWorld(t)
-  const { client } = await world.startApi()
+t.test('100,000 rules: decisions use all old or all new ones', { timeout: 900_000 }, async (t) => {
+  const fixture = await openFixture(t)
+  const { client } = await fixture.startApi()
   const { id } = await client.post('/ip_policies', {})
   const path = `/ip_policies/${id}/rules`
   const count = 100_000
   const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
-  const view = new View((await (await world.nats()).findBucket(bucketNames.config))!, occurrences)
+  const view = new View((await (await fixture.nats()).findBucket(bucketNames.config))!, occurrences)
   await view.open()
   t.teardown(() => view.close())
   const configuration = new Configuration(view, occurrences, [])
@@ -214,7 +214,7 @@ t.test('100,000 rules, seen whole by those who decide', { timeout: 900_000 }, as
   t.equal(page.ip_policy_rules[0].action, 'deny')
 })
 
-t.test('rules that were staged by who died are taken out', { timeout: 120_000 }, async (t) => {
+t.test('staged rules of a dead process are deleted', { timeout: 120_000 }, async (t) => {
   const { parts, api } = await openTestStore(t)
   const me = await (await api()).account()
   const { id } = await me.post('/ip_policies')
@@ -231,11 +231,11 @@ t.test('rules that were staged by who died are taken out', { timeout: 120_000 },
   const patient = new StagingSweep(store.view, drop)
   await patient.run()
   await patient.run()
-  t.equal(state.generation(id, abandoned).size, 1, 'not as long as somebody may be at it')
+  t.equal(state.generation(id, abandoned).size, 1, 'not while a process may still use it')
   const sweep = new StagingSweep(store.view, drop, 0)
   await sweep.run()
   t.strictSame(await config.keys(`rules.${id}.>`), [rulesKey(id, present, 0)])
-  await until('the view has heard', () => [...state.idleGenerations()].length === 0)
-  t.ok(state.versionOf(me.accountId) >= 500, 'nobody can commit it any more')
+  await until('the view has the deletion', () => [...state.idleGenerations()].length === 0)
+  t.ok(state.versionOf(me.accountId) >= 500, 'it can no longer be committed')
   t.match(await me.put(`/ip_policies/${id}/rules`, { rules: rulesWith('allow', 4) }), { added: 1, kept: 3 })
 })

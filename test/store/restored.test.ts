@@ -1,4 +1,4 @@
-/** Parts of a store that are put back to what they were a while ago, the others going on as they are. */
+/** One part of a store restored from an old backup, next to the other parts as they are. */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -6,33 +6,33 @@ import { sleep } from '../../src/core/clock.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
-import { everything, fill, openWorld, takesWrites } from './filled-store.js'
+import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
 
-/** A copy of ClickHouse' directory, taken while nobody uses it. */
-async function copyClickhouse(world: StoreFixture, from: string, to: string): Promise<void> {
-  await world.front.process.stop()
-  cpSync(join(world.dir, from), join(world.dir, to), { recursive: true })
-  await world.startFront(from)
+/** A copy of ClickHouse's directory, taken while no process uses it. */
+async function copyClickhouse(fixture: StoreFixture, from: string, to: string): Promise<void> {
+  await fixture.front.process.stop()
+  cpSync(join(fixture.dir, from), join(fixture.dir, to), { recursive: true })
+  await fixture.startFront(from)
 }
 
-async function useClickhouse(world: StoreFixture, name: string): Promise<void> {
-  await world.front.process.stop()
-  await world.startFront(name)
+async function useClickhouse(fixture: StoreFixture, name: string): Promise<void> {
+  await fixture.front.process.stop()
+  await fixture.startFront(name)
 }
 
-async function copyNats(world: StoreFixture): Promise<void> {
-  await world.killNats()
-  cpSync(join(world.dir, 'nats'), join(world.dir, 'nats of yesterday'), { recursive: true })
-  await world.startNats()
+async function copyNats(fixture: StoreFixture): Promise<void> {
+  await fixture.killNats()
+  cpSync(join(fixture.dir, 'nats'), join(fixture.dir, 'nats of yesterday'), { recursive: true })
+  await fixture.startNats()
 }
 
-async function putNatsBack(world: StoreFixture): Promise<void> {
-  await world.killNats()
-  world.wipeNats()
-  cpSync(join(world.dir, 'nats of yesterday'), join(world.dir, 'nats'), { recursive: true })
-  await world.startNats()
+async function putNatsBack(fixture: StoreFixture): Promise<void> {
+  await fixture.killNats()
+  fixture.wipeNats()
+  cpSync(join(fixture.dir, 'nats of yesterday'), join(fixture.dir, 'nats'), { recursive: true })
+  await fixture.startNats()
 }
 
 const secret = (aws_secret_access_key: string) => ({
@@ -69,55 +69,52 @@ async function checkRefused(t: Test, { client }: StoreApi): Promise<void> {
   t.match(JSON.stringify(ready.body), /restore a newer backup of ClickHouse, or run .*weir store adopt/)
 }
 
-t.test(
-  'ClickHouse of yesterday, NATS of today: a person decides, and neither choice loses more',
-  async (t) => {
-    const world = await openWorld(t)
-    let api = await world.startApi()
-    await fill(api.client)
-    const yesterday = await everything(api)
-    await api.process.kill()
-    await copyClickhouse(world, 'clickhouse', 'yesterday')
-    api = await world.startApi()
-    await changeAll(api)
-    const today = await everything(api)
-    await api.process.kill()
+t.test('an old ClickHouse, NATS as it is: an operator decides, and neither choice loses more', async (t) => {
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
+  await fill(api.client)
+  const yesterday = await everything(api)
+  await api.process.kill()
+  await copyClickhouse(fixture, 'clickhouse', 'yesterday')
+  api = await fixture.startApi()
+  await changeAll(api)
+  const today = await everything(api)
+  await api.process.kill()
 
-    await useClickhouse(world, 'yesterday')
-    api = await world.startApi()
-    t.equal(await everything(api), today, 'reads go on')
-    await checkRefused(t, api)
+  await useClickhouse(fixture, 'yesterday')
+  api = await fixture.startApi()
+  t.equal(await everything(api), today, 'reads go on')
+  await checkRefused(t, api)
 
-    await useClickhouse(world, 'clickhouse')
-    await until('with that of today under the running API, writes are taken', () => takesWrites(api))
-    await api.process.kill()
-    await useClickhouse(world, 'yesterday')
-    api = await world.startApi()
-    await checkRefused(t, api)
-    const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(world.dir, 'one') })
-    await adopt.line(/made anew from ClickHouse/)
-    t.equal(await everything(api), yesterday, 'decided: yesterday is right')
-    await until('writes are taken', () => takesWrites(api))
-    t.ok((await api.client.post('/edges/tcp', { hostports: ['c.example.com:22'] })).id, 'free as it was then')
-  },
-)
+  await useClickhouse(fixture, 'clickhouse')
+  await until('with that of today under the running API, writes are taken', () => takesWrites(api))
+  await api.process.kill()
+  await useClickhouse(fixture, 'yesterday')
+  api = await fixture.startApi()
+  await checkRefused(t, api)
+  const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
+  await adopt.line(/made anew from ClickHouse/)
+  t.equal(await everything(api), yesterday, 'decided: yesterday is right')
+  await until('writes are taken', () => takesWrites(api))
+  t.ok((await api.client.post('/edges/tcp', { hostports: ['c.example.com:22'] })).id, 'free as it was then')
+})
 
-t.test('ClickHouse of yesterday, since when things were deleted, and a change in hand', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+t.test('an old ClickHouse, with later deletions and an unfinished change', async (t) => {
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   const kept = await api.client.post('/ip_policies', { description: 'kept' })
   const deleted = await api.client.post('/ip_policies', { description: 'deleted' })
   await api.process.kill()
-  await copyClickhouse(world, 'clickhouse', 'yesterday')
-  api = await world.startApi()
+  await copyClickhouse(fixture, 'clickhouse', 'yesterday')
+  api = await fixture.startApi()
   await api.client.delete(`/ip_policies/${deleted.id}`)
-  await world.front.mode('fail')
+  await fixture.front.mode('fail')
   const inHand = await api.client.call('PATCH', `/ip_policies/${kept.id}`, { description: 'in hand' })
   t.match(JSON.stringify(inHand.body), /committed and will take effect/)
   await api.process.kill()
 
-  await useClickhouse(world, 'yesterday')
-  api = await world.startApi()
+  await useClickhouse(fixture, 'yesterday')
+  api = await fixture.startApi()
   await checkRefused(t, api)
   // Changes left behind are swept every second, and the parts are compared every ten.
   await sleep(12_000)
@@ -125,8 +122,8 @@ t.test('ClickHouse of yesterday, since when things were deleted, and a change in
   t.equal((await api.client.call('GET', `/ip_policies/${deleted.id}`)).status, 404, 'it is not back')
   await api.process.kill()
 
-  await useClickhouse(world, 'clickhouse')
-  api = await world.startApi()
+  await useClickhouse(fixture, 'clickhouse')
+  api = await fixture.startApi()
   await until('the change in hand takes effect', async () => {
     const { description } = await api.client.get(`/ip_policies/${kept.id}`)
     return description === 'in hand'
@@ -135,25 +132,25 @@ t.test('ClickHouse of yesterday, since when things were deleted, and a change in
   t.equal((await api.client.call('GET', `/ip_policies/${deleted.id}`)).status, 404)
 })
 
-t.test('NATS of yesterday, with a change in hand, ClickHouse of today', async (t) => {
-  const world = await openWorld(t)
-  let api = await world.startApi()
+t.test('an old NATS with an unfinished change, ClickHouse as it is', async (t) => {
+  const fixture = await openFixture(t)
+  let api = await fixture.startApi()
   await fill(api.client)
   const { ip_policies } = await api.client.get('/ip_policies')
-  await world.front.mode('fail')
+  await fixture.front.mode('fail')
   const path = `/ip_policies/${ip_policies[0].id}`
   t.equal((await api.client.call('PATCH', path, { description: 'in hand' })).status, 503)
   await api.process.kill()
-  await copyNats(world)
-  await world.front.mode('ok')
-  api = await world.startApi()
+  await copyNats(fixture)
+  await fixture.front.mode('ok')
+  api = await fixture.startApi()
   await until('it is finished', async () => (await api.client.get(path)).description === 'in hand')
   await changeAll(api)
   const today = await everything(api)
   await api.process.kill()
 
-  await putNatsBack(world)
-  api = await world.startApi()
+  await putNatsBack(fixture)
+  api = await fixture.startApi()
   await until('writes are taken', async () => (await api.client.call('PATCH', path, {})).status === 200)
   t.equal(await everything(api), today, 'nothing of today is lost')
   t.equal((await api.client.call('POST', '/edges/tcp', { hostports: ['a.example.com:22'] })).status, 400)
@@ -163,7 +160,7 @@ t.test('NATS of yesterday, with a change in hand, ClickHouse of today', async (t
   t.ok(await api.client.patch(at, { description: 'its secret is there' }))
   const latest = await everything(api)
 
-  await putNatsBack(world)
+  await putNatsBack(fixture)
   await until('under the running API, writes are taken again', () => takesWrites(api), 60_000)
   const { ip_policies: all } = await api.client.get('/ip_policies')
   const written = all.find(({ description }: { description: string }) => description === 'written')

@@ -1,4 +1,4 @@
-/** What a view has when it says that a change is there. */
+/** The contents of a view at the time it reports a change. */
 import t from 'tap'
 import { silentLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
@@ -13,7 +13,7 @@ const meta = { deployment_id: 'dep_1', epoch: 1, accounts: 1, key_fingerprint: '
 const stateOf = (version: number) => ({ version, stored: version, counts: { [policyKind]: 1 } })
 const policyOf = (version: number) => ({ id: policyId, account_id: accountId, version, created_at: 0 })
 
-/** A server that tells what a test lets it tell: no real one can be made to lag between two writes. */
+/** A server whose entries the test sends: a real one can't be made to lag between two writes. */
 async function openView() {
   let watcher: BucketWatcher | undefined
   let lastRevision = 0
@@ -27,36 +27,36 @@ async function openView() {
   } as unknown as Bucket
   const view = new View(bucket, createOccurrences({ logger: silentLogger(), registry: createRegistry() }))
   await view.open()
-  const tell = (revision: number, key: string, value: object, pending = 0): void => {
+  const send = (revision: number, key: string, value: object, pending = 0): void => {
     lastRevision = Math.max(lastRevision, revision + pending)
     watcher!.entry({ key, revision, value: Buffer.from(JSON.stringify(value)) }, pending)
   }
-  tell(1, metaKey, meta)
-  tell(2, rowKey(policyKind, policyId), policyOf(1))
-  tell(3, stateKey(accountId), stateOf(1))
+  send(1, metaKey, meta)
+  send(2, rowKey(policyKind, policyId), policyOf(1))
+  send(3, stateKey(accountId), stateOf(1))
   watcher!.current()
   await view.usable
-  return { view, tell }
+  return { view, send }
 }
 
 const policyIn = (view: View) => view.state.rows.get(policyKind)?.get(policyId)
 
-t.test('a row that the next change has written again is waited for', async (t) => {
-  const { view, tell } = await openView()
+t.test('a row that the next change has overwritten is awaited', async (t) => {
+  const { view, send } = await openView()
   t.teardown(() => view.close())
-  // Revision 4 held the row of version 2: it was written again, as revision 6, before it was told of.
-  tell(5, stateKey(accountId), stateOf(2), 1)
+  // Revision 4 held the row of version 2: it was written again, as revision 6, before it was delivered.
+  send(5, stateKey(accountId), stateOf(2), 1)
   const seen = view.reached(accountId, 2).then(() => policyIn(view)?.version)
   await new Promise((resolve) => setTimeout(resolve, 50))
-  tell(6, rowKey(policyKind, policyId), policyOf(3))
+  send(6, rowKey(policyKind, policyId), policyOf(3))
   t.equal(await seen, 3, 'not the one before the change')
 })
 
-t.test('where nothing is to come, nothing is waited for', async (t) => {
-  const { view, tell } = await openView()
+t.test('nothing is awaited if no entries are pending', async (t) => {
+  const { view, send } = await openView()
   t.teardown(() => view.close())
-  tell(4, rowKey(policyKind, policyId), policyOf(2))
-  tell(5, stateKey(accountId), stateOf(2))
+  send(4, rowKey(policyKind, policyId), policyOf(2))
+  send(5, stateKey(accountId), stateOf(2))
   await view.reached(accountId, 2)
   t.equal(policyIn(view)?.version, 2)
 })
