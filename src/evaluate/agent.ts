@@ -1,4 +1,4 @@
-/** May an agent with this token, from this address, bind this name? */
+/** Decides whether an agent with this token may bind this name from this address. */
 import { hashToken } from '../core/ids.js'
 import { anything, parseBindRule, parseBindTarget } from '../resource/bind-acl.js'
 import type { TunnelCredentialRow } from './configuration.js'
@@ -22,14 +22,14 @@ export interface Agents extends Restrictions {
   credential(tokenHash: string): TunnelCredentialRow | undefined
 }
 
-/** `warned` hears of a restriction that would block and is not enforced. */
+/** `warned` is called if a restriction that is not enforced would block. */
 export function checkAgent(
   agents: Agents,
   { token, client_ip, bind }: AgentRequest,
   warned: (warning: Warning) => void = () => {},
 ): AgentDecision {
   const credential = agents.credential(hashToken(token))
-  if (credential === undefined) return blocked('The token is not known.', null)
+  if (credential === undefined) return blocked('The token is unknown.', null)
   const { id, account_id, acl } = credential
   const { decision, warning } = checkRestriction(agents, account_id, 'agent', client_ip)
   if (warning !== undefined) warned(warning)
@@ -45,13 +45,13 @@ const blocked = (reason: string, credentialId: string | null): AgentDecision => 
   credential_id: credentialId,
 })
 
-/** No rule is no restriction. */
+/** Without rules, everything may be bound. */
 function permits(acl: readonly string[], bind: string): boolean {
   const parsed = parseBindTarget(bind)
   return acl.length === 0 || acl.some((rule) => matches(rule, parsed.ok ? parsed.value : undefined))
 }
 
-/** What is no name and no address is bound by those who may bind anything, or by nobody. */
+/** A target that is neither a name nor an address needs the rule that allows anything. */
 function matches(rule: string, target: string | undefined): boolean {
   const parsed = parseBindRule(rule)
   if (!parsed.ok || parsed.value === anything) return parsed.ok

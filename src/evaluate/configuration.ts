@@ -78,7 +78,7 @@ export interface TunnelCredentialRow extends Versioned {
   readonly acl?: readonly string[] | null | undefined
 }
 
-/** The kinds that are read, each with the members that are. */
+/** The kinds of rows that are read, each with the members that are read. */
 export interface ConfigurationRows {
   readonly account: AccountRow
   readonly tcp_edge: TcpEdgeRow
@@ -109,6 +109,6 @@ export interface IpRules {
 export interface ConfigurationSource {
   readonly revision: number
   rows<Kind extends keyof ConfigurationRows>(kind: Kind): Iterable<ConfigurationRows[Kind]>
-  /** The rules of one policy; undefined where there is none of this id. */
+  /** The rules of one policy; undefined if there is no such policy. */
   rules(ipPolicyId: string): IpRules | undefined
 }

@@ -1,4 +1,4 @@
-/** Edges, and how the one of a record is found. */
+/** Edges, and how a record finds its edge. */
 
 import { fail, ok, type Result, shown } from '../core/errors.js'
 import { unservedEndpointCharsMax } from '../core/limits.js'
@@ -8,17 +8,17 @@ import { parseHost } from '../resource/hostport.js'
 import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
 import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'
 
-/** Where a record belongs, and what applies there. */
+/** The edge or account of a record, and what applies there. */
 export interface Endpoint {
   readonly accountId: string | undefined
   readonly edgeId: string | undefined
-  /** Policies of the `ip_restriction` module; undefined where there is none or it is switched off. */
+  /** Policies of the `ip_restriction` module; undefined if it is missing or disabled. */
   readonly ipPolicyIds: readonly string[] | undefined
-  /** Undefined where there is no `policies` module or it is switched off. */
+  /** Undefined if the `policies` module is missing or disabled. */
   readonly policies: TrafficPolicies | undefined
 }
 
-/** A record that names no edge, matches none and belongs to no known account: nothing applies, nobody is told. */
+/** For a record without an edge and a known account: nothing applies, and it makes no events. */
 export const nowhere: Endpoint = {
   accountId: undefined,
   edgeId: undefined,
@@ -100,7 +100,7 @@ export class HttpsEdge {
 
   #longestPrefix(path: string): Route | undefined {
     if (this.#byPrefix.size === 0) return undefined
-    // A path may be long; no cut behind the longest prefix can match.
+    // A path may be long; nothing longer than the longest prefix can match.
     let end = path.length <= this.#prefixCharsMax ? path.length : path.lastIndexOf('/', this.#prefixCharsMax)
     for (; end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
       const route = this.#byPrefix.get(path.slice(0, end))
@@ -123,7 +123,7 @@ function hostOf(serverName: string): string {
 
 const ascii = /^[\x21-\x7e]*$/
 
-/** `host:port` as hostports are stored; undefined where the record lacks either. */
+/** `host:port` as hostports are stored; undefined if the record lacks one of them. */
 export function hostportOf({ conn }: TrafficRecord): string | undefined {
   const { server_name, server_port } = conn
   if (!server_name || server_port === undefined || server_port === null) return undefined
@@ -132,7 +132,7 @@ export function hostportOf({ conn }: TrafficRecord): string | undefined {
 
 const plainEndpoint = /^[\w.:[\]-]*$/
 
-/** What a record names, for a log: bounded, and without anything that a terminal takes for a command. */
+/** The endpoint of a record for the log: bounded, and without control sequences for terminals. */
 export function endpointName(record: TrafficRecord): string {
   const hostport = hostportOf(record)
   if (hostport === undefined) return 'no server_name or server_port'

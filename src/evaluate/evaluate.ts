@@ -1,6 +1,7 @@
 /**
- * What is decided about one record: IP policies first, then traffic policies. Synchronous and pure: no clock, no I/O,
- * no chance. The same code runs for records, for decision requests and in a test without a server.
+ * Start here: the decision about one record. IP policies first, then traffic policies. Synchronous and pure: no clock,
+ * no I/O, no randomness. The same code runs for records and for decision requests. The room reads its configuration
+ * through `configuration.ts` and never knows where the rows come from.
  */
 import type { StepBudget } from '../expr/budget.js'
 import type { IpDecision, PolicyContext } from '../record/policy-scope.js'
@@ -26,7 +27,7 @@ export interface IpPolicyVerdict {
 
 export interface Verdict {
   readonly decision: Decision
-  /** Null where neither an enabled module nor an enforced restriction applied. */
+  /** Null if neither an enabled module nor an enforced restriction applied. */
   readonly ipPolicy: IpPolicyVerdict | null
   /** The traffic policy that denied: its name, else its place. */
   readonly policy: string | null
@@ -37,14 +38,14 @@ export interface Verdict {
   readonly failures: readonly PolicyFailure[]
 }
 
-/** Told of everything that is looked at, for explanations. */
+/** Records everything that is looked at, for explanations. */
 export interface EvaluationTrace extends PolicyTrace {
   ipPolicies(group: IpPolicyGroup): void
 }
 
 /** IP policies that were asked together. */
 export interface IpPolicyGroup {
-  /** What names them: the module of an edge, or a restriction by id. */
+  /** What refers to them: the module of an edge, or a restriction by id. */
   readonly source: string
   readonly enforced: boolean
   readonly policyIds: readonly string[]
@@ -52,8 +53,8 @@ export interface IpPolicyGroup {
 }
 
 /**
- * - `opening`: the connection asks to be let in; outbound policies are not looked at.
- * - `closed`: it has ended; outbound policies run where inbound ones let it through.
+ * - `opening`: the connection asks to be let in; outbound policies do not run.
+ * - `closed`: it has ended; outbound policies run if inbound ones let it through.
  */
 export type Phase = 'opening' | 'closed'
 

@@ -1,4 +1,4 @@
-/** Why a decision is what it is: every rule and expression that was looked at, with its value. */
+/** Explains a decision: every rule and expression that was looked at, with its value. */
 
 import { shown } from '../core/errors.js'
 import { explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
@@ -25,7 +25,7 @@ interface ExplainedGroup {
 
 interface ExplainedExpression {
   readonly expression: string
-  /** Null where there is none; long texts are cut. */
+  /** Null if there is none; long texts are cut. */
   readonly value: unknown
   /** Why there is no value. */
   readonly failure?: string
@@ -63,7 +63,7 @@ export class ExplanationTrace implements EvaluationTrace {
 
   ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
     const looked = policyIds.flatMap((id) => this.#rulesOf(id))
-    // Those that match say why; the others follow as far as there is room.
+    // Matching rules explain the decision; the others follow if there is room.
     const ordered = [...looked.filter(({ matches }) => matches), ...looked.filter(({ matches }) => !matches)]
     const rules = ordered.slice(0, this.#rulesLeft)
     this.#rulesLeft -= rules.length
@@ -99,7 +99,7 @@ export class ExplanationTrace implements EvaluationTrace {
   }
 }
 
-/** The value itself where it is short, else the beginning of its JSON. */
+/** The value itself if it is short, else the beginning of its JSON. */
 function shownValue(value: unknown): unknown {
   const json = JSON.stringify(value)
   if (json === undefined) return null

@@ -1,6 +1,6 @@
 /**
  * IP policies. An address is allowed if and only if at least one allow rule matches it and no deny rule does, over
- * the rules of all policies that are named together: no match, no rules, or deny rules alone mean blocked.
+ * the rules of all policies that a module names: no match, no rules, or deny rules alone mean blocked.
  */
 
 import { cidrContains, parseCidr } from '../core/cidr.js'
@@ -9,7 +9,7 @@ import { AddressSlot } from '../core/ip.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRule } from './configuration.js'
 
-/** One policy, as a pair of sets: never a union per edge, so that a change compiles one policy and no edge. */
+/** One policy as a pair of sets. There is no union per edge, so a change compiles one policy and no edge. */
 export interface IpPolicy {
   readonly id: string
   readonly allow: CidrSet
@@ -18,7 +18,7 @@ export interface IpPolicy {
   readonly rules: readonly IpRule[]
 }
 
-/** A policy that was deleted is treated as if it still existed, with zero rules. */
+/** A deleted policy counts as a policy without rules. */
 export const emptyIpPolicy = (id: string): IpPolicy => ({
   id,
   allow: emptyCidrSet,
@@ -40,7 +40,7 @@ export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<v
 /** Holds an address for the length of one synchronous call. */
 const slot = new AddressSlot()
 
-/** Where policies are found by id; one that is gone has zero rules. */
+/** Finds policies by id; a missing one counts as one without rules. */
 export interface IpPolicies {
   ipPolicy(id: string): IpPolicy | undefined
 }
@@ -61,7 +61,7 @@ export function decideAddress(
   return allowed ? 'allow' : 'block'
 }
 
-/** Does this one rule match? For explanations, which look at rules one by one. */
+/** Whether this rule matches; for explanations, which look at rules one by one. */
 export function ruleMatches(rule: IpRule, address: string): boolean {
   const cidr = parseCidr(rule.cidr, { hostBits: 'allow', bareAddress: 'allow' })
   slot.read(address)

@@ -1,4 +1,4 @@
-/** IP restrictions: IP policies over all traffic of a type, of one account. */
+/** IP restrictions: IP policies for all traffic of a type of one account. */
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRestrictionRow, IpRule, RestrictionType } from './configuration.js'
 import { buildIpPolicy, decideAddress, emptyIpPolicy, type IpPolicies, type IpPolicy } from './ip-policy.js'
@@ -6,7 +6,7 @@ import { buildIpPolicy, decideAddress, emptyIpPolicy, type IpPolicies, type IpPo
 export interface Restriction {
   readonly id: string
   readonly type: RestrictionType
-  /** Where it is not, it blocks nothing and warns. */
+  /** If false, it only warns. */
   readonly enforced: boolean
   readonly ipPolicyIds: readonly string[]
 }
@@ -57,15 +57,15 @@ export function checkRestriction(
   return { decision: 'allow', warning: warningOf(restriction, address) }
 }
 
-/** A change that is about to be made: what the `api` restriction and the rules of policies would be after it. */
+/** A planned change: the `api` restriction and the rules of policies as they would be after it. */
 export interface RestrictionChange {
-  /** The `api` restriction after the change, null where there is none; absent where the change leaves it alone. */
+  /** The `api` restriction after the change, null if there is none; absent if the change does not touch it. */
   readonly restriction?: Pick<IpRestrictionRow, 'enforced' | 'ip_policy_ids'> | null
-  /** The rules of policies after the change, by policy; an empty list where the policy is gone. */
+  /** The rules of policies after the change, by policy; an empty list if the policy is deleted. */
   readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
 }
 
-/** Would the change shut this address out of the management API, while it is let in now or not? */
+/** Whether this address could not reach the management API after the change. */
 export function wouldLockOut(
   restrictions: Restrictions,
   accountId: string,

@@ -5,7 +5,7 @@ interface Part<T> {
   readonly value: T
 }
 
-/** Compiled parts by id: one is compiled anew only when its version differs from the one of the view before. */
+/** Compiled parts by id. A part is compiled again only if its version differs from that in the previous view. */
 export class Parts<T> {
   readonly #parts = new Map<string, Part<T>>()
   #previous: ReadonlyMap<string, Part<T>> | undefined
@@ -14,7 +14,7 @@ export class Parts<T> {
     this.#previous = previous === undefined ? undefined : previous.#parts
   }
 
-  /** Lets go of the view before: it would hold the one before that, and so on. */
+  /** Drops the previous view, which would keep all earlier ones in memory. */
   complete(): this {
     this.#previous = undefined
     return this
@@ -24,7 +24,7 @@ export class Parts<T> {
     return this.#parts.get(id)?.value
   }
 
-  /** Has the view before this part in this version? Then it is taken over. */
+  /** Takes the part over if the previous view has it in this version. */
   reuse(id: string, version: number | string): T | undefined {
     const part = this.#previous?.get(id)
     if (part === undefined || part.version !== version) return undefined

@@ -1,7 +1,7 @@
 /**
- * The configuration as records are evaluated against it: an immutable view, built beside the one in use and swapped
- * whole. Compiled parts are kept by id and version and shared with the view before, so that a change costs what it
- * changes. Parts name one another by id: a rule that changes touches no edge.
+ * The configuration that records are evaluated against: an immutable view, built while the current one is in use, then
+ * swapped as a whole. Compiled parts are kept by id and version and shared with the previous view, so a change costs
+ * only what it changes. Parts refer to one another by id: a changed rule touches no edge.
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
@@ -21,9 +21,9 @@ import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import { compileRestriction, type Restriction, type Restrictions } from './ip-restriction.js'
 import { Parts } from './parts.js'
 
-/** Why a record's edge can't be right. */
+/** Why the edge of a record is wrong. */
 export interface EdgeProblem extends Problem {
-  /** Is the id unknown, rather than at odds with the record? */
+  /** The id is unknown; otherwise it contradicts the record. */
   readonly unknown: boolean
 }
 
@@ -44,7 +44,7 @@ interface Contents {
 type AccountRestrictions = Partial<Record<RestrictionType, Restriction>>
 
 export class PolicySet implements Restrictions {
-  /** Of the configuration it was built from. */
+  /** Revision of the configuration it was built from. */
   readonly revision: number
   readonly contents: Contents
 
@@ -66,7 +66,7 @@ export class PolicySet implements Restrictions {
   }
 
   /**
-   * Where the record belongs: by `edge_id`, else by `server_name:server_port`, else to its account alone, else
+   * The endpoint of the record: by `edge_id`, else by `server_name:server_port`, else to its account alone, else
    * nowhere. The problem makes it a bad record.
    */
   findEdge(record: TrafficRecord): Result<Endpoint, EdgeProblem> {
@@ -75,7 +75,7 @@ export class PolicySet implements Restrictions {
       return found.ok ? ok(this.#accountOf(record)) : found
     }
     const edge = found.value
-    if (record.account_id && record.account_id !== edge.accountId) return atOdds(record, edge.edgeId)
+    if (record.account_id && record.account_id !== edge.accountId) return wrongAccount(record, edge.edgeId)
     return ok(edge)
   }
 
@@ -125,13 +125,13 @@ export class PolicySet implements Restrictions {
   }
 }
 
-const atOdds = (record: TrafficRecord, edgeId: string | undefined): Result<never, EdgeProblem> =>
+const wrongAccount = (record: TrafficRecord, edgeId: string | undefined): Result<never, EdgeProblem> =>
   fail({
     msg: `"account_id" is ${shown(record.account_id)}, but the edge ${edgeId} belongs to another account.`,
     unknown: false,
   })
 
-/** The view of a configuration without anything in it. */
+/** The view of an empty configuration. */
 export const emptyPolicySet = (): PolicySet =>
   new PolicySet({
     revision: 0,
@@ -146,7 +146,7 @@ export const emptyPolicySet = (): PolicySet =>
     credentials: new Map(),
   })
 
-/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; what `previous` has compiled is taken over. */
+/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses compiled parts of `previous`. */
 export async function buildPolicySet(
   source: ConfigurationSource,
   previous: PolicySet | undefined,

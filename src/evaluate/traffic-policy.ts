@@ -1,6 +1,6 @@
 /**
- * Traffic policies of a TCP edge, in order: a policy applies when all its expressions are true, and then its actions
- * run in order. `deny` ends the evaluation; `log` says something about the connection.
+ * Traffic policies of a TCP edge, in order. A policy applies if all its expressions are true; then its actions run in
+ * order. `deny` ends the evaluation; `log` makes an event.
  */
 import { messageOf } from '../core/errors.js'
 import type { LogEntry } from '../event/define.js'
@@ -14,7 +14,7 @@ export type Direction = 'inbound' | 'outbound'
 
 /** A log action, ready to be an event. */
 export interface LogAction extends LogEntry {
-  /** Tells policies of a module apart: its name, or its place where the name is missing or taken. */
+  /** Unique in the module: the name of the policy, or its place if the name is missing or taken. */
   readonly policyKey: string
   readonly actionIndex: number
 }
@@ -35,13 +35,13 @@ export interface TrafficPolicies {
   readonly outbound: readonly TrafficPolicy[]
 }
 
-/** The policies of a module that is enabled. */
+/** Compiles the policies of an enabled module. */
 export function compileTrafficPolicies(edgeId: string, module: PoliciesModule): TrafficPolicies {
   const taken = new Set<string>()
   const compile = (direction: Direction, scope: Scope<PolicyContext>) =>
     module[direction].map((row, index) => {
       const place = `${direction}[${index}]`
-      // A place is marked, so that no name can be mistaken for one.
+      // A place has a mark that no name can have.
       const policyKey = row.name && !taken.has(row.name) ? row.name : `\u0000${place}`
       taken.add(policyKey)
       return {
@@ -55,7 +55,7 @@ export function compileTrafficPolicies(edgeId: string, module: PoliciesModule): 
   return { inbound: compile('inbound', inboundScope), outbound: compile('outbound', outboundScope) }
 }
 
-/** A text that compiled when it was saved and doesn't now fails for each record, where it is counted. */
+/** An expression that compiled when it was saved and no longer does fails for each record, and is counted there. */
 function compileOrFail(text: string, scope: Scope<PolicyContext>): CompiledExpression<PolicyContext> {
   const compiled = compileExpression(text, scope)
   if (compiled.ok) return compiled.value
@@ -78,21 +78,21 @@ function metadataJsonOf({ config }: ActionRow): string {
   return JSON.stringify(entry?.[1] ?? {})
 }
 
-/** An expression that had no result for this record. */
+/** An expression that failed for this record. */
 export interface PolicyFailure {
   readonly policy: TrafficPolicy
   readonly expression: string
   readonly msg: string
 }
 
-/** What became of a run through policies. */
+/** The result of a run through policies. */
 export interface PolicyRun {
   readonly denied: TrafficPolicy | undefined
   readonly logs: readonly LogAction[]
   readonly failures: readonly PolicyFailure[]
 }
 
-/** Told of every policy and expression that is looked at. */
+/** Records every policy and expression that is looked at. */
 export interface PolicyTrace {
   policy(policy: TrafficPolicy): void
   expression(text: string, value: unknown): void
@@ -128,7 +128,7 @@ export function runPolicies(
 
 const isFalse = Symbol('an expression is false')
 
-/** Why the policy does not apply; undefined where it does. */
+/** Why the policy does not apply; undefined if it does. */
 function firstMiss(
   policy: TrafficPolicy,
   context: PolicyContext,
@@ -139,7 +139,7 @@ function firstMiss(
   for (let at = 0; at < expressions.length; at += 1) {
     const expression = expressions[at]!
     try {
-      // Once in either case: a second run would spend the record's budget twice.
+      // Evaluated once either way: a second run would spend the record's budget twice.
       const value =
         trace === undefined ? expression.isTrue(context, budget) : expression.evaluate(context, budget)
       trace?.expression(expression.text, value)

@@ -1,8 +1,8 @@
 /**
  * Audit events of other services, which publish them as `weir.audit.<object>.<created|updated|deleted>`.
  *
- * An object is checked against what the API shows of its kind, so that those who hear of it need not care who changed
- * it; then the event is rendered as the API's own are.
+ * An object is checked against the schema that the API shows for its kind, so that consumers need not care which
+ * service changed it. Then the event is rendered like the API's own.
  */
 import { isUtf8 } from 'node:buffer'
 import { isSecretName, ok, problem, type Result, shown } from '../core/errors.js'
@@ -19,13 +19,13 @@ import { auditInSubjectHead } from '../wire/names.js'
 import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
 import { principalSchema } from './event-schemas.js'
 
-/** A message as it lies in its stream. */
+/** A message as its stream stores it. */
 export interface AuditInMessage {
   readonly subject: string
   readonly data: Uint8Array
   /** Milliseconds since the epoch: the time of the event. */
   readonly storedAtMs: number
-  /** Where the message lies, and that for good: the same message gives the same event id again. */
+  /** The position of the message, which never changes: the same message gives the same event id again. */
   readonly position: string
 }
 
@@ -38,25 +38,25 @@ export interface AuditInEvent {
   readonly json: string
 }
 
-/** What a message holds, once it was found to be right. */
-interface Told {
+/** The contents of a valid message. */
+interface Announcement {
   readonly account_id: string
   readonly object: { readonly id: string }
   readonly principal: EventPrincipal
   readonly audit_id?: string
 }
 
-/** The event, or a sentence that names what is wrong and holds no secret. Whether the account exists is not looked at. */
+/** The event, or a sentence that names what is wrong and holds no secret. Does not check that the account exists. */
 export function readAuditIn(message: AuditInMessage): Result<AuditInEvent> {
   const topic = topicOf(message.subject)
   if (!topic.ok) return topic
-  const told = toldIn(message.data, topic.value.resource)
-  if (!told.ok) return told
-  const { account_id: accountId, object, audit_id } = told.value
+  const announcement = readAnnouncement(message.data, topic.value.resource)
+  if (!announcement.ok) return announcement
+  const { account_id: accountId, object, audit_id, principal } = announcement.value
   const kind = auditKindOf(topic.value.object, topic.value.verb)
   const identity = audit_id === undefined ? ['position', message.position] : ['audit_id', audit_id]
   const eventId = `ev_${hash128('audit_in', accountId, object.id, kind, ...identity)}`
-  const contents = { kind, accountId, at: message.storedAtMs, principal: told.value.principal, shown: object }
+  const contents = { kind, accountId, at: message.storedAtMs, principal, shown: object }
   return ok({ kind, accountId, resourceId: object.id, eventId, json: auditJson(eventId, contents) })
 }
 
@@ -105,22 +105,25 @@ const checks = new Map<string, Check>()
 const checkOf = (resource: AnyResource): Check =>
   getOrMake(checks, resource.kind, () => compileCheck(schemaOf(resource)))
 
-function toldIn(data: Uint8Array, resource: AnyResource): Result<Told> {
+function readAnnouncement(data: Uint8Array, resource: AnyResource): Result<Announcement> {
   const value = jsonIn(data)
   if (!value.ok) return value
   const wrong = checkOf(resource)(value.value, '')
   if (wrong !== undefined) return problem(wrong)
-  const told = value.value as Told
-  if (!isId(resource.idPrefix, told.object.id)) {
+  const announcement = value.value as Announcement
+  const { account_id, object, principal } = announcement
+  if (!isId(resource.idPrefix, object.id)) {
     return problem(
-      `"object.id" is ${shown(told.object.id)}: an id that begins with "${resource.idPrefix}" is needed.`,
+      `"object.id" is ${shown(object.id)}: an id that begins with "${resource.idPrefix}" is needed.`,
     )
   }
-  if (told.principal.id !== told.account_id) {
-    return problem(`"principal.id" is ${shown(told.principal.id)}, but must be the "account_id".`)
+  if (principal.id !== account_id) {
+    return problem(`"principal.id" is ${shown(principal.id)}, but must be the "account_id".`)
   }
-  const secret = secretIn(told.object, 'object')
-  return secret === undefined ? ok(told) : problem(`"${secret}" must be null: events tell no secrets.`)
+  const secret = secretIn(object, 'object')
+  return secret === undefined
+    ? ok(announcement)
+    : problem(`"${secret}" must be null: events contain no secrets.`)
 }
 
 function jsonIn(data: Uint8Array): Result<unknown> {
@@ -134,7 +137,7 @@ function jsonIn(data: Uint8Array): Result<unknown> {
   }
 }
 
-/** The path of a secret that is told. */
+/** The path of a secret that is not null. */
 function secretIn(value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, member] of Object.entries(value)) {

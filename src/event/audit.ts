@@ -5,7 +5,7 @@
 import { isoMillis } from '../core/clock.js'
 import { hash128 } from '../core/ids.js'
 
-/** Every object that audit events tell of; those of other services come in over NATS. */
+/** Every object with audit events; events about objects of other services arrive over NATS. */
 export const auditObjects = [
   'api_key',
   'certificate_authority',
@@ -34,7 +34,7 @@ export const auditKinds: readonly string[] = auditObjects.flatMap((object) =>
   auditVerbs.map((verb) => auditKindOf(object, verb)),
 )
 
-/** Who made the change, as the envelope tells it. */
+/** Who made the change, as in the envelope. */
 export interface EventPrincipal {
   /** Account id. */
   readonly id: string
@@ -44,7 +44,7 @@ export interface EventPrincipal {
   readonly credential: { readonly id: string; readonly uri: string } | null
 }
 
-/** What an audit event tells. */
+/** The contents of an audit event. */
 export interface AuditContents {
   /** `ip_policy_created.v0` */
   readonly kind: string
@@ -74,7 +74,7 @@ export interface AuditOccasion extends Omit<AuditContents, 'kind'> {
   readonly object: string
   readonly verb: AuditVerb
   readonly resourceId: string
-  /** The version of the change: the same change gives the same event id, however often it is told. */
+  /** The version of the change: a repeated event of the same change has the same id. */
   readonly version: number
 }
 

@@ -23,7 +23,7 @@ export interface SourceChoice {
   readonly filter?: string | null | undefined
 }
 
-/** What is wrong with which member of a source. */
+/** A problem and the member of the source that has it. */
 export interface SourceProblem extends Problem {
   readonly member: keyof SourceChoice
 }
@@ -46,7 +46,7 @@ export function checkSource(
 const about = (member: keyof SourceChoice, problem: Problem | undefined): SourceProblem | undefined =>
   problem === undefined ? undefined : { ...problem, member }
 
-/** An empty filter is no filter, as everywhere an empty text clears a field. */
+/** An empty filter is no filter: an empty text clears a field everywhere. */
 const isGiven = <T>(choice: T): choice is NonNullable<T> =>
   choice !== undefined && choice !== null && choice !== ''
 

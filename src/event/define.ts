@@ -34,7 +34,7 @@ export type FieldType = 'text' | 'int32' | 'int64' | 'bool' | 'timestamp' | 'hea
 
 /** How a value is written as JSON. */
 export interface Writing<T> {
-  /** Without the quotes around it, where it is `inQuotes`. */
+  /** If it is `inQuotes`, without the quotes. */
   readonly write: (value: T) => string
   readonly inQuotes: boolean
 }
@@ -43,7 +43,7 @@ export interface Field<R> extends Writing<never>, FieldText {
   readonly type: FieldType
   readonly filterable: boolean
   readonly read: Read<R, unknown>
-  /** The value as filters compare it, where that is not the value itself. */
+  /** The value as filters compare it; the value itself if undefined. */
   readonly compareAs?: (text: string) => string
   /** How filters spell what they compare it with. */
   readonly spelling?: Spelling
@@ -68,7 +68,7 @@ const fieldType =
     ...writing,
   })
 
-/** Options of a server name: events show it as given, filters compare its one spelling. */
+/** Options of a server name: events show it as reported, filters compare its normal form. */
 export const serverName: FieldOptions = {
   filterable: true,
   compareAs: serverHost,
@@ -78,7 +78,7 @@ export const serverName: FieldOptions = {
 export const ipPolicyDecision: FieldOptions = {
   about: 'What IP policies decided: `allow` or `block`; null if none applied.',
 }
-/** Options of an address, which has its one spelling since the record was read. */
+/** Options of an address, which was normalized when the record was read. */
 export const address: FieldOptions = { filterable: true, spelling: addressSpelling }
 
 const inQuotes = (write: (value: string) => string): Writing<string> => ({ write, inQuotes: true })
@@ -86,9 +86,9 @@ const bare = <T>(write: (value: T) => string): Writing<T> => ({ write, inQuotes:
 const asItIs = (value: string): string => value
 
 export const text = fieldType<string>('text', inQuotes(escaped))
-/** Text that holds nothing to be escaped: it was checked when the record was read, or is a word of ours. */
+/** Text without anything to escape: checked when the record was read, or one of our own words. */
 export const word = fieldType<string>('text', inQuotes(asItIs))
-/** Checked when the record was read, so there is nothing to be escaped. */
+/** Checked when the record was read, so nothing needs escaping. */
 export const timestamp = fieldType<string>('timestamp', inQuotes(asItIs))
 export const int32 = fieldType<number>('int32', bare(String))
 export const int64 = fieldType<number>('int64', bare(String))
@@ -112,7 +112,7 @@ export interface TrafficEventKind<R> {
   readonly about: string
   /** By dotted name, in the order in which they are written. */
   readonly fields: ReadonlyMap<string, Field<R>>
-  /** Undefined where no field is filterable. */
+  /** Undefined if no field is filterable. */
   readonly filterScope: Scope<R> | undefined
 }
 

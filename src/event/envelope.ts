@@ -1,8 +1,8 @@
 /**
  * The bytes of an event: its envelope, and the selected fields nested in `object`.
  *
- * A serializer is compiled once per kind and selection: the text between two values is put together then, and per
- * record only values are written into it.
+ * A serializer is compiled once per kind and selection. The text between two values is prepared then; per record only
+ * the values are written.
  */
 import { eventHead } from '../wire/pack.js'
 import type { Decided, Field, TrafficEventKind } from './define.js'
@@ -11,7 +11,7 @@ import { quoted } from './json.js'
 /** The JSON of an event's `object`. */
 export type ObjectSerializer<R> = (record: R, decided: Decided) => string
 
-/** Writes the fields of this selection, all of them by default; names that the kind lacks are a broken invariant. */
+/** Writes the fields of this selection, all of them by default; throws for names that the kind does not have. */
 export function compileSerializer<R>(
   kind: TrafficEventKind<R>,
   selection: readonly string[] = [...kind.fields.keys()],
@@ -40,8 +40,8 @@ export function compileSerializer<R>(
 }
 
 /**
- * A value, and the text between it and the one before. The quotes around either belong to that text, for each part
- * a string is put together from costs as much as the copying of its characters.
+ * A value, and the text between it and the one before. Quotes around either value belong to that text: joining one
+ * more part costs as much as copying its characters.
  */
 interface Piece<R> {
   readonly read: Field<R>['read']

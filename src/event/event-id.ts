@@ -2,8 +2,8 @@
  * Ids of traffic events: the same record gives the same ids again, so that consumers can drop repeats.
  *
  * An id is `ev_`, a hash of the record's id, and a hash of what the event is for: account, kind, subscription, and for
- * `log.v0` the policy and which of its actions. The former is worked out once per record however many events it
- * causes, the latter once per subscription. Events of one record begin alike.
+ * `log.v0` the policy and which of its actions. The first hash is computed once per
+ * record, the second once per subscription. Ids of events of one record begin alike.
  */
 import { hash } from 'node:crypto'
 
@@ -17,7 +17,7 @@ const purposeDigits = 16
 export const recordPart = (recordId: string): string =>
   prefix + hash('sha256', recordId, 'hex').slice(0, recordDigits)
 
-/** The part that tells the events of a record apart. */
+/** The part that differs between the events of a record. */
 export const purposePart = (...purpose: readonly (string | number)[]): string =>
   hash('sha256', JSON.stringify(purpose), 'hex').slice(0, purposeDigits)
 

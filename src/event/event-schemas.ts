@@ -1,4 +1,4 @@
-/** What events look like, as schemas: of every kind, derived from the declarations of kinds and resources. */
+/** Schemas of all kinds of events, derived from the declarations of kinds and resources. */
 import { isoMillis } from '../core/clock.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import {
@@ -124,7 +124,7 @@ const trafficEventSchema = (kind: AnyTrafficEvent): EventSchema =>
 
 // --- audit and test events ---
 
-/** One for each thing that can happen to an object; the object is what the API shows of it, secrets null. */
+/** One for each verb of each object; the object is the resource as the API shows it, secrets null. */
 const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) => {
   const { audit, title } = resource
   if (audit === undefined) return []
@@ -138,7 +138,7 @@ const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) =
 
 const testEventKind = 'test.v0'
 
-/** What `send_test_event` sends. */
+/** The event that `send_test_event` sends. */
 export const testEventJson = (
   eventId: string,
   at: number,

@@ -7,20 +7,20 @@ const backslash = 0x5c
 const surrogateFirst = 0xd800
 const surrogateLast = 0xdfff
 
-/** What stands between the quotes. */
+/** The text between the quotes. */
 export function escaped(text: string): string {
   return isPlain(text) ? text : JSON.stringify(text).slice(1, -1)
 }
 
 export const quoted = (text: string): string => `"${escaped(text)}"`
 
-/** Is it short, and surely without anything to be escaped? */
+/** Whether the text is short and has nothing to escape. */
 function isPlain(text: string): boolean {
   if (text.length > charsMax) return false
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code < space || code === quote || code === backslash) return false
-    // A surrogate without its other half has to be escaped, or it is lost when the text becomes UTF-8.
+    // A lone surrogate must be escaped, or it is lost when the text becomes UTF-8.
     if (code >= surrogateFirst && code <= surrogateLast) return false
   }
   return true

@@ -1,8 +1,8 @@
 import { exprStepsMax } from '../core/limits.js'
 
 /**
- * An expression had no result for this record: `double("abc")`, a text too long, the budget spent. An operating error:
- * who evaluates catches it, counts it, and treats the expression as one that does not match.
+ * An expression failed for this record: `double("abc")`, a text too long, the budget spent. An expected error: the
+ * evaluator catches and counts it, and treats the expression as not matching.
  */
 export class ExpressionFailure extends Error {
   constructor(message: string) {
@@ -33,7 +33,7 @@ export class StepBudget {
     return this.#limit - this.#left
   }
 
-  /** Takes `steps`; throws an `ExpressionFailure` when there are not as many left. */
+  /** Takes `steps`; throws an `ExpressionFailure` if not enough are left. */
   take(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) throw new ExpressionFailure(`The record needs more than ${this.#limit} steps.`)

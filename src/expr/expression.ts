@@ -1,5 +1,6 @@
 /**
- * Expressions of traffic policies and event filters.
+ * Start here: expressions of traffic policies and event filters. The room knows the names of no record or resource: a
+ * scope is given.
  *
  * An expression goes through one phase per file: parse (jexl's lexer and parser, and limits in front of them) ▸ check
  * (names, functions and arguments known) ▸ compile (constants folded, closures). All of it happens once, when the
@@ -16,13 +17,13 @@ import type { Scope } from './scope.js'
 export interface CompiledExpression<C> {
   /** As it was written. */
   readonly text: string
-  /** The value for this context. Throws `ExpressionFailure` where there is none. */
+  /** The value for this context. Throws `ExpressionFailure` if there is none. */
   evaluate(context: C, budget: StepBudget): unknown
   /** The value, taken for true or false as the language's own operators would. Throws like `evaluate`. */
   isTrue(context: C, budget: StepBudget): boolean
 }
 
-/** Text ▸ closures. Never throws for bad text, whatever it is. */
+/** Text ▸ closures. Never throws, however bad the text is. */
 export function compileExpression<C>(
   text: unknown,
   scope: Scope<C>,
@@ -41,7 +42,7 @@ export function compileExpression<C>(
   }
 }
 
-/** What is wrong with a text, without keeping what it compiles to. */
+/** The problem of a text; the compiled expression is dropped. */
 export function checkExpression<C>(text: unknown, scope: Scope<C>): ExpressionProblem | undefined {
   const compiled = compileExpression(text, scope)
   return compiled.ok ? undefined : compiled.problem

@@ -8,17 +8,17 @@ export interface ExpressionFunction {
   readonly about: string
   /** An expression with it, over the names of traffic policies. */
   readonly example: string
-  /** What the parameters are called in messages; their number is the number of arguments. */
+  /** Names of the parameters, as messages show them. */
   readonly parameters: readonly string[]
   call(first: unknown, second: unknown, budget: StepBudget): unknown
   /** What is wrong with a first argument that is known when the expression is saved. */
   checkFirst?(first: unknown): string | undefined
-  /** What is wrong with an item of a list given as second argument, where that item is known. */
+  /** What is wrong with a known item of a list that is the second argument. */
   checkItem?(item: unknown): string | undefined
   /** The function for a second argument that is known when the expression is saved, or what is wrong with it. */
   withSecond?(second: unknown): Result<(first: unknown, budget: StepBudget) => unknown>
   /** The second argument has to be known when the expression is saved. */
   readonly secondIsLiteral?: boolean
-  /** Not worked out when the expression is saved, even where all arguments are known. */
+  /** Not evaluated when the expression is saved, even if all arguments are known. */
   readonly neverFolded?: boolean
 }

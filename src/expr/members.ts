@@ -1,4 +1,4 @@
-/** Reading members as jexl does, but own ones only. */
+/** Reads members as jexl does, but only own ones. */
 import { ExpressionFailure, type StepBudget } from './budget.js'
 import { forbiddenNames } from './tokens.js'
 import { isObject, primitiveOf } from './values.js'
@@ -11,7 +11,7 @@ const inheritedKeys: ReadonlySet<string> = new Set([
   ...builtIns.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
 ])
 
-/** Could a value of JSON have this member without owning it? All others may be read without a look at who owns them. */
+/** Whether a JSON value can inherit a member of this name. All others are read without checking ownership. */
 const isSometimesInherited = (key: string): boolean => inheritedKeys.has(key) || /^\d+$/.test(key)
 
 type Members = Readonly<Record<PropertyKey, unknown>>

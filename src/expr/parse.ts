@@ -1,4 +1,4 @@
-/** Text ▸ jexl's tree. The one file that knows jexl. */
+/** Text ▸ jexl's tree. The only file that uses jexl. */
 
 import { getGrammar } from 'jexl/dist/grammar.js'
 import Lexer from 'jexl/dist/Lexer.js'
@@ -12,7 +12,7 @@ import { methodsToTransforms, Placed, placeTokens, refuseBadTokens, type Token }
 const grammar = getGrammar()
 const lexer = new Lexer(grammar)
 
-/** The tree of an expression; throws a `Refusal` for anything that is none. */
+/** The tree of an expression; throws a `Refusal` for any other value. */
 export function parseExpression(text: unknown): JexlNode {
   if (typeof text !== 'string')
     throw new Refusal('not_text', `${shown(text)} is not an expression but another type`)

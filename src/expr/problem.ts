@@ -1,7 +1,7 @@
-/** What is wrong with an expression. */
+/** Problems of expressions. */
 import { hideSecrets } from '../core/errors.js'
 
-/** Why an expression was refused, for those who count or test by it. */
+/** Why an expression was refused, for counters and tests. */
 export type ProblemReason =
   | 'not_text'
   | 'too_large'
@@ -18,9 +18,9 @@ export type ProblemReason =
 /** Why a text is no expression. */
 export interface ExpressionProblem {
   readonly reason: ProblemReason
-  /** One sentence that names the culprit, where it stands, and what was meant if that can be guessed. */
+  /** One sentence that names the culprit, its position, and a guess at what was meant. */
   readonly msg: string
-  /** The character at which it stands, from 1, where one can be told. */
+  /** The position in characters, from 1, if known. */
   readonly position?: number
 }
 

@@ -1,10 +1,10 @@
-/** Regular expressions in linear time. The one file that knows re2js. */
+/** Regular expressions in linear time. The only file that uses re2js. */
 import { RE2JS } from 're2js'
 import { messageOf, ok, problem, type Result, shown } from '../core/errors.js'
 import { exprMatchTextBytesMax, exprPatternCharsMax, exprPatternInstructionsMax } from '../core/limits.js'
 import { ExpressionFailure, type StepBudget } from './budget.js'
 
-/** What the automaton of one pattern may remember; re2js' own default is 8 MiB for each. */
+/** Memory bound of the automaton of one pattern; the default of re2js is 8 MiB each. */
 const automatonBytesMax = 256 * 1024
 
 /**
@@ -14,7 +14,7 @@ const automatonBytesMax = 256 * 1024
 const charInstructionsPerStep = 16
 const instructionsPaidMin = 64
 
-/** Does the text hold a match anywhere? */
+/** Whether the text holds a match anywhere. */
 export type TextMatcher = (text: string, budget: StepBudget) => boolean
 
 /** Compiles a pattern in RE2 syntax, or says what is wrong with it. */

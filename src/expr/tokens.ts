@@ -1,7 +1,7 @@
 /**
- * What is refused, and what is put right, between jexl's lexer and its parser: the parser takes a level of recursion
- * and a walk over everything inside for each bracket (10,000 of them cost 12 s and 1.7 GB), and it accepts brackets
- * that nothing closes, operands that are not there, and `&&` beside `||` at the same precedence.
+ * Checks and corrections between jexl's lexer and its parser. The parser takes a level of recursion and a walk over the
+ * contents for each bracket (10,000 of them cost 12 s and 1.7 GB). It accepts unclosed brackets, missing operands, and
+ * `&&` and `||` at the same precedence.
  */
 import { shown } from '../core/errors.js'
 import { exprNestingMax, exprTokensMax } from '../core/limits.js'
@@ -57,7 +57,7 @@ export function placeTokens(text: string, tokens: readonly Omit<Token, 'text' | 
   })
 }
 
-/** Own or inherited, these lead from data to functions. */
+/** Members of these names lead from data to functions. */
 export const forbiddenNames: ReadonlySet<unknown> = new Set(['constructor', '__proto__', 'prototype'])
 
 const openers: Readonly<Record<string, string>> = {
@@ -86,7 +86,7 @@ const noOperandStarts = new Set<string | undefined>([
   ...closers,
 ])
 
-/** Refuses what the parser must not see. */
+/** Refuses tokens that the parser would misread. */
 export function refuseBadTokens(tokens: readonly Token[]): void {
   if (tokens.length === 0) throw new Refusal('missing_operand', 'The expression is empty')
   for (const token of tokens) {
@@ -150,7 +150,7 @@ function refuseBadBrackets(tokens: readonly Token[]): void {
   if (open !== undefined) throw new Refusal('unclosed_bracket', `${open.text} is never closed`, open.offset)
 }
 
-/** jexl gives both the same precedence, every other language does not: nobody can tell what was meant. */
+/** jexl gives both the same precedence, other languages do not: what was meant is unclear. */
 function refuseMixedOperators(level: Level, token: Token): void {
   if (token.text !== '&&' && token.text !== '||') return
   if (level.logical !== undefined && level.logical !== token.text) {
@@ -177,8 +177,8 @@ function refuseMissingOperand(tokens: readonly Token[], at: number): void {
 }
 
 /**
- * `a.b.name(x)` becomes `a.b|name(x)`: jexl would call `name(x)` and forget about `a.b`. A call of anything else than
- * a name, which it would misread in the same way, is refused.
+ * `a.b.name(x)` becomes `a.b|name(x)`: jexl would call `name(x)` and ignore `a.b`. Calls of anything but a name,
+ * which it would misread in the same way, are refused.
  */
 export function methodsToTransforms(tokens: readonly Token[]): Token[] {
   return tokens.map((token, at) => {

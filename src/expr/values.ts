@@ -12,7 +12,7 @@ export function payText(text: string, budget: StepBudget): void {
   if (text.length >= charsPerStep) budget.take(Math.floor(text.length / charsPerStep))
 }
 
-/** A text that was made, paid for; fails where it is longer than texts may be. */
+/** Pays for a new text; fails if it is too long. */
 export function bounded(text: string, budget: StepBudget): string {
   // A UTF-16 unit is at most three bytes: short texts need no count.
   if (text.length * 3 > exprStringBytesMax && Buffer.byteLength(text) > exprStringBytesMax) {
@@ -24,7 +24,7 @@ export function bounded(text: string, budget: StepBudget): string {
 
 /**
  * What the operators of JavaScript would make of an object: a list becomes the texts of its items, with commas. Other
- * values stay what they are; a text is paid for, because who asks is about to walk over it.
+ * values stay what they are; a text is paid for, because the caller will walk over it.
  */
 export function primitiveOf(value: unknown, budget: StepBudget): unknown {
   if (typeof value === 'string') payText(value, budget)
@@ -49,7 +49,7 @@ function joined(list: readonly unknown[], budget: StepBudget): string {
   return bounded(text, budget)
 }
 
-/** Text for a function that works on text: undefined where there is no value; objects have no text to work on. */
+/** Text for a function that works on text: undefined without a value; fails for objects. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (value === undefined || value === null) return undefined
@@ -68,7 +68,7 @@ export function paySearch(text: string, sought: string, budget: StepBudget): voi
 /** Items looked at in the time of one step. */
 const itemsPerStep = 16
 
-/** Is the very value among the items? */
+/** Whether the value is among the items (`===`). */
 export function isAmong(list: readonly unknown[], value: unknown, budget: StepBudget): boolean {
   budget.take(1 + Math.floor(list.length / itemsPerStep))
   for (let index = 0; index < list.length; index++) if (list[index] === value) return true

@@ -1,6 +1,6 @@
 /**
- * The schema of records, checked by hand: this runs for every record, and a compiled schema would cost more than
- * the rest of the parse. A **complaint** is the sentence that names the member, its value and what is allowed.
+ * The schema of records, checked by hand: this runs for every record, and a compiled schema would cost more than the
+ * rest of the parse. A **complaint** is a sentence that names the member, its value and what is allowed.
  */
 import { memberName, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
@@ -9,7 +9,7 @@ import { isTimestamp, utcMicros } from '../core/timestamp.js'
 import { type RecordType, recordTypes } from './traffic-record.js'
 
 type Complaint = string | undefined
-/** An object of which nothing is known but that its members can be read. */
+/** An object whose members are still unchecked. */
 type Members = Readonly<Record<string, unknown>>
 type Check = (value: unknown, name: string) => Complaint
 
@@ -51,9 +51,9 @@ const status: Check = (value, name) =>
 const timestamp: Check = (value, name) =>
   isAbsent(value) || (typeof value === 'string' && isTimestamp(value) && utcMicros(value) !== undefined)
     ? undefined
-    : wrong(name, value, 'a time as RFC 3339 has it, in UTC of the years 0000 to 9999')
+    : wrong(name, value, 'an RFC 3339 time in the years 0000 to 9999 (UTC)')
 
-/** An id that names nothing is no id: taking it for absent would lose what it was meant to say. */
+/** An empty id is refused: treating it as absent could hide a mistake of the sender. */
 const id: Check = (value, name) =>
   isAbsent(value) || (typeof value === 'string' && value !== '') ? undefined : wrong(name, value, 'an id')
 
@@ -90,7 +90,7 @@ export interface RecordRules {
 
 const published: RecordRules = { recordIdRequired: true }
 
-/** What is wrong with a record; undefined where nothing is. Unknown members are nobody's business. */
+/** The first problem of a record; undefined if it is valid. Unknown members are ignored. */
 export function complaintAboutRecord(record: unknown, rules: RecordRules = published): Complaint {
   if (!isObject(record)) return wrong('record', record, 'an object')
   const type = record['type']
@@ -121,7 +121,7 @@ function connection(conn: Members): Complaint {
   )
 }
 
-/** What records of a type have beyond what every record has. */
+/** Checks of the members that only records of a type have. */
 const ownMembers: Readonly<Record<RecordType, (record: Members) => Complaint>> = {
   tcp_connection: () => undefined,
   http_request: request,

@@ -1,10 +1,10 @@
-/** Where an address is, as far as the GeoIP databases know; the one file that knows the maxmind package. */
+/** Looks addresses up in GeoIP databases. The only file that uses the maxmind package. */
 import { open, type Reader, type Response } from 'maxmind'
 import { messageOf, StartFault } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
 import { geoMemoAddressesMax } from '../core/limits.js'
 
-/** What is not known is absent. Names are English. */
+/** Unknown parts are absent. Names are English. */
 export interface Geo {
   /** ISO 3166-1 alpha-2. */
   readonly country_code?: string
@@ -24,17 +24,17 @@ export interface Geo {
 }
 
 export interface GeoLookup {
-  /** The answer is shared between calls: never change it. */
+  /** The result is shared between calls: never change it. */
   lookup(ip: string): Geo
 }
 
 const unknownGeo: Geo = Object.freeze({})
 
-/** Knows nothing: for decisions that need no geography. */
+/** Finds nothing: for decisions that need no geography. */
 export const noGeo: GeoLookup = { lookup: () => unknownGeo }
 
 /**
- * Opens MMDB files, GeoIP2, GeoLite2 or DB-IP in layout; what an earlier file knows wins, later ones add fields.
+ * Opens MMDB files in the layout of GeoIP2, GeoLite2 or DB-IP. An earlier file wins; later ones add missing fields.
  * Throws a `StartFault` that names the file when one is missing or corrupt.
  */
 export async function openGeo(paths: readonly string[]): Promise<GeoLookup> {
@@ -57,7 +57,7 @@ async function openDatabase(path: string): Promise<Database> {
   }
 }
 
-/** Looks all over a file, so that a corrupt one is found when Weir starts and not by a record. */
+/** Reads samples from all over a file, so that a corrupt one is found at start and not by a record. */
 function probe(database: Database): void {
   for (let first = 0; first < 256; first += 1) {
     database.get(`${first}.1.1.1`)
@@ -67,7 +67,7 @@ function probe(database: Database): void {
 
 class MergedGeo implements GeoLookup {
   readonly #databases: readonly Database[]
-  /** Clients come back: a look at a file costs fifty times a look here. */
+  /** Clients come back, and a lookup in a file costs fifty times a lookup here. */
   readonly #memo = new Map<string, Geo>()
   readonly #slot = new AddressSlot()
 
@@ -90,7 +90,7 @@ class MergedGeo implements GeoLookup {
     const address = formatAddress(family, this.#slot.words)
     const geo: Geo = {}
     for (const database of this.#databases) {
-      // A file of IPv4 alone answers IPv6 addresses with whatever their first 32 bits find.
+      // A file with IPv4 only answers IPv6 addresses with the entry of their first 32 bits.
       if (family === 6 && database.metadata.ipVersion === 4) continue
       fillIn(geo, geoOf(find(database, address)))
     }
@@ -98,7 +98,7 @@ class MergedGeo implements GeoLookup {
   }
 }
 
-/** A damaged corner of a file means that nothing is known there, not that the record is bad. */
+/** In a damaged part of a file nothing is known; the record is not bad for it. */
 function find(database: Database, address: string): unknown {
   try {
     return database.get(address)

@@ -1,4 +1,4 @@
-/** The normal form of what HTTP leaves to the sender: letter case, and header names that differ by nothing else. */
+/** Normalizes the letter case of HTTP methods and headers, which HTTP leaves to the sender. */
 import type { Headers } from './traffic-record.js'
 
 export const normalizeMethod = (method: string | null | undefined): string | undefined =>

@@ -7,11 +7,11 @@ import type { Connection, ConnectionRecord } from './traffic-record.js'
 
 export type IpDecision = 'allow' | 'block'
 
-/** What an expression reads from: one record, and what has been decided about it so far. */
+/** What an expression reads from: one record, and the decisions about it so far. */
 export class PolicyContext {
   readonly conn: ConnectionRecord['conn']
   readonly edgeId: string | undefined
-  /** No value until IP policies were looked at, and none after if there were none. */
+  /** Undefined until IP policies have decided, and afterwards if none applied. */
   ipDecision: IpDecision | undefined
   readonly #lookup: GeoLookup
   #geo: Geo | undefined
@@ -22,7 +22,7 @@ export class PolicyContext {
     this.#lookup = lookup
   }
 
-  /** Looked up when the first expression asks: most records meet none that does. */
+  /** Looked up on first use: most records meet no expression that needs it. */
   get geo(): Geo {
     this.#geo ??= this.#lookup.lookup(this.conn.client_ip)
     return this.#geo

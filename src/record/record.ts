@@ -16,7 +16,7 @@ const space = 0x20
 const tab = 0x09
 const carriageReturn = 0x0d
 
-/** One line of a message; its bytes are a view of the message's. */
+/** One line of a message; its bytes are a view into the message. */
 export interface Line {
   /** Counted from 1, blank lines included. */
   readonly number: number
@@ -46,7 +46,7 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true
 }
 
-/** Reads one record, in its one spelling; the problem is one sentence that names the member and its value. */
+/** Reads and normalizes one record; the problem is one sentence that names the member and its value. */
 export function parseRecord(line: Uint8Array): Result<TrafficRecord> {
   const parsed = parseJson(line)
   if (!parsed.ok) return parsed
@@ -54,13 +54,13 @@ export function parseRecord(line: Uint8Array): Result<TrafficRecord> {
   return complaint === undefined ? ok(spellAlike(parsed.value as TrafficRecord)) : problem(complaint)
 }
 
-/** What an ingress node asks of before it lets a connection in. */
+/** A question of an ingress node, before it lets a connection in. */
 export interface DecisionRequest {
   readonly record: TrafficRecord
   readonly explain: boolean
 }
 
-/** Reads a record, in its one spelling, whose `record_id` may be missing, with `explain` beside it, from parsed JSON. */
+/** Reads a record from parsed JSON; `record_id` may be missing, and `explain` may be one of its members. */
 export function parseDecisionRequest(value: unknown): Result<DecisionRequest> {
   const complaint = complaintAboutRecord(value, { recordIdRequired: false })
   if (complaint !== undefined) return problem(complaint)
@@ -85,7 +85,7 @@ export function parseJson(bytes: Uint8Array): Result<unknown> {
   }
 }
 
-/** The text of UTF-8 bytes; undefined where they are none. Most are ASCII, which is decoded three times as fast. */
+/** The text of the bytes; undefined if they are not UTF-8. Most are ASCII, which is decoded three times as fast. */
 function textOf(bytes: Uint8Array): string | undefined {
   const buffer = bufferOf(bytes)
   if (isAscii(buffer)) return buffer.toString('latin1')

@@ -1,7 +1,7 @@
 /**
- * The one spelling of what a sender may write in several ways. Times and addresses get it when a record is read, so
- * that events show and expressions compare the same text, whatever the sender wrote. The name that a client asked for
- * is its own choice: events show it as given, everything that decides sees `serverHost` of it.
+ * Normal forms of values that a sender may spell in several ways. Times and addresses are normalized when a record is
+ * read, so that events and expressions see the same text. Server names are chosen by clients: events show them as
+ * reported, and decisions use `serverHost` of them.
  */
 import { canonicalAddress } from '../core/ip.js'
 import { utcMicros } from '../core/timestamp.js'
@@ -15,7 +15,7 @@ interface Spelled {
   end_ts?: string | null | undefined
 }
 
-/** Changes a checked record in place: it was made from JSON for us alone. */
+/** Changes a checked record in place: no one else has it. */
 export function spellAlike<R extends { readonly conn: Readonly<Spelled> }>(record: R): R {
   const conn: Spelled = record.conn
   const { client_ip, server_ip, start_ts, end_ts } = conn
@@ -28,7 +28,7 @@ export function spellAlike<R extends { readonly conn: Readonly<Spelled> }>(recor
 
 /**
  * A server name in lower case and without a final dot, which both name the same host (RFC 4343, RFC 1034 section 3.1);
- * an address in its one spelling, without brackets. A client must not get past a policy by the way it spells a name.
+ * an address in its normal form, without brackets. A client must not get past a policy by the way it spells a name.
  */
 export function serverHost(name: string): string {
   const relative = name.length > 1 && name.endsWith('.') ? name.slice(0, -1) : name

@@ -159,7 +159,7 @@ const refused: { name: string; body: unknown; subject?: string; says: RegExp }[]
     name: 'a token',
     body: { ...valid, object: { ...key, token: 'never-told' } },
     subject: 'weir.audit.api_key.created',
-    says: /^"object.token" must be null: events tell no secrets\.$/,
+    says: /^"object.token" must be null: events contain no secrets\.$/,
   },
 ]
 

@@ -67,7 +67,7 @@ t.test('what agents may bind', async (t) => {
     await decided('a.example', 'allow')
     await api.delete(`/credentials/${id}`)
     await decided('a.example', 'block')
-    const unknown = { decision: 'block', reason: 'The token is not known.', credential_id: null }
+    const unknown = { decision: 'block', reason: 'The token is unknown.', credential_id: null }
     t.strictSame(await ask(token, 'a.example'), unknown)
     t.strictSame(await ask('weir_nobody', 'a.example'), unknown)
     t.strictSame(await ask(api.token, 'a.example'), unknown, 'an API key is no credential of an agent')

@@ -142,7 +142,7 @@ t.test('bad records, each with a sentence that names the member', async (t) => {
     {
       name: 'a time that UTC has in the year 10000',
       record: { ...base, conn: { ...conn, end_ts: '9999-12-31T23:59:59-01:00' } },
-      says: '"conn.end_ts" is "9999-12-31T23:59:59-01:00"; it must be a time as RFC 3339 has it, in UTC of the',
+      says: '"conn.end_ts" is "9999-12-31T23:59:59-01:00"; it must be an RFC 3339 time in the years 0000 to 9999 (UTC)',
     },
     { name: 'an empty edge_id', record: { ...base, edge_id: '' }, says: '"edge_id" is ""' },
     {
