@@ -1,4 +1,4 @@
-/** The command line: the roles, and what an operator does by hand. */
+/** Start here: the command line. Roles run in this process; an operator's commands go to the process that has the store. */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
@@ -17,7 +17,7 @@ const mainModule = fileURLToPath(import.meta.url)
 const program = new Command('weir')
   .description('Traffic event pipeline and policy evaluator.')
   .version(version, '--version', 'print the version')
-  .option('--config <file>', 'a file of settings, beside the environment')
+  .option('--config <file>', 'a file of settings; the environment overrides it')
   .showHelpAfterError()
 
 const configFile = (): string | undefined => program.opts<{ config?: string }>().config
@@ -37,14 +37,14 @@ function settings(): Settings {
   return loaded
 }
 
-/** The settings of a role. One that runs as a child says nothing about them: its parent read the same ones and did. */
+/** The settings of a role. A child prints no warnings about them: its parent read the same settings and did. */
 function settingsOfRole(): Settings {
   return process.send === undefined ? settings() : loadSettings({ file: configFile() }).settings
 }
 
 // --- roles ---
 
-/** Loaded by the process that runs one: `serve`, which only watches over them, and the command line start at once. */
+/** Loaded only by a process that runs a role, so that `serve` and the other commands start quickly. */
 const roles = () => import('./app.js')
 
 /** A command that runs one role in this process. */
@@ -90,9 +90,9 @@ program
     await (await roles()).openQuarantine(createRoleContext(settingsOfRole(), 'quarantine'))
   })
 
-// --- what an operator does by hand ---
+// --- commands of an operator ---
 
-/** Hands the command to the service on this data directory, or opens the store where none runs. */
+/** Sends the command to the service on this data directory, or opens the store if none runs. */
 async function administer(command: AdminCommand): Promise<void> {
   const loaded = settings()
   const running = readRuntime(loaded.data.dir)
@@ -106,8 +106,8 @@ async function administer(command: AdminCommand): Promise<void> {
 const account = program.command('account').description('accounts and their rights')
 account
   .command('create')
-  .description('make an account and its first key')
-  .requiredOption('--name <name>', 'how events call it')
+  .description('create an account and its first key')
+  .requiredOption('--name <name>', 'its name in events')
   .action(({ name }: { name: string }) => administer({ command: 'account create', name }))
 account
   .command('list')
@@ -116,7 +116,7 @@ account
 
 const rightChanges = [
   ['grant', 'give an account a right'],
-  ['revoke', 'take a right back from an account'],
+  ['revoke', 'take a right from an account'],
 ] as const
 for (const [verb, description] of rightChanges) {
   account
@@ -132,7 +132,7 @@ for (const [verb, description] of rightChanges) {
 const key = program.command('key').description('API keys of an account')
 key
   .command('create')
-  .description('make a key, for an account whose last one is lost; its token is printed once')
+  .description('create a key, for an account whose last key is lost; prints its token once')
   .requiredOption('--account <id>', 'the account, ac_…')
   .option('--description <text>', 'what the key is for', 'Made from the command line.')
   .action((options: { account: string; description: string }) =>
@@ -147,14 +147,14 @@ key
 const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
 abuse
   .command('list')
-  .description('reports with hostnames that nobody decided about yet, the oldest first')
-  .option('--all', 'those that were processed, too')
+  .description('reports with undecided hostnames, oldest first')
+  .option('--all', 'include processed reports')
   .action(({ all }: { all?: true }) => administer({ command: 'abuse list', ...(all ? { all: 'yes' } : {}) }))
 abuse
   .command('decide')
-  .description('record what was decided about a hostname; the last decision counts')
+  .description('record a decision about a hostname; the last one counts')
   .argument('<report>', 'abrp_…')
-  .argument('<hostname>', 'one that the report lists')
+  .argument('<hostname>', 'a hostname of the report')
   .argument('<status>', 'BANNED, UNBANNED or IGNORE')
   .action((report: string, hostname: string, status: string) =>
     administer({ command: 'abuse decide', report, hostname, status }),
@@ -162,22 +162,22 @@ abuse
 
 program
   .command('sql')
-  .description('a query on the store: a view per kind, and <kinds>_history beside it')
+  .description('query the store: a view per kind, and <kinds>_history with all versions')
   .argument('<query>', 'select …')
   .option('--format <format>', 'pretty, tsv, csv or json', 'pretty')
   .action((query: string, { format }: { format: string }) => administer({ command: 'sql', query, format }))
 
 program
   .command('store')
-  .description('decisions about a store whose parts contradict each other')
+  .description('resolve a contradiction between ClickHouse and NATS')
   .command('adopt')
-  .description('make the configuration in NATS anew from ClickHouse')
+  .description('rebuild the configuration in NATS from ClickHouse')
   .action(() => administer({ command: 'store adopt' }))
 
 program
   .command('demo')
-  .description('show what Weir does, with an emulated AWS and records of our own')
-  .option('--once', 'end when everything has arrived')
+  .description('show what Weir does, with an emulated AWS and sample records')
+  .option('--once', 'exit when everything has arrived')
   .option('--records <file>', 'replay this file (.ndjson or .ndjson.gz)')
   .option('--verbose', 'show every table and every check')
   .action(async (options: { once?: boolean; records?: string; verbose?: boolean }) => {
@@ -189,7 +189,7 @@ program
       environment: (settings) => environmentWith({ ...unset, ...settings }),
       stopped: stopSignal(),
     })
-    // What was under way when it was stopped has nobody to wait for it.
+    // Work that was interrupted by the stop is not waited for.
     process.exit(exitCode)
   })
 

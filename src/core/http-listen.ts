@@ -1,4 +1,4 @@
-/** HTTP servers: each listens from the moment it is opened, and what answers may change later. */
+/** HTTP servers: each listens from the moment it is opened; its handler may be replaced later. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { after } from './clock.js'
 import { messageOf, StartFault } from './errors.js'
@@ -6,13 +6,13 @@ import { messageOf, StartFault } from './errors.js'
 export interface Listening {
   readonly url: string
   readonly server: Server
-  /** From now on `answer` gets the requests. */
+  /** From now on, `answer` handles the requests. */
   answerWith(answer: RequestListener): void
   /** Requests under way may take `patienceMs`; then every connection is ended. */
   close(patienceMs?: number): Promise<void>
 }
 
-/** Opens a server; 0 is any free port. Rejects where the port is taken. */
+/** Opens a server; port 0 is any free one. Rejects if the port is taken. */
 export async function listenHttp(
   host: string,
   port: number,

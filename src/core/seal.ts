@@ -14,7 +14,7 @@ export class Sealer {
     this.#key = Buffer.from(key)
   }
 
-  /** Tells two keys apart without telling either. */
+  /** Identifies the key without revealing it. */
   get fingerprint(): string {
     return createHash('sha256')
       .update('weir key fingerprint')
@@ -36,7 +36,7 @@ export class Sealer {
     return `v1.${sealed.toString('base64url')}`
   }
 
-  /** Throws where the key, the text or what it belongs to is another one. */
+  /** Throws if the key, the text or its owner differ. */
   unseal(sealed: string, belongsTo: string): string {
     if (!sealed.startsWith('v1.')) throw new Error('A sealed value of an unknown version.')
     const bytes = Buffer.from(sealed.slice(3), 'base64url')

@@ -6,7 +6,7 @@ import { badRequest, messageOf } from '../core/errors.js'
 import { type Listening, listenHttp } from '../core/http-listen.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 
-/** A command and its arguments, as they travel. */
+/** A command and its arguments, as sent over HTTP. */
 export interface AdminCommand {
   readonly command: string
   readonly [argument: string]: string
@@ -16,10 +16,10 @@ export interface AdminServer extends Listening {
   readonly token: string
 }
 
-/** Carries a command out; throws with a sentence. */
+/** Runs a command. Throws an error with a sentence for the operator. */
 type Run = (command: AdminCommand) => Promise<string>
 
-/** Answers the command line, on loopback alone and only with the token. */
+/** Listens on loopback only, and takes commands only with the token. */
 export async function openAdminServer(run: Run): Promise<AdminServer> {
   const token = randomToken(32)
   const server = await listenHttp('127.0.0.1', 0, (request, response) => {
@@ -38,9 +38,10 @@ async function answer(
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' })
     response.end(text)
   }
-  if (request.method !== 'POST' || !holdsToken(request, token)) return say(403, 'Not for you.')
+  if (request.method !== 'POST' || !holdsToken(request, token))
+    return say(403, 'The admin token is missing or wrong.')
   try {
-    say(200, await run(JSON.parse(await bodyOf(request)) as AdminCommand))
+    say(200, await run(JSON.parse(await readBody(request)) as AdminCommand))
   } catch (error) {
     say(400, messageOf(error))
   }
@@ -52,7 +53,7 @@ function holdsToken(request: IncomingMessage, token: string): boolean {
   return given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request) {
@@ -63,7 +64,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Sends a command to the service that left these addresses. Throws with its sentence. */
+/** Sends a command to the running service. Throws an error with the service's sentence. */
 export async function sendAdminCommand(url: string, token: string, command: AdminCommand): Promise<string> {
   const reply = await fetch(url, {
     method: 'POST',

@@ -1,7 +1,7 @@
 /**
- * The commands of an operator (accounts, rights, SQL), carried out by the process that owns the store. Where the
- * service runs, the command line sends them there, over loopback and with the token the service left in its data
- * directory; else it opens the store itself.
+ * The commands of an operator (accounts, rights, SQL), run by the process that owns the store. If the service runs,
+ * the command line sends them there over loopback, with the token from its data directory. Otherwise it opens the
+ * store itself.
  */
 
 import { decideHostname, describeReport, listReports } from '../api/abuse-reports.js'
@@ -57,18 +57,18 @@ const commands: Commands = {
   sql: ({ clickhouse }, command) => querySql(clickhouse, command),
   async 'store adopt'({ store }) {
     await store.adoptClickhouse()
-    return 'The configuration in NATS was made anew from ClickHouse.\n'
+    return 'The configuration in NATS was rebuilt from ClickHouse.\n'
   },
 }
 
-/** With the token, which is printed nowhere else. */
+/** Includes the token, which is printed nowhere else. */
 const describeMade = ({ accountId, keyId, token }: MadeAccount): string =>
   `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
 
 const describeRights = (account: Row): string =>
   `account: ${account.id}\nrights: ${(account['rights'] as string[]).join(', ') || 'none'}\n`
 
-/** The answer of a query, which can change nothing. It needs the database alone. */
+/** Runs a query that can't change anything. It needs only the database. */
 async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {
   const { query = '', format = 'pretty' } = command
   const known = Object.hasOwn(formats, format) ? formats[format] : undefined
@@ -77,14 +77,14 @@ async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<
   return clickhouse.text(query, known)
 }
 
-/** The answer as text for a person. Throws with a sentence. */
+/** Returns the answer as text for a person. Throws an error with a sentence. */
 export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promise<string> {
   const run = Object.hasOwn(commands, command.command) ? commands[command.command] : undefined
   if (run === undefined) throw badRequest(`There is no command "${command.command}".`)
   return run(parts, command)
 }
 
-/** Carries a command out where no service runs: on a store opened for it alone. */
+/** Runs a command while no service runs, on a store that is opened for it. */
 export async function administerAlone(loaded: Settings, command: AdminCommand): Promise<string> {
   await using release = new ReleaseStack()
   const context = createRoleContext({ ...loaded, ops: { ...loaded.ops, logLevel: 'error' } }, 'cli')
@@ -101,6 +101,6 @@ export async function administerAlone(loaded: Settings, command: AdminCommand): 
     release,
   )
   if (parts.loss !== undefined) process.stderr.write(`weir: ${parts.loss}\n`)
-  // What was opened here must stay open until the command is through.
+  // Awaited here, so that the store stays open until the command is done.
   return await runAdminCommand(parts, command)
 }

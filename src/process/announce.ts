@@ -1,4 +1,4 @@
-/** The addresses that a person who starts the API is shown. */
+/** Prints the addresses of the API. */
 export function announceApi(url: string): void {
   for (const [name, path] of [
     ['API', ''],

@@ -1,10 +1,10 @@
 /**
- * A role as a process: the frame around what a role opens and closes, alone or as a child of `serve`.
+ * A role as a process: what surrounds a role's opening and closing, on its own or as a child of `serve`.
  *
  * A child ignores the signals that reach the whole process group (Ctrl-C, a service manager's stop): its parent
- * stops its children in order, and tells each when its turn has come. A child whose parent is gone stops at once,
- * gracefully if that is quick. A role that runs alone has no parent to wait for: there, the signals stop it. No role
- * outlives the time it has for its end, whatever its main thread does.
+ * stops its children in order by a message to each. A child whose parent has ended stops at once, gracefully if that is
+ * quick. A role that runs on its own is stopped by the signals. No role outlives the time limit of its stop, whatever
+ * its main thread does.
  */
 import { once } from 'node:events'
 import { monotonicMs, yieldTurn } from '../core/clock.js'
@@ -44,19 +44,19 @@ export type FromParent =
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
 
 export interface Parent {
-  /** Rejects when the parent is gone before it answered. */
+  /** Rejects if the parent ends before it answers. */
   ask<About extends keyof Answers>(about: About): Promise<Answers[About]>
 }
 
 export interface Role {
   readonly addresses: Addresses
-  /** What it can't do; the same goes for processes it runs itself. */
+  /** Parts that don't work, also those of processes it runs itself. */
   failing(): Failing
   /** Its own metrics, and those of processes it runs itself. */
   metrics(): Promise<readonly MetricsSnapshot[]>
 }
 
-/** What every role is opened within. */
+/** Passed to every role when it is opened. */
 export interface Frame {
   /** There if the role runs as a child. */
   readonly parent: Parent | undefined
@@ -73,14 +73,14 @@ export interface RoleOptions {
   readonly open: OpenRole
 }
 
-/** No process kills a role that runs alone if it does not stop. */
+/** A role that runs on its own ends itself after this time: no parent would kill it. */
 const stopTimeoutMs = 30_000
-/** A role that is not ready has little in hand. */
+/** A role that is not ready has little to finish. */
 const stopStartingMs = 4_000
-/** A child whose parent is gone hurries: its place may soon be taken, and nats-server ended with the parent. */
+/** An orphan hurries: a new start may soon take its place, and nats-server ended with the parent. */
 const orphanMs = 5_000
 
-/** Runs a role until it is to stop, and ends the process: with 0 when it was told to, with 1 when it can't start. */
+/** Runs a role until it is stopped, and ends the process: with 0 after a stop, with 1 if the role can't start. */
 export async function runRole(options: RoleOptions): Promise<never> {
   const { logger } = options
   const link = process.send === undefined ? undefined : new ParentLink()
@@ -131,7 +131,7 @@ export async function guard(isChild: boolean): Promise<LastResort> {
   return lastResort
 }
 
-/** A parent that ended while this process was loading was gone before anything listened. */
+/** The parent may have ended before this process listened to it. */
 const parentGone = (): Promise<unknown> =>
   process.connected ? once(process, 'disconnect') : Promise.resolve()
 
@@ -140,7 +140,7 @@ async function stopAlone(lastResort: LastResort): Promise<void> {
   lastResort.endWithin(stopTimeoutMs)
 }
 
-/** npm hands Ctrl-C on to a process that has heard it already: only a later signal is a second one. */
+/** npm forwards Ctrl-C to a process that already got it, so only a later signal counts as a second one. */
 const sameSignalMs = 1_000
 
 /**
@@ -158,7 +158,7 @@ export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<
     process.on('SIGINT', heard)
     process.on('SIGTERM', heard)
     process.once('disconnect', resolve)
-    // The channel shall end this process, and not keep it.
+    // The channel must not keep this process alive.
     process.channel?.unref()
   })
 }
@@ -166,13 +166,13 @@ export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<
 class ParentLink implements Parent {
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   #asked = 0
-  /** Resolves when the parent says that this process is to stop, which it may do while that still loads. */
-  readonly #told: Promise<void>
+  /** Resolves when the parent asks this process to stop, which may happen while it still loads. */
+  readonly #stopRequest: Promise<void>
   #role: Role | undefined
 
   /** Messages that came before are handed on now, to every listener that is added in this turn of the event loop. */
   constructor() {
-    this.#told = new Promise((resolve) => {
+    this.#stopRequest = new Promise((resolve) => {
       process.on('message', (message: FromParent) => {
         if (message.type === 'stop') resolve()
       })
@@ -190,10 +190,10 @@ class ParentLink implements Parent {
     return !process.connected
   }
 
-  /** Resolves when the parent says so, or is gone. */
+  /** Resolves when the parent asks for it, or has ended. */
   async stopped(occurrences: Occurrences): Promise<void> {
     const lost = parentGone().then(() => occurrences.parentLost({}))
-    await Promise.race([this.#told, lost])
+    await Promise.race([this.#stopRequest, lost])
   }
 
   ready(role: Role): void {
@@ -229,7 +229,7 @@ class ParentLink implements Parent {
     }
   }
 
-  /** A parent that is gone in this moment is noticed by its `disconnect`. */
+  /** If the parent ends right now, `disconnect` is noticed anyway. */
   #send(message: FromChild): void {
     if (process.connected) process.send?.(message, () => {})
   }

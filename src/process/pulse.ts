@@ -1,6 +1,6 @@
 /**
- * Asks the same question again and again, and knows whether it is being answered. On a busy machine one answer may be
- * late, also because this process itself was held up, so only several missed answers in a row count.
+ * Asks the same question at intervals and knows whether it is answered. On a busy machine one answer may be late, also
+ * because this process was delayed, so only several missed answers in a row count.
  */
 import { monotonicMs, sleep, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
@@ -8,9 +8,9 @@ import { messageOf } from '../core/errors.js'
 export const pulseLimits = {
   /** From one question to the next. */
   everyMs: 750,
-  /** How long an answer may take; the same patience as that of every call to JetStream. */
+  /** How long an answer may take; the same as for every call to JetStream. */
   answerMs: 1_000,
-  /** So many missed answers in a row, and the other side is lost. */
+  /** After this many missed answers in a row, the other side counts as lost. */
   missesMax: 3,
 } as const
 

@@ -1,8 +1,8 @@
 /**
- * Whether a role can do its work, and the server that says so.
+ * Whether a role can do its work, and the server that reports it.
  *
  * The server of a role that runs alone, and the API's in any case, listens before anything else is opened: it holds the
- * port, and while the role starts it is alive and not ready. Below a supervisor the API speaks for all processes: it
+ * port, and while the role starts it is alive and not ready. Under a supervisor, the API reports for all processes: it
  * asks the supervisor, which asks the others.
  */
 
@@ -32,7 +32,7 @@ export interface Needs {
   readonly view: View
   /** Makes streams that are missing, if this role is the one to do so. */
   readonly makeStreams?: () => Promise<void>
-  /** Its metrics tell about the deployment's books, too. */
+  /** If given, its metrics include the deployment's books. */
   readonly books?: BooksKeeper | undefined
   /** Further parts that don't work. */
   readonly failing?: () => Failing
@@ -47,19 +47,19 @@ export class Readiness {
   #waitsFor = 'NATS'
   #parts: (Needs & { readonly watch: StreamWatch }) | undefined
 
-  /** What is opened to look at the role's parts is released with `release`. */
+  /** What it opens to watch the role's parts is closed with `release`. */
   constructor(context: RoleContext, parent: Parent | undefined, release: ReleaseStack) {
     this.#context = context
     this.#parent = parent
     this.#release = release
   }
 
-  /** While the role starts, it waits for this. */
+  /** Names what the role waits for while it starts. */
   waitsFor(what: string): void {
     this.#waitsFor = what
   }
 
-  /** The role is ready when what it needs is there for the first time; from here on, that is looked at. */
+  /** Resolves when everything the role needs works for the first time; it is watched from then on. */
   async started(needs: Needs): Promise<void> {
     const watch = this.#release.own(new StreamWatch(needs))
     this.waitsFor('answers of JetStream')
@@ -67,7 +67,7 @@ export class Readiness {
     this.#parts = { ...needs, watch }
   }
 
-  /** What this process can't do. */
+  /** Parts of this process that don't work. */
   own(): Failing {
     if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor}.` }
     const { watch, view, failing, below } = this.#parts
@@ -79,7 +79,7 @@ export class Readiness {
     }
   }
 
-  /** What this process and those beside it can't do. */
+  /** The same for this process and the others of its supervisor. */
   async failing(): Promise<Failing> {
     return { ...(await this.#others()), ...this.own() }
   }
@@ -109,7 +109,7 @@ const deploymentMetrics = (books: BooksKeeper, view: View): string =>
     return row === undefined ? undefined : Object.keys(row['target'] as object)[0]
   })
 
-/** Opens the server that says how a role is; the API answers on it, too, once it is there. */
+/** Opens the server that reports a role's health. The API answers on it, too, once it is built. */
 export async function openRoleServer(
   { settings, logger }: RoleContext,
   readiness: Readiness,
@@ -132,7 +132,7 @@ export async function openRoleServer(
   return server
 }
 
-/** Whether a role without the API is ready; it says so itself if no supervisor speaks for it. */
+/** The readiness of a role other than the API. It has a server of its own unless a supervisor reports for it. */
 export async function openReadiness(
   context: RoleContext,
   parent: Parent | undefined,
@@ -144,10 +144,10 @@ export async function openReadiness(
   return readiness
 }
 
-/** What roles without the API find only after it has started once. */
+/** The other roles find streams and buckets only after an API has started once. */
 export const workOfTheApi = 'an API to make the streams and buckets'
 
-/** A role whose parts are open. An API answers for itself and needs no supervisor to ask it. */
+/** A role whose parts are open. The API reports its own health, so its supervisor need not ask. */
 export const roleOf = ({ registry }: RoleContext, readiness?: Readiness): Role => ({
   addresses: {},
   failing: () => readiness?.own() ?? {},

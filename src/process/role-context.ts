@@ -1,4 +1,4 @@
-/** What every role starts from, the one that only watches over the others included. */
+/** What every role starts from, also `serve`, which only supervises the others. */
 
 import { createLogger, type Logger, standardError } from '../core/log.js'
 import { createRegistry, type Registry } from '../core/metrics.js'

@@ -11,23 +11,23 @@ export interface Runtime {
   readonly apiUrl: string
   /** Where ingress nodes publish. */
   readonly natsUrl: string
-  /** Where the command line is answered. */
+  /** Where commands are sent. */
   readonly adminUrl: string
-  /** Lets the command line in; made anew at each start. */
+  /** Authenticates the command line; new at each start. */
   readonly adminToken: string
 }
 
-interface Kept extends Runtime {
+interface StoredRuntime extends Runtime {
   readonly pid: number
   readonly start: string
 }
 
 const path = (dir: string): string => join(dir, 'runtime.json')
 
-/** Written whole or not at all: a reader never sees half of it. */
+/** Written atomically: a reader never sees half of it. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
   const kept = { pid: process.pid, start: processStart(process.pid), ...runtime }
-  // With a NATS and a ClickHouse of others, nothing else needs the directory.
+  // With external NATS and ClickHouse, nothing else has made the directory.
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path(dir)}.new`
   rmSync(aside, { force: true })
@@ -35,10 +35,10 @@ export function writeRuntime(dir: string, runtime: Runtime): void {
   renameSync(aside, path(dir))
 }
 
-/** `undefined` where no service runs on this directory, also when one was killed and left its file. */
+/** Undefined if no service runs on this directory, also if one was killed and left its file. */
 export function readRuntime(dir: string): Runtime | undefined {
   try {
-    const { pid, start, ...runtime } = JSON.parse(readFileSync(path(dir), 'utf8')) as Kept
+    const { pid, start, ...runtime } = JSON.parse(readFileSync(path(dir), 'utf8')) as StoredRuntime
     return start !== undefined && processStart(pid) === start ? runtime : undefined
   } catch {
     return undefined

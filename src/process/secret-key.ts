@@ -1,4 +1,4 @@
-/** The key that seals secrets at rest: given by a setting, or made once and kept in the data directory. */
+/** The key that seals secrets at rest: from the settings, or generated once and stored in the data directory. */
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomToken } from '../core/clock.js'
@@ -10,15 +10,15 @@ const fileName = 'secret.key'
 export interface SecretKeyOptions {
   /** The data directory. */
   readonly dir: string
-  /** 32 bytes as base64, where one was set. */
+  /** 32 bytes as base64, if set. */
   readonly secretKey?: string | undefined
 }
 
-/** 32 bytes. Throws where the kept key is unreadable or damaged: a new one in its place would open nothing. */
+/** 32 bytes. Throws if the stored key is unreadable or damaged: a new key could not open existing secrets. */
 export function secretKey({ dir, secretKey: given }: SecretKeyOptions): Buffer {
   if (given !== undefined) return Buffer.from(given, 'base64')
   const path = join(dir, fileName)
-  const key = Buffer.from(readKept(path) ?? make(dir, path), 'base64')
+  const key = Buffer.from(readStored(path) ?? make(dir, path), 'base64')
   if (key.length !== keyBytes) {
     throw new StartFault(
       `${path} is damaged: it must hold 32 bytes as base64. Restore it from a copy, or set WEIR_SECRET_KEY.`,
@@ -27,7 +27,7 @@ export function secretKey({ dir, secretKey: given }: SecretKeyOptions): Buffer {
   return key
 }
 
-function readKept(path: string): string | undefined {
+function readStored(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
@@ -36,7 +36,7 @@ function readKept(path: string): string | undefined {
   }
 }
 
-/** Written whole aside and linked into place: of several that start at once, one key wins and all read it. */
+/** Written to a temporary file and linked into place: if several processes start at once, one key wins. */
 function make(dir: string, path: string): string {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path}.${randomToken(6)}`

@@ -1,4 +1,4 @@
-/** `weir serve`: a nats-server where none is named, and every role as a process of its own, stopped in order. */
+/** `weir serve`: every role as a process of its own, stopped in order, and a nats-server unless one is configured. */
 import { existsSync } from 'node:fs'
 import { ReleaseStack } from '../core/release.js'
 import { version } from '../core/version.js'
@@ -19,7 +19,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   const { settings, logger, registry, occurrences } = context
   await using release = new ReleaseStack()
   const { dir } = settings.data
-  // Another Weir on the directory is the better explanation of a port that is taken. A new directory is made last.
+  // Locked first: that another Weir uses the directory explains a taken port better. A new directory is made last.
   const isUsedBefore = existsSync(dir)
   if (isUsedBefore) release.own(lockDataDir(dir))
   await preflight(settings)

@@ -1,7 +1,6 @@
 /**
- * Looks at the streams a role needs, all the time. Each must answer, be led by a server that a majority of its replicas
- * can hear, and have room. A connection that stands proves nothing: the server behind it may be frozen, or the cluster
- * without a quorum.
+ * Keeps checking the streams that a role needs. Each must answer, have a leader with a quorum, and have room. An open
+ * connection proves nothing: the server may be frozen, or the cluster without a quorum.
  */
 
 import { messageOf } from '../core/errors.js'
@@ -13,7 +12,7 @@ import { Pulse } from './pulse.js'
 export interface StreamWatchOptions {
   readonly nats: Pick<Nats, 'isConnected' | 'streamInfo' | 'payloadBytesMax'>
   readonly streams: readonly string[]
-  /** Makes streams that are missing, where this process is the one to do so. */
+  /** Makes missing streams, if that is this process' job. */
   readonly makeStreams?: () => Promise<void>
 }
 
@@ -32,7 +31,7 @@ export class StreamWatch {
     return this.#pulse.first
   }
 
-  /** Streams that don't take what is published, each with a sentence that says why. */
+  /** Streams that refuse publishes, each with the reason as a sentence. */
   get failing(): Failing {
     const { answer = {}, lost } = this.#pulse
     return lost === undefined ? answer : { ...answer, nats: `Nothing can be stored: ${lost}.` }
@@ -63,7 +62,7 @@ export class StreamWatch {
       : quorumProblem(info)
   }
 
-  /** Takes as long as it takes; meanwhile the streams are looked at further. */
+  /** Not awaited: the streams are checked meanwhile. */
   #make(): void {
     this.#making ??= this.#options
       .makeStreams?.()

@@ -1,11 +1,11 @@
 /**
- * Runs roles as child processes: starts them side by side, stops them one after the other in the order given,
- * starts those again that end by themselves, and speaks for all of them.
+ * Runs roles as child processes: starts them in parallel, stops them one after the other in the order given, restarts
+ * those that end by themselves, and reports the state of all of them.
  *
  * A child is **starting** until it says it is ready, then **running**. One that ends while it is running is
  * **waiting** for a pause that grows from start to start, and is then starting again; it is brought back for as
  * long as the supervisor is open. Only the very first start of a role may fail for good: what keeps a role from
- * starting then (a bad setting, a missing file) is for a person to mend, and is told instead of repeated.
+ * starting then (a bad setting, a missing file) is for a person to fix, so it is reported instead of retried.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { monotonicMs, sleep, within } from '../core/clock.js'
@@ -21,7 +21,7 @@ export interface RoleSpec {
   /** The program, a file that calls `runRole`, and its arguments. */
   readonly module: string
   readonly argv: readonly string[]
-  /** Added to this process' environment. `last`: where it was reached before, so that it comes back there. */
+  /** Added to this process' environment. `last`: its addresses before a restart, so that it gets them again. */
   readonly env: (last: Addresses | undefined) => Readonly<Record<string, string>>
   readonly readyTimeoutMs: number
   readonly stopTimeoutMs: number
@@ -31,9 +31,9 @@ export interface SupervisorOptions {
   /** In the order in which they are stopped. */
   readonly roles: readonly RoleSpec[]
   readonly occurrences: Occurrences
-  /** This process' own metrics. */
+  /** Metrics of this process. */
   readonly registry: Registry
-  /** Further parts that don't work, those of this process itself. */
+  /** Parts of this process itself that don't work. */
   readonly failing?: () => Failing
   /** A role is ready, for the first time or again. */
   readonly onReady?: (role: string, addresses: Addresses) => void
@@ -42,7 +42,7 @@ export interface SupervisorOptions {
 export interface Supervisor {
   /** Where a role is reached. */
   addressesOf(role: string): Addresses
-  /** Roles that are not running or don't answer, what the others can't do, and what `failing` of the options adds. */
+  /** Roles that don't run or don't answer, failing parts of the others, and `failing` of the options. */
   failing(): Failing
   /** This process and all below it. */
   snapshots(): Promise<readonly MetricsSnapshot[]>
@@ -53,13 +53,13 @@ export interface Supervisor {
 
 const restartDelayMs = 100
 const restartDelayMaxMs = 10_000
-/** A process that ran this long was well: its next restart waits for the shortest time again. */
+/** After running this long, a process is restarted with the shortest delay again. */
 const wellAfterMs = 30_000
-/** A process that is busier than this is left out of the sum. */
+/** A process that does not answer within this time is left out of the sum. */
 const metricsTimeoutMs = 2_000
 
 export interface StartingSupervisor extends Supervisor {
-  /** Resolves when all roles are ready, rejects if one can't start. Either way, it is for the caller to close it. */
+  /** Resolves when all roles are ready, rejects if one can't start. The caller closes it in both cases. */
   readonly ready: Promise<void>
 }
 
@@ -117,7 +117,7 @@ class ProcessSupervisor implements Supervisor {
     return sumMetrics(await this.snapshots())
   }
 
-  /** Those to the right of one that stops take what it still hands on, so they stop later. */
+  /** In order: a later role takes what an earlier one still passes on while it stops. */
   async close(): Promise<void> {
     for (const child of this.#children) await child.close()
   }
@@ -170,7 +170,7 @@ class Child {
     this.#keeping = this.#keep()
   }
 
-  /** A process that runs may be frozen, and one that answers may be cut off from what it needs. */
+  /** A running process may be frozen, and one that answers may be cut off from what it needs. */
   failing(): Failing {
     const { name } = this
     if (!this.#running) return { [name]: `The process ${name} is not running; it is being started.` }
@@ -209,7 +209,7 @@ class Child {
     await this.#keeping
   }
 
-  /** Starts it again whenever it ends, until `close`. */
+  /** Restarts it whenever it ends, until `close`. */
   async #keep(): Promise<void> {
     const { occurrences } = this.#options
     let startedMs = monotonicMs()
@@ -251,7 +251,7 @@ class Child {
     }
   }
 
-  /** Tells how the process ended. An `error` is an end only where the process could not be started at all. */
+  /** Resolves with how the process ended. An `error` is an end only if the process could not be started at all. */
   #endOf(child: ChildProcess): Promise<string> {
     return new Promise((resolve) => {
       const gone = (how: string) => {
@@ -277,7 +277,7 @@ class Child {
     this.#send({ type: 'answer', id: message.id, value: await this.#answer(message.about) })
   }
 
-  /** A child that is gone in this moment is noticed by its end. */
+  /** If the child ends right now, its exit is noticed anyway. */
   #send(message: FromParent): void {
     if (this.#process?.connected) this.#process.send(message, () => {})
   }

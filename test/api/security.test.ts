@@ -162,7 +162,7 @@ t.test('security', async (t) => {
     for (const wrong of [undefined, '', 'Bearer', `Bearer ${me.token}`, `${right}x`, right.toUpperCase()]) {
       const refused = await ask(wrong)
       t.equal(refused.status, 403, wrong ?? 'none')
-      t.equal(await refused.text(), 'Not for you.')
+      t.equal(await refused.text(), 'The admin token is missing or wrong.')
     }
     t.equal((await ask(right, { method: 'PUT' })).status, 403, 'another method')
     t.equal(await (await ask(right)).text(), '"n"\n1\n')

@@ -179,7 +179,7 @@ t.test('another ClickHouse is adopted by the operator', async (t) => {
   api = await fixture.startApi('one', {}, { answering: 503 })
   t.equal((await api.client.call('POST', '/ip_policies', {})).status, 503, 'refused until then')
   const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
-  await adopt.line(/made anew from ClickHouse/)
+  await adopt.line(/rebuilt from ClickHouse/)
   await until('writes are accepted again', () => takesWrites(api))
   t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70)
   const { ip_policies } = await api.client.get('/ip_policies')

@@ -93,7 +93,7 @@ t.test('an old ClickHouse, NATS as it is: an operator decides, and neither choic
   api = await fixture.startApi()
   await checkRefused(t, api)
   const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
-  await adopt.line(/made anew from ClickHouse/)
+  await adopt.line(/rebuilt from ClickHouse/)
   t.equal(await everything(api), yesterday, 'decided: yesterday is right')
   await until('writes are taken', () => takesWrites(api))
   t.ok((await api.client.post('/edges/tcp', { hostports: ['c.example.com:22'] })).id, 'free as it was then')
