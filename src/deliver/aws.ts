@@ -1,12 +1,12 @@
 /**
- * How AWS is reached: credentials, endpoints, connections and deadlines. The clients of the services are
- * in the files of their kinds; everything they have in common is here.
+ * What the destination kinds at AWS share: credentials, endpoints, connections and deadlines. The service's own client
+ * is in the file of its kind.
  *
- * - Retries are the lane's: `maxAttempts` is 1.
- * - HTTP/1.1 with kept connections for every service; the Kinesis client would speak HTTP/2 by itself.
- * - Each destination has sockets of its own, few of them: one that hangs can't use up another's.
- * - A call ends at its deadline whatever hangs: name resolution, STS, the connection, the answer's body.
- * - The SDK is large, and every role knows what a destination is: it is loaded with the first request.
+ * - The lane retries, so `maxAttempts` is 1.
+ * - HTTP/1.1 with keep-alive for every service; by default, the Kinesis client speaks HTTP/2.
+ * - Each destination has a few sockets of its own, so that one that hangs can't use up those of others.
+ * - A call ends at its deadline, whatever hangs: name resolution, STS, the connection or the response body.
+ * - The SDK is large, and every role imports this file: it is loaded with the first request.
  */
 import type { AssumeRoleCommandInput, AssumeRoleCommandOutput } from '@aws-sdk/client-sts'
 import type { NodeHttpHandler } from '@smithy/node-http-handler'
@@ -17,27 +17,27 @@ import { parseArn } from './arn.js'
 import type { AwsCredentials, DestinationConfig, Fault, SenderDeps } from './destination.js'
 import { faultOf } from './faults.js'
 
-/** What STS needs. */
+/** The part that STS needs. */
 type StsDeps = Pick<SenderDeps, 'aws' | 'requestTimeoutMs'>
 
 export const requestTimeoutMsDefault = 15_000
 
-/** More than the requests of one destination that may be under way, so that none waits for a socket. */
+/** More than the requests of one destination at once, so that none waits for a socket. */
 const socketsMax = 8
 const connectTimeoutMs = 5_000
-/** Below the time after which the services' front ends close an idle connection. */
+/** Shorter than the idle timeout of the services' front ends. */
 const idleSocketMs = 15_000
-/** The longest name STS takes. */
+/** STS's own limit. */
 const sessionNameCharsMax = 64
 
-/** What every client is made with. */
+/** Options of every client. */
 export interface ClientOptions {
   readonly region: string
   readonly endpoint?: string
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>)
   readonly maxAttempts: number
   readonly requestHandler: NodeHttpHandler
-  /** How AWS's logs name us. */
+  /** Our name in AWS's logs. */
   readonly customUserAgent: [name: string, version: string][]
 }
 
@@ -45,7 +45,7 @@ interface Client {
   destroy(): void
 }
 
-/** One that could not be made has nothing to destroy. */
+/** A client that could not be created has nothing to destroy. */
 const destroy = (client: Promise<Client> | undefined): void => {
   void client?.then(
     (made) => made.destroy(),
@@ -53,7 +53,7 @@ const destroy = (client: Promise<Client> | undefined): void => {
   )
 }
 
-/** A command, as far as its body is replaced. */
+/** The part of a command that replacing its body needs. */
 interface Command {
   readonly middlewareStack: {
     add(
@@ -64,8 +64,8 @@ interface Command {
 }
 
 /**
- * Gives the command a body of our own making, and hands it back. The SDK's serializer walks every record by the
- * service's schema and encodes base64 byte by byte: it takes longer than all the rest of a request.
+ * Replaces the command's body with one that we serialized, and returns the command. The SDK's serializer walks every
+ * record by the service's schema and encodes base64 byte by byte, which takes longer than the rest of a request.
  */
 export function withBody<C extends Command>(command: C, body: Buffer): C {
   command.middlewareStack.add(
@@ -78,13 +78,13 @@ export function withBody<C extends Command>(command: C, body: Buffer): C {
   return command
 }
 
-/** One destination's way to one service: its client, made when first needed, and its credentials. */
+/** One destination's connection to a service: its client, created when first needed, and its credentials. */
 export class Connection<C extends Client> {
   readonly #config: DestinationConfig
   readonly #deps: SenderDeps
   readonly #create: (options: ClientOptions) => Promise<C>
   #client: Promise<C> | undefined
-  /** The client before, on which requests may still be under way. */
+  /** The previous client, which may still have requests under way. */
   #retired: Promise<C> | undefined
 
   constructor(config: DestinationConfig, deps: SenderDeps, create: (options: ClientOptions) => Promise<C>) {
@@ -93,7 +93,7 @@ export class Connection<C extends Client> {
     this.#create = create
   }
 
-  /** Runs one request; what it throws, or that it took too long, is a fault. */
+  /** Runs one request. An exception or a timeout becomes a fault. */
   async call<T>(
     signal: AbortSignal,
     request: (client: C, abortSignal: AbortSignal) => Promise<T>,
@@ -106,7 +106,7 @@ export class Connection<C extends Client> {
     }
   }
 
-  /** The client; one that could not be made is made by the next request. */
+  /** The client. If it could not be created, the next request tries again. */
   #open(): Promise<C> {
     if (this.#client !== undefined) return this.#client
     const client = this.#options().then(this.#create)
@@ -117,7 +117,7 @@ export class Connection<C extends Client> {
     return client
   }
 
-  /** The SDK keeps credentials with the client, so a new client is what forgets them. */
+  /** The SDK keeps credentials in the client, so a new client forgets them. */
   dropCredentials(): void {
     if (this.#client === undefined) return
     destroy(this.#retired)
@@ -170,7 +170,7 @@ async function clientOptions(
   }
 }
 
-/** A provider the SDK calls when it has no credentials yet, and again five minutes before they expire. */
+/** The SDK calls this provider when it has no credentials yet, and again five minutes before they expire. */
 function roleCredentials(
   roleArn: string,
   region: string,
@@ -208,9 +208,9 @@ async function assumeRole(
 }
 
 /**
- * Asks for the role without the external id. Whoever gets it so would get it for every other account, too, by naming
- * its ARN: the confused deputy, https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html. Fine are a pair
- * of keys, and a role that AWS refuses then; where AWS says something else, that is the fault.
+ * Tries to assume the role without the external id. If that works, every other Weir account could use the role by
+ * naming its ARN: https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html. The check passes for a pair of
+ * keys, and if AWS denies access; any other error of AWS is the fault.
  */
 export async function checkRole(
   { id, accountId, address, auth }: DestinationConfig,
@@ -235,7 +235,7 @@ export async function checkRole(
   })
 }
 
-/** Aborts `work` at the deadline or when `signal` is aborted, and waits for it no longer than that. */
+/** Aborts `work` at the deadline or when `signal` is aborted, and stops waiting for it. */
 async function withDeadline<T>(
   timeoutMs: number,
   signal: AbortSignal,

@@ -1,6 +1,5 @@
 /**
- * How long to wait before what failed is sent again: exponential, with full jitter, so that many senders
- * that failed together do not come back together.
+ * Exponential backoff with full jitter, so that senders that failed together do not retry together.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
 export interface Backoff {
@@ -8,15 +7,15 @@ export interface Backoff {
   readonly capMs: number
 }
 
-/** Of whole requests by the class of the fault: a throttled service wants more room than a broken connection. */
+/** For whole requests, by the class of the fault: a throttled service needs more time than a broken connection. */
 export const backoffs: Readonly<Record<'throttle' | 'transient' | 'record', Backoff>> = {
   throttle: { baseMs: 1_000, capMs: 30_000 },
   transient: { baseMs: 100, capMs: 30_000 },
-  // Records that failed while others were accepted: the rate bounds how many are tried, so none has to wait for long.
+  // For records that failed while others were accepted: the rate bounds the load, so the waits can be short.
   record: { baseMs: 25, capMs: 1_000 },
 }
 
-/** The longest wait of an attempt; the first failure is attempt 1. */
+/** The longest wait for an attempt; the first failure is attempt 1. */
 export const ceilingMs = ({ baseMs, capMs }: Backoff, attempt: number): number =>
   Math.min(capMs, baseMs * 2 ** (attempt - 1))
 

@@ -1,7 +1,7 @@
 /**
- * What waits to be sent, and its cutting into requests. Order is kept, but for what is sent again: that goes
- * first. An event larger than the service takes is set apart, and its neighbours go on; one that is larger than a
- * request should be, but no larger than an event may be, has a request of its own.
+ * A queue of events that is cut into requests. Order is kept, except that retries go first. An event that exceeds the
+ * service's limit is set apart, and its neighbours go on. An event that exceeds the request's limit alone gets a request
+ * of its own.
  */
 
 import type { PackedEvent } from '../wire/pack.js'
@@ -9,13 +9,13 @@ import type { BatchLimits } from './destination.js'
 
 export interface Batchable {
   readonly event: PackedEvent
-  /** Nobody waits for it any more: it is passed over. */
+  /** Its pack has ended: it is skipped. */
   readonly abandoned: boolean
 }
 
 export interface Cut<T> {
   readonly batch: readonly T[]
-  /** Larger than the service takes by themselves. */
+  /** Each of them exceeds the service's limit. */
   readonly oversize: readonly T[]
 }
 
@@ -35,12 +35,12 @@ export class Batcher<T extends Batchable> {
     for (const item of items) this.#fresh.push(item)
   }
 
-  /** Adds what goes before everything that was added by `add`. */
+  /** These go before everything that was added by `add`. */
   addFirst(items: Iterable<T>): void {
     for (const item of items) this.#again.push(item)
   }
 
-  /** Is there enough for a full request? An estimate: what a service adds to an event's bytes is left out. */
+  /** Is there enough for a full request? An estimate: it ignores the service's overhead per event. */
   fills({ eventsMax, requestBytesMax }: BatchLimits): boolean {
     return this.length >= eventsMax || this.byteLength >= requestBytesMax
   }
@@ -75,7 +75,7 @@ export class Batcher<T extends Batchable> {
     return { batch, oversize }
   }
 
-  /** Lets go of what nobody waits for any more. */
+  /** Drops the items of packs that have ended. */
   dropAbandoned(): void {
     this.#again.keep((item) => !item.abandoned)
     this.#fresh.keep((item) => !item.abandoned)
@@ -95,7 +95,7 @@ export class Batcher<T extends Batchable> {
   }
 }
 
-/** First in, first out, without moving the rest at every step. */
+/** First in, first out, without moving the rest at every `shift`. */
 class Line<T extends Batchable> {
   #items: T[] = []
   #head = 0

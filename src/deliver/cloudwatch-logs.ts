@@ -2,8 +2,8 @@
  * CloudWatch Logs: PutLogEvents, one event per message.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
  *
- * A destination has one log stream, named by its id, that all deliverers write to: PutLogEvents takes several writers
- * at once, needs no sequence token any more and has no quota per log stream. So a start leaves no log stream behind.
+ * A destination has one log stream, named by its id, for all deliverers: PutLogEvents accepts several writers at once,
+ * no longer needs a sequence token and has no quota per log stream.
  */
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
 import type { PackedEvent } from '../wire/pack.js'
@@ -36,15 +36,15 @@ const groupName = (arn: string): string => parseArn(arn)!.resource.split(':')[1]
 const eventOverheadBytes = 26
 
 const limits: Omit<BatchLimits, 'requestBytesMax'> = {
-  // The service takes 10,000. It names no culprit when it refuses a request, and among 512 events one is found
-  // with nine halvings; in bytes a request of our events is seldom larger anyway.
+  // The service accepts 10,000. It does not name the culprit when it refuses a request, and halving finds one among
+  // 512 events in nine steps. Requests are seldom larger anyway, because of their bytes.
   eventsMax: 512,
   eventBytesMax: 1_048_576,
   sizeOf: (event) => messageBytes(event) + eventOverheadBytes,
   spanMaxMs: 24 * 60 * 60 * 1000,
 }
 
-/** The line feed of the pack is no part of the message. */
+/** The line break of the pack is not part of the message. */
 const messageBytes = (event: PackedEvent): number => event.data.length - 1
 
 // --- client ---
@@ -84,7 +84,7 @@ class CloudWatchLogsSender implements Sender {
   readonly #connection: Connection<CloudWatchLogsClient>
   readonly #stream: LogStream
   readonly #limits: BatchLimits
-  /** Shared by the requests that need it at the same time; undefined while the log stream is not known to exist. */
+  /** Shared by concurrent requests; undefined if the log stream is not known to exist. */
   #created: Promise<Fault | undefined> | undefined
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
@@ -107,8 +107,8 @@ class CloudWatchLogsSender implements Sender {
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const existing = this.#created
     const outcome = await this.#put(events, signal)
-    const streamGone = outcome.outcome === 'failed' && outcome.fault.code === 'ResourceNotFoundException'
-    if (!streamGone || existing === undefined) return outcome
+    const isMissing = outcome.outcome === 'failed' && outcome.fault.code === 'ResourceNotFoundException'
+    if (!isMissing || existing === undefined) return outcome
     if (this.#created === existing) this.#created = undefined
     return this.#put(events, signal)
   }
@@ -121,7 +121,7 @@ class CloudWatchLogsSender implements Sender {
     const put = await this.#connection.call(signal, (client, abort) =>
       putLogEvents(client, this.#stream, sorted, abort),
     )
-    // The service has these very events already: an earlier request whose answer was lost.
+    // The service already has these events, from an earlier request whose answer was lost.
     if (!put.ok && put.problem.code === 'DataAlreadyAcceptedException') return { outcome: 'accepted' }
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { rejectedLogEventsInfo: info, $metadata } = put.value
@@ -130,7 +130,7 @@ class CloudWatchLogsSender implements Sender {
     return { outcome: 'partial', retry: [], rejected: rejections(order, info), ...named }
   }
 
-  /** Makes the log stream once, however many requests need it; the next request tries again if that failed. */
+  /** Creates the log stream once for all requests that need it. If that failed, the next request tries again. */
   async #streamCreated(signal: AbortSignal): Promise<Fault | undefined> {
     this.#created ??= this.#createStream(signal)
     const created = this.#created
@@ -156,7 +156,7 @@ class CloudWatchLogsSender implements Sender {
   }
 }
 
-/** The indices of the events, oldest event first; the service refuses any other order. */
+/** The indices of the events, oldest first; the service refuses any other order. */
 function inOrder(events: readonly PackedEvent[]): number[] {
   const order = events.map((_, index) => index)
   return order.sort((a, b) => events[a]!.timestampMs - events[b]!.timestampMs || a - b)
@@ -165,20 +165,20 @@ function inOrder(events: readonly PackedEvent[]): number[] {
 const tooOld: Fault = {
   class: 'poison',
   code: 'TooOld',
-  msg: 'CloudWatch Logs takes no events older than 14 days.',
+  msg: 'CloudWatch Logs accepts no events older than 14 days.',
 }
 const expired: Fault = {
   class: 'poison',
   code: 'Expired',
-  msg: "CloudWatch Logs takes no events older than the log group's retention.",
+  msg: "CloudWatch Logs accepts no events older than the log group's retention.",
 }
 const tooNew: Fault = {
   class: 'poison',
   code: 'TooNew',
-  msg: 'CloudWatch Logs takes no events more than 2 hours ahead.',
+  msg: 'CloudWatch Logs accepts no events more than 2 hours ahead.',
 }
 
-/** What an HTTP 200 refused: a run at the beginning and a run at the end of the sorted events. */
+/** The events that an HTTP 200 refused: a run at the beginning and a run at the end of the sorted events. */
 function rejections(order: readonly number[], info: RejectedLogEventsInfo): Rejection[] {
   const { tooOldLogEventEndIndex = 0, expiredLogEventEndIndex = 0, tooNewLogEventStartIndex } = info
   const refused = (position: number): Fault | undefined => {

@@ -1,8 +1,8 @@
-/** How fresh a lane's credentials are: whether a fault may be theirs, and whether fetching them again may help. */
+/** Tells whether a fault belongs to a lane's current credentials, and whether fetching them again may help. */
 export class CredentialsAge {
-  /** How often they were fetched again, so that a fault of older ones is not taken for one of these. */
+  /** How often they were replaced. Distinguishes faults of older credentials from those of the current ones. */
   #fetched = 0
-  /** Fetched again, and nothing was accepted since. */
+  /** Fetched again, and nothing was accepted with them yet. */
   isUnproven = false
 
   get value(): number {
@@ -14,7 +14,7 @@ export class CredentialsAge {
     this.isUnproven = true
   }
 
-  /** Another target comes with its own. */
+  /** Another target has its own credentials. */
   replace(): void {
     this.#fetched += 1
     this.isUnproven = false

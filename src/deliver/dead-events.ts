@@ -1,4 +1,4 @@
-/** Events of packs in hand that lie in the dead letters. */
+/** Remembers which events of packs under way were dead-lettered. */
 import type { PackedEvent } from '../wire/pack.js'
 import { parseSegments, sequenceOfEvent } from '../wire/segments.js'
 
@@ -9,7 +9,7 @@ export class DeadEvents {
     this.#dead.add(event)
   }
 
-  /** How many of a pack's events, per input message that caused them; `segments` as the pack's header has them. */
+  /** Counts a pack's dead events per input message that caused them; `segments` is the pack's header. */
   perMessage(events: readonly PackedEvent[], segments: string): [sequence: number, events: number][] {
     if (!events.some((event) => this.#dead.has(event))) return []
     const parsed = parseSegments(segments)

@@ -1,6 +1,8 @@
 /**
- * Delivery of all destinations in one process: a run per destination, in step with the configuration. Destinations
- * share one budget of bytes, so that many slow ones can't fill the memory.
+ * Start here: delivery to all destinations in one process, with a run per destination that follows the configuration.
+ * A run feeds a lane (`lane.ts`: the journey of a pack) from the destination's durable consumer. All runs share one
+ * budget of bytes, so that many slow destinations can't fill the memory. This room moves bytes: it must never know what
+ * a resource, an edge or a policy is.
  */
 import { messageOf } from '../core/errors.js'
 import { packsInHandBytesMax } from '../core/limits.js'
@@ -22,7 +24,7 @@ export class Deliverer {
     this.#deps = { ...deps, budget: new ByteBudget(packsInHandBytesMax) }
   }
 
-  /** Brings the runs in line with the destinations there are; `gone` are those known to be deleted. */
+  /** Adapts the runs to the existing destinations; `gone` are those known to be deleted. */
   update(configs: readonly DestinationConfig[], gone: readonly string[]): Promise<void> {
     this.#updating = this.#updating.then(() => this.#update(configs, gone))
     return this.#updating
@@ -61,7 +63,7 @@ export class Deliverer {
   }
 }
 
-/** Takes out what waits for a destination, and its consumer; false where there was neither. */
+/** Removes a destination's backlog and its consumer; false if there was neither. */
 export async function dropBacklog(
   { nats, ledger }: Pick<DelivererDeps, 'nats' | 'ledger'>,
   destinationId: string,
@@ -69,7 +71,7 @@ export async function dropBacklog(
   const waiting = await nats.nextMessage(deliveriesStream, deliverySubject(destinationId))
   const consumer = await nats.consumerInfo(deliveriesStream, destinationId)
   if (waiting === undefined && consumer === undefined) return false
-  // Entered first: what a crash leaves lying is found again, what it leaves out of the books is not.
+  // Recorded first: after a crash, leftover messages are found again, but a missing entry of the books is not.
   await ledger.write([{ type: 'dropped', destination: destinationId }])
   await nats.deleteConsumer(deliveriesStream, destinationId)
   await nats.purgeSubject(deliveriesStream, deliverySubject(destinationId))

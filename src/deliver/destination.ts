@@ -27,69 +27,69 @@ export interface DestinationConfig {
   readonly auth: DestinationAuth | undefined
 }
 
-/** What one request may hold. */
+/** The limits of one request. */
 export interface BatchLimits {
   readonly eventsMax: number
-  /** All events of a request together, each as `sizeOf` counts it. */
+  /** For all events of a request, each as `sizeOf` counts it. */
   readonly requestBytesMax: number
   readonly eventBytesMax: number
-  /** What the service counts for an event, overhead included. */
+  /** The size of an event as the service counts it, overhead included. */
   readonly sizeOf: (event: PackedEvent) => number
-  /** Between the oldest and the newest event of a request, where the service bounds it. */
+  /** The longest time between the oldest and the newest event of a request, if the service limits it. */
   readonly spanMaxMs?: number
 }
 
 /**
- * - `throttle`: the service asks for less: send what failed again, later and less of it at once.
- * - `transient`: try again; a timeout may have been delivered.
- * - `credentials`: who we are is refused: fetch credentials anew once, then wait.
- * - `configuration`: what we ask for is refused or missing: wait until a person has changed it.
- * - `poison`: the events themselves are refused: sending them again can't help.
+ * - `throttle`: the service asks for less load: send the failed events again later, and fewer at once.
+ * - `transient`: try again. After a timeout, the events may have been delivered.
+ * - `credentials`: the credentials are refused: fetch them again once, then wait.
+ * - `configuration`: access is denied or the target is missing: wait until a person changes it.
+ * - `poison`: the events themselves are refused; sending them again can't help.
  */
 export type FaultClass = 'throttle' | 'transient' | 'credentials' | 'configuration' | 'poison'
 
 export interface Fault {
   readonly class: FaultClass
-  /** AWS's name of the error, or the name of ours: `Timeout`, `ConnectionLost`. */
+  /** AWS's name of the error, or our own: `Timeout`, `ConnectionLost`. */
   readonly code: string
   /** One sentence without secrets. */
   readonly msg: string
   readonly requestId?: string
 }
 
-/** An event the service refused for itself while it took others. */
+/** An event that the service refused while it accepted others. */
 export interface Rejection {
   readonly index: number
   readonly fault: Fault
 }
 
-/** What became of a request; indices are those of the events that were given. */
+/** The outcome of a request; indices refer to the given events. */
 export type SendOutcome =
   | { readonly outcome: 'accepted'; readonly requestId?: string }
   | {
       readonly outcome: 'partial'
-      /** What is to be sent again, ascending. */
+      /** Events to be sent again, ascending. */
       readonly retry: readonly number[]
-      /** Why, where `retry` is not empty. */
+      /** Why; present if `retry` is not empty. */
       readonly reason?: Fault
       readonly rejected: readonly Rejection[]
       readonly requestId?: string
     }
-  /** Nothing was accepted, as far as one can know. */
+  /** As far as known, nothing was accepted. */
   | { readonly outcome: 'failed'; readonly fault: Fault }
 
-/** The request was answered; some of its events may have failed all the same. */
+/** The request was answered, but some of its events may have failed. */
 export type Answer = Exclude<SendOutcome, { outcome: 'failed' }>
 
 export interface Sender {
-  /** What a request may hold, as far as known now: a Kinesis stream has a record limit of its own. */
+  /** The limits as far as known now: a Kinesis stream has its own record limit. */
   limits(): BatchLimits
   /**
-   * Sends one request with all of these events, which are within the limits. Never rejects: a fault is an
-   * outcome. An abort is a `transient` fault.
+   * Sends all of these events, which are within the limits, in one request. Never rejects: a fault is an outcome. An
+   * abort is a `transient` fault.
    */
   send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome>
-  /** Forgets credentials that were fetched, so that the next request fetches them anew. */
+  /** Forgets fetched credentials, so that the next request fetches them again. */
   dropCredentials(): void
   close(): void
 }

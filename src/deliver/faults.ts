@@ -1,5 +1,5 @@
 /**
- * From what AWS or the network answers to a fault of one of five classes, which alone decides what a lane does.
+ * Turns an error of AWS or the network into a fault. Its class alone decides what a lane does.
  *
  * The names are those of the services' API references, "Common Errors" included:
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
@@ -25,7 +25,7 @@ classify(
   'LimitExceededException',
   'KMSThrottlingException',
   'SlowDown',
-  // How Firehose says that a delivery stream's throughput is used up.
+  // Firehose: the delivery stream's throughput is used up.
   'ServiceUnavailableException',
 )
 classify(
@@ -56,9 +56,9 @@ classify(
   'AuthFailure',
   'NotAuthorized',
   'RegionDisabledException',
-  // STS: the role can't be assumed. The services themselves say AccessDeniedException.
+  // STS: the role can't be assumed. The services themselves use AccessDeniedException.
   'AccessDenied',
-  // The SDK: no credentials of our own to assume the role with.
+  // The SDK: Weir itself has no credentials to assume the role with.
   'CredentialsProviderError',
   'TokenProviderError',
 )
@@ -77,7 +77,7 @@ classify(
   'InvalidSourceException',
   'ServiceQuotaExceededException',
   'UnknownOperationException',
-  // STS: the role's ARN or the session is not what it takes.
+  // STS: the role's ARN or the session is invalid.
   'ValidationError',
   'MalformedPolicyDocument',
   'PackedPolicyTooLarge',
@@ -94,7 +94,7 @@ classify(
 
 const messageCharsMax = 500
 
-/** What stands in AWS's messages beside the facts: key ids, tokens and signatures. */
+/** AWS's messages may contain key ids, tokens and signatures. */
 const secrets =
   /\b(?:AKIA|ASIA)[A-Z0-9]{8,}\b|(?<=Signature=|SecretAccessKey=|SessionToken=|Security-Token:)\S+|\b[0-9a-f]{64}\b/gi
 
@@ -106,14 +106,14 @@ export function faultOfRecord(code: string, message: string | undefined, request
   return fault(classOfCode.get(code) ?? 'transient', code, message ?? code, requestId)
 }
 
-/** The fault of a request: of what the SDK threw. */
+/** The fault of a request, from the SDK's exception. */
 export function faultOf(error: unknown): Fault {
   const { name, code, $metadata } = asSdkError(error)
   const status = $metadata?.httpStatusCode
   if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was given up.')
   // The SDK calls a connection that was reset a timeout, too.
   const timedOut = name === 'TimeoutError' && (code === undefined || code === 'ETIMEDOUT')
-  if (timedOut) return fault('transient', timeoutCode, 'No answer came in time.')
+  if (timedOut) return fault('transient', timeoutCode, 'No answer arrived in time.')
   if (status === undefined && code !== undefined && !classOfCode.has(name)) {
     return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
   }
@@ -130,7 +130,7 @@ interface SdkError {
 const asSdkError = (error: unknown): SdkError =>
   error instanceof Error ? (error as SdkError) : { name: 'UnknownError' }
 
-/** An unknown refusal pauses the destination: nothing is dropped on a guess. */
+/** An unknown refusal pauses the destination, so that no event is dropped on a guess. */
 function classOfStatus(status: number | undefined): FaultClass {
   if (status === 413) return 'poison'
   if (status === 429) return 'throttle'
@@ -142,7 +142,7 @@ function fault(faultClass: FaultClass, code: string, message: string, requestId?
   return requestId === undefined ? named : { ...named, requestId }
 }
 
-/** The code of a request that was not answered in time. */
+/** The code for a request that was not answered in time. */
 export const timeoutCode = 'Timeout'
 
 /** How many events of a request were throttled. */
@@ -156,16 +156,16 @@ export function throttledIn(outcome: SendOutcome, events: number): number {
 export const tooLarge: Fault = {
   class: 'poison',
   code: 'TooLarge',
-  msg: 'The event is larger than the service takes.',
+  msg: 'The event exceeds the limit of the service.',
 }
 
-/** What PutRecords and PutRecordBatch say of one record. */
+/** One record's result of PutRecords or PutRecordBatch. */
 export interface RecordResult {
   readonly ErrorCode?: string | undefined
   readonly ErrorMessage?: string | undefined
 }
 
-/** The outcome of an HTTP 200 that says of each record what became of it. */
+/** The outcome of an HTTP 200 with a result per record. */
 export function outcomeOfRecords(results: readonly RecordResult[], requestId?: string): SendOutcome {
   const retry: number[] = []
   const rejected: Rejection[] = []

@@ -48,10 +48,10 @@ const putRecordBatch = async (
 ) => {
   const { PutRecordBatchCommand } = await sdk()
   const command = new PutRecordBatchCommand({ DeliveryStreamName: name, Records: [] })
-  return client.send(withBody(command, bodyOf(name, events)), { abortSignal })
+  return client.send(withBody(command, requestBody(name, events)), { abortSignal })
 }
 
-function bodyOf(name: string, events: readonly PackedEvent[]): Buffer {
+function requestBody(name: string, events: readonly PackedEvent[]): Buffer {
   const records = events.map(({ data }) => `{"Data":"${data.toString('base64')}"}`)
   return Buffer.from(`{"DeliveryStreamName":${JSON.stringify(name)},"Records":[${records.join()}]}`)
 }

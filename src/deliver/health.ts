@@ -1,4 +1,4 @@
-/** How a destination is doing, as its `status` shows it. */
+/** The state of a destination, as its `status` shows it. */
 import { isoMillis, now } from '../core/clock.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import type { Fault, FaultClass } from './destination.js'
@@ -13,7 +13,7 @@ export interface LaneStatus extends LastOutcomes {
   readonly since: string
 }
 
-/** `failing` is what goes on being tried; `paused` waits for credentials, configuration or a person. */
+/** A `failing` lane keeps trying; a `paused` one waits for credentials, configuration or a person. */
 const stateOf: Record<FaultClass, LaneState> = {
   throttle: 'throttled',
   transient: 'failing',
@@ -38,7 +38,7 @@ export class Health {
     return this.#state === 'paused'
   }
 
-  /** A request was accepted; `recovered` where nothing waits to be sent again. */
+  /** A request was accepted; `recovered`: no event waits to be sent again. */
   accepted(recovered: boolean): void {
     this.#lastSuccessMs = now()
     if (recovered) this.#enter('healthy', null)

@@ -1,16 +1,17 @@
 /**
  * The packs that a lane holds, and which of them stay when it can't deliver.
  *
- * - A pack of which nothing was concluded is given back: another process may have better luck, and memory is freed.
- * - A pack of which some events were accepted stays: given back, those events would be sent again. Such packs take a
- *   bounded share of the budget that all destinations have together; only beyond it they are given back, too.
+ * - A pack without any outcome is given back to the stream: another process may be able to deliver it, and memory is
+ *   freed.
+ * - A pack with accepted events stays, because these would be sent again. Such packs take a bounded share of the budget
+ *   of all destinations; beyond it, they are given back, too.
  */
 import type { Batcher } from './batcher.js'
 import type { Item, Job } from './job.js'
 
-/** Bytes of packs that lanes may hold for as long as nothing is delivered. */
+/** Bounds the bytes of packs that lanes hold while they can't deliver. */
 export interface HoldingBudget {
-  /** Sets bytes apart; false if there is no room for them. */
+  /** Reserves bytes; false if there is no room for them. */
   hold(bytes: number): boolean
   release(bytes: number): void
 }
@@ -21,10 +22,10 @@ export class HeldPacks {
   readonly #delayMs: () => number
   /** The oldest first. */
   readonly #jobs = new Set<Job>()
-  /** Those whose bytes the budget counts as held. */
+  /** Packs whose bytes the budget counts as held. */
   readonly #counted = new Set<Job>()
 
-  /** Events of packs that are given back leave the `queue`; they are to come again after `delayMs`. */
+  /** Events of packs that are given back leave the `queue`. These packs are redelivered after `delayMs`. */
   constructor(budget: HoldingBudget, queue: Batcher<Item>, delayMs: () => number) {
     this.#budget = budget
     this.#queue = queue
@@ -35,7 +36,7 @@ export class HeldPacks {
     return this.#jobs.size === 0
   }
 
-  /** Is there a pack that would be given back, because nothing of it was concluded? */
+  /** Is there a pack without any outcome, which would be given back? */
   get hasUntouched(): boolean {
     return [...this.#jobs].some((job) => !job.ended && !isPartlyDone(job))
   }
@@ -56,12 +57,12 @@ export class HeldPacks {
     this.#giveBack((job) => !job.isBegun)
   }
 
-  /** Gives back what can go without being sent twice. */
+  /** Gives back the packs of which no event would be sent twice. */
   giveBackUntouched(): void {
     this.#giveBack((job) => !this.#mayStay(job))
   }
 
-  /** The same, but one pack stays in any case. */
+  /** The same, but one pack always stays. */
   giveBackAllButOne(): void {
     const staying = new Set([...this.#jobs].filter((job) => !job.ended && this.#mayStay(job)))
     const oldest = [...this.#jobs].find((job) => !job.ended)
@@ -70,7 +71,7 @@ export class HeldPacks {
   }
 
   #mayStay(job: Job): boolean {
-    // Some of its events may be accepted any moment.
+    // Some of its events may be accepted at any time.
     if (job.isInRequest) return true
     if (!isPartlyDone(job)) return false
     if (this.#counted.has(job)) return true

@@ -1,27 +1,27 @@
 /**
- * Finds the one item for which a request is refused as a whole, by halves: a half that is accepted is done
- * with, a half that is refused holds the culprit, and its other half is set aside, to be sent with what comes
- * next. Among 512 items that takes ten requests at most, and one more for what was set aside.
+ * Finds the one item for which a whole request is refused, by halving. An accepted half is done. A refused half contains
+ * the culprit; the other half is set aside and sent with later events. Among 512 items, this takes at most ten requests,
+ * and one more for the items that were set aside.
  *
- * That a half was accepted does not prove the other half guilty: the whole may have been refused for its size, or
- * on a whim. So the last suspect is sent alone before it is called the culprit; if it is accepted, there is none.
+ * An accepted half does not prove that the other half is at fault: the whole may have been refused for its size, or by
+ * chance. So the last suspect is sent alone. If it is accepted, there is no culprit.
  */
 export type HalfResult =
-  /** Every item of the half has been taken care of. */
+  /** Every item of the half has its outcome. */
   | 'accepted'
-  /** Refused for an item of it, or as a whole. */
+  /** Refused for one of its items, or as a whole. */
   | 'refused'
-  /** Nothing can be said now: the search ends here. */
+  /** Another fault: the search ends here. */
   | 'interrupted'
 
 export interface Isolated<T> {
-  /** Refused alone. Undefined when the search was interrupted, or when no single item is refused. */
+  /** Refused alone. Undefined if the search was interrupted, or if no single item is refused. */
   readonly culprit: T | undefined
-  /** What is still to be sent. */
+  /** Still to be sent. */
   readonly remaining: readonly T[]
 }
 
-/** `refused` is a request of which it is known that it is refused. */
+/** `refused`: a request that was refused. */
 export async function isolate<T>(
   refused: readonly T[],
   sendHalf: (half: readonly T[]) => Promise<HalfResult>,

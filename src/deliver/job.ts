@@ -1,4 +1,4 @@
-/** One pack in the hands of a lane: its events, what became of each, and the promise of its end. */
+/** A pack in a lane: its events, their outcomes, and the promise of its end. */
 
 import type { PackedEvent } from '../wire/pack.js'
 import type { Batchable } from './batcher.js'
@@ -7,24 +7,21 @@ import type { Batchable } from './batcher.js'
 export interface PackCounts {
   readonly delivered: number
   readonly dead_lettered: number
-  /** How often an event of the pack was sent once more. */
+  /** How often events of the pack were sent again. */
   readonly retried: number
 }
 
 export type PackResult =
   /** Every event was accepted or is in the dead letters: the pack can be acknowledged. */
   | { readonly outcome: 'done'; readonly counts: PackCounts }
-  /**
-   * The lane can't hold it now: give it back to the stream, to come again after this time. `retried` events of it
-   * failed; they are sent once more when it comes.
-   */
+  /** The lane can't hold it now: the stream should redeliver it after this time. `retried` of its events failed. */
   | { readonly outcome: 'returned'; readonly delayMs: number; readonly retried: number }
 
-/** An event on its way. */
+/** An event of a pack in a lane. */
 export class Item implements Batchable {
   readonly event: PackedEvent
   readonly job: Job
-  /** How often it was sent and has to be sent again. */
+  /** How often it failed and has to be sent again. */
   attempts = 0
 
   constructor(event: PackedEvent, job: Job) {
@@ -36,19 +33,19 @@ export class Item implements Batchable {
     return this.job.ended
   }
 
-  /** It is sent, for the first time or again. */
+  /** Is sent, for the first time or again. */
   begin(): PackedEvent {
     this.job.isBegun = true
     this.job.inRequests += 1
     return this.event
   }
 
-  /** The request that it was in has ended. */
+  /** Its request has ended. */
   end(): void {
     this.job.inRequests -= 1
   }
 
-  /** Counts that it is sent once more; answers how often it was. */
+  /** Counts one more retry; returns how many there were. */
   again(): number {
     this.attempts += 1
     this.job.retried()
@@ -77,7 +74,7 @@ export class Job {
     this.#endIfComplete()
   }
 
-  /** Events of which is known what became of them: they must not be sent again. */
+  /** Events with a known outcome: they must not be sent again. */
   get concluded(): number {
     return this.#delivered + this.#deadLettered
   }
@@ -104,7 +101,7 @@ export class Job {
     this.#retried += 1
   }
 
-  /** Ends without a conclusion; what of it was accepted will be sent again, with the same event ids. */
+  /** Ends unfinished. Accepted events will be sent again, with the same event ids. */
   giveBack(delayMs: number): void {
     this.#end({ outcome: 'returned', delayMs, retried: this.#retried })
   }

@@ -30,7 +30,7 @@ const mebibyte = 1024 * 1024
 
 const limits: Omit<BatchLimits, 'requestBytesMax'> = {
   eventsMax: 500,
-  // A stream may be set to take records of up to 10 MiB; this is what a new one takes.
+  // The limit of a new stream; it can be raised to 10 MiB.
   eventBytesMax: 1024 * 1024,
   sizeOf: (event) => event.data.length + event.partitionKeyBytes,
 }
@@ -47,7 +47,7 @@ const putRecords = async (
 ) => {
   const { PutRecordsCommand } = await sdk()
   const command = new PutRecordsCommand({ StreamARN: arn, Records: [] })
-  return client.send(withBody(command, bodyOf(arn, events)), { abortSignal })
+  return client.send(withBody(command, requestBody(arn, events)), { abortSignal })
 }
 
 const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSignal) => {
@@ -55,7 +55,7 @@ const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSi
   return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
 }
 
-function bodyOf(arn: string, events: readonly PackedEvent[]): Buffer {
+function requestBody(arn: string, events: readonly PackedEvent[]): Buffer {
   const records = events.map(
     ({ data, partitionKey }) =>
       `{"Data":"${data.toString('base64')}","PartitionKey":${JSON.stringify(partitionKey)}}`,
@@ -95,7 +95,7 @@ class KinesisSender implements Sender {
     return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
   }
 
-  /** A stream that does not tell, or that we may not ask, is taken to have the limit of a new one. */
+  /** If the stream can't be described, the limit of a new stream stays in use. */
   async #askLimits(signal: AbortSignal): Promise<void> {
     this.#limitsAsked = true
     const described = await this.#connection.call(signal, (client, abort) =>

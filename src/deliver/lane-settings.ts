@@ -1,4 +1,4 @@
-/** What a lane is told: its bounds, and the functions it calls. */
+/** The settings of a lane, and the functions it calls. */
 
 import type { PackedEvent } from '../wire/pack.js'
 import { backoffs } from './backoff.js'
@@ -23,14 +23,14 @@ export const laneSettings: LaneSettings = {
 
 export interface LaneDeps {
   readonly open: (config: DestinationConfig) => Sender
-  /** Resolves once the event is stored among the dead letters; where it can't be, its pack is given back. */
+  /** Resolves when the event is stored as a dead letter; if it rejects, the pack is given back. */
   readonly deadLetter: (event: PackedEvent, fault: Fault) => Promise<void>
-  /** For packs that stay while nothing is delivered. */
+  /** For packs that stay while the lane can't deliver. */
   readonly budget: HoldingBudget
   /** Called whenever the state or its cause changes. */
   readonly changed?: (status: LaneStatus) => void
   readonly settings?: Partial<LaneSettings>
 }
 
-/** Refusals in a row, with nothing accepted in between, after which it is not the events that are at fault. */
+/** After this many refusals in a row without an accepted event, the events are not at fault. */
 export const refusalsInARowMax = 8

@@ -1,26 +1,26 @@
 /**
- * A **lane** is one destination in one process: it takes packs, sends their events in requests, sends again
- * only what failed, and says of each pack when every event of it is accepted or in the dead letters.
+ * A **lane** delivers to one destination in one process. The journey of a pack through it:
  *
- * - **Flowing.** Events of all packs stand in one line and are cut into requests. A request goes out when it is
- *   full or when none is under way, so that a busy destination gets full requests and an idle one no delay.
- *   Several full ones are under way at once; failed ones halve their number, which climbs back slowly.
- *   - Some records of a request failed, or all of it was throttled while others are accepted: they alone are sent
- *     again, after a backoff of their own; the rest of the line goes on, at the rate that the service takes.
- *   - A whole request failed, throttled or for a passing reason: nothing is sent before a backoff has passed, and
- *     then one request at a time until one is accepted. At the backoff's cap the lane is *probing*.
- *   - A request was refused for what is in it: the event that is refused alone, too, is found by halves and goes to
- *     the dead letters; if there is none, requests become smaller. Many in a row with nothing accepted in between
- *     mean that it is not the events: the lane is *probing*.
- *   - Credentials or configuration are refused: credentials are fetched anew and the request is sent again, once;
- *     then the lane is *probing*.
- * - **Probing.** One event at a time is tried, at long intervals and with credentials fetched anew. Packs of which
- *   some events were accepted are held, or else the oldest one; all others are given back, so that a dead
- *   destination holds next to no memory. Whenever an event is accepted the lane is flowing again.
- * - **Closing.** Nothing new is sent; requests under way may end within a bound; unfinished packs are given back.
+ * 1. **Taken** (`deliver`). The pack becomes a job, its events become items in one queue with those of other packs.
+ * 2. **Cut into requests** (`#pump`). A request is sent when it is full, or when none is under way: a busy destination
+ *    gets full requests, an idle one waits for nothing. Several full requests are under way at once.
+ * 3. **Sent** (`#send`), at the pace that the service allows.
+ * 4. **Answered** (`#answered`). Accepted events are done. Refused events are dead-lettered. Events that failed while
+ *    others were accepted are sent again after a backoff of their own; the rest of the queue goes on.
+ * 5. **Or failed as a whole** (`#failed`):
+ *    - Throttled or transient: nothing is sent during a backoff, then one request at a time until one is accepted, and
+ *      fewer requests at once after that. When the backoff reaches its cap, the lane is *probing*.
+ *    - Refused for its contents: the event that is refused even alone is found by halving, and dead-lettered. If there
+ *      is none, requests become smaller. Many refusals in a row without an accepted event mean that the events are not
+ *      at fault: the lane is *probing*.
+ *    - Refused for its credentials or configuration: it is sent once more with fresh credentials; after that the lane
+ *      is *probing*.
+ * 6. **Done**: every event is accepted or dead-lettered. **Or returned** to the stream, to be redelivered later.
  *
- * `status` calls a flowing lane `healthy`, `throttled` or `failing`, and a probing one `paused` where it waits
- * for credentials, configuration or a person, `throttled` or `failing` where it does not.
+ * A **probing** lane tries one event at a time, at long intervals and with fresh credentials, and holds only packs with
+ * accepted events, or one. The first accepted event ends the probing. A lane that **closes** sends nothing new, waits for
+ * its requests within a bound, and returns unfinished packs. `status` calls a lane `healthy`, `throttled` or `failing`; a
+ * probing one `paused` if it waits for credentials, configuration or a person.
  */
 import { after, sleep, type Timer } from '../core/clock.js'
 import type { PackedEvent } from '../wire/pack.js'
@@ -64,13 +64,13 @@ export class Lane {
     this.#sender = deps.open(config)
   }
 
-  /** Never rejects. The events' bytes must not change until the result is there. */
+  /** Never rejects. The events' bytes must not change until the promise resolves. */
   deliver(events: readonly PackedEvent[]): Promise<PackResult> {
     const job = new Job(events)
     if (this.#closing || this.wanted(1) === 0) job.giveBack(this.#pace.waitMs())
     if (job.ended) return job.result
     this.#packs.add(job)
-    // What is held was tried before; a pack that is taken while probing is to say something new.
+    // Held packs were tried before; a pack that is taken while probing should tell something new.
     if (this.probing) this.#queue.addFirst(job.items)
     else this.#queue.add(job.items)
     this.#pump()
@@ -85,14 +85,14 @@ export class Lane {
     return this.#pace.probing
   }
 
-  /** How many packs to fetch, if there is room for so many: a probing lane has use for one, if it holds none. */
+  /** How many packs to fetch, at most `room`. A probing lane needs one, if it holds none. */
   wanted(room: number): number {
     if (!this.probing) return Math.max(0, room)
     const isBusy = this.#isAllRefused ? this.#packs.hasUntouched : !this.#packs.isEmpty
     return isBusy ? 0 : Math.min(1, Math.max(0, room))
   }
 
-  /** What is pending, and everything after it, goes to the new target with the new credentials. */
+  /** Everything that is not sent yet goes to the new target with the new credentials. */
   retarget(config: DestinationConfig): void {
     const before = this.#sender
     void this.#underWay.settled().then(() => before.close())
@@ -104,7 +104,7 @@ export class Lane {
     this.#pump()
   }
 
-  /** Before `close`: what was begun goes on, and packs of which nothing was sent yet are given back. */
+  /** Before `close`: packs that were begun go on; packs of which nothing was sent yet are returned. */
   finish(): void {
     this.#packs.giveBackUnsent()
   }
@@ -117,7 +117,7 @@ export class Lane {
     this.#sender.close()
   }
 
-  // --- sending ---
+  // --- cut into requests, and sent ---
 
   #pump(): void {
     this.#timer?.stop()
@@ -141,7 +141,7 @@ export class Lane {
     return this.#pace.limits(this.#requestSize.of(this.#sender.limits()))
   }
 
-  /** What runs here is waited for by `close`, and the line moves on when it has ended. */
+  /** `close` waits for this work; when it ends, the queue moves on. */
   #track(work: Promise<void>): void {
     this.#underWay.add(work, () => this.#pump())
   }
@@ -163,7 +163,7 @@ export class Lane {
     return outcome
   }
 
-  // --- requests that were answered: some of their records may have failed all the same ---
+  // --- answered: some records may still have failed ---
 
   async #answered(batch: readonly Item[], answer: Answer): Promise<void> {
     if (answer.outcome === 'accepted') {
@@ -199,13 +199,13 @@ export class Lane {
     this.#pump()
   }
 
-  // --- requests that failed ---
+  // --- failed as a whole ---
 
   async #failed(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     if (fault.class === 'poison') return this.#refused(batch, fault, credentialsAge)
     if (fault.class === 'throttle' && this.#pace.hold()) return this.#retry(batch, fault)
     for (const item of batch) item.again()
-    // A probe that failed goes to the end of the line: the next one tries another event.
+    // A failed probe goes to the end of the queue, so that the next one tries another event.
     if (this.probing) this.#queue.add(batch)
     else this.#queue.addFirst(batch)
     if (this.#closing) return
@@ -219,7 +219,7 @@ export class Lane {
     else this.#probe(fault)
   }
 
-  /** Of several requests under way with the same credentials the first to fail has them fetched anew. */
+  /** If several requests fail with the same credentials, only the first one has them fetched again. */
   #authRefused(fault: Fault, age: number): void {
     this.#health.note(fault)
     if (!this.probing && age < this.#credentials.value) return
@@ -245,7 +245,7 @@ export class Lane {
     else await this.#condemn(culprit, found.fault)
   }
 
-  /** Passing faults are waited out: a search that started again at each would never end if they are frequent. */
+  /** Waits out transient faults: a search that restarted at each of them might never end. */
   async #requestPart(part: readonly Item[]): Promise<SendOutcome> {
     for (;;) {
       for (const item of part) item.again()
@@ -259,7 +259,7 @@ export class Lane {
     }
   }
 
-  /** Parks the one event that is refused; unless everything is, for then it is no event's fault. */
+  /** Dead-letters the one event that is refused, unless everything is refused: then no event is at fault. */
   async #condemn(culprit: Item, fault: Fault): Promise<void> {
     this.#refusalsInARow += 1
     if (!this.#isAllRefused) {
@@ -269,7 +269,7 @@ export class Lane {
     culprit.again()
     this.#queue.add([culprit])
     this.#probe({ ...fault, class: 'configuration' })
-    // Each probe takes another pack, in case it is these events after all.
+    // Each probe takes another pack, in case these events are at fault after all.
     this.#packs.giveBackUntouched()
   }
 
@@ -289,7 +289,7 @@ export class Lane {
 
   // --- probing ---
 
-  /** Holds what it must, gives the other packs back, and tries again after a long while. */
+  /** Holds the packs that it must, returns the others, and tries again after a long interval. */
   #probe(fault: Fault): void {
     this.#health.suffer(fault)
     this.#pace.probe()

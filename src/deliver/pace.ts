@@ -1,6 +1,6 @@
 /**
- * How fast a lane may go: how many requests at once, how many records a second, what has to be waited for before the
- * next request, and whether the lane only probes.
+ * How fast a lane may send: requests at once, records per second, the wait before the next request, and whether the lane
+ * only probes.
  */
 import { now, randomFraction } from '../core/clock.js'
 import { type Backoff, backoffMs, ceilingMs } from './backoff.js'
@@ -10,12 +10,12 @@ import { Rate } from './rate.js'
 export interface PaceSettings {
   /** Requests under way at once. */
   readonly concurrencyMax: number
-  /** A probing lane tries after a time between these two. */
+  /** The interval between probes is between these two. */
   readonly probeMinMs: number
   readonly probeMaxMs: number
 }
 
-/** After failures one more request at once may be under way every so often: what was too much may be so still. */
+/** After failures, the number of requests at once grows by one per this time. */
 const climbMs = 1_000
 const holdMs = 200
 
@@ -25,7 +25,7 @@ export class Pace {
   #concurrency: number
   #climbedMs = 0
   #failuresInARow = 0
-  /** Nothing is sent before. */
+  /** Nothing is sent before this time. */
   #gateMs = 0
   #probing = false
 
@@ -38,19 +38,19 @@ export class Pace {
     return this.#probing
   }
 
-  /** How many requests may be under way now; one at a time while it is not known whether any is accepted. */
+  /** How many requests may be under way now: one, until one is accepted after a failure. */
   get concurrency(): number {
     if (this.waitMs() > 0) return 0
     return this.#probing || this.#failuresInARow > 0 ? 1 : this.#concurrency
   }
 
-  /** Time to go until anything may be sent. */
+  /** Time until the next request may be sent. */
   waitMs(): number {
     const rateGateMs = this.#probing ? 0 : this.rate.gateMs
     return Math.max(0, Math.ceil(Math.max(this.#gateMs, rateGateMs) - now()))
   }
 
-  /** What the next request may hold, of what the service allows. */
+  /** The limits of the next request, within those of the service. */
   limits(limits: BatchLimits): BatchLimits {
     const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.recordsMax)
     return { ...limits, eventsMax }
@@ -66,13 +66,13 @@ export class Pace {
     this.#concurrency = Math.min(this.#settings.concurrencyMax, this.#concurrency + 1)
   }
 
-  /** Too much at once: half of it from now on, or one request at a time. */
+  /** Halves the number of requests at once, or reduces it to one. */
   slowDown(toOne: boolean): void {
     this.#concurrency = toOne ? 1 : Math.max(1, Math.floor(this.#concurrency / 2))
     this.#climbedMs = now()
   }
 
-  /** A whole request failed and is to be sent again; false where that has gone on to the backoff's cap. */
+  /** A whole request failed and will be sent again; false if the backoff has reached its cap. */
   backOff(backoff: Backoff): boolean {
     this.#failuresInARow += 1
     if (this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs) return false
@@ -80,7 +80,7 @@ export class Pace {
     return true
   }
 
-  /** All of a request was throttled: a short wait is enough if others are accepted; false if they are not. */
+  /** All of a request was throttled. A short wait is enough if others are accepted; false if they are not. */
   hold(): boolean {
     if (this.#probing || !this.rate.isFlowing) return false
     this.#gateMs = now() + holdMs * randomFraction()
@@ -93,7 +93,7 @@ export class Pace {
     this.#gateMs = now() + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs)
   }
 
-  /** Another target: what was learned of the old one says nothing. */
+  /** For another target: what was learned about the old one does not apply. */
   reset(): void {
     this.flow()
     this.rate.reset()

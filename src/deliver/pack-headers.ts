@@ -1,10 +1,10 @@
-/** What the headers of a pack's message say. */
+/** Reads the headers of a pack's message. */
 
 import type { InputStream, PackContents } from '../books/ledger.js'
 import type { PulledMessage } from '../nats/messages.js'
 import { packHeaders } from '../wire/names.js'
 
-/** JetStream's own: what a message was published under. */
+/** JetStream's own: the id of a published message. */
 const messageIdHeader = 'Nats-Msg-Id'
 
 export function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {

@@ -1,40 +1,40 @@
 /**
- * How many records a second a lane may try. Without limit, until the service throttles some.
+ * How many records per second a lane may try. There is no limit until the service throttles some.
  *
- * Records fail as throttled for one of two reasons, which ask for opposite answers. The stream is limited: then fewer
- * tries deliver as much. Or a share of the records fails whatever the rate (one hot shard among many, another
- * producer's bursts, an endpoint's whim): then fewer tries only deliver less. One request looks the same in both
- * cases; they differ in what happens when less is tried. So, round by round of two seconds:
+ * Records are throttled for one of two reasons, which need opposite reactions. Either the stream is at its limit: then
+ * fewer tries deliver as much. Or a share of the records fails at any rate (one hot shard among many, bursts of another
+ * producer, a fault of the endpoint): then fewer tries only deliver less. A single request looks the same in both cases;
+ * they differ in what happens when less is tried. So, in rounds of two seconds:
  *
  * - **More is throttled than is known to fail at any rate.** The rate falls to what the service took, or to half if it
- *   took nothing. The next round judges: if the share that fails has fallen, too, the stream is limited and the rate
- *   stays; if not, that share is known from now on to fail at any rate, and the rate is again what it was.
- * - **No more is throttled.** The rate grows, slowly at first and then faster, until it limits nothing any more.
- * - **Every half minute** one round is tried at the rate of what is taken, in case the known share was misjudged, or
- *   has become smaller.
+ *   took nothing. The next round decides: if the failing share has fallen, too, the stream is limited and the rate
+ *   stays; if not, that share is known to fail at any rate from now on, and the rate is restored.
+ * - **No more is throttled.** The rate grows, slowly at first and then faster, until it no longer limits anything.
+ * - **Every half minute**, one round runs at the accepted rate, in case the known share was misjudged or has become
+ *   smaller.
  */
 import { now } from '../core/clock.js'
 
-/** Two of the seconds that services count by, whose borders are not ours. */
+/** Services count per second, but their seconds do not start with ours. */
 const roundMs = 2_000
 const flowingMs = 1_000
-/** Fewer records say nothing about shares … */
+/** Fewer records prove nothing about shares … */
 const recordsMin = 50
-/** … and are no load worth limiting if they take so long to come together. */
+/** … and if they take this long to arrive, there is no load worth limiting. */
 const roundMsMax = 5_000
 const ratePerSecondMin = 10
-/** A share has not fallen if this much is left of the difference that was expected … */
+/** A share has not fallen if this much of the expected difference remains … */
 const unchangedFrom = 0.75
-/** … and a smaller difference than this shows nothing. */
+/** … and a smaller difference proves nothing. */
 const differenceMin = 0.1
 const growthMin = 1.1
 const growthMax = 4
-/** A rate this far above what is tried limits nothing. */
+/** A rate this far above the tried one limits nothing. */
 const idleFactor = 4
 const lookAgainMs = 30_000
-/** A share that fails at any rate falls slowly to what is seen, so that chance does not push it down. */
+/** The known share falls slowly to the observed one, so that chance does not push it down. */
 const smoothing = 0.2
-/** Of a second's records in one request, so that they are spread over the second. */
+/** One request holds at most this share of a second's records, which spreads them over the second. */
 const requestShare = 0.25
 
 /** A round that shows whether fewer tries help. */
@@ -42,26 +42,26 @@ interface Trial {
   readonly kind: 'reduced' | 'look'
   readonly rateBefore: number
   readonly shareBefore: number
-  /** Records a second that the service took before. */
+  /** Records per second that the service accepted before. */
   readonly taken: number
 }
 
 export class Rate {
-  /** Records a second. */
+  /** Records per second. */
   #rate = Number.POSITIVE_INFINITY
   #growth = growthMin
-  /** Of the records tried: known to be throttled at any rate. */
+  /** The share of records that is known to be throttled at any rate. */
   #ambient = 0
   #trial: Trial | undefined
   #lookedMs = 0
-  /** Nothing is sent before. */
+  /** Nothing is sent before this time. */
   #gateMs = 0
   #lastTakenMs = Number.NEGATIVE_INFINITY
   #startMs = now()
   #tried = 0
   #throttled = 0
 
-  /** Did the service take anything within the last second? */
+  /** Did the service accept anything within the last second? */
   get isFlowing(): boolean {
     return now() - this.#lastTakenMs < flowingMs
   }
@@ -70,12 +70,12 @@ export class Rate {
     return this.#gateMs
   }
 
-  /** How many records a request should hold at most. */
+  /** How many records a request may hold. */
   get recordsMax(): number {
     return Math.max(1, Math.ceil(this.#rate * requestShare))
   }
 
-  /** A request is sent: the next one waits until these records have used up their time. */
+  /** A request is sent: the next one waits for the time that these records take at the rate. */
   sent(records: number): void {
     if (this.#rate === Number.POSITIVE_INFINITY) return
     this.#gateMs = Math.max(this.#gateMs, now()) + (records / this.#rate) * 1000
@@ -110,7 +110,7 @@ export class Rate {
     else this.#goOn(tried, taken, share)
   }
 
-  /** What chance may add to a share, and what is too little to care. */
+  /** How much chance may add to a share; smaller differences are ignored. */
   #margin(): number {
     return 0.05 + 1 / Math.sqrt(this.#tried)
   }
@@ -129,7 +129,7 @@ export class Rate {
     this.#limit(trial.rateBefore)
   }
 
-  /** Does the share fail at any rate? Not known, and taken for no, if there is too little to compare. */
+  /** Does the share fail at any rate? No, if there is too little to compare. */
   #isAmbient({ shareBefore, taken }: Trial, tried: number, share: number): boolean {
     const ifLimited = Math.max(this.#ambient, 1 - taken / tried)
     const difference = shareBefore - ifLimited

@@ -1,4 +1,4 @@
-/** The search of a request that was refused as a whole for the event it was refused for. */
+/** Finds the event for which a whole request was refused. */
 import type { Answer, Fault, SendOutcome } from './destination.js'
 import { type HalfResult, type Isolated, isolate } from './isolate.js'
 import type { Item } from './job.js'
@@ -6,12 +6,12 @@ import type { Item } from './job.js'
 export interface SearchDeps {
   /** Sends a part of the request. */
   readonly send: (part: readonly Item[]) => Promise<SendOutcome>
-  /** Takes care of every item of a part that was answered. */
+  /** Handles the outcome of every item of a part that was answered. */
   readonly answered: (part: readonly Item[], answer: Answer) => Promise<void>
 }
 
-export interface Found extends Isolated<Item> {
-  /** Why the culprit was refused when it was alone. */
+export interface SearchResult extends Isolated<Item> {
+  /** Why the culprit was refused alone. */
   readonly fault: Fault
   /** A fault of another kind that ended the search. */
   readonly interruption: Fault | undefined
@@ -21,7 +21,7 @@ export async function findRefused(
   refused: readonly Item[],
   fault: Fault,
   { send, answered }: SearchDeps,
-): Promise<Found> {
+): Promise<SearchResult> {
   let lastFault = fault
   let interruption: Fault | undefined
   const isolated = await isolate(refused, async (part): Promise<HalfResult> => {

@@ -1,13 +1,13 @@
 /**
- * How much of what the service allows a request holds. An endpoint may take less than its limits say: a proxy with a
- * bound of its own, say. When a request was refused though no event of it is refused alone, requests become smaller;
- * they grow back slowly, so that a bound that stays costs few searches.
+ * The share of the service's limits that a request uses. An endpoint may accept less than documented, for instance behind
+ * a proxy with its own limit. If a request is refused but none of its events is refused alone, requests become smaller.
+ * They grow back slowly, so that a lasting limit costs few searches.
  */
 import type { BatchLimits } from './destination.js'
 
-/** Of what a request may hold. */
+/** The smallest share. */
 const shareMin = 1 / 512
-/** A request that is accepted adds one part in a thousand: after a halving, 700 of them restore the size. */
+/** Each accepted request adds one part in a thousand: 700 of them undo a halving. */
 const growth = 1.001
 
 export class RequestSize {

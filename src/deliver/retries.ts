@@ -1,4 +1,4 @@
-/** Events that were in an answered request and failed: they wait for a backoff of their own, by how often they did. */
+/** Events that failed in an answered request. They wait for a backoff that depends on how often they failed. */
 import { after, randomFraction } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
 import { type Backoff, backoffMs } from './backoff.js'
@@ -9,13 +9,13 @@ export class Retries {
   readonly #resume: (items: readonly Item[]) => void
   readonly #waiting = new Set<readonly Item[]>()
 
-  /** `resume` is called with events whose wait is over. */
+  /** `resume` gets events whose wait is over. */
   constructor(backoff: Backoff, resume: (items: readonly Item[]) => void) {
     this.#backoff = backoff
     this.#resume = resume
   }
 
-  /** Does no event wait? Those of packs that were given back don't count. */
+  /** Is no event waiting? Those of packs that were given back do not count. */
   get isEmpty(): boolean {
     return [...this.#waiting].every((items) => items.every(({ abandoned }) => abandoned))
   }

@@ -1,8 +1,8 @@
-/** The work of a lane that is under way: requests, and what their answers lead to. */
+/** The work of a lane that is under way: requests, and the handling of their answers. */
 import { sleep } from '../core/clock.js'
 
 export interface EndSettings {
-  /** How long the end waits for work under way, and then for its being given up. */
+  /** How long `end` waits for the work, and then for the aborted work. */
   readonly closeTimeoutMs: number
   readonly abortTimeoutMs: number
 }
@@ -15,7 +15,7 @@ export class UnderWay {
     return this.#work.size
   }
 
-  /** Requests are given up when it aborts. */
+  /** Aborts requests. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -28,12 +28,12 @@ export class UnderWay {
     this.#work.add(tracked)
   }
 
-  /** Resolves when what is under way now has ended. */
+  /** Resolves when the work that is under way now has ended. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#work])
   }
 
-  /** Waits within bounds, for the end of the work and then for its being given up. */
+  /** Waits for the work, then aborts the rest and waits for that; both within bounds. */
   async end({ closeTimeoutMs, abortTimeoutMs }: EndSettings): Promise<void> {
     const ended = new AbortController()
     const settled = this.settled()

@@ -1,4 +1,4 @@
-/** Programs the demo runs: each ends when the demo does, however that ends. */
+/** A program that the demo runs. It ends when the demo does, even if the demo is killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -9,7 +9,7 @@ export interface ProgramOptions {
   readonly module: string
   readonly args: readonly string[]
   readonly environment: NodeJS.ProcessEnv
-  /** Where what it writes is kept. */
+  /** Gets its output. */
   readonly logFile: string
 }
 
@@ -17,15 +17,15 @@ const readyTimeoutMs = 90_000
 const endTimeoutMs = 25_000
 
 /**
- * A running program. It is held by its standard input and by a channel: both close when this process is gone, and
- * the program takes the one or the other for the sign to end. A signal would be a second one beside Ctrl-C.
+ * A running program, connected by its standard input and an IPC channel. Both close when this process ends, and the
+ * program ends when one of them closes. A signal would come in addition to that of Ctrl-C.
  */
 export class Program {
   readonly #child: ChildProcess
   readonly #name: string
   readonly #lines: string[] = []
   readonly #listeners = new Set<() => void>()
-  /** Resolves when it is gone. */
+  /** Resolves when it has ended. */
   readonly ended: Promise<void>
 
   constructor({ name, module, args, environment, logFile }: ProgramOptions) {
@@ -59,7 +59,7 @@ export class Program {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** What follows `prefix` on a line that it writes when it has come that far. */
+  /** Waits for a line that begins with `prefix`; returns the rest of it. */
   async said(prefix: string): Promise<string> {
     let stopLooking = (): void => {}
     const found = new Promise<string>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Bad records, read from where they lie. */
+/** Reads bad records from the stream of dead letters. */
 import { shown } from '../core/errors.js'
 import type { Nats } from '../nats/nats.js'
 import { deadLetterStream, deadRecordsSubject } from '../wire/names.js'
@@ -6,14 +6,14 @@ import { deadLetterStream, deadRecordsSubject } from '../wire/names.js'
 const textChars = 120
 
 export interface DeadLetter {
-  /** Sequence of the message the record came in. */
+  /** Sequence of the record's message. */
   readonly message: string
   readonly line: string
   readonly reason: string
   readonly text: string
 }
 
-/** Records and events alike. */
+/** Counts records and events. */
 export const countDeadLetters = async (nats: Nats): Promise<number> =>
   (await nats.streamInfo(deadLetterStream))?.state.messages ?? 0
 

@@ -1,4 +1,4 @@
-/** The numbers of `/metrics`, as far as the demo reads them. */
+/** Reads `/metrics`. */
 import type { TargetKind } from './scenario.js'
 
 export class MetricsPage {
@@ -16,7 +16,7 @@ export class MetricsPage {
     )
   }
 
-  /** The sum over all samples of this name that have these labels; 0 where there is none. */
+  /** The sum of all samples with this name and these labels; 0 if there is none. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
     const wanted = Object.entries(labels)
     return this.#samples
@@ -26,7 +26,7 @@ export class MetricsPage {
       .reduce((total, { value }) => total + value, 0)
   }
 
-  /** Event kinds that a target was asked for, be it that a filter dropped all. */
+  /** Event kinds that were subscribed for a target, even if a filter dropped all. */
   kindsOf(target: TargetKind): string[] {
     const kinds = this.#samples
       .filter(({ labels }) => labels['target'] === target)

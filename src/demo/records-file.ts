@@ -1,4 +1,4 @@
-/** A file of records, one JSON object per line, packed with gzip or not. */
+/** Reads a file of records: one JSON object per line, with or without gzip. */
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { createGunzip } from 'node:zlib'
@@ -13,12 +13,12 @@ export interface Line {
 /** A file that can't be used; the message says why. */
 export class RecordsFileError extends Error {}
 
-/** Far above what a record may have: a file without line ends is none of records. */
+/** Far above the limit of a record: a file without line breaks is not a file of records. */
 const lineBytesMax = 8 * 1024 * 1024
 const lineEnd = 0x0a
 const gzipMagic = [0x1f, 0x8b] as const
 
-/** The lines that are not blank. Throws a `RecordsFileError` where the file is missing, empty or corrupt. */
+/** The lines that are not blank. Throws a `RecordsFileError` if the file is missing, empty or corrupt. */
 export async function* linesOf(path: string): AsyncGenerator<Line> {
   const name = basename(path)
   let number = 0

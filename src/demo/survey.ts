@@ -1,4 +1,4 @@
-/** What is in a file of records, looked at before anything is made for it. */
+/** Reads a file of records once, before anything is created for it. */
 import { shown } from '../core/errors.js'
 import type { Line } from './records-file.js'
 import { RecordsFileError } from './records-file.js'
@@ -11,7 +11,7 @@ export interface Survey {
   readonly servers: readonly Server[]
   /** /16 networks of IPv4 clients, the busiest first. */
   readonly networks: readonly string[]
-  /** Are there records under an id that another one has? They give the same events again. */
+  /** Do some records have the same id? They make the same events again. */
   readonly idsRepeat: boolean
 }
 
@@ -19,11 +19,11 @@ export interface Server {
   readonly name: string
   readonly type: RecordType
   readonly records: number
-  /** The one that most of its records have; undefined where none has one. */
+  /** The port that most of its records have; undefined if none has one. */
   readonly port: number | undefined
 }
 
-/** What the demo itself needs to know of a record; anything may be missing. */
+/** The fields of a record that the demo reads; any may be missing. */
 export interface RecordView {
   readonly record_id?: unknown
   readonly type?: unknown
@@ -34,7 +34,7 @@ export interface RecordView {
   }
 }
 
-/** Undefined for a line that holds no JSON object: it is published all the same, and refused by Weir. */
+/** Undefined for a line without a JSON object. It is published all the same, and Weir refuses it. */
 export function parseRecordLine(text: string): RecordView | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -65,7 +65,7 @@ const isPort = (port: unknown): port is number =>
 const mostFrequent = (counts: ReadonlyMap<number, number>): number | undefined =>
   [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0]
 
-/** Reads all lines. Throws a `RecordsFileError` where none of them is a record, or one is longer than a message. */
+/** Reads all lines. Throws a `RecordsFileError` if none is a record, or one exceeds a message's limit. */
 export async function surveyRecords(
   lines: AsyncIterable<Line>,
   lineBytesMax: number,

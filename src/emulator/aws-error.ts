@@ -1,4 +1,4 @@
-/** An error as AWS answers it: `code` is the exception's name, `message` goes to the caller. */
+/** An error in AWS's form: `code` is the exception's name, `message` goes to the caller. */
 export class AwsError extends Error {
   readonly code: string
   readonly status: number

@@ -17,19 +17,19 @@ export interface EmulatorClient {
   removeKey(accessKeyId: string): Promise<void>
   addRole(role: RoleSpec): Promise<void>
   removeRole(roleArn: string): Promise<void>
-  /** Makes the stream, delivery stream or log group anew; answers its ARN. */
+  /** Creates the stream, delivery stream or log group, again if it exists; returns its ARN. */
   addResource(resource: ResourceSpec): Promise<string>
   removeResource(resource: ResourceName): Promise<void>
-  /** Open role sessions, and with which external id and name they were asked for. */
+  /** Open role sessions, with the external id and name of their requests. */
   sessions(): Promise<{ roleArn: string; externalId: string | null; sessionName: string }[]>
   expireSessions(): Promise<void>
   counts(resource: ResourceName): Promise<ReceivedCounts>
-  /** How often each event id arrived; `repeatedOnly`: of those that arrived more than once. */
+  /** How often each event id arrived; `repeatedOnly`: only those that arrived more than once. */
   ids(resource: ResourceName, repeatedOnly?: boolean): Promise<Record<string, number>>
   page(resource: ResourceName, after: number, limit: number): Promise<ReceivedPage>
   /** Everything received, page by page, in the order of arrival. */
   received(resource: ResourceName): AsyncIterable<ReceivedEvent>
-  /** Answers the id by which the fault is cleared. */
+  /** Returns the id that clears the fault. */
   addFault(fault: FaultSpec): Promise<number>
   faults(): Promise<ActiveFault[]>
   clearFaults(id?: number): Promise<void>

@@ -30,7 +30,7 @@ const routes: Readonly<Record<string, Route>> = {
   'POST reset': (world) => world.reset(),
 }
 
-/** The answer to a request on `/_emulator/…`; throws a `ControlError` on one that makes no sense. */
+/** Answers a request on `/_emulator/…`; throws a `ControlError` if it is invalid. */
 export function control(world: World, method: string, url: URL, body: Buffer): unknown {
   const route = routes[`${method} ${url.pathname.replace('/_emulator/', '')}`]
   if (route === undefined)

@@ -1,10 +1,9 @@
 /**
- * An AWS of our own, for tests and the demo: Kinesis, Firehose, CloudWatch Logs and STS on one loopback port,
- * with signatures and limits checked as AWS does, faults on demand, and everything received kept for reading.
+ * An emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs and STS on one port. It checks signatures
+ * and limits like AWS, injects faults on demand, and keeps everything it receives for reading. It must never know Weir.
  *
- * A request is dispatched by `X-Amz-Target` (JSON 1.1), or as a form with `Action` (STS). Its way: signature ▸
- * latency, hang, drop and request errors from the fault book ▸ the operation ▸ answer, unless a fault takes
- * the answer away.
+ * A request is dispatched by `X-Amz-Target` (JSON 1.1), or as a form with `Action` (STS): signature ▸ latency, hang, drop
+ * and request errors from the fault book ▸ the operation ▸ the answer, unless a fault suppresses it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,7 +28,7 @@ export interface EmulatorOptions extends WorldOptions {
 export interface Emulator {
   /** `http://<host>:<port>`, for `AWS_ENDPOINT_URL` and for the control client. */
   readonly url: string
-  /** What the control interface works on, for tests in the same process. */
+  /** The state behind the control interface, for tests in the same process. */
   readonly world: World
   close(): Promise<void>
 }

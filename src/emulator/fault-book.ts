@@ -1,15 +1,15 @@
-/** The faults in force, and which of them a request or a record meets. */
+/** The active faults, and which of them affect a request or a record. */
 import { AwsError } from './aws-error.js'
 import type { ActiveFault, FaultEffect, FaultSpec, ServiceName } from './wire.js'
 
-/** Which request is asked about. */
+/** The request in question. */
 export interface Target {
   readonly service: ServiceName
   readonly operation: string
   readonly resource: string
 }
 
-/** What a request meets before its operation runs; record faults are asked for one by one. */
+/** The faults of a request before its operation runs; those of records are looked up one by one. */
 export interface RequestFaults {
   readonly latencyMs: number
   readonly error: AwsError | undefined
@@ -31,7 +31,7 @@ interface Rule {
 
 type EffectOf<Type extends FaultEffect['type']> = Extract<FaultEffect, { type: Type }>
 
-/** Request level: name, message and status with which each service throttles. */
+/** The error by which each service throttles a whole request. */
 const throttles: Record<ServiceName, readonly [code: string, message: string, status: number]> = {
   kinesis: ['ProvisionedThroughputExceededException', 'Rate exceeded.', 400],
   firehose: ['ServiceUnavailableException', 'Slow down.', 503],
@@ -41,7 +41,7 @@ const throttles: Record<ServiceName, readonly [code: string, message: string, st
 
 export const throttled = (service: ServiceName): AwsError => new AwsError(...throttles[service])
 
-/** What each service answers to input that is wrong in itself. */
+/** The error of each service for invalid input. */
 const invalidInput: Record<ServiceName, string> = {
   kinesis: 'ValidationException',
   firehose: 'InvalidArgumentException',
@@ -54,7 +54,7 @@ export class FaultBook {
   #lastId = 0
   readonly #random: () => number
 
-  /** The same seed and the same requests in the same order meet the same faults. */
+  /** The same seed and the same sequence of requests give the same faults. */
   constructor(seed: number) {
     this.#random = seededRandom(seed)
   }

@@ -7,7 +7,7 @@ import { arnOf, awsAccountId, type Resource } from './world.js'
 
 const recordsMax = 500
 const requestBytesMax = 10 * 1024 * 1024
-/** The most any stream can be set to take. */
+/** The highest limit that a stream can be set to. */
 const recordBytesCeiling = 10 * 1024 * 1024
 const partitionKeyCharsMax = 256
 
@@ -148,7 +148,7 @@ function listStreams(_input: Input, call: Call): object {
   return { StreamNames: names.sort(), HasMoreStreams: false }
 }
 
-/** Iterators are the position to go on from: `<stream> <shard> <arrivals read>`. */
+/** An iterator is the position to continue from: `<stream> <shard> <arrivals read>`. */
 function getShardIterator(input: Input, call: Call): object {
   const { spec, ledger } = findStream(input, call)
   const shard = Number((text(input, 'ShardId') ?? '').replace('shardId-', ''))

@@ -1,7 +1,7 @@
 /** What one stream, delivery stream or log group has received. */
 import type { Keep, ReceivedCounts, ReceivedEvent, ReceivedPage } from './wire.js'
 
-/** An arrival; `data` is decoded only when somebody reads it. */
+/** An arrival; `data` is decoded only when it is read. */
 export interface Arrival {
   readonly data: string
   readonly encoding: 'base64' | 'utf8'
@@ -52,7 +52,7 @@ export class Ledger {
     }
   }
 
-  /** Each id and how often it arrived; `repeatedOnly`: those that came more than once. */
+  /** Each id and how often it arrived; `repeatedOnly`: those that arrived more than once. */
   ids(repeatedOnly: boolean): Record<string, number> {
     const entries = [...this.#seen].filter(([, times]) => !repeatedOnly || times > 1)
     return Object.fromEntries(entries)

@@ -1,4 +1,4 @@
-/** What an operation of a service is, and the reading of its input. */
+/** The interface of a service's operation, and helpers that read its input. */
 import { AwsError } from './aws-error.js'
 import type { Target } from './fault-book.js'
 import type { ServiceName } from './wire.js'
@@ -23,7 +23,7 @@ export interface Service {
   /** Before the dot in `X-Amz-Target`. */
   readonly targetPrefix: string
   readonly operations: Readonly<Record<string, Operation>>
-  /** The stream, delivery stream or log group an input names, by which faults are chosen. */
+  /** The stream, delivery stream or log group that an input names; faults are chosen by it. */
   resourceOf(input: Input): string
 }
 
@@ -48,7 +48,7 @@ export function list(input: Input, field: string): readonly Input[] {
   throw new AwsError('SerializationException', `${field} is no list`)
 }
 
-/** Bytes of base64 text once decoded; throws on what is no base64. */
+/** Length of base64 text when decoded; throws if it is not base64. */
 export function base64Bytes(encoded: string): number {
   if (encoded.length % 4 !== 0) throw new AwsError('SerializationException', 'Data is no base64')
   if (encoded.endsWith('==')) return (encoded.length / 4) * 3 - 2

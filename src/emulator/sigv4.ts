@@ -27,7 +27,7 @@ export interface Verified {
   readonly region: string
 }
 
-/** STS is a query service and has other names for the same refusals, with status 403. */
+/** STS is a query service: it has other names for the same refusals, with status 403. */
 interface Refusals {
   missing(): AwsError
   unknownKey(): AwsError
@@ -59,7 +59,7 @@ const mismatch =
   'The request signature we calculated does not match the signature you provided. ' +
   'Check your AWS Secret Access Key and signing method. Consult the service documentation for details.'
 
-/** Who signed the request, for which region; throws the `AwsError` that AWS would answer. */
+/** Returns who signed the request and for which region; throws the error that AWS would answer. */
 export function verifySignature(
   request: SignedRequest,
   service: string,

@@ -1,4 +1,4 @@
-/** Security Token Service, which speaks forms and XML: https://docs.aws.amazon.com/STS/latest/APIReference/ */
+/** Security Token Service, with forms and XML: https://docs.aws.amazon.com/STS/latest/APIReference/ */
 import { AwsError, constraintBroken } from './aws-error.js'
 import { type Call, type Input, type Service, text } from './operation.js'
 import { awsAccountId } from './world.js'

@@ -1,4 +1,4 @@
-/** What the control interface speaks: plain JSON in these shapes. */
+/** The JSON of the control interface. */
 
 export type ServiceName = 'kinesis' | 'firehose' | 'logs' | 'sts'
 
@@ -9,13 +9,13 @@ export interface KeyPair {
 
 export interface RoleSpec {
   readonly roleArn: string
-  /** AssumeRole without exactly this external id is denied; unset: the trust policy has no such condition. */
+  /** AssumeRole with another external id, or none, is denied. Unset: the trust policy has no such condition. */
   readonly externalId?: string
-  /** Sessions end after this time whatever duration was asked for: AWS's own minimum is 15 minutes. */
+  /** Sessions end after this time, whatever duration was requested: AWS's own minimum is 15 minutes. */
   readonly sessionMs?: number
 }
 
-/** How much of what arrives is kept: everything, ids and counts, or counts alone. */
+/** How much is kept of the events that arrive: everything, ids and counts, or only counts. */
 export type Keep = 'all' | 'ids' | 'counts'
 
 export interface ResourceSpec {
@@ -42,18 +42,18 @@ export interface ResourceName {
   readonly region?: string
 }
 
-/** What a fault does to the requests or records it meets. */
+/** The effect of a fault on requests or records. */
 export type FaultEffect =
   /** The service's own throttling error. */
   | { readonly type: 'throttle' }
   | { readonly type: 'error'; readonly code: string; readonly message?: string; readonly status?: number }
   | { readonly type: 'expired_token' }
   | { readonly type: 'access_denied' }
-  /** No answer, ever. */
+  /** It is never answered. */
   | { readonly type: 'hang' }
   /** The connection is cut, and the request takes no effect. */
   | { readonly type: 'drop' }
-  /** The request takes effect, and then: no answer. */
+  /** The request takes effect, but is never answered. */
   | { readonly type: 'commit_then_hang' }
   /** The request takes effect, and then the connection is cut. */
   | { readonly type: 'commit_then_drop' }
@@ -67,17 +67,17 @@ export type FaultEffect =
       readonly shard?: number
       readonly containing?: string
     }
-  /** A request that holds a record with this text is refused as a whole, as invalid. */
+  /** A request with a record that contains this text is refused as invalid. */
   | { readonly type: 'poison'; readonly containing: string }
 
 export interface FaultSpec {
   readonly effect: FaultEffect
-  /** Absent: every one. */
+  /** Default: all services. */
   readonly service?: ServiceName
   readonly operation?: string
   /** Name of the stream, delivery stream or log group, or the ARN of the role. */
   readonly resource?: string
-  /** Of a request, or for `fail_records` of a record, to be hit. Default 1. */
+  /** Probability for each request, or for each record with `fail_records`. Default 1. */
   readonly probability?: number
   /** Ends after this many hits. Default: when cleared. */
   readonly count?: number
@@ -104,7 +104,7 @@ export interface ReceivedEvent {
 
 export interface ReceivedPage {
   readonly events: readonly ReceivedEvent[]
-  /** Give as `after` to go on; null at the end. */
+  /** The `after` of the next page; null at the end. */
   readonly next: number | null
 }
 

@@ -1,4 +1,4 @@
-/** Everything the emulator knows: keys, roles, sessions, resources with what they received, faults, counts. */
+/** The emulator's state: keys, roles, sessions, resources with what they received, faults and counts. */
 import { randomBytes } from 'node:crypto'
 import type { AwsError } from './aws-error.js'
 import { FaultBook } from './fault-book.js'
@@ -24,7 +24,7 @@ export interface Resource {
   readonly arn: string
   readonly createdAtMs: number
   readonly ledger: Ledger
-  /** CloudWatch Logs: the log streams made in a group, and when. */
+  /** CloudWatch Logs: the log streams of a group, and when they were created. */
   readonly logStreams: Map<string, number>
   /** One per shard for Kinesis, else one. */
   readonly windows: readonly RateWindow[]
@@ -38,14 +38,14 @@ export interface Session extends Identity {
   readonly sessionName: string
 }
 
-/** What went through within the current second. */
+/** The load of the current second. */
 class RateWindow {
   #second = 0
   #requests = 0
   #records = 0
   #bytes = 0
 
-  /** Takes all of it, or refuses all of it. */
+  /** Accepts all of it, or refuses all of it. */
   take(
     spec: Required<ResourceSpec>,
     nowMs: number,
@@ -122,7 +122,7 @@ export class World {
     return this.#roles.get(roleArn)
   }
 
-  /** A new session of a role, and the id of its temporary key. */
+  /** Opens a session of a role; returns the id of its temporary key. */
   openSession(
     role: RoleSpec,
     sessionName: string,
@@ -142,7 +142,7 @@ export class World {
     return [accessKeyId, session]
   }
 
-  /** Every session that is open now is expired from now on. */
+  /** Expires all open sessions. */
   expireSessions(): void {
     for (const [id, session] of this.sessions) this.sessions.set(id, { ...session, expiresAtMs: this.now() })
   }
@@ -204,7 +204,7 @@ export class World {
     this.faults.clear()
   }
 
-  /** As if started anew. */
+  /** As if it had just started. */
   reset(): void {
     this.clear()
     this.#keys.clear()
@@ -233,7 +233,7 @@ interface StatsEntry {
 const keyOf = ({ service, name, region = defaultRegion }: ResourceName): string =>
   `${service} ${region} ${name}`
 
-/** The partition a region lies in: https://docs.aws.amazon.com/general/latest/gr/rande.html */
+/** The partition that a region belongs to: https://docs.aws.amazon.com/general/latest/gr/rande.html */
 function partitionOf(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
