@@ -5,12 +5,13 @@ import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { runAdminCommand } from '../../src/process/admin.js'
-import { base, type Client, openTestStore, type TestApi } from '../harness/api.js'
+import { base, openTestStore, type TestApi } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 const path = '/abuse_reports'
 const unknownId = 'abrp_01M7Y46P1SGDTCFAVEJ96D4PD7'
 
-const granted = async (api: TestApi, name = 'reporter'): Promise<Client> => {
+const granted = async (api: TestApi, name = 'reporter'): Promise<RawClient> => {
   const client = await api.account(name)
   await runAdminCommand(api.parts, {
     command: 'account grant',

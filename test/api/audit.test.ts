@@ -1,7 +1,8 @@
 /** Audit events: one for each change of an object that has them, and what it says. */
 import t from 'tap'
-import { base, type Client, openTestStore, type TestApi } from '../harness/api.js'
+import { base, openTestStore, type TestApi } from '../harness/api.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 const secret = 'never-told-to-anybody'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret }
@@ -132,7 +133,7 @@ t.test('audit events', async (t) => {
 })
 
 /** Makes, changes and deletes a resource; its events, and what the API showed each time. */
-async function lifetime(api: TestApi, me: Client, path: string, body: object) {
+async function lifetime(api: TestApi, me: RawClient, path: string, body: object) {
   const shown: object[] = []
   const audits = await api.auditsOf(me.accountId, async () => {
     const { id, token, ...rest } = await me.post(path, body)

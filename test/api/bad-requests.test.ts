@@ -3,7 +3,8 @@ import t from 'tap'
 import { grantRight } from '../../src/api/accounts.js'
 import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
-import { type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
@@ -506,7 +507,7 @@ const abuseReport: Row[] = [
   ['a decision', { urls: ['http://a.example'], status: 'PROCESSED' }, /"status" is no field/],
 ]
 
-async function unchangeable(me: Client): Promise<[string, Row[]][]> {
+async function unchangeable(me: RawClient): Promise<[string, Row[]][]> {
   const policy = await me.post('/ip_policies')
   const other = await me.post('/ip_policies')
   const made = async (path: string, body: object): Promise<string> =>

@@ -2,8 +2,8 @@
 import type { Fields } from '../../src/resource/define.js'
 import { type AnyResource, allOperations } from '../../src/resource/define.js'
 import { resourceOf, resources } from '../../src/resource/registry.js'
-import type { Client } from '../harness/api.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -88,11 +88,11 @@ export const servedResources: readonly AnyResource[] = resources.filter(
 )
 
 export class Estate {
-  readonly client: Client
+  readonly client: RawClient
   readonly name: string
   readonly #made = new Map<string, Promise<Body>>()
 
-  constructor(client: Client, name: string) {
+  constructor(client: RawClient, name: string) {
     this.client = client
     this.name = name
   }

@@ -7,8 +7,9 @@ import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
-import { type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
 import { AnswerCheck, resolved } from '../harness/openapi.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 interface Media {
   readonly example?: unknown
@@ -33,11 +34,11 @@ const served = resources.filter(isServed)
 
 /** Resources made of the examples, one of each kind, as others need them. */
 class Examples {
-  readonly #client: Client
+  readonly #client: RawClient
   readonly #operations: readonly Described[]
   readonly #made = new Map<string, Promise<string>>()
 
-  constructor(client: Client, operations: readonly Described[]) {
+  constructor(client: RawClient, operations: readonly Described[]) {
     this.#client = client
     this.#operations = operations
   }

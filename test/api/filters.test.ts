@@ -4,7 +4,8 @@ import { grantRight } from '../../src/api/accounts.js'
 import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { seededRandom } from '../expr/generator.js'
-import { base, type Client, openTestStore } from '../harness/api.js'
+import { base, openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 t.setTimeout(300_000)
 
@@ -15,7 +16,7 @@ const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ i
 
 /** Ids of all matches, page by page, as `next_page_uri` leads. */
 async function walk(
-  me: Client,
+  me: RawClient,
   path: string,
   list: string,
   onPage?: () => Promise<unknown>,

@@ -1,7 +1,8 @@
 /** Connections that bring no readable request, against a real port. */
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Client, openTestStore, type TestApi } from '../harness/api.js'
+import { openTestStore, type TestApi } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 import { portOf } from '../harness/raw-connection.js'
 
 /** Everything the server answers until it closes the connection. */
@@ -26,7 +27,7 @@ t.test('connections', async (t) => {
   await t.test('clients that keep a connection and send next to nothing', (t) => slow(t, me, api))
 })
 
-async function unreadable(t: Test, me: Client, port: number): Promise<void> {
+async function unreadable(t: Test, me: RawClient, port: number): Promise<void> {
   const key = `Authorization: Bearer ${me.token}\r\nService-Version: 2\r\n`
   const cases = [
     { name: 'no HTTP', text: 'hello\r\n\r\n', status: 400, code: 'ERR_INVALID_REQUEST' },
@@ -89,7 +90,7 @@ const trickle = (port: number, begin: string, piece: string): Promise<string> =>
     })
   })
 
-async function slow(t: Test, me: Client, api: TestApi): Promise<void> {
+async function slow(t: Test, me: RawClient, api: TestApi): Promise<void> {
   const { server } = api.app
   t.equal(server.requestTimeout, 30_000)
   t.equal(server.headersTimeout, 30_000)

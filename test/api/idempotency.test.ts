@@ -3,12 +3,13 @@ import t, { type Test } from 'tap'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
-import { type Answer, type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { Answer, RawClient } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
-const post = (me: Client, key: string, path: string, body?: unknown): Promise<Answer> =>
+const post = (me: RawClient, key: string, path: string, body?: unknown): Promise<Answer> =>
   me.send('POST', path, { headers: { 'idempotency-key': key }, ...(body === undefined ? {} : { body }) })
 
 const refused = (t: Test, { status, body }: Answer, says: RegExp): void => {
@@ -32,7 +33,7 @@ t.test('idempotency keys', async (t) => {
       status: async () => ({}),
     },
   })
-  const counted = async (me: Client, path: string, list: string): Promise<number> =>
+  const counted = async (me: RawClient, path: string, list: string): Promise<number> =>
     (await me.get(path))[list].length
 
   t.test('the same request is answered the same, and done once', async (t) => {

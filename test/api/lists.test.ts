@@ -1,6 +1,7 @@
 /** Lists: in pages, newest first, each entry once, whatever is written meanwhile. */
 import t from 'tap'
-import { base, type Client, openTestStore } from '../harness/api.js'
+import { base, openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 t.setTimeout(600_000)
 
@@ -8,7 +9,12 @@ t.setTimeout(600_000)
 const longListEntries = process.argv.includes('--full') ? 10_000 : 1_000
 
 /** All entries of a list, page by page. */
-async function walk(me: Client, path: string, list: string, onPage?: () => Promise<void>): Promise<string[]> {
+async function walk(
+  me: RawClient,
+  path: string,
+  list: string,
+  onPage?: () => Promise<void>,
+): Promise<string[]> {
   const ids: string[] = []
   for (let next: string | null = path; next !== null; ) {
     const page = await me.get(next)

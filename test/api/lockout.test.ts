@@ -1,12 +1,13 @@
 /** No change may lock the caller's own address out of the API. */
 import t from 'tap'
-import { type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 const home = '127.0.0.1/32'
 const elsewhere = '192.0.2.0/24'
 
 interface Locked {
-  readonly me: Client
+  readonly me: RawClient
   readonly policy: string
   readonly rule: string
   readonly restriction: string
@@ -16,7 +17,7 @@ t.test('the lock-out guard', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
 
-  const policyOf = async (me: Client, cidr?: string): Promise<{ policy: string; rule: string }> => {
+  const policyOf = async (me: RawClient, cidr?: string): Promise<{ policy: string; rule: string }> => {
     const { id: policy } = await me.post('/ip_policies')
     if (cidr === undefined) return { policy, rule: '' }
     const rule = await me.post('/ip_policy_rules', { ip_policy_id: policy, cidr, action: 'allow' })

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { grantRight } from '../../src/api/accounts.js'
 import { resources } from '../../src/resource/registry.js'
-import { type Answer, openTestStore, type Sent } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { Answer, RequestParts } from '../harness/raw-client.js'
 import { Estate, servedResources } from './estate.js'
 
 type Json = unknown
@@ -107,7 +108,7 @@ t.test('misplaced secrets', async (t) => {
     if (isTold || answer.status >= 500) t.fail(`${what}: ${answer.status} ${answer.text}`)
     if (/"body"/.test(answer.body.msg)) t.fail(`${what} names no field: ${answer.text}`)
   }
-  const send = async (method: string, path: string, secret: string, sent: Sent): Promise<void> =>
+  const send = async (method: string, path: string, secret: string, sent: RequestParts): Promise<void> =>
     check(`${method} ${path} ${JSON.stringify(sent)}`, secret, await me.send(method, path, sent))
 
   /** The path with ids of resources that are there. */

@@ -4,7 +4,8 @@ import type { RouteStore } from '../../src/api/context.js'
 import { Usage } from '../../src/api/usage.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
 import type { Store } from '../../src/store/store.js'
-import { base, type Client, type Headers, openTestStore, type Sent } from '../harness/api.js'
+import { base, openTestStore } from '../harness/api.js'
+import type { Headers, RawClient, RequestParts } from '../harness/raw-client.js'
 
 t.test('the protocol', async (t) => {
   const store = await openTestStore(t)
@@ -20,7 +21,7 @@ t.test('the protocol', async (t) => {
       enforced: true,
       ip_policy_ids: [await allowing(caller, '127.0.0.1/32')],
     })
-    const all: Sent = {
+    const all: RequestParts = {
       headers: { authorization: 'Bearer wrong', 'service-version': '1', 'content-type': 'text/plain' },
       body: Buffer.alloc(requestBodyBytesMax + 1, '{'),
       from: '192.0.2.1',
@@ -448,7 +449,7 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
 }
 
 /** The id of a new policy that allows one range. */
-async function allowing(client: Client, cidr: string): Promise<string> {
+async function allowing(client: RawClient, cidr: string): Promise<string> {
   const { id } = await client.post('/ip_policies')
   await client.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
   return id

@@ -3,7 +3,8 @@ import t from 'tap'
 import { Writes } from '../../src/api/writes.js'
 import { checkSource } from '../../src/event/check-source.js'
 import { type TcpAddressSpace, tcpAddressSpace } from '../../src/resource/tcp-address.js'
-import { base, type Client, openTestStore } from '../harness/api.js'
+import { base, openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 const path = '/reserved_addrs'
 const unknownId = 'ra_01M7Y46P1SGDTCFAVEJ96D4PD7'
@@ -15,7 +16,7 @@ t.test('reserved addresses', async (t) => {
   const me = await api.account()
   const { reservedAddr } = me.typed
   const other = await api.account('other')
-  const reserve = async (by: Client, body: object = {}): Promise<{ id: string; addr: string }> =>
+  const reserve = async (by: RawClient, body: object = {}): Promise<{ id: string; addr: string }> =>
     by.post(path, body)
 
   t.test('from create to delete', async (t) => {

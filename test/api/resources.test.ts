@@ -1,6 +1,7 @@
 /** Every kind of resource from create to delete, in the shapes that clients rely on. */
 import t from 'tap'
-import { base, type Client, openTestStore } from '../harness/api.js'
+import { base, openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const secret = 'wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY'
@@ -113,7 +114,7 @@ const kinds = (named: Named) => {
   ]
 }
 
-async function setUp(me: Client): Promise<Named> {
+async function setUp(me: RawClient): Promise<Named> {
   const target = { kinesis: { stream_arn: arn, auth: { creds } } }
   const made = async (path: string, body: object = {}): Promise<string> => (await me.post(path, body)).id
   return {

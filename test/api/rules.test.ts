@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../../src/core/limits.js'
-import { type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 
 interface Rule {
   readonly cidr: string
@@ -28,7 +29,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     if (rules.length > 0) await client.put(path, { rules })
     return { id: id as string, path }
   }
-  const rulesOf = async (policyId: string, client: Client = me) => {
+  const rulesOf = async (policyId: string, client: RawClient = me) => {
     const { ip_policy_rules } = await client.get('/ip_policy_rules')
     return ip_policy_rules.filter((rule: { ip_policy: { id: string } }) => rule.ip_policy.id === policyId)
   }

@@ -9,8 +9,9 @@ import { forTerminal } from '../../src/core/terminal.js'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { openAdminServer } from '../../src/process/admin-server.js'
 import { auditStream } from '../../src/wire/names.js'
-import { type Client, openTestStore, type TestStore } from '../harness/api.js'
+import { openTestStore, type TestStore } from '../harness/api.js'
 import { certificateBody } from '../harness/certificates.js'
+import type { RawClient } from '../harness/raw-client.js'
 import { Estate, servedResources } from './estate.js'
 
 /** More failed logins than an address may have within a minute. */
@@ -237,7 +238,7 @@ t.test('security', async (t) => {
 /** All that is kept, shown or told, by the place where it is. */
 async function everywhere(
   { parts, dir }: TestStore,
-  me: Client,
+  me: RawClient,
   log: string,
 ): Promise<Record<string, string>> {
   const tables = await parts.clickhouse.rows<{ name: string }>(

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { allOperations, type Fields } from '../../src/resource/define.js'
-import { type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { RawClient } from '../harness/raw-client.js'
 import { Estate, servedResources } from './estate.js'
 
 type Body = Readonly<Record<string, unknown>>
@@ -59,7 +60,7 @@ const rest: Readonly<Record<string, Body>> = {
 t.test('what GET answers', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
-  const me: Client = await api.account()
+  const me: RawClient = await api.account()
   await runAdminCommand(store.parts, {
     command: 'account grant',
     account: me.accountId,

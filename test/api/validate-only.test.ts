@@ -1,7 +1,8 @@
 /** Writes with `validate_only`: answered like the write, and nothing is changed. */
 import t, { type Test } from 'tap'
 import { bucketNames } from '../../src/wire/names.js'
-import { type Answer, type Client, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import type { Answer, RawClient } from '../harness/raw-client.js'
 
 const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
@@ -10,10 +11,11 @@ const unknownPolicy = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
 
 type Request = readonly [method: string, path: string, body?: unknown]
 
-const send = (me: Client, [method, path, body]: Request, query = ''): Promise<Answer> =>
+const send = (me: RawClient, [method, path, body]: Request, query = ''): Promise<Answer> =>
   me.send(method, `${path}${query}`, body === undefined ? {} : { body })
 
-const rehearse = (me: Client, request: Request): Promise<Answer> => send(me, request, '?validate_only=true')
+const rehearse = (me: RawClient, request: Request): Promise<Answer> =>
+  send(me, request, '?validate_only=true')
 
 /** An answer without what is drawn anew for each request. */
 const told = ({ status, text, body }: Answer): string => {
@@ -34,7 +36,7 @@ t.test('validate_only', async (t) => {
     return Promise.all(opened.map(async (bucket) => (await bucket.position()).lastRevision))
   }
   /** Rehearses while nothing else is written; nothing may be written. */
-  const unchanging = async (t: Test, me: Client, request: Request): Promise<Answer> => {
+  const unchanging = async (t: Test, me: RawClient, request: Request): Promise<Answer> => {
     const before = await revisions()
     const audits = (await api.audits(me.accountId)).length
     const answer = await rehearse(me, request)

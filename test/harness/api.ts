@@ -7,7 +7,6 @@ import type { Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
-import { openClient, type Client as TypedClient } from '../../src/client/client.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
@@ -23,121 +22,28 @@ import { openStoreParts, type StoreParts } from '../../src/process/store-parts.j
 import { auditStream, auditSubject } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
+import { RawClient, type Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
 
 export const base = 'http://weir.test:8080'
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly text: string
-  /** Undefined for an empty body, the text where it is no JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
-  readonly body: any
-}
-
-export type Headers = Readonly<Record<string, string | undefined>>
-
-/** What a test sends beside method and path. A body that is text or bytes is sent as it is. */
-export interface Sent {
-  readonly body?: unknown
-  /** Undefined takes a header away that is sent otherwise. */
-  readonly headers?: Headers
-  readonly from?: string
-}
-
-/** A caller of the API with a key. */
-export class Client {
-  readonly #app: FastifyInstance
-  readonly #check: AnswerCheck
-  readonly token: string
-  readonly accountId: string
-
-  constructor(app: FastifyInstance, check: AnswerCheck, token: string, accountId: string) {
-    this.#app = app
-    this.#check = check
-    this.token = token
-    this.accountId = accountId
-  }
-
-  /** The same caller with another key. */
-  withToken(token: string): Client {
-    return new Client(this.#app, this.#check, token, this.accountId)
-  }
-
-  async send(method: string, path: string, { body, headers = {}, from }: Sent = {}): Promise<Answer> {
-    const raw = typeof body === 'string' || Buffer.isBuffer(body)
-    const all: Headers = {
-      authorization: `Bearer ${this.token}`,
-      'service-version': '2',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    }
-    const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-    const answer = await this.#app.inject({
+/** Sends to an API in this process, without a port. */
+const inProcess =
+  (app: FastifyInstance): Transport =>
+  async ({ method, path, headers, body, from }) => {
+    const answer = await app.inject({
       method: method as NonNullable<InjectOptions['method']>,
-      url: path.startsWith(base) ? path.slice(base.length) : path,
-      headers: given as Record<string, string>,
-      ...(body === undefined ? {} : { payload: raw ? (body as string | Buffer) : JSON.stringify(body) }),
+      url: path,
+      headers,
+      ...(body === undefined ? {} : { payload: body }),
       ...(from === undefined ? {} : { remoteAddress: from }),
     })
-    const told: Answer = {
+    return {
       status: answer.statusCode,
       headers: answer.headers as Record<string, string>,
       text: answer.payload,
-      body: parsed(answer.payload),
     }
-    this.#check.check(method, path, told)
-    return told
   }
-
-  /** The body of an answer with this status; anything else fails with what was answered. */
-  async expect(status: number, method: string, path: string, body?: unknown): Promise<Answer['body']> {
-    const answer = await this.send(method, path, body === undefined ? {} : { body })
-    if (answer.status === status) return answer.body
-    throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text}`)
-  }
-
-  get = (path: string) => this.expect(200, 'GET', path)
-  post = (path: string, body: unknown = {}) => this.expect(201, 'POST', path, body)
-  patch = (path: string, body: unknown) => this.expect(200, 'PATCH', path, body)
-  put = (path: string, body: unknown) => this.expect(200, 'PUT', path, body)
-  delete = (path: string) => this.expect(204, 'DELETE', path)
-
-  /** The typed client of the same caller; its answers are held against the document, too. */
-  get typed(): TypedClient {
-    return openClient({
-      url: base,
-      token: this.token,
-      waitMs: 0,
-      fetch: (url, init) => this.#fetch(url, init),
-    })
-  }
-
-  async #fetch(url: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> {
-    const sent = { headers: headers as Record<string, string>, ...(body ? { body: String(body) } : {}) }
-    const answer = await this.send(method, url, sent)
-    const given = Object.entries(answer.headers).map(([name, value]): [string, string] => [
-      name,
-      String(value),
-    ])
-    return new Response(answer.text === '' ? null : answer.text, { status: answer.status, headers: given })
-  }
-
-  /** The sentence of a refusal with this status. */
-  async refused(status: number, method: string, path: string, body?: unknown): Promise<string> {
-    return (await this.expect(status, method, path, body)).msg
-  }
-}
-
-function parsed(text: string): unknown {
-  if (text === '') return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
 
 export interface AuditEvent {
   readonly event_id: string
@@ -170,16 +76,26 @@ export class TestApi {
   }
 
   /** A caller with the first key of a new account. */
-  async account(name = 'test'): Promise<Client> {
+  async account(name = 'test'): Promise<RawClient> {
     const { store, writes } = this.parts
     const made = await createAccount(store, writes, name)
     if (made === undefined) throw new Error('The account was not made.')
-    return new Client(this.app, this.#check, made.token, made.accountId)
+    return this.#client(made.token, made.accountId)
   }
 
   /** A caller without a valid key. */
-  stranger(token = 'weir_nobody'): Client {
-    return new Client(this.app, this.#check, token, '')
+  stranger(token = 'weir_nobody'): RawClient {
+    return this.#client(token)
+  }
+
+  #client(token: string, accountId = ''): RawClient {
+    return new RawClient({
+      base,
+      token,
+      accountId,
+      transport: inProcess(this.app),
+      check: (method, path, answer) => this.#check.check(method, path, answer),
+    })
   }
 
   /** Everything that was logged. */

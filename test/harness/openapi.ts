@@ -1,7 +1,7 @@
 /** Holds answers against the OpenAPI document of the API that gave them. */
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Answer } from './api.js'
+import type { Answer } from './raw-client.js'
 
 export interface Operation {
   readonly operationId?: string

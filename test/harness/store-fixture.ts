@@ -12,13 +12,14 @@ import { auditStream } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.js'
 import { type Running, run } from './processes.js'
-import { ApiClient, until } from './weir.js'
+import { RawClient } from './raw-client.js'
+import { until } from './weir.js'
 
 const token = 'token-of-the-first-key'
 
 export interface StoreApi {
   readonly process: Running
-  readonly client: ApiClient
+  readonly client: RawClient
 }
 
 /** An audit event as it lies in its stream. */
@@ -99,10 +100,10 @@ export class StoreFixture {
     await until('the API is there', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
     const runtime = readRuntime(dataDir)
     if (runtime === undefined) throw new Error(process.output())
-    const client = new ApiClient(runtime.apiUrl, token)
+    const client = new RawClient({ base: runtime.apiUrl, token })
     await until(
       'the first account is there',
-      async () => (await client.call('GET', '/api_keys').catch(() => undefined))?.status === answering,
+      async () => (await client.send('GET', '/api_keys').catch(() => undefined))?.status === answering,
     )
     return { process, client }
   }

@@ -6,76 +6,7 @@ import { type EmulatorClient, emulatorClient } from '../../src/emulator/client.j
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import { readUserUrl } from '../../src/process/nats-access.js'
 import { type Running, run } from './processes.js'
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  /** Undefined for an empty body. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
-  readonly body: any
-}
-
-export class ApiClient {
-  readonly base: string
-  readonly token: string
-
-  constructor(base: string, token: string) {
-    this.base = base
-    this.token = token
-  }
-
-  async call(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string | undefined> = {},
-  ): Promise<Answer> {
-    const all: Record<string, string | undefined> = {
-      authorization: `Bearer ${this.token}`,
-      'service-version': '2',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    }
-    const given = Object.fromEntries(
-      Object.entries(all).filter(([, value]) => value !== undefined),
-    ) as Record<string, string>
-    const response = await fetch(path.startsWith('http') ? path : `${this.base}${path}`, {
-      method,
-      headers: given,
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text === '' ? undefined : parsed(text),
-    }
-  }
-
-  async expect(status: number, method: string, path: string, body?: unknown): Promise<Answer['body']> {
-    const answer = await this.call(method, path, body)
-    if (answer.status !== status) {
-      throw new Error(
-        `${method} ${path} answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`,
-      )
-    }
-    return answer.body
-  }
-
-  get = (path: string) => this.expect(200, 'GET', path)
-  post = (path: string, body: unknown) => this.expect(201, 'POST', path, body)
-  patch = (path: string, body: unknown) => this.expect(200, 'PATCH', path, body)
-  put = (path: string, body: unknown) => this.expect(200, 'PUT', path, body)
-  delete = (path: string) => this.expect(204, 'DELETE', path)
-}
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
+import { RawClient } from './raw-client.js'
 
 export interface Emulator {
   readonly url: string
@@ -98,7 +29,7 @@ export async function startEmulator(): Promise<Emulator> {
 
 export interface RunningWeir {
   readonly process: Running
-  readonly api: ApiClient
+  readonly api: RawClient
   /** Where ingress nodes publish, as it is printed. */
   readonly natsUrl: string
   readonly accountId: string
@@ -132,7 +63,7 @@ export async function startWeir(
   const opened: Nats[] = []
   return {
     process: running,
-    api: new ApiClient(base, env['WEIR_BOOTSTRAP_TOKEN'] ?? made),
+    api: new RawClient({ base, token: env['WEIR_BOOTSTRAP_TOKEN'] ?? made }),
     natsUrl,
     accountId,
     nats: async () => {

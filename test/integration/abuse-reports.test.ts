@@ -17,7 +17,7 @@ t.test('abuse reports are decided', async (t) => {
     return { code, text: output() }
   }
   const { api, accountId } = weir
-  t.equal((await api.call('POST', '/abuse_reports', { urls: ['http://a.example'] })).status, 403)
+  t.equal((await api.send('POST', '/abuse_reports', { body: { urls: ['http://a.example'] } })).status, 403)
   t.match(await command('account', 'grant', '--account', accountId, 'abuse_reports'), { code: 0 })
   const report = await api.post('/abuse_reports', { urls: ['http://a.example', 'http://b.example'] })
   const path = `/abuse_reports/${report.id}`

@@ -72,7 +72,7 @@ t.test('what agents may bind', async (t) => {
     t.strictSame(await ask('weir_nobody', 'a.example'), unknown)
     t.strictSame(await ask(api.token, 'a.example'), unknown, 'an API key is no credential of an agent')
     t.equal(
-      (await api.call('GET', '/credentials', undefined, { authorization: `Bearer ${token}` })).status,
+      (await api.send('GET', '/credentials', { headers: { authorization: `Bearer ${token}` } })).status,
       401,
     )
   })
@@ -117,7 +117,7 @@ t.test('what agents may bind', async (t) => {
       warned.reason,
       `The agent restriction ${restriction.id} would block ${elsewhere}; it is not enforced.`,
     )
-    const metrics: string = (await api.call('GET', '/metrics')).body
+    const metrics: string = (await api.send('GET', '/metrics')).body
     t.match(metrics, /^weir_restriction_warnings_total\{[^}]*asked_by="decision"[^}]*\} [1-9]/m)
     t.match(weir.process.output(), restriction.id, 'and the log has it')
   })

@@ -153,7 +153,7 @@ t.test('audit events of other services', async (t) => {
   })
 
   await t.test('the books balance', async (t) => {
-    const metrics = async (): Promise<string> => (await api.call('GET', '/metrics')).body
+    const metrics = async (): Promise<string> => (await api.send('GET', '/metrics')).body
     const inBooks = async () => total(await metrics(), 'weir_audits_in_total') >= told + 1 + bad.length
     await until('everything is in the books', inBooks, 90_000)
     const status = () => api.get(`/event_destinations/${destination}/status`)

@@ -46,7 +46,7 @@ t.test('a change takes effect within two seconds; without the API, traffic goes 
   await settle()
   await publish(nats, 'after', 100, 200)
   await until('they are processed', async () => {
-    const metrics: string = (await deployment.api.call('GET', '/metrics')).body
+    const metrics: string = (await deployment.api.send('GET', '/metrics')).body
     return metrics.includes('weir_records_in_total 200')
   })
   t.equal(
@@ -96,12 +96,12 @@ t.test('no room for packs: nothing is lost, readiness says why, and it recovers'
   await t.rejects(fill(), 'the stream refuses what is beyond its bound')
   await nats.publish(blocker, Buffer.alloc(100), { triesMax: 1 }).catch(() => {})
   await until('readiness says why', async () => {
-    const { status, body } = await deployment.api.call('GET', '/readyz')
+    const { status, body } = await deployment.api.send('GET', '/readyz')
     return status === 503 && JSON.stringify(body).includes(deliveriesStream)
   })
   await publish(nats, 'run', 0, 4_000)
   await nats.purgeSubject(deliveriesStream, blocker)
   await untilArrived(deployment, expectedEvents(4_000))
-  await until('it is ready', async () => (await deployment.api.call('GET', '/readyz')).status === 200)
+  await until('it is ready', async () => (await deployment.api.send('GET', '/readyz')).status === 200)
   await checkBooks(t, deployment, 4_000)
 })

@@ -6,9 +6,9 @@
 import { type NewSource, openClient } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { total } from '../harness/metrics.js'
+import type { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
 import {
-  type ApiClient,
   type Emulator,
   type RunningWeir,
   type Serve,
@@ -25,7 +25,7 @@ export type DestinationName = (typeof destinationNames)[number]
 export interface Deployment {
   readonly emulator: Emulator
   weir: RunningWeir
-  readonly api: ApiClient
+  readonly api: RawClient
   readonly dataDir: string
   readonly env: Readonly<Record<string, string>>
   readonly destinations: Readonly<Record<DestinationName, string>>
@@ -63,7 +63,7 @@ export async function openDeployment(
 export const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2_000))
 
 export async function configure(
-  api: ApiClient,
+  api: RawClient,
   emulator: Emulator,
 ): Promise<Pick<Deployment, 'destinations' | 'edgeId'>> {
   const weir = openClient({ url: api.base, token: api.token })
@@ -178,7 +178,7 @@ async function untilIdle(deployment: Deployment, timeoutMs = 90_000): Promise<vo
     await until(
       `nothing on its way to ${name}`,
       async () => {
-        const { status, body } = await deployment.api.call('GET', path)
+        const { status, body } = await deployment.api.send('GET', path)
         last = body
         return status === 200 && body.backlog.events === 0 && body.backlog.oldest_at === null
       },
@@ -239,11 +239,11 @@ export async function checkBooks(
   const expected = expectedEvents(count)
   // What a killed process had in hand is done again after the acknowledgement wait, though its events are there.
   const inBooks = async (): Promise<boolean> => {
-    const text: string = (await deployment.api.call('GET', '/metrics')).body
+    const text: string = (await deployment.api.send('GET', '/metrics')).body
     return total(text, 'weir_records_in_total') >= count + bad
   }
   await until('every record is in the books', inBooks, 90_000)
-  const metrics: string = (await deployment.api.call('GET', '/metrics')).body
+  const metrics: string = (await deployment.api.send('GET', '/metrics')).body
   const sums = {
     in: total(metrics, 'weir_records_in_total'),
     bad: total(metrics, 'weir_records_bad_total'),

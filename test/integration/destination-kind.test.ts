@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { compiled } from '../harness/processes.js'
+import type { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { type ApiClient, startWeir, until } from '../harness/weir.js'
+import { startWeir, until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
@@ -38,7 +39,7 @@ const record = (id: string, server_name: string): string =>
     conn: { client_ip: '192.0.2.1', server_name, server_port: 22 },
   })
 
-async function checkApi(t: Test, api: ApiClient, url: string): Promise<void> {
+async function checkApi(t: Test, api: RawClient, url: string): Promise<void> {
   const { components } = await api.get('/openapi.json')
   t.match(JSON.stringify(components.schemas.DestinationTargetInput), /"http_lines":/, 'in the document')
   const badTargets = [
@@ -47,7 +48,7 @@ async function checkApi(t: Test, api: ApiClient, url: string): Promise<void> {
     { target: {}, says: /exactly one of kinesis, firehose, cloudwatch_logs, http_lines/ },
   ]
   for (const { target, says } of badTargets) {
-    const { status, body } = await api.call('POST', '/event_destinations', { target })
+    const { status, body } = await api.send('POST', '/event_destinations', { body: { target } })
     t.equal(status, 400)
     t.match(body.msg, says)
   }
@@ -92,6 +93,6 @@ t.test('a made-up kind has its API, settings, metrics and deliveries', async (t)
   t.equal(ids.size, delivered + 1, 'every event arrived, and the test event')
   t.ok(retried > 0, 'sent again after the outage')
   t.match(JSON.parse(sink.lines[1]!), { object: { conn: { server_name: 'ssh.example.com' } } })
-  const metrics: string = (await api.call('GET', '/metrics')).body
+  const metrics: string = (await api.send('GET', '/metrics')).body
   t.match(metrics, new RegExp(`^weir_events_delivered_total\\{target="http_lines"\\} ${delivered}$`, 'm'))
 })

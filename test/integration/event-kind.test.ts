@@ -56,9 +56,11 @@ t.test('a made-up kind has its schema, its checks, its filter and its events', a
     { source: { type: kind, filter: 'session.bytes > 1' }, says: /session\.bytes is not filterable/ },
   ]
   for (const { source, says } of bad) {
-    const { status, body } = await api.call('POST', '/event_subscriptions', {
-      sources: [source],
-      destination_ids: [id],
+    const { status, body } = await api.send('POST', '/event_subscriptions', {
+      body: {
+        sources: [source],
+        destination_ids: [id],
+      },
     })
     t.equal(status, 400)
     t.match(body.msg, says)

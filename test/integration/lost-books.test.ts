@@ -15,7 +15,7 @@ import {
 
 t.setTimeout(480_000)
 
-const metricsOf = async ({ api }: Deployment): Promise<string> => (await api.call('GET', '/metrics')).body
+const metricsOf = async ({ api }: Deployment): Promise<string> => (await api.send('GET', '/metrics')).body
 
 t.test('books begun anew, and what outlives a process', async (t) => {
   const deployment = await openDeployment(t)

@@ -92,7 +92,7 @@ t.test(
     await server.stop()
     putBack()
     await server.start()
-    await until('it is ready', async () => (await deployment.api.call('GET', '/readyz')).status === 200)
+    await until('it is ready', async () => (await deployment.api.send('GET', '/readyz')).status === 200)
     await publish(nats, 'run', 300, 400)
     await untilArrived(deployment, expectedEvents(400))
     t.strictSame(roles(), before, 'every process is the same')
@@ -129,7 +129,7 @@ t.test(
       },
       90_000,
     ).catch(async (error: Error) => {
-      const status = await deployment.api.call('GET', `/event_destinations/${id}/status`)
+      const status = await deployment.api.send('GET', `/event_destinations/${id}/status`)
       const output = deployment.weir.process.output().slice(-3_000)
       throw new Error(`${error.message} ${heard} of 100. ${JSON.stringify(status.body)} ${output}`)
     })

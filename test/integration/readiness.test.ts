@@ -8,8 +8,9 @@ import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhous
 import { startNatsCluster } from '../harness/nats-cluster.js'
 import { OwnNats } from '../harness/own-nats.js'
 import { type Running, run } from '../harness/processes.js'
+import { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { ApiClient, startWeir, until } from '../harness/weir.js'
+import { startWeir, until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
@@ -165,14 +166,14 @@ t.test('an API that starts', async (t) => {
     WEIR_BOOTSTRAP_TOKEN: token,
   })
   t.teardown(() => api.kill())
-  const client = new ApiClient(url, token)
-  const statusOf = (path: string) => client.call('GET', path).catch(() => undefined)
+  const client = new RawClient({ base: url, token })
+  const statusOf = (path: string) => client.send('GET', path).catch(() => undefined)
 
   await until('it is alive', async () => (await statusOf('/healthz'))?.status === 200)
   t.match(await statusOf('/readyz'), { status: 503, body: { failing: { start: /waits for NATS/ } } })
   const early = await statusOf('/ip_policies')
   t.match(early, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'it takes no request yet')
-  t.ok(early?.headers.get('retry-after'))
+  t.ok(early?.headers['retry-after'])
 
   await nats.start(natsPort)
   await until('it is ready', async () => (await statusOf('/readyz'))?.status === 200)

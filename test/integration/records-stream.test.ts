@@ -48,7 +48,7 @@ t.test('full: it refuses, discards nothing, and takes records again when room is
   t.ok(isStorageFull(refusal), 'and may try again')
   t.match(await state(), { messages: stored, first_seq: 1, last_seq: stored }, 'nothing was discarded')
   await until('readiness says why', async () => {
-    const { status, body } = await deployment.api.call('GET', '/readyz')
+    const { status, body } = await deployment.api.send('GET', '/readyz')
     return status === 503 && JSON.stringify(body).includes(recordsStream)
   })
   t.match(await state(), { messages: stored, first_seq: 1 }, 'nothing is discarded later')
@@ -60,7 +60,7 @@ t.test('full: it refuses, discards nothing, and takes records again when room is
   await untilArrived(deployment, expectedEvents(more))
   t.equal((await arrivedRecords(deployment)).size, more, 'every record that was taken arrived')
   t.ok((await state()).first_seq > 1, 'processed records made room')
-  await until('it is ready', async () => (await deployment.api.call('GET', '/readyz')).status === 200)
+  await until('it is ready', async () => (await deployment.api.send('GET', '/readyz')).status === 200)
   await checkBooks(t, deployment, more)
 })
 

@@ -131,6 +131,6 @@ t.test('one destination that fails does not hold up the others', async (t) => {
     const counts = await nats.subjectCounts('WEIR_DELIVERIES', '>')
     return Object.keys(counts).every((subject) => !subject.endsWith(deployment.destinations.filtered))
   })
-  const metrics: string = (await deployment.api.call('GET', '/metrics')).body
+  const metrics: string = (await deployment.api.send('GET', '/metrics')).body
   t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 25$/m)
 })

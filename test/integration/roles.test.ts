@@ -18,8 +18,9 @@ import { recordsStream } from '../../src/wire/names.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { total } from '../harness/metrics.js'
 import { type Running, run } from '../harness/processes.js'
+import { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { ApiClient, startEmulator, until } from '../harness/weir.js'
+import { startEmulator, until } from '../harness/weir.js'
 import { configure, settle, token } from './deployment.js'
 
 t.setTimeout(300_000)
@@ -68,7 +69,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   const apiProcess = start('api')
   const [, base = ''] = await apiProcess.line(/^API: (\S+)$/)
   t.match(apiProcess.output(), /^account: /m, 'the first account was made before')
-  const api = new ApiClient(base, token)
+  const api = new RawClient({ base, token })
   const { destinations } = await configure(api, emulator)
   const roles = ['pipeline', 'pipeline', 'deliver', 'deliver'].map(start)
   await Promise.all(roles.slice(0, 2).map((one) => one.line(/A new configuration is in use/)))
@@ -96,7 +97,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   })
   const counts = await emulator.client.counts({ service: 'kinesis', name: 'all' })
   t.match(counts, { unique: lines.length, duplicates: 0 }, 'every event arrived once')
-  const metrics: string = (await api.call('GET', '/metrics')).body
+  const metrics: string = (await api.send('GET', '/metrics')).body
   t.equal(total(metrics, 'weir_records_in_total'), lines.length)
   t.equal(total(metrics, 'weir_events_produced_total'), total(metrics, 'weir_events_delivered_total'))
 

@@ -85,7 +85,7 @@ t.test('records that arrive over NATS are events at each destination', async (t)
     const { counts, backlog } = await api.get(`/event_destinations/${destination.id}/status`)
     return counts.produced === 4 && counts.delivered === 4 && backlog.events === 0
   })
-  const metrics: string = (await api.call('GET', '/metrics')).body
+  const metrics: string = (await api.send('GET', '/metrics')).body
   t.match(metrics, /^weir_records_in_total 3$/m)
   t.match(metrics, /^weir_records_bad_total 1$/m)
   t.equal(await api.delete(`/edges/tcp/${edge.id}`), undefined)

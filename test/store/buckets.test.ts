@@ -138,7 +138,8 @@ t.test('limits of all buckets changed under a running API: nothing is read again
   await restart(fixture, nats)
   await until(
     'writes are accepted',
-    async () => (await api.client.call('POST', '/ip_policies', { description: 'after' })).status === 201,
+    async () =>
+      (await api.client.send('POST', '/ip_policies', { body: { description: 'after' } })).status === 201,
   )
   t.equal(await rereads(), '0')
 
@@ -147,7 +148,8 @@ t.test('limits of all buckets changed under a running API: nothing is read again
   await until('it is found to be gone', async () => (await rereads()) !== '0', 60_000)
   await until(
     'writes are accepted again',
-    async () => (await api.client.call('POST', '/ip_policies', { description: 'anew' })).status === 201,
+    async () =>
+      (await api.client.send('POST', '/ip_policies', { body: { description: 'anew' } })).status === 201,
     60_000,
   )
   const { ip_policies: after } = await api.client.get('/ip_policies')

@@ -1,7 +1,7 @@
 /** A store that holds resources of every sort. */
 import type { Test } from 'tap'
+import type { RawClient } from '../harness/raw-client.js'
 import { type StoreApi, StoreFixture } from '../harness/store-fixture.js'
-import type { ApiClient } from '../harness/weir.js'
 
 export async function openFixture(t: Test): Promise<StoreFixture> {
   const fixture = new StoreFixture()
@@ -11,7 +11,7 @@ export async function openFixture(t: Test): Promise<StoreFixture> {
 }
 
 /** Something of every sort: children, rules in several chunks, claims, secrets, a deletion. */
-export async function fill(client: ApiClient): Promise<void> {
+export async function fill(client: RawClient): Promise<void> {
   const policy = await client.post('/ip_policies', { description: 'kept' })
   for (let at = 0; at < 70; at += 1) {
     const cidr = `203.0.113.${at}/32`
@@ -50,4 +50,4 @@ export async function everything({ client }: StoreApi): Promise<string> {
 }
 
 export const takesWrites = async ({ client }: StoreApi): Promise<boolean> =>
-  (await client.call('POST', '/ip_policies', { description: 'written' })).status === 201
+  (await client.send('POST', '/ip_policies', { body: { description: 'written' } })).status === 201

@@ -4,8 +4,9 @@ import { hashToken } from '../../src/core/ids.js'
 import { rowKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
+import { RawClient } from '../harness/raw-client.js'
 import type { StoreApi } from '../harness/store-fixture.js'
-import { ApiClient, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
 import { fill, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
@@ -13,7 +14,7 @@ t.setTimeout(600_000)
 const forgedToken = 'token-of-a-forged-key'
 
 const statusOf = async ({ client }: StoreApi, token = client.token): Promise<number> =>
-  (await new ApiClient(client.base, token).call('GET', '/api_keys')).status
+  (await new RawClient({ base: client.base, token }).send('GET', '/api_keys')).status
 
 const listed = async ({ client }: StoreApi): Promise<string[]> =>
   (await client.get('/api_keys')).keys.map(({ id }: { id: string }) => id)
@@ -38,7 +39,8 @@ t.test('a forged key is refused and reported, and does not prevent a start', asy
   t.strictSame(await listed(api), [first.id], 'it is not listed')
   for (const method of ['GET', 'PATCH', 'DELETE'])
     t.equal(
-      (await api.client.call(method, '/api_keys/ak_forged', method === 'PATCH' ? {} : undefined)).status,
+      (await api.client.send(method, '/api_keys/ak_forged', { body: method === 'PATCH' ? {} : undefined }))
+        .status,
       404,
     )
 
@@ -61,7 +63,7 @@ t.test('a forged key is refused and reported, and does not prevent a start', asy
 
   await api.process.kill()
   api = await fixture.startApi()
-  t.equal((await api.client.call('GET', '/readyz')).status, 200, 'the next start is ready')
+  t.equal((await api.client.send('GET', '/readyz')).status, 200, 'the next start is ready')
   t.ok(await takesWrites(api))
   for (const token of [forgedToken, second.token]) t.equal(await statusOf(api, token), 401)
 })

@@ -21,7 +21,7 @@ t.test('killed before and after each write of a change', { timeout: 300_000 }, a
   const changed: string[] = []
   let points = 0
   for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
-    const answer = await client.call('PATCH', path, { description: point }).catch(() => undefined)
+    const answer = await client.send('PATCH', path, { body: { description: point } }).catch(() => undefined)
     await survivor.client.patch(path, { metadata: point })
     const { description: now } = await survivor.client.get(path)
     if (answer?.status === 200) t.equal(now, point, `${point}: answered, so it is there`)
@@ -51,9 +51,9 @@ t.test(
       }))
       await survivor.client.put(`/ip_policies/${policy.id}/rules`, { rules })
       const path = `/ip_policies/${policy.id}`
-      const answer = await client.call('DELETE', path).catch(() => undefined)
+      const answer = await client.send('DELETE', path).catch(() => undefined)
       await survivor.client.post('/ip_policies', { description: 'written after it' })
-      const { status } = await survivor.client.call('DELETE', path)
+      const { status } = await survivor.client.send('DELETE', path)
       if (answer?.status === 204) t.equal(status, 404, `${point}: answered, so it is deleted`)
       points += 1
     }
@@ -84,10 +84,12 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
     const { client, process } = restarted
     const writes = Array.from({ length: 30 }, async (_, at) => {
       const description = `kill ${kill}, write ${at}`
-      const answer = await client.call('POST', '/ip_policies', { description }).catch(() => undefined)
+      const answer = await client
+        .send('POST', '/ip_policies', { body: { description } })
+        .catch(() => undefined)
       if (answer?.status === 201) acknowledged.push({ id: answer.body.id, description })
       const change = await client
-        .call('PATCH', `/ip_policies/${changed.id}`, { description })
+        .send('PATCH', `/ip_policies/${changed.id}`, { body: { description } })
         .catch(() => undefined)
       if (change?.status === 200) changes.push(description)
     })

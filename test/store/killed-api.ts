@@ -1,11 +1,11 @@
 /** An API that is killed at every point of a write. */
 import type { Test } from 'tap'
 import { startNatsProxy } from '../harness/nats-proxy.js'
+import type { RawClient } from '../harness/raw-client.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
-import type { ApiClient } from '../harness/weir.js'
 
 export interface Victim {
-  readonly client: ApiClient
+  readonly client: RawClient
   /** The point at which it is killed. */
   readonly point: string
 }

@@ -23,7 +23,7 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
   const own = await api.client.post(`/edges/https/${other.id}/routes`, route('/1'))
   const matches = Array.from({ length: routes }, (_, at) => `/${at}`)
   await eachOf(matches, 32, (match) => api.client.post(`/edges/https/${edge.id}/routes`, route(match)))
-  const taken = await api.client.call('POST', `/edges/https/${edge.id}/routes`, route('/7'))
+  const taken = await api.client.send('POST', `/edges/https/${edge.id}/routes`, { body: route('/7') })
   t.equal(taken.status, 400, 'a path belongs to one route of the edge')
 
   await api.process.kill()
@@ -41,7 +41,7 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
 
   await api.client.delete(`/edges/https/${edge.id}`)
   const last = changed.routes[0].id
-  t.equal((await api.client.call('GET', `/edges/https/${edge.id}/routes/${last}`)).status, 404)
+  t.equal((await api.client.send('GET', `/edges/https/${edge.id}/routes/${last}`)).status, 404)
   const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   const left = await clickhouse.rows('SELECT id FROM https_edge_routes')
@@ -59,14 +59,14 @@ t.test('a resource of the maximum size, and a larger one', async (t) => {
     hostports: [hostport],
     policies: { inbound: [...Array.from({ length: 15 }, () => full), { actions: [log(chars)] }] },
   })
-  const part = await client.call('POST', '/edges/tcp', edge('a.example.com:1', 4097))
+  const part = await client.send('POST', '/edges/tcp', { body: edge('a.example.com:1', 4097) })
   t.equal(part.status, 400)
   t.match(part.body.msg, /has 4097 bytes as JSON: at most 4096 are allowed/, 'a part of it is too large')
   const beyond = {
     hostports: ['a.example.com:1'],
     policies: { inbound: Array.from({ length: 17 }, () => full) },
   }
-  const { status, body } = await client.call('POST', '/edges/tcp', beyond)
+  const { status, body } = await client.send('POST', '/edges/tcp', { body: beyond })
   t.equal(status, 400)
   const [, bytes = ''] = /has (\d+) bytes as JSON: at most (\d+) are allowed/.exec(body.msg) ?? []
   t.match(body.msg, `at most ${resourceBytesMax} are allowed`, 'the limit is named')
@@ -75,7 +75,9 @@ t.test('a resource of the maximum size, and a larger one', async (t) => {
 
   const stored = await client.post('/edges/tcp', edge('a.example.com:1', 4096))
   t.strictSame(await client.get(`/edges/tcp/${stored.id}`), stored, 'what is within it is')
-  const patched = await client.call('PATCH', `/edges/tcp/${stored.id}`, { policies: beyond.policies })
+  const patched = await client.send('PATCH', `/edges/tcp/${stored.id}`, {
+    body: { policies: beyond.policies },
+  })
   t.equal(patched.status, 400)
   t.strictSame(await client.get(`/edges/tcp/${stored.id}`), stored, 'a change beyond it leaves it as it was')
 })

@@ -17,7 +17,7 @@ t.test('two APIs change one resource, and race for unique names', async (t) => {
   const policy = await one.client.post('/ip_policies', {})
   await until(
     'both know it',
-    async () => (await two.client.call('GET', `/ip_policies/${policy.id}`)).status === 200,
+    async () => (await two.client.send('GET', `/ip_policies/${policy.id}`)).status === 200,
   )
   const rules = await Promise.all(
     Array.from({ length: 100 }, (_, at) =>
@@ -42,7 +42,7 @@ t.test('two APIs change one resource, and race for unique names', async (t) => {
   const last = await one.client.get(`/ip_policies/${policy.id}`)
   t.match(last, { description: /^d/, metadata: /^m/ }, 'changes of different fields are both kept')
   const race = (path: string, body: unknown) =>
-    Promise.all([one, two, one, two].map(({ client }) => client.call('POST', path, body)))
+    Promise.all([one, two, one, two].map(({ client }) => client.send('POST', path, { body })))
   const races = [
     {
       name: 'CIDR',
@@ -86,7 +86,10 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
   t.match(api.process.output(), lossLine, 'the start says what is gone')
   t.equal(await losses(api), 1, 'it is counted')
   t.equal(await everything(api), before, 'the same configuration')
-  t.equal((await api.client.call('POST', '/edges/tcp', { hostports: ['a.example.com:22'] })).status, 400)
+  t.equal(
+    (await api.client.send('POST', '/edges/tcp', { body: { hostports: ['a.example.com:22'] } })).status,
+    400,
+  )
   const destination = (await api.client.get('/event_destinations')).event_destinations[0]
   t.ok(
     await api.client.patch(`/event_destinations/${destination.id}`, {
@@ -106,9 +109,9 @@ t.test('NATS wiped under a running API', async (t) => {
   await fill(api.client)
   const before = await everything(api)
   await fixture.killNats()
-  const away = await api.client.call('POST', '/ip_policies', {})
+  const away = await api.client.send('POST', '/ip_policies', { body: {} })
   t.equal(away.status, 503, 'while NATS is away')
-  t.ok(away.headers.get('retry-after'))
+  t.ok(away.headers['retry-after'])
   t.equal(await everything(api), before, 'reads go on')
   fixture.wipeNats()
   await fixture.startNats()
@@ -126,11 +129,13 @@ t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
   const before = await everything(api)
   for (const mode of ['hang', 'fail', 'short', 'die'] as const) {
     await fixture.front.mode(mode)
-    const answer = await api.client.call('PATCH', `/ip_policies/${JSON.parse(before)[0].ip_policies[0].id}`, {
-      metadata: mode,
+    const answer = await api.client.send('PATCH', `/ip_policies/${JSON.parse(before)[0].ip_policies[0].id}`, {
+      body: {
+        metadata: mode,
+      },
     })
     if (mode !== 'short') t.equal(answer.status, 503, mode)
-    if (answer.status === 503) t.ok(answer.headers.get('retry-after'))
+    if (answer.status === 503) t.ok(answer.headers['retry-after'])
     t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70, 'reads go on')
     if (mode === 'die') await fixture.startFront()
     else await fixture.front.mode('ok')
@@ -148,9 +153,9 @@ t.test('ClickHouse emptied, NATS kept: nothing is written until an operator deci
   await fixture.front.process.stop()
   await fixture.startFront('another')
   api = await fixture.startApi('one', {}, { answering: 503 })
-  const refused = await api.client.call('POST', '/ip_policies', {})
+  const refused = await api.client.send('POST', '/ip_policies', { body: {} })
   t.equal(refused.status, 503)
-  const ready = await api.client.call('GET', '/readyz')
+  const ready = await api.client.send('GET', '/readyz')
   t.equal(ready.status, 503)
   t.match(JSON.stringify(ready.body), /another ClickHouse database/)
   await api.process.kill()
@@ -177,7 +182,7 @@ t.test('another ClickHouse is adopted by the operator', async (t) => {
   await fixture.front.process.stop()
   await fixture.startFront()
   api = await fixture.startApi('one', {}, { answering: 503 })
-  t.equal((await api.client.call('POST', '/ip_policies', {})).status, 503, 'refused until then')
+  t.equal((await api.client.send('POST', '/ip_policies', { body: {} })).status, 503, 'refused until then')
   const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
   await adopt.line(/rebuilt from ClickHouse/)
   await until('writes are accepted again', () => takesWrites(api))

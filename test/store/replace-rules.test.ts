@@ -13,8 +13,9 @@ import type { IdleGeneration } from '../../src/view/view-state.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
+import type { RawClient } from '../harness/raw-client.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
-import { type ApiClient, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 
@@ -33,7 +34,7 @@ interface Rule {
   readonly action: Action
 }
 
-async function rulesOf(client: ApiClient): Promise<Rule[]> {
+async function rulesOf(client: RawClient): Promise<Rule[]> {
   const rules: Rule[] = []
   for (let uri: string | null = '/ip_policy_rules'; uri !== null; ) {
     const page: { ip_policy_rules: Rule[]; next_page_uri: string | null } = await client.get(uri)
@@ -81,7 +82,9 @@ t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) =
   let points = 0
   for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
     const next: Action = now === 'allow' ? 'deny' : 'allow'
-    const answer = await client.call('PUT', path, { rules: rulesWith(next, count) }).catch(() => undefined)
+    const answer = await client
+      .send('PUT', path, { body: { rules: rulesWith(next, count) } })
+      .catch(() => undefined)
     await survivor.client.post('/ip_policies', { description: 'written after it' })
     const rules = await rulesOf(survivor.client)
     t.equal(rules.length, count, `${point}: as many as before`)
@@ -126,7 +129,7 @@ t.test('NATS loses staged rules before they count', { timeout: 300_000 }, async 
   }
   // One chunk is staged first; the second write commits the change.
   proxy.cut({ write: 2, after: false, passes: true, meet: lose })
-  t.match(await client.call('PUT', path, { rules: rulesWith('deny', 3) }), { status: 503 })
+  t.match(await client.send('PUT', path, { body: { rules: rulesWith('deny', 3) } }), { status: 503 })
   t.strictSame(sorted(await rulesOf(client)), before, 'the rules are what they were')
   t.strictSame(await rulesByEvents(t, fixture), before, 'and no event says otherwise')
   t.match(await client.put(path, { rules: rulesWith('deny', 3) }), { added: 3, removed: 3 })
@@ -141,19 +144,21 @@ t.test('other requests change single rules meanwhile, in two processes', { timeo
   await one.client.put(path, { rules: rulesWith('allow', 200) })
   await until('both know them', async () => (await rulesOf(two.client)).length === 200)
   let isOver = false
-  const meddle = async ({ client }: { client: ApiClient }, from: number): Promise<number> => {
+  const meddle = async ({ client }: { client: RawClient }, from: number): Promise<number> => {
     let made = 0
     for (let at = from; !isOver; at += 2) {
       const cidr = cidrOf(at % 4 < 2 ? at % 150 : 1_000 + at)
       const body = { ip_policy_id: id, cidr, action: 'deny' }
-      const { status, body: rule } = await client.call('POST', '/ip_policy_rules', body)
+      const { status, body: rule } = await client.send('POST', '/ip_policy_rules', { body })
       t.ok(status === 201 || status === 400, `${status}: made, or there is such a CIDR`)
       const [some] = (await client.get('/ip_policy_rules?limit=1')).ip_policy_rules
       if (status === 201) {
         made += 1
-        const changed = await client.call('PATCH', `/ip_policy_rules/${rule.id}`, { description: `${at}` })
+        const changed = await client.send('PATCH', `/ip_policy_rules/${rule.id}`, {
+          body: { description: `${at}` },
+        })
         t.ok(changed.status === 200 || changed.status === 404, 'changed, or replaced before')
-      } else if (some !== undefined) await client.call('DELETE', `/ip_policy_rules/${some.id}`)
+      } else if (some !== undefined) await client.send('DELETE', `/ip_policy_rules/${some.id}`)
     }
     return made
   }
@@ -200,7 +205,7 @@ t.test('100,000 rules: decisions use all old or all new ones', { timeout: 900_00
   t.strictSame(await put('allow'), { added: 0, updated: 0, removed: 0, kept: count })
   await until('it is decided by them', () => seen.size === 2, 60_000)
   const answered = put('deny')
-  const status = (await client.call('GET', '/api_keys')).status
+  const status = (await client.send('GET', '/api_keys')).status
   t.equal(status, 200, 'others are served meanwhile')
   t.strictSame(await answered, { added: count, updated: 0, removed: count, kept: 0 })
   await until('it is decided by the new ones', () => seen.size === 3, 60_000)

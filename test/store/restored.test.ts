@@ -61,10 +61,10 @@ async function changeAll({ client }: StoreApi): Promise<void> {
 }
 
 async function checkRefused(t: Test, { client }: StoreApi): Promise<void> {
-  const refused = await client.call('POST', '/ip_policies', {})
+  const refused = await client.send('POST', '/ip_policies', { body: {} })
   t.equal(refused.status, 503)
   t.match(JSON.stringify(refused.body), /is ahead of ClickHouse/)
-  const ready = await client.call('GET', '/readyz')
+  const ready = await client.send('GET', '/readyz')
   t.equal(ready.status, 503)
   t.match(JSON.stringify(ready.body), /restore a newer backup of ClickHouse, or run .*weir store adopt/)
 }
@@ -109,7 +109,9 @@ t.test('an old ClickHouse, with later deletions and an unfinished change', async
   api = await fixture.startApi()
   await api.client.delete(`/ip_policies/${deleted.id}`)
   await fixture.front.mode('fail')
-  const inHand = await api.client.call('PATCH', `/ip_policies/${kept.id}`, { description: 'in hand' })
+  const inHand = await api.client.send('PATCH', `/ip_policies/${kept.id}`, {
+    body: { description: 'in hand' },
+  })
   t.match(JSON.stringify(inHand.body), /committed and will take effect/)
   await api.process.kill()
 
@@ -119,7 +121,7 @@ t.test('an old ClickHouse, with later deletions and an unfinished change', async
   // Changes left behind are swept every second, and the parts are compared every ten.
   await sleep(12_000)
   await checkRefused(t, api)
-  t.equal((await api.client.call('GET', `/ip_policies/${deleted.id}`)).status, 404, 'it is not back')
+  t.equal((await api.client.send('GET', `/ip_policies/${deleted.id}`)).status, 404, 'it is not back')
   await api.process.kill()
 
   await useClickhouse(fixture, 'clickhouse')
@@ -129,7 +131,7 @@ t.test('an old ClickHouse, with later deletions and an unfinished change', async
     return description === 'in hand'
   })
   await until('writes are taken', () => takesWrites(api))
-  t.equal((await api.client.call('GET', `/ip_policies/${deleted.id}`)).status, 404)
+  t.equal((await api.client.send('GET', `/ip_policies/${deleted.id}`)).status, 404)
 })
 
 t.test('an old NATS with an unfinished change, ClickHouse as it is', async (t) => {
@@ -139,7 +141,7 @@ t.test('an old NATS with an unfinished change, ClickHouse as it is', async (t) =
   const { ip_policies } = await api.client.get('/ip_policies')
   await fixture.front.mode('fail')
   const path = `/ip_policies/${ip_policies[0].id}`
-  t.equal((await api.client.call('PATCH', path, { description: 'in hand' })).status, 503)
+  t.equal((await api.client.send('PATCH', path, { body: { description: 'in hand' } })).status, 503)
   await api.process.kill()
   await copyNats(fixture)
   await fixture.front.mode('ok')
@@ -151,9 +153,15 @@ t.test('an old NATS with an unfinished change, ClickHouse as it is', async (t) =
 
   await putNatsBack(fixture)
   api = await fixture.startApi()
-  await until('writes are taken', async () => (await api.client.call('PATCH', path, {})).status === 200)
+  await until(
+    'writes are taken',
+    async () => (await api.client.send('PATCH', path, { body: {} })).status === 200,
+  )
   t.equal(await everything(api), today, 'nothing of today is lost')
-  t.equal((await api.client.call('POST', '/edges/tcp', { hostports: ['a.example.com:22'] })).status, 400)
+  t.equal(
+    (await api.client.send('POST', '/edges/tcp', { body: { hostports: ['a.example.com:22'] } })).status,
+    400,
+  )
   t.ok((await api.client.post('/edges/https', { hostports: ['b.example.com:443'] })).id, 'given up today')
   const { event_destinations } = await api.client.get('/event_destinations')
   const at = `/event_destinations/${event_destinations[0].id}`

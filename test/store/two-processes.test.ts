@@ -2,9 +2,10 @@
 import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { usageSubject } from '../../src/wire/names.js'
+import { RawClient } from '../harness/raw-client.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import type { StoreApi } from '../harness/store-fixture.js'
-import { ApiClient, until } from '../harness/weir.js'
+import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
 
 t.setTimeout(1_200_000)
@@ -24,7 +25,7 @@ t.test('two processes change one resource', { timeout: 1_200_000 }, async (t) =>
   const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
   const policy = await one.client.post('/ip_policies', {})
   const path = `/ip_policies/${policy.id}`
-  await until('both know it', async () => (await two.client.call('GET', path)).status === 200)
+  await until('both know it', async () => (await two.client.send('GET', path)).status === 200)
   const numbers = Array.from({ length: writes / 2 }, (_, at) => String(at))
   const patches = ({ client }: StoreApi, field: 'description' | 'metadata') =>
     eachOf(numbers, writesAtOnce, (value) => client.patch(path, { [field]: value }))
@@ -60,7 +61,7 @@ t.test('two processes race for unique names', { timeout: 300_000 }, async (t) =>
   const policy = await one.client.post('/ip_policies', {})
   await until(
     'both know it',
-    async () => (await two.client.call('GET', `/ip_policies/${policy.id}`)).status === 200,
+    async () => (await two.client.send('GET', `/ip_policies/${policy.id}`)).status === 200,
   )
   const races: [string, string, (turn: number) => object][] = [
     [
@@ -72,14 +73,16 @@ t.test('two processes race for unique names', { timeout: 300_000 }, async (t) =>
   ]
   for (const [name, path, body] of races) {
     for (let turn = 0; turn < 10; turn += 1) {
-      const answers = both.map(({ client }) => client.call('POST', path, body(turn)))
+      const answers = both.map(({ client }) => client.send('POST', path, { body: body(turn) }))
       const statuses = (await Promise.all(answers)).map(({ status }) => status).sort()
       t.strictSame(statuses, [201, 400, 400, 400], name)
     }
   }
   for (const type of ['dashboard', 'api', 'agent', 'endpoints']) {
     const body = { type, ip_policy_ids: [policy.id] }
-    const answers = await Promise.all(both.map(({ client }) => client.call('POST', '/ip_restrictions', body)))
+    const answers = await Promise.all(
+      both.map(({ client }) => client.send('POST', '/ip_restrictions', { body })),
+    )
     const statuses = answers.map(({ status }) => status).sort()
     t.strictSame(statuses, [201, 400, 400, 400], `a restriction of the type ${type}`)
   }
@@ -96,7 +99,7 @@ t.test('a revoked key is refused by every process', { timeout: 120_000 }, async 
   const key = async () => {
     const { id, token } = await one.client.post('/api_keys', {})
     const isLetIn = async ({ client }: StoreApi) => {
-      const { status } = await new ApiClient(client.base, token).call('GET', '/ip_policies')
+      const { status } = await new RawClient({ base: client.base, token }).send('GET', '/ip_policies')
       if (status !== 200 && status !== 401) throw new Error(`The answer is ${status}.`)
       return status === 200
     }
@@ -112,7 +115,7 @@ t.test('a revoked key is refused by every process', { timeout: 120_000 }, async 
       t.notOk(await isLetIn(one))
       const later = await one.client.post('/ip_policies', {})
       const path = `/ip_policies/${later.id}`
-      await until('it knows', async () => (await two.client.call('GET', path)).status === 200)
+      await until('it knows', async () => (await two.client.send('GET', path)).status === 200)
       t.notOk(await isAccepted())
     },
   )
@@ -137,7 +140,7 @@ t.test('two processes count the requests of an account together', { timeout: 300
   await nats.flush()
   const askUntilRefused = async ({ client }: StoreApi): Promise<number> => {
     let answered = 0
-    for (; (await client.call('GET', '/api_keys')).status !== 429; answered += 1)
+    for (; (await client.send('GET', '/api_keys')).status !== 429; answered += 1)
       if (answered > limit) throw new Error('It answers more than it may.')
     return answered
   }
