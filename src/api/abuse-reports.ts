@@ -1,4 +1,4 @@
-/** What the response team does with abuse reports, of every account: from the command line, or over NATS. */
+/** Decisions of the response team about abuse reports of all accounts, from the command line or over NATS. */
 import { isoSeconds } from '../core/clock.js'
 import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
@@ -36,7 +36,7 @@ const complaint = compileCheck(decisionSchema)
 
 type Decision = Static<typeof decisionSchema>
 
-/** A decision of unknown form, checked. */
+/** Checks a decision that came from outside. */
 function decisionOf(given: unknown): Decision {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw badRequest('The request must be an object with report_id, hostname and status.')
@@ -49,7 +49,7 @@ function decisionOf(given: unknown): Decision {
   return given as Decision
 }
 
-/** Records what was decided about a hostname of a report; the last decision counts. Resolves with the report. */
+/** Records the decision about a hostname of a report; the last one counts. Resolves with the report. */
 export async function decideHostname(
   { store, writes }: ReportParts,
   principal: Principal,
@@ -77,7 +77,7 @@ function decided(report: Row, hostname: string, status: Decision['status']): Rep
   )
 }
 
-/** In the spelling that hostnames of URLs have. */
+/** The hostname as URLs spell it. */
 function asInUrls(hostname: string): string {
   const text = `http://${hostname}`
   if (!URL.canParse(text)) return hostname
@@ -97,7 +97,7 @@ export async function answerDecision(
     const row = await decideHostname(parts, overNats, await parseJsonBody(Buffer.from(request)))
     return parts.presenter.showJson(resource, row, parts.store.view.state)
   } catch (error) {
-    // Anything else is a defect, which is answered and reported by the frame around this.
+    // Anything else is a defect: the caller answers and reports it.
     if (!(error instanceof WeirError)) throw error
     const { code, status, message, cause } = error
     if (status === 503)
@@ -110,7 +110,7 @@ export async function answerDecision(
   }
 }
 
-/** Reports that wait for decisions, or all there are, the oldest first: a line each, and one for each hostname. */
+/** Lists reports that need decisions, or all, oldest first: a line per report and a line per hostname. */
 export function listReports({ store }: Pick<ReportParts, 'store'>, all: boolean): string {
   return [...(store.view.state.rows.get(resource.kind)?.values() ?? [])]
     .filter((report) => all || report['status'] !== 'PROCESSED')

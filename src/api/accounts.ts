@@ -1,5 +1,5 @@
-/** Accounts: made from the command line, and the first one at the first start. */
-import { isoSeconds, monotonicMs, now, randomToken, sleep } from '../core/clock.js'
+/** Accounts: created from the command line; the first one at the first start. */
+import { isoSeconds, monotonicMs, now, sleep } from '../core/clock.js'
 import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
 import { accountNameBytesMax } from '../core/limits.js'
@@ -9,28 +9,27 @@ import { resourceOf } from '../resource/registry.js'
 import { unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
+import { newToken } from './derive-tools.js'
 import { createValues } from './input.js'
 import type { Writes } from './writes.js'
 
-/** The command line, as the one who makes a change. */
+/** The command line as the author of a change. */
 export const cli = { source: 'CLI', credentialId: null } as const
 
-export interface MadeAccount {
+export interface NewAccount {
   readonly accountId: string
   readonly keyId: string
-  /** The only time it is told. */
+  /** Shown only once. */
   readonly token: string
 }
 
-const newToken = (): string => `weir_${randomToken(32)}`
-
-/** A new account and its first key; undefined where there is an account of this id. */
+/** Creates an account and its first key; undefined if the account exists. */
 export async function createAccount(
   store: Store,
   writes: Writes,
   name: string,
   { id = newId('ac_'), token = newToken() }: { id?: string; token?: string } = {},
-): Promise<MadeAccount | undefined> {
+): Promise<NewAccount | undefined> {
   if (name.trim() === '' || Buffer.byteLength(name) > accountNameBytesMax) {
     throw badRequest(`An account's name has 1 to ${accountNameBytesMax} bytes.`)
   }
@@ -59,7 +58,7 @@ export async function createAccount(
 export const grantRight = (store: Store, accountId: string, right: string): Promise<Row> =>
   changeRights(store, accountId, right, (present) => new Set([...present, right]))
 
-/** Taking back a right the account does not have changes nothing. */
+/** Revoking a right that the account does not have changes nothing. */
 export const revokeRight = (store: Store, accountId: string, right: string): Promise<Row> =>
   changeRights(store, accountId, right, (present) => present.filter((each) => each !== right))
 
@@ -89,13 +88,13 @@ function accountOf(state: ViewState, accountId: string): Row {
   return row
 }
 
-/** A further key of an account: the way back in after the last one was lost. */
+/** Creates another key, for an account whose last key was lost. */
 export async function createKey(
   store: Store,
   writes: Writes,
   accountId: string,
   description: string,
-): Promise<MadeAccount> {
+): Promise<NewAccount> {
   const caller = { accountId, principal: cli, address: undefined }
   const resource = resourceOf('api_key')
   const values = createValues(resource, { description })
@@ -109,7 +108,7 @@ export async function createKey(
 
 type KeyStore = Pick<Store, 'view' | 'keys'>
 
-/** A line for each account, the oldest first: id, creation, number of keys, rights, name. */
+/** A line per account, oldest first: id, creation, number of keys, rights, name. */
 export function listAccounts(store: KeyStore): string {
   const lines = oldestFirst(store.view.state, 'account').map((row) => {
     const keys = keysOf(store, row.id).length
@@ -120,7 +119,7 @@ export function listAccounts(store: KeyStore): string {
   return lines.join('')
 }
 
-/** A line for each key of an account, the oldest first: id, creation, description. */
+/** A line per key of an account, oldest first: id, creation, description. */
 export function listKeys(store: KeyStore, accountId: string): string {
   accountOf(store.view.state, accountId)
   return keysOf(store, accountId)
@@ -141,21 +140,21 @@ const bootstrapPatienceMs = 60_000
 const bootstrapPauseMs = 500
 
 /**
- * The account of an empty store, made once, however many processes start at the same time: its id follows from the
- * deployment's. Resolves with the key where this process made it. A store that is away for a moment is waited for.
+ * Creates the first account of an empty store, once, even if several processes start at the same time: its id is derived
+ * from the deployment's. Resolves with the key if this process created it. Waits for a store that is briefly unavailable.
  */
 export async function bootstrapAccount(
   store: Store,
   writes: Writes,
   token: string = newToken(),
-): Promise<MadeAccount | undefined> {
+): Promise<NewAccount | undefined> {
   if ((store.view.state.rows.get('account')?.size ?? 0) > 0) return undefined
   const id = `ac_${store.deploymentId.replace(/^\w+_/, '')}`
   const deadline = monotonicMs() + bootstrapPatienceMs
   for (let tries = 1; ; tries += 1) {
     try {
       const made = await createAccount(store, writes, 'default', { id, token })
-      return made === undefined && tries > 1 ? madeBefore(store.view.state, id, token) : made
+      return made === undefined && tries > 1 ? createdBefore(store.view.state, id, token) : made
     } catch (error) {
       const isAway = error instanceof WeirError && error.code === 'ERR_UNAVAILABLE'
       if (!isAway || monotonicMs() > deadline) throw error
@@ -164,8 +163,8 @@ export async function bootstrapAccount(
   }
 }
 
-/** What an earlier try made, whose answer was lost: the account's key of this token. */
-function madeBefore(state: ViewState, accountId: string, token: string): MadeAccount | undefined {
+/** The account's key with this token: an earlier try created it, and its answer was lost. */
+function createdBefore(state: ViewState, accountId: string, token: string): NewAccount | undefined {
   const hash = hashToken(token)
   const keys = [...(state.rows.get('api_key')?.values() ?? [])]
   const key = keys.find((row) => row.account_id === accountId && row['token_hash'] === hash)

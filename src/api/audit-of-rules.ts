@@ -1,4 +1,4 @@
-/** The audit events of rules that went with their IP policy, or that were replaced all at once. */
+/** Audit events of rules that were deleted with their IP policy or replaced all at once. */
 import { ruleBytesPerMessage, ruleEventsPerMessage } from '../core/limits.js'
 import { auditEvent } from '../event/audit.js'
 import { resourceOf } from '../resource/registry.js'
@@ -32,8 +32,8 @@ export const renderRules = (rows: ChangeRows, presenter: Presenter, stateOf: () 
   }
 
 /**
- * As many rules as share a message. They are cut by what ClickHouse holds, not by their events: those tell addresses,
- * which may differ between the processes that render them.
+ * Groups rules into messages by their size in ClickHouse, so that each process groups them alike. The size of their
+ * events would differ: events contain URLs, and the base URL differs between processes.
  */
 async function* messagesOf(pages: AsyncIterable<readonly ChangedRule[]>): AsyncGenerator<ChangedRule[]> {
   let rules: ChangedRule[] = []

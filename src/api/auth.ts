@@ -1,6 +1,6 @@
 /**
- * Who makes a request, checked in this order: token ▸ `api` restriction ▸ rate ▸ version. What comes later is not
- * even looked at, so that nothing is told to those who are refused.
+ * Authenticates a request, in this order: token ▸ `api` restriction ▸ rate ▸ version. The first failure ends the checks,
+ * so a refused caller learns nothing about later ones.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -21,7 +21,7 @@ export const supportedVersion = '2'
 
 export interface AuthOptions {
   readonly view: View
-  /** Is this row a key that Weir made, and not one that was forged in the bucket? */
+  /** Did Weir create this key? A row can be forged in the bucket. */
   readonly isKeyGenuine: (row: Row) => Promise<boolean>
   readonly versionHeaders: readonly string[]
   readonly occurrences: Occurrences
@@ -66,10 +66,10 @@ export class Auth {
 
   async #authenticate(request: FastifyRequest, address: string): Promise<Row> {
     const token = /^Bearer +(\S+)\s*$/i.exec(onlyHeader(request, 'Authorization') ?? '')?.[1]
-    // Who names no key guesses none.
+    // Without a token nothing was guessed, so it does not count as a failed login.
     if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
     const key = await this.#genuineKey(token)
-    // Guesses of others at the same address, or behind the same proxy, are none of this caller's.
+    // Failed logins of other clients at the same address or proxy don't count against a valid key.
     if (key !== undefined) return key
     const waitSeconds = this.#options.usage.failedLogins.take(loginSource(address))
     if (waitSeconds !== undefined) {
@@ -110,7 +110,7 @@ export class Auth {
   }
 }
 
-/** Anything but a version is not repeated: it may be a token that was meant for another header. */
+/** Repeats a value only if it looks like a version: it may be a token that was meant for another header. */
 const versionOf = ({ name, value }: { name: string; value: string }): string =>
   /^v?\d[\d.-]{0,15}$/i.test(value) ? `"${name}: ${value}"` : `"${name}" without a version in it`
 
@@ -126,11 +126,11 @@ class KeyIndex {
     })
   }
 
-  /** Rows with the hash of this token: one, unless the bucket holds a forged row. */
+  /** Rows with the hash of this token: one, unless the bucket contains a forged row. */
   find(token: string): readonly Row[] {
     const hash = hashToken(token)
     this.#byHash ??= this.#build()
-    // The lookup compared hashes already; this comparison takes the same time for every hash.
+    // The lookup compared hashes already; this comparison takes constant time.
     const isSame = (key: Row) => timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash'])))
     return (this.#byHash.get(hash) ?? []).filter(isSame)
   }

@@ -1,8 +1,8 @@
-/** Where a request comes from, in one spelling: what restrictions look at, what is logged and counted. */
+/** The address of a request in one canonical spelling, for restrictions, logs and rate limits. */
 import { compileCidr, parseCidr } from '../core/cidr.js'
 import { AddressSlot, canonicalAddress, formatAddress, isAddress } from '../core/ip.js'
 
-/** Of a connection that is gone already, and of what a trusted proxy calls no address: no rule allows it. */
+/** Stands for a closed connection, or a value from a trusted proxy that is no address: no rule allows it. */
 const unknownAddress = 'unknown'
 
 const inBrackets = /^\[([^\]]*:[^\]]*)\](?::\d{1,5})?$/
@@ -12,15 +12,15 @@ const withPort = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/
 const withoutPort = (text: string): string => (inBrackets.exec(text) ?? withPort.exec(text))?.[1] ?? text
 
 /**
- * IPv4 addresses that a dual-stack socket shows as IPv6 are IPv4; a link-local address loses its zone. A proxy may
- * hand on whatever a client claims to be: nothing but an address gets past here.
+ * An IPv4-mapped IPv6 address becomes IPv4; a link-local address loses its zone. A proxy may pass on anything that a
+ * client claims: only addresses pass this function.
  */
 export function callerAddress(text: string | undefined): string {
   const address = withoutPort(text ?? '').replace(/%.*$/s, '')
   return isAddress(address) ? canonicalAddress(address) : unknownAddress
 }
 
-/** Is an entry of X-Forwarded-For one of the trusted proxies? It may carry a port, as any entry. */
+/** Is an entry of X-Forwarded-For a trusted proxy? Entries may have a port. */
 export function trustOf(networks: readonly string[]): (entry: string) => boolean {
   const contain = networks.map((network) => {
     const parsed = parseCidr(network, { hostBits: 'allow', bareAddress: 'allow' })
@@ -34,8 +34,8 @@ export function trustOf(networks: readonly string[]): (entry: string) => boolean
 }
 
 /**
- * Whom failed logins are counted for. Whoever has one IPv6 address has 2^64 of them, as networks are given out
- * (RFC 6177): they count as one.
+ * The key that failed logins are counted under. A client with one IPv6 address usually has a whole /64 (RFC 6177), so
+ * the network counts as one.
  */
 export function loginSource(address: string): string {
   if (slot.read(address) !== 6) return address

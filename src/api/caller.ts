@@ -1,4 +1,4 @@
-/** Whoever makes a request, and whether they still may when their change is planned. */
+/** The caller of a request, and the check that its key still exists when its change is planned. */
 import { WeirError } from '../core/errors.js'
 import type { Principal } from '../store/change.js'
 import type { ViewState } from '../view/view-state.js'
@@ -6,20 +6,20 @@ import type { ViewState } from '../view/view-state.js'
 export interface Caller {
   readonly accountId: string
   readonly principal: Principal
-  /** Of an account that is being made, and that no view knows yet. */
+  /** Set while the account is being created and no view knows it yet. */
   readonly accountName?: string
-  /** The address requests come from; undefined for the command line, which can't lock itself out. */
+  /** The address of the request; undefined for the command line, which can't lock itself out. */
   readonly address: string | undefined
 }
 
 export const unauthenticated = (message: string): WeirError => new WeirError('ERR_UNAUTHENTICATED', message)
 
-/** The token is no key's, or no longer. */
+/** No key has this token, or the key was deleted. */
 export const invalidKey = (): WeirError => unauthenticated('The API key is not valid.')
 
 /**
- * The plan, refused where the caller's key is gone from the state it is made against. What was true when the request
- * came in is not enough: two keys that delete each other at the same time would leave an account without any.
+ * Refuses the plan if the caller's key is missing from the state that it is made against. Checking when the request
+ * arrives is not enough: two keys that delete each other at the same time would leave the account without a key.
  */
 export const whileKeyLasts =
   <Planning extends readonly unknown[], Planned>(

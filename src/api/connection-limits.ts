@@ -1,11 +1,14 @@
-/** How long the API's connections may take. It listens with these before the API itself is loaded. */
+/**
+ * Timeouts of the API's connections. A file of its own, because the port is opened with them before the rest of the API is
+ * loaded.
+ */
 import type { ServerOptions } from 'node:http'
 
-/** From a request's first byte to its last: whoever sends more slowly keeps a connection for nothing. */
+/** From a request's first byte to its last. */
 const requestTimeoutMs = 30_000
-/** How often slow requests are looked for; Node's own half a minute would double the timeout. */
+/** How often Node looks for slow requests; its default of 30 s would double the timeout. */
 const slowRequestsCheckMs = 5_000
-/** A connection that nobody asks anything on. */
+/** A connection without requests. */
 const idleConnectionMs = 60_000
 
 export const connectionLimits = {

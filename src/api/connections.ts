@@ -1,10 +1,9 @@
 /**
- * What is answered on a connection whose input can't be read as HTTP.
+ * Answers on a connection whose input is not valid HTTP.
  *
- * Node reports such input as soon as it meets it. By then, earlier requests of the connection may still wait for their
- * answers, and the request it belongs to may have been answered already (refused before its body was read). A client
- * takes answers in the order of its requests, so an error waits for earlier answers, and a request that was answered
- * gets no second answer.
+ * Node reports such input immediately. Earlier requests of the connection may still be in progress then, and the request
+ * that it belongs to may have been answered already (refused before its body was read). Clients match answers to requests
+ * by their order, so an error waits for earlier answers, and no request is answered twice.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,11 +15,11 @@ interface Exchange {
 }
 
 export class Connections {
-  /** Requests of each connection that are not answered yet, and always the latest one. */
+  /** Per connection: the requests that are not answered yet, and always the latest one. */
   readonly #exchanges = new WeakMap<Socket, Set<Exchange>>()
   readonly #broken = new WeakSet<Socket>()
 
-  /** Notes the requests of a server, before anything else sees them. */
+  /** Records the requests of a server before anything else handles them. */
   watch(server: Server): void {
     server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
       const exchanges = getOrMakeWeak(this.#exchanges, request.socket, () => new Set<Exchange>())
@@ -29,9 +28,9 @@ export class Connections {
     })
   }
 
-  /** Calls `answer` once it is the turn of the unreadable input, or closes the connection if that has its answer. */
+  /** Calls `answer` after earlier requests are answered, or closes the connection if this request has its answer. */
   async unreadable(socket: Socket, answer: () => void): Promise<void> {
-    // After an error, Node reports every further chunk of the connection, too.
+    // After an error, Node also reports every further chunk of the connection.
     if (this.#broken.has(socket)) return
     this.#broken.add(socket)
     const exchanges = [...(this.#exchanges.get(socket) ?? [])]
@@ -45,7 +44,7 @@ export class Connections {
   }
 }
 
-/** Resolves when the response is sent, or can't be sent any more. */
+/** Resolves when the response is sent, or can no longer be sent. */
 const finished = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     if (response.writableFinished || response.destroyed) resolve()

@@ -1,5 +1,5 @@
-/** What the routes work with. */
-import type { FastifyRequest } from 'fastify'
+/** What every route uses: the store, the request's parts, and the lookup of a resource. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown, unavailable } from '../core/errors.js'
 import { supported } from '../core/nearest.js'
 import { apiKey } from '../resource/api-key.js'
@@ -14,7 +14,7 @@ import type { Writes } from './writes.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the time a route runs. */
+    /** Set before a route runs. */
     caller: Caller
   }
 }
@@ -35,28 +35,28 @@ export type PathParams = Readonly<Record<string, string>>
 
 export const pathParams = (request: FastifyRequest): PathParams => request.params as PathParams
 
-/** The state reads are answered from. */
+/** The state that reads are answered from. */
 export function readable({ store }: ApiContext): ViewState {
   if (!store.view.isUsable) throw unavailable('The configuration is not complete yet.')
   return store.view.state
 }
 
-/** The body as an object; ids of the path may stand in it and have to agree. No body is an empty one, but for PUT. */
-export function bodyOf(request: FastifyRequest): Record<string, unknown> {
+/** The body as an object. It may repeat ids of the path. No body means an empty object, except for PUT. */
+export function requestBody(request: FastifyRequest): Record<string, unknown> {
   const { body, method } = request
   if (body === undefined && method === 'PUT')
-    throw badRequest('PUT needs a body: it replaces the whole, and an empty body does not say by what.')
+    throw badRequest('PUT requires a body, because it replaces the whole.')
   return objectBody(body, pathParams(request))
 }
 
-/** GET and DELETE are told all by their path: the ids of it are all that a body may hold. */
+/** GET and DELETE take everything from the path; a body may only repeat the path's ids. */
 export function refuseBody(request: FastifyRequest): void {
   const { method } = request
   if (method !== 'GET' && method !== 'DELETE') return
-  checkNames(bodyOf(request), Object.keys(pathParams(request)), `${method} request`)
+  checkNames(requestBody(request), Object.keys(pathParams(request)), `${method} request`)
 }
 
-/** Query parameters, each once and known. */
+/** The query parameters. Throws for an unknown or repeated one. */
 export function queryOf<const Name extends string>(
   request: FastifyRequest,
   names: readonly Name[] = [],
@@ -71,10 +71,16 @@ export function queryOf<const Name extends string>(
   return query as Partial<Record<Name, string>>
 }
 
-/** The resource a path names, parent included; another account's is an unknown one. */
-export function rowAt(context: ApiContext, request: FastifyRequest, resource: AnyResource, id: string): Row {
+/** The resource that the path names, below its parent if it has one. A resource of another account is unknown. */
+export function rowAt(
+  context: ApiContext,
+  request: FastifyRequest,
+  resource: AnyResource,
+  param = 'id',
+): Row {
   const state = readable(context)
   const params = pathParams(request)
+  const id = params[param] ?? ''
   const { accountId } = request.caller
   if (resource.parent !== undefined) {
     const parentId = params[resource.parent.field] ?? ''
@@ -88,11 +94,11 @@ export function rowAt(context: ApiContext, request: FastifyRequest, resource: An
   return row
 }
 
-/** An API key that only the bucket has is a forged one: it is neither shown nor changed. See `known-keys.ts`. */
+/** An API key that is only in the bucket is forged: it is neither shown nor changed. See `known-keys.ts`. */
 export const isBelieved = ({ store }: ApiContext, { kind }: AnyResource, row: Row): boolean =>
   kind !== apiKey.kind || store.keys.isKnown(row)
 
-/** Of a route: has new API keys compared before it runs, so that `isBelieved` can tell. */
+/** Route options: compares new API keys with the store first, because `isBelieved` needs it. */
 export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
   kind === apiKey.kind
     ? { preHandler: async ({ caller }: FastifyRequest) => store.keys.compareAccount(caller.accountId) }
@@ -105,4 +111,8 @@ export function rowOf(state: ViewState, accountId: string, resource: AnyResource
   return row
 }
 
-export const json = 'application/json; charset=utf-8'
+/** Sends a value as JSON; text is sent as it is. */
+export const sendJson = (reply: FastifyReply, value: object | string): FastifyReply =>
+  reply
+    .type('application/json; charset=utf-8')
+    .send(typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,16 +1,16 @@
 /**
- * How the deliverers say that a destination is doing. They are asked, and a busy machine may answer late: then what
- * they said last is told with its age. That none of them answers is said only after some seconds of silence.
+ * Delivery states of destinations, requested from the deliverers. If they answer late, on a busy machine, their last
+ * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
 import { isoMillis, now } from '../core/clock.js'
 import type { LaneState, LaneStatus } from '../deliver/health.js'
 import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
 import { statusSubject } from '../wire/names.js'
 
-/** Asks all deliverers, and answers what came within the time; undefined if nobody listens. */
+/** Sends a request to all deliverers and resolves with the replies in time; undefined without a subscriber. */
 export type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>
 
-/** The state of all lanes together; `as_of` is when deliverers said so, null if they never did. */
+/** The state of all lanes together; `as_of` is the time of the report, null if there was none. */
 export type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
   readonly cause: string | null
   readonly as_of: string | null
@@ -22,24 +22,24 @@ interface Heard {
 }
 
 export interface StatesSettings {
-  /** Long enough for every deliverer to answer, short enough for a request to wait. */
+  /** How long one round waits for the deliverers; the client waits, too. */
   readonly answerWaitMs: number
-  /** What was heard longer ago than this is asked for again, for this long. */
+  /** A report older than this is requested again, for as long as this. */
   readonly freshMs: number
-  /** Without an answer for this long, no deliverer answers. */
+  /** After this time without any reply the state is "no deliverer answers". */
   readonly silenceMs: number
 }
 
 const settingsDefault: StatesSettings = { answerWaitMs: 300, freshMs: 2_000, silenceMs: 10_000 }
 
-/** Destinations whose state is remembered. */
+/** Destinations whose last report is kept. */
 const rememberedMax = 10_000
 
 export class DeliveryStates {
   readonly #gather: Gather
   readonly #settings: StatesSettings
   readonly #heard = new Map<string, Heard>()
-  /** The first ask since an answer to any. */
+  /** Time of the first request since the last reply of any deliverer. */
   #silentSinceMs: number | undefined
 
   constructor(gather: Gather, settings: Partial<StatesSettings> = {}) {
@@ -47,7 +47,7 @@ export class DeliveryStates {
     this.#settings = { ...settingsDefault, ...settings }
   }
 
-  /** `known`: what the books know of earlier lanes. */
+  /** `known`: outcomes of earlier lanes, from the books. */
   async of(destinationId: string, known: LastOutcomes): Promise<DeliveryState & LastOutcomes> {
     const heard = await this.#latest(destinationId)
     return heard === undefined ? { ...this.#unanswered(destinationId), ...known } : merged(heard, known)
@@ -62,13 +62,13 @@ export class DeliveryStates {
       if (heard !== undefined && heard.atMs >= askedMs) return heard
       if (now() - (this.#silentSinceMs ?? now()) >= silenceMs) return undefined
       if (!isListened) return heard
-      // What was just heard is good enough; what is older is worth another try, and nothing at all worth many.
+      // A recent report is good enough; an older one is worth another round, none at all is worth many.
       const patienceMs = heard === undefined ? silenceMs : askedMs - heard.atMs < freshMs ? 0 : freshMs
       if (now() - askedMs >= patienceMs) return heard
     }
   }
 
-  /** Asks once and remembers what is answered; false if nobody listens. */
+  /** Asks once and keeps the report; false without a subscriber. */
   async #ask(id: string, waitMs: number): Promise<boolean> {
     const askedMs = now()
     const answers = await this.#gather(statusSubject, id, waitMs)
@@ -103,7 +103,7 @@ export class DeliveryStates {
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 
-/** One state of all lanes: the worst of them, the last success and the last error of any that is or ever was. */
+/** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
 function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
   const lane = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
   return { ...lane, ...lanes.reduce(laterOutcomes, known), as_of: isoMillis(atMs) }

@@ -1,4 +1,4 @@
-/** What declarations of resources derive values with: secrets sealed and unsealed, tokens made. */
+/** Tools that declarations derive values with: sealing and unsealing secrets, creating tokens, drawing addresses. */
 import { randomToken } from '../core/clock.js'
 import type { Turns } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
@@ -8,12 +8,14 @@ import type { DeriveTools, PrepareTools } from '../resource/define.js'
 import { drawTcpAddress, type TcpAddressSpace } from '../resource/tcp-address.js'
 import type { Store } from '../store/store.js'
 
+export const newToken = (): string => `weir_${randomToken(32)}`
+
 export interface DeriveParts {
   readonly sealer: Sealer
   readonly tcpAddresses: TcpAddressSpace
 }
 
-/** `once` is given what is answered once. */
+/** `once` receives the fields that only the first answer shows. */
 export const deriveTools = (
   { sealer, tcpAddresses }: DeriveParts,
   once: Record<string, unknown>,
@@ -21,7 +23,7 @@ export const deriveTools = (
   seal: (secret, belongsTo) => sealer.seal(secret, belongsTo),
   digest: (secret, belongsTo) => sealer.digest(secret, belongsTo),
   newToken: () => {
-    const token = `weir_${randomToken(32)}`
+    const token = newToken()
     return { token, hash: hashToken(token) }
   },
   drawTcpAddress: (region) => drawTcpAddress(tcpAddresses, region),
@@ -31,7 +33,7 @@ export const deriveTools = (
   },
 })
 
-/** The secret is read where it is stored: a view may be behind the resource that was just found there. */
+/** Secrets are read from the store, because a view can lag behind the resource that was just found there. */
 export const prepareTools = (
   tools: DeriveTools,
   sealer: Sealer,
@@ -42,7 +44,8 @@ export const prepareTools = (
   inTurn: (work) => turns.take(work),
   unsealed: async ({ kind, id, field, belongsTo }) => {
     const sealed = await store.sealedValue(kind, id, field)
-    if (sealed === undefined) throw unavailable(`The secret of ${id} is not there, or gone with it.`)
+    if (sealed === undefined)
+      throw unavailable(`The secret of ${id} was not found: ${id} may have just been deleted.`)
     return sealer.unseal(sealed, belongsTo)
   },
 })

@@ -1,5 +1,4 @@
-/** What the API answers about a destination: a test event, and how delivery stands in all processes together. */
-
+/** Operations on a destination: a test event, and the delivery status over all processes. */
 import type { BooksKeeper } from '../books/keeper.js'
 import { isoMillis, now, sleep } from '../core/clock.js'
 import { newId } from '../core/ids.js'
@@ -30,9 +29,9 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
   const states = new DeliveryStates((subject, data, waitMs) => deps.nats.gather(subject, data, waitMs))
   return {
     async sendTestEvent(row) {
-      const config = await configOnceThere(row, deps)
+      const config = await configWhenAvailable(row, deps)
       if (config === undefined)
-        return { refusal: 'The credentials of the destination are not there yet: try again.' }
+        return { refusal: 'The credentials of the destination are not available yet: try again.' }
       const eventId = newId('ev_')
       const at = now()
       const json = testEventJson(eventId, at, row.account_id, row.id)
@@ -72,8 +71,8 @@ async function oldestPack(nats: Nats, id: string): Promise<StoredMessage | undef
 const secretLooks = 40
 const secretLookMs = 50
 
-/** A row's secret comes by another way than the row, and may be a moment behind it. */
-async function configOnceThere(
+/** Waits for the row's secret, which comes from another bucket and can arrive later than the row. */
+async function configWhenAvailable(
   row: Row,
   { secrets, sealer }: Pick<DestinationOperationsDeps, 'secrets' | 'sealer'>,
 ): Promise<DestinationConfig | undefined> {

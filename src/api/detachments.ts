@@ -1,11 +1,11 @@
-/** `DELETE` of a single field, such as a domain's certificate. It is done as well if there is nothing to detach. */
+/** `DELETE` of a single field, such as a domain's certificate. It succeeds even if there is nothing to detach. */
 import type { FastifyInstance } from 'fastify'
 import { pluralOf } from '../core/plural.js'
 import type { AnyResource } from '../resource/define.js'
-import { type ApiContext, pathParams, rowAt } from './context.js'
+import { type ApiContext, rowAt } from './context.js'
 import { article } from './input.js'
-import { describe, ofWrite, routePath } from './openapi.js'
-import { answered, writing } from './writing.js'
+import { describe, routePath, writeParameters } from './openapi.js'
+import { withAnswer, writeHandler } from './writing.js'
 
 export function registerDetachments(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   for (const [name, { isDetachable, shown, fallback }] of Object.entries(resource.fields)) {
@@ -18,12 +18,12 @@ export function registerDetachments(app: FastifyInstance, context: ApiContext, r
       tag: pluralOf(resource.title),
       path,
       success: [204],
-      ...ofWrite,
+      ...writeParameters,
     })
-    const detach = writing(context, (request) => {
-      const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
+    const detach = writeHandler(context, (request) => {
+      const { id } = rowAt(context, request, resource)
       const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: fallback ?? null }))
-      return answered(plan, () => ({ status: 204 }))
+      return withAnswer(plan, () => ({ status: 204 }))
     })
     app.delete(path, described, detach)
   }

@@ -1,6 +1,6 @@
 /**
- * Values that mean "nothing". Clients that are generated for this family of APIs send a default for every field that
- * their caller left out: `""`, `0`, `[]` or, for a map with keys of the caller's own, `{}`, whichever the type has.
+ * Values that mean "not given". Generated clients of this family of APIs send the empty value of a field's type when
+ * their caller left the field out: `""`, `0`, `[]` or, for a map with free keys, `{}`.
  */
 import type { TSchema } from '../core/schema.js'
 
@@ -14,7 +14,7 @@ interface Shape {
   readonly anyOf?: readonly TSchema[]
 }
 
-/** The schema's shape; of a schema that also allows null, the shape of the rest. */
+/** The schema's shape, without null if it allows null. */
 function shapeOf(schema: TSchema): Shape {
   const shape = schema as Shape
   const choice = shape.anyOf?.find((each) => (each as Shape).type !== 'null')
@@ -22,8 +22,8 @@ function shapeOf(schema: TSchema): Shape {
 }
 
 /**
- * Is the value null or the empty value of the schema's type? An object whose members have names in the schema is never
- * empty: `{}` asks for a certificate policy with its defaults.
+ * Is the value null, or the empty value of the schema's type? An object with members of its own in the schema is never
+ * empty: `{}` for a certificate policy asks for one with its defaults.
  */
 export function isNothing(schema: TSchema, value: unknown): boolean {
   if (value === null || value === undefined) return true
@@ -37,7 +37,7 @@ export function isNothing(schema: TSchema, value: unknown): boolean {
 const isEmptyMap = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
 
-/** The value without optional members that say nothing, at any depth. Maps with the client's own keys stay as they are. */
+/** The value without optional members that are empty, at any depth. Maps with free keys stay as they are. */
 export function withoutNothing(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { properties, required = [], items } = shapeOf(schema)
@@ -56,8 +56,8 @@ export function withoutNothing(schema: TSchema, value: unknown): unknown {
 }
 
 /**
- * Fields that other services of this API family have and Weir does not: clients send them empty. By kind; with any
- * other value they are unknown.
+ * Fields, by kind, that other services of this API family have and Weir does not. Their clients send them empty; with
+ * any other value they are unknown fields.
  */
 const foreignFields: Readonly<Record<string, readonly string[]>> = {
   api_key: ['owner_id', 'owner_email'],
@@ -86,7 +86,7 @@ const foreignFields: Readonly<Record<string, readonly string[]>> = {
 const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || value === 0 || (Array.isArray(value) && value.length === 0)
 
-/** The body without empty fields that only other services of the family have. */
+/** The body without such fields, if they are empty. */
 export function withoutForeign(
   kind: string,
   body: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Requests and responses as examples of the API reference, made from the one example of each kind's declaration. */
+/** Example requests and responses for the API reference, made from the example in each kind's declaration. */
 import { isoSeconds } from '../core/clock.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { exampleId } from '../resource/examples.js'
@@ -8,12 +8,12 @@ import { BaseLinks, pathOf } from './present.js'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** As if the API were there. */
+/** Links to a made-up deployment. */
 export const exampleLinks = new BaseLinks(() => 'https://weir.example.com')
 const createdAt = Date.parse('2026-11-20T10:00:00Z')
 
-/** The members of a resource's example that a body has: those that `isIn` says. */
-const bodyOf = (
+/** The members of a resource's example that belong to a body. */
+const exampleBody = (
   { fields, example, parent }: AnyResource,
   isIn: (field: AnyResource['fields'][string]) => boolean,
 ): Body =>
@@ -22,11 +22,11 @@ const bodyOf = (
   )
 
 export const createExample = (resource: AnyResource): Body =>
-  bodyOf(resource, ({ setBy }) => setBy !== 'weir')
+  exampleBody(resource, ({ setBy }) => setBy !== 'weir')
 
-/** Modules are changed on their own. */
+/** Modules have requests of their own. */
 export const changesExample = (resource: AnyResource): Body =>
-  bodyOf(resource, ({ setBy, fields }) => setBy === 'client' && fields === undefined)
+  exampleBody(resource, ({ setBy, fields }) => setBy === 'client' && fields === undefined)
 
 const rowExample = ({ fields, idPrefix, example }: AnyResource): Row => ({
   ...completed(fields, example),
@@ -36,7 +36,7 @@ const rowExample = ({ fields, idPrefix, example }: AnyResource): Row => ({
   created_at: createdAt,
 })
 
-/** The resource as the API would show it. */
+/** The resource as the API shows it. */
 export function shownExample(resource: AnyResource): Body {
   const row = rowExample(resource)
   return {
@@ -49,7 +49,7 @@ export function shownExample(resource: AnyResource): Body {
   }
 }
 
-/** A page of one. */
+/** A page with one entry. */
 export const pageExample = (resource: AnyResource): Body => ({
   [resource.listName]: [shownExample(resource)],
   uri: exampleLinks.uri(resource.path),

@@ -1,4 +1,4 @@
-/** The icon that browsers ask for: water that flows over a weir, drawn here point by point. */
+/** The icon that browsers request: water that flows over a weir, drawn point by point. */
 
 const points = [
   '                ',
@@ -29,12 +29,12 @@ const colors: Readonly<Record<string, readonly number[]>> = {
 
 const side = points.length
 const bitsPerPoint = 32
-/** A second picture of one bit per point, which says nothing beside opacities; its lines end at whole 32 bits. */
+/** A mask of one bit per point, required by the format and unused with opacities; its lines are padded to 32 bits. */
 const maskBytes = side * 4
 
 /** https://learn.microsoft.com/en-us/previous-versions/ms997538(v=msdn.10) */
 export function faviconIco(): Buffer {
-  // Lines of a bitmap stand in it from the lowest to the highest.
+  // Lines of a bitmap are stored from the lowest to the highest.
   const picture = Buffer.from([...points].reverse().flatMap((line) => [...line].flatMap(colorOf)))
   const bitmap = Buffer.concat([bitmapHead(), picture, Buffer.alloc(maskBytes)])
   const head = Buffer.alloc(22)

@@ -1,6 +1,6 @@
 /**
- * What is checked before a body is looked at, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and
- * method ▸ content encoding and type. Unknown paths pass the same checks first: a refused caller learns nothing.
+ * Checks before a body is read, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and method ▸ content
+ * encoding and type. Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
@@ -12,7 +12,7 @@ const shownPathCharsMax = 200
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered without a key and version. */
+    /** Served without a key and a version header. */
     isOpen?: boolean
   }
 }
@@ -34,24 +34,24 @@ export function nothingThere({ method, url }: FastifyRequest): WeirError {
   return new WeirError('ERR_NOT_FOUND', `There is nothing at ${method} ${path}.`)
 }
 
-/** A segment of a path, unless it looks like a secret: an id may have been mistaken for a token. */
+/** A segment of a path, hidden if it looks like a secret: a client may have sent a token in place of an id. */
 function shownSegment(segment: string): string {
   let text = segment
   try {
     text = decodeURIComponent(segment)
   } catch {
-    // What can't be decoded is looked at as it was sent.
+    // A segment that can't be decoded is checked as it was sent.
   }
   return hideSecrets(text) === text ? segment : '…'
 }
 
-/** A request of HTTP/1.1 names its host: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+/** HTTP/1.1 requires the header Host: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
 function checkHost(request: FastifyRequest): void {
   if (onlyHeader(request, 'Host') === undefined && request.raw.httpVersion === '1.1')
     throw badRequest('The header "Host" is needed.')
 }
 
-/** Bodies are JSON in UTF-8. Without a body the content type says nothing: clients send it on any method. */
+/** Bodies are JSON in UTF-8. Without a body the content type is ignored, because clients send it with any method. */
 function checkContentType(request: FastifyRequest): void {
   const { headers } = request
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
@@ -70,7 +70,7 @@ function checkContentType(request: FastifyRequest): void {
   throw new WeirError('ERR_CONTENT_TYPE', `The charset of the body is ${shown(charset)}: JSON is UTF-8.`)
 }
 
-/** Bodies are read as they are sent; what decompressing one would take is known by nobody before. */
+/** Compressed bodies are refused: how much memory one needs is unknown before it is decompressed. */
 function checkContentEncoding(request: FastifyRequest): void {
   const codings = headerLines(request, 'Content-Encoding').flatMap((line) => line.split(','))
   const coding = codings
@@ -83,7 +83,7 @@ function checkContentEncoding(request: FastifyRequest): void {
   )
 }
 
-/** JSON, and an empty body of whatever type: that is no body. On GET, too, so that nothing is sent in vain unnoticed. */
+/** Accepts JSON, and empty bodies of any type. GET bodies are parsed, too, so that their content can be refused. */
 export function acceptBodies(app: FastifyInstance): void {
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()

@@ -1,6 +1,6 @@
 /**
- * Request headers as they were sent. Node keeps the first line of some headers and joins the lines of others, so that
- * a request with two credentials would be taken for one with either.
+ * Request headers as they were sent. Node keeps only the first line of some headers and joins the lines of others, which
+ * would hide that a request carries two different credentials.
  */
 import type { FastifyRequest } from 'fastify'
 import { badRequest } from '../core/errors.js'
@@ -11,7 +11,7 @@ export function headerLines({ raw: { rawHeaders } }: FastifyRequest, name: strin
   return rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === wanted && index % 2 === 1)
 }
 
-/** The value of a header that a request may have once. */
+/** The value of a header that may occur only once. */
 export function onlyHeader(request: FastifyRequest, name: string): string | undefined {
   const lines = headerLines(request, name)
   if (lines.length > 1)

@@ -1,4 +1,4 @@
-/** Requests that never become one: what the HTTP parser refuses, and paths that can't be decoded. */
+/** Answers to requests that never reach a route: refused by the HTTP parser, or with a path that can't be decoded. */
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, WeirError } from '../core/errors.js'
@@ -6,18 +6,18 @@ import { newId } from '../core/ids.js'
 import { nothingThere } from './guard.js'
 import { problemBody, problemHeaders } from './problem.js'
 
-/** Node's codes of a connection that brings no readable request. */
+/** Node's error codes for connections without a readable request. */
 const parserErrors: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
   HPE_HEADER_OVERFLOW: [
     'ERR_HEADERS_TOO_LARGE',
     'Request Header Fields Too Large',
-    'The request line and headers are too large: together they may have 16384 bytes.',
+    'The request line and headers are too large: at most 16384 bytes are allowed.',
   ],
   ERR_HTTP_REQUEST_TIMEOUT: ['ERR_REQUEST_TIMEOUT', 'Request Timeout', 'The request did not arrive in time.'],
 }
 const unreadable = ['ERR_INVALID_REQUEST', 'Bad Request', 'The request is not valid HTTP.'] as const
 
-/** Answers on the bare connection, as there is no request to answer, and closes it. */
+/** Writes the answer to the socket, because there is no request object, and closes the connection. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   const [code, phrase, message] = parserErrors[error.code ?? ''] ?? unreadable
   const problem = new WeirError(code, message)
@@ -36,7 +36,7 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
   )
 }
 
-/** A path that is no percent-encoded UTF-8 leads nowhere, for those who may know. */
+/** Answers 404 for a path that is not percent-encoded UTF-8, after the caller has been authenticated. */
 export const undecodablePath =
   (
     checkCaller: (request: FastifyRequest) => Promise<unknown>,

@@ -1,46 +1,41 @@
-/** A request body as values of a resource's fields, or an error that names the culprit. */
+/** Parses a request body into values of a resource's fields, or throws an error that names the culprit. */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, notFound, scalarShown, shown, valueAt } from '../core/errors.js'
 import { isId } from '../core/ids.js'
-import { getOrMakeWeak } from '../core/maps.js'
 import { insteadOf, supported } from '../core/nearest.js'
-import { type Check, compileCheck } from '../core/schema-check.js'
-import type { AnyResource, Field, Fields, Row } from '../resource/define.js'
+import type { AnyResource, Fields, Row } from '../resource/define.js'
 import { isNothing, withoutForeign, withoutNothing } from './empty-values.js'
-import { changedMembers, refuseReadOnly, withIds } from './sent-back.js'
+import { type AnyField, changedMembers, checkOf, refuseReadOnly, withIds } from './sent-back.js'
 
 type Values = Record<string, unknown>
-type AnyField = Field<never, null>
 
-const checks = new WeakMap<object, Check>()
-
-/** What is wrong with a value of this field; compiled once per field. */
-const checkOf = ({ schema }: AnyField): Check => getOrMakeWeak(checks, schema, () => compileCheck(schema))
-
-/** The body as an object; ids of the path may be repeated in it and have to agree. */
+/** The body as an object without ids of the path: it may repeat them, but not contradict them. */
 export function objectBody(body: unknown, pathIds: Readonly<Record<string, string>>): Values {
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest(`The body is ${scalarShown(body)}, but must be a JSON object.`)
   }
-  const isOfPath = (name: string): boolean => Object.hasOwn(pathIds, name)
+  const isPathId = (name: string): boolean => Object.hasOwn(pathIds, name)
   for (const [name, value] of Object.entries(body)) {
-    if (!isOfPath(name) || value === pathIds[name]) continue
+    if (!isPathId(name) || value === pathIds[name]) continue
     throw badRequest(
-      `${valueAt(name, value)}, but the path says ${shown(pathIds[name])}: leave it out, or let them agree.`,
+      `${valueAt(name, value)}, but the path says ${shown(pathIds[name])}: omit it or send the same value.`,
     )
   }
-  // Object.fromEntries makes an own property even of "__proto__", which is then refused as any unknown name is.
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !isOfPath(name)))
+  // Object.fromEntries creates an own property even for "__proto__", which is then refused like any unknown name.
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isPathId(name)))
 }
 
-/** `at`: what stands before the names in messages. */
-export function checkNames(values: Values, names: readonly string[], title: string, at = ''): void {
+/** Throws for a name that is not among `names`. `prefix`: precedes names in messages. */
+export function checkNames(values: Values, names: readonly string[], title: string, prefix = ''): void {
   for (const name of Object.keys(values)) {
     if (names.includes(name)) continue
-    throw badRequest(`${shown(`${at}${name}`)} is no field of ${article(title)}: ${insteadOf(name, names)}.`)
+    const owner = capitalized(article(title))
+    throw badRequest(`${owner} has no field ${shown(`${prefix}${name}`)}: ${insteadOf(name, names)}.`)
   }
 }
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** `an IP policy`, `a TCP edge`. */
 export const article = (title: string): string =>
@@ -51,16 +46,16 @@ const fieldsOf = (resource: AnyResource): readonly (readonly [string, AnyField])
     ([name, { setBy }]) => setBy !== 'weir' && name !== resource.parent?.field,
   ) as unknown as readonly (readonly [string, AnyField])[]
 
-/** A value that is given, checked and completed. */
-function given(field: AnyField, name: string, value: unknown): unknown {
-  const whole = sent(field, name, value)
-  const wrong = checkOf(field)(whole, name)
+/** Checks a value and completes it with defaults. */
+function checkedValue(field: AnyField, name: string, value: unknown): unknown {
+  const whole = normalized(field, name, value)
+  const wrong = checkOf(field.schema)(whole, name)
   if (wrong !== undefined) throw badRequest(wrong)
   return completed(field, whole)
 }
 
-/** The value as the field's schema has it: references by their ids, without members that say nothing. */
-function sent({ schema, fields }: AnyField, name: string, value: unknown): unknown {
+/** The value in the form of the field's schema: references as ids, no empty optional members. */
+function normalized({ schema, fields }: AnyField, name: string, value: unknown): unknown {
   const isModule =
     fields !== undefined && typeof value === 'object' && value !== null && !Array.isArray(value)
   const withoutRefs = isModule ? withIds(fields, value as Values, name === '' ? '' : `${name}.`) : value
@@ -70,36 +65,36 @@ function sent({ schema, fields }: AnyField, name: string, value: unknown): unkno
 const completed = ({ complete }: AnyField, value: unknown): unknown =>
   complete === undefined ? value : complete(value as never)
 
-/** All fields of a new resource: what is given, and defaults for the rest. `at` stands before names in messages. */
-export function createValues(resource: AnyResource, body: Values, at = ''): Values {
+/** All fields of a new resource, with defaults for those that the body omits. `prefix`: precedes names in messages. */
+export function createValues(resource: AnyResource, body: Values, prefix = ''): Values {
   const fields = fieldsOf(resource)
   const known = withoutForeign(resource.kind, body)
   checkNames(
     known,
     fields.map(([name]) => name),
     resource.title,
-    at,
+    prefix,
   )
   const values: Values = {}
   for (const [name, field] of fields) {
     const value = known[name] ?? null
     if (field.required && value === null) {
-      throw badRequest(`"${at}${name}" is required for ${article(resource.title)}.`)
+      throw badRequest(`"${prefix}${name}" is required for ${article(resource.title)}.`)
     }
     const isAbsent = !field.required && isNothing(field.schema, value)
-    values[name] = isAbsent ? (field.fallback ?? null) : given(field, `${at}${name}`, value)
+    values[name] = isAbsent ? (field.fallback ?? null) : checkedValue(field, `${prefix}${name}`, value)
   }
   return values
 }
 
 /** A resource before an update: as it is stored, and as GET shows it. */
-export interface Present {
+export interface CurrentResource {
   readonly row: Row
   readonly shown: Readonly<Values>
 }
 
 /** The fields that an update changes. */
-export function updateValues(resource: AnyResource, body: Values, present: Present): Values {
+export function updateValues(resource: AnyResource, body: Values, present: CurrentResource): Values {
   const fields = new Map(fieldsOf(resource))
   const changeable = [...fields].flatMap(([name, { setBy }]) => (setBy === 'client' ? [name] : []))
   const members = changedMembers(withoutForeign(resource.kind, body), present.shown)
@@ -120,15 +115,17 @@ export function updateValues(resource: AnyResource, body: Values, present: Prese
   return changes
 }
 
-/** Does the row have the value, in whichever spelling it is given? Sealed values can't be compared. */
+/** Does the row have this value, possibly in another spelling? Sealed values can't be compared. */
 function isPresent(field: AnyField, name: string, value: unknown, row: Row): boolean {
   if (field.sealed) return false
   if (value === null) return row[name] === null
-  const whole = sent(field, name, value)
-  return checkOf(field)(whole, name) === undefined && isDeepStrictEqual(completed(field, whole), row[name])
+  const whole = normalized(field, name, value)
+  return (
+    checkOf(field.schema)(whole, name) === undefined && isDeepStrictEqual(completed(field, whole), row[name])
+  )
 }
 
-/** Does the empty value of an update leave the field as it is? Only optional fields can be cleared. */
+/** Does this empty value leave the field unchanged? Only optional fields can be cleared. */
 const isUnchanged = ({ required, setBy, schema }: AnyField, value: unknown): boolean =>
   value !== null && (required || setBy !== 'client') && isNothing(schema, value)
 
@@ -136,14 +133,14 @@ function updated(field: AnyField, name: string, value: unknown): unknown {
   const isModule = field.fields !== undefined
   if (isModule && (value === null || value === '')) {
     throw badRequest(
-      `"${name}" is ${shown(value)}: a module is removed by its own DELETE, or replaced by a whole one.`,
+      `"${name}" is ${shown(value)}: remove a module by its own DELETE, or send a complete one.`,
     )
   }
   if (value === null && field.required) throw badRequest(`"${name}" is required and can't be cleared.`)
-  return isNothing(field.schema, value) ? (field.fallback ?? null) : given(field, name, value)
+  return isNothing(field.schema, value) ? (field.fallback ?? null) : checkedValue(field, name, value)
 }
 
-/** A module's own body: the module, whole. */
+/** The value of a module from the body of its own PUT. */
 export function moduleValue(name: string, field: AnyField, body: Values): unknown {
   const fields = field.fields as Fields
   const title = `${name.replace('_', ' ')} module`
@@ -153,21 +150,21 @@ export function moduleValue(name: string, field: AnyField, body: Values): unknow
     if (required && (members[member] ?? null) === null)
       throw badRequest(`"${member}" is required for ${article(title)}.`)
   }
-  return given(field, '', members)
+  return checkedValue(field, '', members)
 }
 
-/** How a body calls a field of the resource. */
+/** Maps the path of a field in the resource to its path in the request body. */
 export type NameInBody = (path: string) => string
 
 export const asInResource: NameInBody = (path) => path
 
-/** Of a body that is a part of the resource alone: `part` is what stands before the names of the part's fields. */
+/** For a body that is only a part of the resource: `part` matches the prefix of that part's fields. */
 export const asInPart =
   (part: RegExp): NameInBody =>
   (path) =>
     path.replace(part, '')
 
-/** Another resource that values name. */
+/** A reference to another resource in some values. */
 export interface NamedReference {
   /** `ip_restriction.ip_policy_ids[0]` */
   readonly path: string
@@ -177,7 +174,7 @@ export interface NamedReference {
   readonly id: string
 }
 
-/** Every reference to a resource of ours in these values. */
+/** Every reference to a resource of Weir in these values. */
 export function* referencesIn(
   fields: Fields,
   values: Readonly<Values>,
@@ -198,7 +195,7 @@ export function* referencesIn(
   }
 }
 
-/** An id of a path: another kind's prefix is an unknown id like any other. */
+/** Throws for an id in a path that can't be of this kind, as for an unknown one. */
 export function checkPathId(resource: AnyResource, id: string): void {
   if (!isId(resource.idPrefix, id)) throw unknownResource(resource, id)
 }

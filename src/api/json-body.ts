@@ -1,15 +1,15 @@
-/** A request body as JSON: bounded in depth, without repeated keys, and clear about what is wrong with it. */
+/** Parses a request body as JSON: bounded depth, no repeated keys, no loss, and errors that name the cause. */
 import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
 import { shown, WeirError } from '../core/errors.js'
 import { outlineOf } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
 import { Slices } from '../core/slices.js'
 
-const halfCharacter = /\p{Surrogate}/u
+const loneSurrogate = /\p{Surrogate}/u
 
 const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
 
-/** The value, or undefined for an empty body. Large ones are looked at in slices. Rejects with a `WeirError`. */
+/** The value, or undefined for an empty body. Large bodies are checked in slices. Rejects with a `WeirError`. */
 export async function parseJsonBody(body: Buffer): Promise<unknown> {
   if (body.length === 0) return undefined
   let text: string
@@ -29,26 +29,26 @@ export async function parseJsonBody(body: Buffer): Promise<unknown> {
   } catch {
     throw invalid(explainSyntax(text))
   }
-  if (!(await isAsWritten(value, keys, slices))) checkValues(text)
+  if (!(await isLossless(value, keys, slices))) checkValues(text)
   return value
 }
 
 /**
- * Has the value all keys of the text, and nothing in it that may be another one than was sent? That is quickly told,
- * and mostly so; what is wrong, if anything, a walk through the text finds.
+ * Fast check that parsing lost nothing: same number of keys, no lone surrogates, no unsafe integers. If it fails, a
+ * slower walk through the text finds the cause.
  */
-async function isAsWritten(value: unknown, keysWritten: number, slices: Slices): Promise<boolean> {
+async function isLossless(value: unknown, keysWritten: number, slices: Slices): Promise<boolean> {
   let keys = 0
   const waiting = [value]
   while (waiting.length > 0) {
     const next = waiting.pop()
-    if (typeof next === 'string' && halfCharacter.test(next)) return false
+    if (typeof next === 'string' && loneSurrogate.test(next)) return false
     if (typeof next === 'number' && Math.abs(next) > Number.MAX_SAFE_INTEGER) return false
     if (typeof next !== 'object' || next === null) continue
     if (slices.isDue()) await slices.pause()
     for (const member of Object.values(next)) waiting.push(member)
     if (Array.isArray(next)) continue
-    for (const key of Object.keys(next)) if (halfCharacter.test(key)) return false
+    for (const key of Object.keys(next)) if (loneSurrogate.test(key)) return false
     keys += Object.keys(next).length
   }
   return keys === keysWritten
@@ -70,9 +70,9 @@ function explainSyntax(text: string): string {
 }
 
 /**
- * JSON.parse keeps the last of repeated keys: a client that sends two values means neither. It makes half characters
- * of escapes such as "\\ud800", which no UTF-8 can hold, and other numbers of those that no double holds: what is
- * stored would not be what was sent.
+ * JSON.parse silently changes some values: of repeated keys it keeps the last; escapes such as "\\ud800" become lone
+ * surrogates, which UTF-8 can't encode; integers that no double represents become other ones. What is stored would
+ * differ from what was sent.
  */
 function checkValues(text: string): void {
   const open: Set<string>[] = []
@@ -97,16 +97,18 @@ function checkValues(text: string): void {
 }
 
 function checkCharacters(text: string): void {
-  if (halfCharacter.test(text)) {
-    throw invalid(`The body has the text ${shown(text)}, which holds half of a character (a lone surrogate).`)
+  if (loneSurrogate.test(text)) {
+    throw invalid(
+      `The body has the text ${shown(text)}, which contains a lone surrogate (half of a character).`,
+    )
   }
 }
 
 function checkNumber(value: number, written: string): void {
-  const isKept = Number.isFinite(value) && (!/^-?\d+$/.test(written) || BigInt(written) === BigInt(value))
-  if (isKept) return
+  const isExact = Number.isFinite(value) && (!/^-?\d+$/.test(written) || BigInt(written) === BigInt(value))
+  if (isExact) return
   const start = written.length > numberCharsShownMax ? `${written.slice(0, numberCharsShownMax)}…` : written
-  throw invalid(`The body has the number ${start}, which would not be kept exactly: send it as text.`)
+  throw invalid(`The body has the number ${start}, which can't be stored exactly: send it as text.`)
 }
 
 const numberCharsShownMax = 40

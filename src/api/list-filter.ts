@@ -1,4 +1,4 @@
-/** Filters of lists: expressions over the resource as it is shown, its members by their dotted names. */
+/** Filters of lists: expressions over a resource as it is shown; nested members have dotted names. */
 import { WeirError } from '../core/errors.js'
 import { listFilterStepsMax } from '../core/limits.js'
 import { getOrMakeWeak } from '../core/maps.js'
@@ -13,13 +13,13 @@ type Shown = Readonly<Record<string, unknown>>
 
 export type Filter = (shown: Shown) => boolean
 
-/** Throws a `WeirError` for a text that is no expression over the resource. */
+/** Throws a `WeirError` for a text that is not a valid expression over the resource. */
 export function compileFilter(resource: AnyResource, text: string): Filter {
   const compiled = compileExpression(text, scopeOf(resource))
   if (!compiled.ok) {
     throw new WeirError(
       'ERR_INVALID_EXPRESSION',
-      `The query parameter "filter" is no expression: ${compiled.problem.msg}`,
+      `The query parameter "filter" is not a valid expression: ${compiled.problem.msg}`,
     )
   }
   const budget = new StepBudget(listFilterStepsMax)
@@ -41,7 +41,7 @@ const scopeOf = (resource: AnyResource): Scope<Shown> =>
     defineScope({ names: Object.fromEntries(membersOf(resourceSchema(resource), [])) }),
   )
 
-/** What of a JSON schema is looked at. */
+/** The parts of a JSON schema that decide names and types. */
 interface SchemaShape {
   readonly type?: string
   readonly enum?: readonly unknown[]
@@ -56,7 +56,7 @@ function* membersOf(schema: TSchema, path: readonly string[]): Generator<[string
   }
 }
 
-/** A value's own name, and those of its members where it is an object with known ones. */
+/** The name of a value, and of its members if it is an object with known members. */
 function* namesOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
   const type = typeOf(schema)
   yield [path.join('.'), { type, read: reader(path) }]

@@ -1,4 +1,4 @@
-/** Lists of resources: in pages, newest first, narrowed down by a filter or a description. */
+/** Lists of resources: in pages, newest first, optionally by filter or description. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Turns } from '../core/concurrency.js'
 import { badRequest, shown } from '../core/errors.js'
@@ -7,7 +7,7 @@ import { listSearchesAtOnceMax, listSearchesWaitingMax, pageEntriesMax } from '.
 import { Slices } from '../core/slices.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import type { ViewState } from '../view/view-state.js'
-import { type ApiContext, isBelieved, json, queryOf, readable } from './context.js'
+import { type ApiContext, isBelieved, queryOf, readable, sendJson } from './context.js'
 import { compileFilter } from './list-filter.js'
 import { listParameters } from './openapi.js'
 import type { Presenter } from './present.js'
@@ -15,11 +15,11 @@ import type { Presenter } from './present.js'
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
 
-/** Of the whole process. */
+/** Limits concurrent searches of the whole process. */
 const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 
-/** The route that lists the resources of a kind. */
-export function listing(context: ApiContext, resource: AnyResource) {
+/** The handler that lists the resources of a kind. */
+export function listHandler(context: ApiContext, resource: AnyResource) {
   const { presenter } = context
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const query: ListQuery = queryOf(request, listParameters)
@@ -34,7 +34,7 @@ export function listing(context: ApiContext, resource: AnyResource) {
     })
     const isPlain = query.filter === undefined && query.description === undefined
     const run = () =>
-      searched(
+      runSearch(
         search,
         () => readable(context),
         () => reply.raw.destroyed,
@@ -44,11 +44,10 @@ export function listing(context: ApiContext, resource: AnyResource) {
     const next = search.hasMore
       ? `${uri}?${nextQuery({ ...query, limit: String(limit), before_id: search.last })}`
       : null
-    return reply
-      .type(json)
-      .send(
-        `{"${resource.listName}":[${search.page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`,
-      )
+    return sendJson(
+      reply,
+      `{"${resource.listName}":[${search.page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`,
+    )
   }
 }
 
@@ -64,7 +63,7 @@ const nextQuery = ({ limit, before_id, filter, description }: ListQuery): string
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&')
 
-/** An empty description is that of entries which have none. */
+/** An empty description matches entries without one. */
 function wantedBy(presenter: Presenter, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
   const matches = filter === undefined ? undefined : compileFilter(resource, filter)
   return (row, state) =>
@@ -72,13 +71,17 @@ function wantedBy(presenter: Presenter, resource: AnyResource, { filter, descrip
     (matches === undefined || matches(presenter.show(resource, row, state)))
 }
 
-/** Searches in slices, so that others have their turn; ends before its end where nobody waits for it any more. */
-async function searched(search: Search, state: () => ViewState, isForgotten: () => boolean): Promise<void> {
+/** Searches in slices, so that other requests proceed; stops early if the client has disconnected. */
+async function runSearch(
+  search: Search,
+  state: () => ViewState,
+  isDisconnected: () => boolean,
+): Promise<void> {
   const slices = new Slices()
-  while (!search.advance(state(), () => slices.isDue()) && !isForgotten()) await slices.pause()
+  while (!search.advance(state(), () => slices.isDue()) && !isDisconnected()) await slices.pause()
 }
 
-interface SearchFor {
+interface SearchQuery {
   readonly resource: AnyResource
   readonly accountId: string
   readonly limit: number
@@ -86,27 +89,27 @@ interface SearchFor {
   readonly isWanted: IsWanted
 }
 
-/** On its way through the entries. It remembers an id and no place, as others write meanwhile. */
+/** A search through the entries. Its position is an id, not an index, because entries change in the meantime. */
 class Search {
   readonly #presenter: Presenter
-  readonly #for: SearchFor
+  readonly #query: SearchQuery
   #position: string | undefined
   /** Entries found, as JSON. */
   readonly page: string[] = []
-  /** The id of the last one. */
+  /** The id of the last entry found. */
   last: string | undefined
-  /** Is there another one behind the page? */
+  /** Is there another entry after the page? */
   hasMore = false
 
-  constructor(presenter: Presenter, what: SearchFor) {
+  constructor(presenter: Presenter, query: SearchQuery) {
     this.#presenter = presenter
-    this.#for = what
-    this.#position = what.beforeId
+    this.#query = query
+    this.#position = query.beforeId
   }
 
-  /** Goes on until all is found, or the time is up; true when all is found. */
+  /** Continues until the page is complete (true) or the slice is over (false). */
   advance(state: ViewState, isDue: () => boolean): boolean {
-    const { resource, accountId, limit, isWanted } = this.#for
+    const { resource, accountId, limit, isWanted } = this.#query
     for (const id of state.ids(accountId, resource.kind).below(this.#position)) {
       const row = state.rows.get(resource.kind)?.get(id)
       if (row !== undefined && isWanted(row, state)) {

@@ -1,6 +1,6 @@
 /**
- * The `api` restriction of an account: who may reach the management API, and the guard that keeps a caller from
- * shutting itself out.
+ * The `api` restriction of an account: the addresses that may use the management API, and a check that refuses changes by
+ * which callers would lock themselves out.
  */
 import { WeirError } from '../core/errors.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
@@ -19,7 +19,7 @@ import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
 import { rowsOf } from './present.js'
 
-/** Restrictions as they stand in a view, their policies compiled when they are needed and kept while they last. */
+/** Restrictions of a view. Policies are compiled on demand and cached until they change. */
 class ViewRestrictions implements Restrictions {
   readonly #state: ViewState
   readonly #policies = new Map<string, { version: number; policy: IpPolicy }>()
@@ -60,18 +60,18 @@ export function viewRestrictions(state: ViewState): ViewRestrictions {
   return getOrMakeWeak(restrictionsOf, state, () => new ViewRestrictions(state))
 }
 
-interface Changed {
+interface PlannedChange {
   readonly puts?: readonly Put[]
   readonly removals?: readonly Removal[]
-  /** All rules of policies, as they would be. */
+  /** All rules of the replaced policies, as they would be. */
   readonly rules?: ReadonlyMap<string, readonly IpRule[]>
 }
 
-/** Throws where the change would lock the caller's own address out of the API. */
+/** Throws if the change would lock the caller's own address out of the API. */
 export function lockoutCheck(
   caller: Caller,
   state: ViewState,
-  { puts = [], removals = [], rules: replaced = new Map() }: Changed,
+  { puts = [], removals = [], rules: replaced = new Map() }: PlannedChange,
 ): void {
   if (caller.address === undefined) return
   const put = puts.find(({ kind, row }) => kind === 'ip_restriction' && row['type'] === 'api')
@@ -91,7 +91,7 @@ export function lockoutCheck(
   )
 }
 
-/** The rules of each policy the change touches, as they would be after it. */
+/** For each policy that the change affects: its rules after the change. */
 function changedRules(
   state: ViewState,
   puts: readonly Put[],

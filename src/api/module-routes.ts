@@ -1,14 +1,14 @@
-/** The routes of an edge's or route's modules: each is read, replaced and removed as a whole. */
+/** Routes of the modules of edges and routes: each module is read, replaced and removed as a whole. */
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import type { TSchema } from '../core/schema.js'
 import type { AnyResource, Field } from '../resource/define.js'
-import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
+import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { moduleExample, shownModuleExample } from './examples.js'
 import { article, asInPart, moduleValue } from './input.js'
-import { type Described, describe, ofWrite, routePath, shownBy } from './openapi.js'
-import { answered, writing } from './writing.js'
+import { describe, type OperationDescription, routePath, shownBy, writeParameters } from './openapi.js'
+import { withAnswer, writeHandler } from './writing.js'
 
 export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   for (const [name, field] of Object.entries(resource.fields)) {
@@ -28,14 +28,14 @@ function registerModule(
   if (shown === 'hidden') throw new Error('A module is always shown.')
   const show = (value: unknown) => shown.render(value, context.presenter.links) as object
   const unset = (id: string) => notFound(`The ${resource.title} ${id} has no ${name} module.`)
-  const as = (method: Method, success: Described['success'], body?: TSchema) =>
+  const as = (method: Method, success: OperationDescription['success'], body?: TSchema) =>
     describe({
       operationId: `${method}_${resource.kind}_${name}`,
       summary: `${verbs[method]} the ${name} module of ${article(resource.title)}`,
       tag: pluralOf(resource.title),
       path,
       success,
-      ...(method === 'get' ? {} : ofWrite),
+      ...(method === 'get' ? {} : writeParameters),
       ...(body === undefined ? {} : { body }),
     })
   const nameInBody = asInPart(new RegExp(`^${name}(\\.|$)`))
@@ -44,26 +44,26 @@ function registerModule(
 
   app.get(path, as('get', [200, whole]), (request, reply) => {
     queryOf(request)
-    const row = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
+    const row = rowAt(context, request, resource)
     if (row[name] === null || row[name] === undefined) throw unset(row.id)
-    return reply.type(json).send(JSON.stringify(show(row[name])))
+    return sendJson(reply, show(row[name]))
   })
 
-  const put = writing(context, (request) => {
-    const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
-    const value = moduleValue(name, field as never, bodyOf(request))
+  const put = writeHandler(context, (request) => {
+    const { id } = rowAt(context, request, resource)
+    const value = moduleValue(name, field as never, requestBody(request))
     const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: value }), nameInBody)
-    return answered(plan, ({ row }) => ({ status: 200, body: show(row[name]) }))
+    return withAnswer(plan, ({ row }) => ({ status: 200, body: show(row[name]) }))
   })
   app.put(path, as('put', [200, whole], body), put)
 
-  const remove = writing(context, (request) => {
-    const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
+  const remove = writeHandler(context, (request) => {
+    const { id } = rowAt(context, request, resource)
     const plan = context.writes.update(request.caller, resource, id, (present) => {
       if (present[name] === null || present[name] === undefined) throw unset(id)
       return { [name]: null }
     })
-    return answered(plan, () => ({ status: 204 }))
+    return withAnswer(plan, () => ({ status: 204 }))
   })
   app.delete(path, as('delete', [204]), remove)
 }
@@ -72,7 +72,7 @@ type Method = 'get' | 'put' | 'delete'
 
 const verbs: Record<Method, string> = { get: 'Get', put: 'Replace', delete: 'Remove' }
 
-/** The module without the null that an unset one is in its edge. */
+/** The schema of the module without null, which stands for an unset module in its edge. */
 const withoutNull = (schema: TSchema): TSchema => ({
   ...(schema as unknown as { anyOf: TSchema[] }).anyOf[0]!,
   description: 'The module.',

@@ -7,13 +7,13 @@ import { registerFields } from './fields.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
-/** Answers are data: nothing in them is run, shown in a frame or sent on. */
+/** Answers are data: a browser must not run or frame them. */
 const contentSecurityPolicy = {
   useDefaults: false,
   directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
 }
 
-/** To be called before the first route: the document is made of those that follow. */
+/** Must be called before the first route is registered, because the document lists later routes only. */
 export async function openReference(app: FastifyInstance, options: OpenapiOptions): Promise<void> {
   await app.register(helmet, { contentSecurityPolicy, hsts: false })
   await app.register(swagger, {

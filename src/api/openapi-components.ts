@@ -1,12 +1,12 @@
 /**
- * What stands in the OpenAPI document once. Schemas are written where they are used; one with a title is moved to the
- * components under that name, and a reference takes its place.
+ * Components of the OpenAPI document. Schemas are written where they are used; one with a title moves to the components
+ * under that name and is replaced by a reference.
  */
 import { documentedKey } from '../core/schema.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Values and examples are data: what looks like a schema in them is none. */
+/** Keys whose values are data, not schemas. */
 const dataKeys = new Set(['example', 'examples', 'default', 'enum', 'const'])
 
 const isObject = (value: unknown): value is Json =>
@@ -16,14 +16,14 @@ export class Components {
   readonly #schemas = new Map<string, Json>()
   readonly #parameters = new Map<string, Json>()
 
-  /** Keywords that are known here alone, by the names of components. */
+  /** Additional keywords for components, by name, that only this room knows. */
   readonly #more: Readonly<Record<string, object>>
 
   constructor(more: Readonly<Record<string, object>>) {
     this.#more = more
   }
 
-  /** In alphabetical order, as readers look for them. */
+  /** Sorted by name. */
   get schemas(): Json {
     return sorted(this.#schemas)
   }
@@ -32,7 +32,7 @@ export class Components {
     return sorted(this.#parameters)
   }
 
-  /** A part of the document with references in the place of whatever has a title. */
+  /** A part of the document, with every schema that has a title replaced by a reference. */
   moved<T>(part: T): T {
     return this.#moved(part) as T
   }
@@ -53,7 +53,7 @@ export class Components {
   #reference(name: string, { title: _, ...schema }: Json): Json {
     const whole = typed({ ...schema, ...this.#more[name] })
     const known = this.#schemas.get(name)
-    // Examples are of the first place that has some; a description may be one of the place.
+    // The first place with examples provides them; each place may have its own description.
     const kept = known === undefined ? whole : { ...whole, ...known }
     if (known !== undefined && form(known) !== form(whole))
       throw new Error(`Two schemas have the title ${name}.`)
@@ -63,7 +63,7 @@ export class Components {
     return { $ref: `#/components/schemas/${name}`, ...(isOwn ? { description } : {}) }
   }
 
-  /** A reference in the place of a parameter that several operations take, unless it is about one kind of resource. */
+  /** A reference to a shared parameter; one that belongs to a single kind of resource stays where it is. */
   parameter(parameter: Json): Json {
     const { name, in: place } = parameter
     if ((place !== 'query' && place !== 'header') || name === 'before_id') return parameter
@@ -79,11 +79,11 @@ export class Components {
   }
 }
 
-/** What two schemas of one name have in common. */
+/** The part of a schema that must be equal under one name. */
 const form = ({ description: _description, examples: _examples, ...rest }: Json): string =>
   JSON.stringify(rest)
 
-/** Texts among a few say that they are texts. */
+/** Adds the type to an enum of texts. */
 const typed = (schema: Json): Json =>
   Array.isArray(schema['enum']) && schema['type'] === undefined && schema['enum'].every(isText)
     ? { type: 'string', ...schema }

@@ -1,4 +1,4 @@
-/** The OpenAPI document as a whole: its head, and what @fastify/swagger can't say of operations, or says otherwise. */
+/** The OpenAPI document: its head, and corrections of what @fastify/swagger generates for operations. */
 import type { SwaggerTransformObject } from '@fastify/swagger'
 import { pluralOf } from '../core/plural.js'
 import { eventFieldNames, subscribableKinds } from '../event/check-source.js'
@@ -14,7 +14,7 @@ import { webhooks, webhooksTag } from './openapi-webhooks.js'
 import { problemSchema } from './problem.js'
 
 export interface OpenapiOptions {
-  /** Where clients reach the API; undefined: wherever they got the document from. */
+  /** Where clients reach the API; undefined: the address that the document was fetched from. */
   readonly baseUrl: string | undefined
   readonly versionHeaders: readonly string[]
   readonly eventKinds: readonly AnyTrafficEvent[]
@@ -41,7 +41,7 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
   security: [{ key: [] }],
 })
 
-/** A parameter, not a security scheme: of those, tools ask for a secret. */
+/** A parameter and not a security scheme, because tools ask for a secret for those. */
 const versionParameter = (name: string) => ({
   name,
   in: 'header',
@@ -63,7 +63,7 @@ interface Body {
   readonly content: Readonly<Record<string, { readonly schema: { readonly required?: readonly string[] } }>>
 }
 
-/** Values that declarations can't list: they are known right of their rooms. */
+/** Values that declarations of resources can't list, because event kinds are in a room after theirs. */
 const listedValues = (kinds: readonly AnyTrafficEvent[]) => ({
   EventKind: { enum: subscribableKinds(kinds), description: 'A kind of event.' },
   EventField: { enum: eventFieldNames(kinds), description: 'A field of a traffic event.' },
@@ -78,7 +78,7 @@ export const finishDocument =
     const version = { $ref: '#/components/parameters/Version' }
     const finished = (method: string, operation: Operation): Operation => ({
       ...operation,
-      ...(operation.requestBody && { requestBody: withNeed(method, operation.requestBody) }),
+      ...(operation.requestBody && { requestBody: withRequired(method, operation.requestBody) }),
       parameters: [...(operation.parameters ?? []).map((each) => components.parameter(each)), version],
       responses: { ...operation.responses, ...problemReferences(operation.requestBody !== undefined) },
     })
@@ -102,12 +102,12 @@ const mapped = <T, R>(
 ): Record<string, R> =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, work(key, value)]))
 
-/** @fastify/swagger calls every body required. */
-const withNeed = (method: string, body: Body): Body & { readonly required: boolean } => ({
+/** Corrects `required`: @fastify/swagger marks every body as required. */
+const withRequired = (method: string, body: Body): Body & { readonly required: boolean } => ({
   ...body,
-  required: isNeeded(method, body),
+  required: isRequired(method, body),
 })
 
-/** An empty POST or PATCH is one with an empty object: that says enough where no field is required. */
-const isNeeded = (method: string, { content }: Body): boolean =>
+/** POST and PATCH without a body mean an empty object, which is enough if no field is required. */
+const isRequired = (method: string, { content }: Body): boolean =>
   method === 'put' || Object.values(content).some(({ schema }) => (schema.required ?? []).length > 0)

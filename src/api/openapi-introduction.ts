@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of all operations together, as Markdown. */
+/** The introduction of the OpenAPI document, in Markdown. */
 import { type ErrorCode, errorCodes, statusOf } from '../core/errors.js'
 import {
   answerAgeMaxMs,
@@ -17,23 +17,23 @@ const reference = fieldReference()
 
 const meanings: Record<ErrorCode, string> = {
   ERR_INVALID_REQUEST: 'A field, parameter or header is wrong or missing.',
-  ERR_INVALID_JSON: 'The body is not JSON, or would lose something when it is read.',
-  ERR_VERSION: 'The version header is missing, or names another version.',
+  ERR_INVALID_JSON: 'The body is not valid JSON, or parsing it would lose something.',
+  ERR_VERSION: 'The version header is missing or names another version.',
   ERR_INVALID_EXPRESSION: 'An expression or filter is wrong.',
   ERR_CONFLICT: 'The change would contradict another resource.',
   ERR_LOCKOUT: "The change would lock the caller's own address out of the API.",
   ERR_DESTINATION_REFUSED: 'An event destination did not accept a test event.',
   ERR_UNAUTHENTICATED: 'The token is missing or unknown.',
-  ERR_FORBIDDEN: "A restriction keeps the caller's address out, or the account lacks the right.",
+  ERR_FORBIDDEN: "A restriction refuses the caller's address, or the account lacks the right.",
   ERR_NOT_FOUND: 'There is no such resource, path or method.',
-  ERR_METHOD: 'A page without a key has another method: GET and HEAD are answered.',
+  ERR_METHOD: 'This page only supports GET and HEAD.',
   ERR_REQUEST_TIMEOUT: 'The request took too long to arrive.',
   ERR_BODY_TOO_LARGE: 'The body is too large.',
   ERR_CONTENT_TYPE: 'The content type or encoding of the body is not supported.',
-  ERR_RATE_LIMIT: 'Too many requests; `Retry-After` says when to come again.',
+  ERR_RATE_LIMIT: 'Too many requests; `Retry-After` says when to retry.',
   ERR_HEADERS_TOO_LARGE: 'The headers are too large.',
-  ERR_INTERNAL: 'Something is wrong in Weir; the log has more under the operation id.',
-  ERR_UNAVAILABLE: 'The store or NATS is away or busy; `Retry-After` says when to come again.',
+  ERR_INTERNAL: 'Internal error; search the log for the operation id.',
+  ERR_UNAVAILABLE: 'The store or NATS is unavailable or busy; `Retry-After` says when to retry.',
 }
 
 const errorTable = [
@@ -51,13 +51,13 @@ export const introduction = `Edges, IP policies, restrictions, event subscriptio
 Every request carries \`Authorization: Bearer <token of an API key>\` and the version header. Bodies are JSON in UTF-8.
 
 ## Paging
-Lists are sorted by id, the newest entry first. \`limit\` (1 to ${pageEntriesMax}) bounds a page, \`before_id\` begins behind an
-entry. Follow \`next_page_uri\`, which keeps all parameters, until it is null. No entry comes twice and none is skipped
-while others write.
+Lists are sorted by id, newest first. \`limit\` (1 to ${pageEntriesMax}) is the size of a page; \`before_id\` starts after
+that entry. Follow \`next_page_uri\`, which keeps all parameters, until it is null. No entry is repeated or
+skipped while others write.
 
 ## Filters
 \`filter\` on a list takes an expression over the fields of an entry, in the same language as traffic policies:
-\`GET /ip_policies?filter=description.startsWith('office')\`. \`description\` finds entries of exactly this description.
+\`GET /ip_policies?filter=description.startsWith('office')\`. \`description\` finds entries with exactly this description.
 \`limit\` counts matching entries.
 
 ## Fields
@@ -74,18 +74,18 @@ ${functionTable(reference)}
 
 ## Errors
 An error is a \`Problem\`: \`msg\` is a sentence that names the field, the value and what is allowed.
-\`details.operation_id\` is the header \`Operation-Id\` of the answer, and is found in the log.
+\`details.operation_id\` is also in the header \`Operation-Id\` and in the log.
 
 ${errorTable}
 
 ## Limits
 A body has at most ${mebibytes(requestBodyBytesMax)} (all rules of an IP policy at once: ${mebibytes(rulesBodyBytesMax)}), a stored resource ${resourceBytesMax / 1024} KiB, an IP policy
 ${rulesPerIpPolicyMax} rules, a module or restriction ${ipPoliciesPerModuleMax} IP policies. Bounds in bytes count UTF-8; schemas
-show them as \`x-max-bytes\`. Requests per account and minute are limited as the deployment is configured.
+show them as \`x-max-bytes\`. The deployment's settings limit requests per account and minute.
 
 ## Repeating a request
 A POST with an \`Idempotency-Key\` (1 to ${idempotencyKeyCharsMax} printable ASCII characters) is done once: for ${hours} hours, the same request
-under the same key gets the first answer again, one-time tokens null. Another request under the key is refused.
+with the same key gets the first answer again, with one-time tokens null. Another request with that key is refused.
 
 ## Trying a change
 A write with \`validate_only=true\` is checked and answered as if it were done, and changes nothing. Generated ids,

@@ -1,6 +1,6 @@
 /**
- * What any operation may answer instead of success, for the OpenAPI document. Each status by itself: generators tell
- * answers apart by them, and many take no classes such as 4XX.
+ * Error responses that any operation may have, for the OpenAPI document. Each status is listed, because many generators
+ * don't support classes such as 4XX.
  */
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { TSchema } from '../core/schema.js'
@@ -14,27 +14,26 @@ interface Problem {
 const problems: Readonly<Record<string, Problem>> = {
   400: {
     name: 'BadRequest',
-    description: 'Something in the request is wrong: the message names it and says what is allowed.',
+    description: 'Something in the request is wrong; the message names it and says what is allowed.',
   },
-  401: { name: 'Unauthenticated', description: 'The token is missing, or not known.' },
+  401: { name: 'Unauthenticated', description: 'The token is missing or unknown.' },
   403: {
     name: 'Forbidden',
-    description:
-      "A restriction of the account keeps the caller's address out, or the account lacks the right.",
+    description: "A restriction of the account refuses the caller's address, or the account lacks the right.",
   },
   404: {
     name: 'NotFound',
-    description: 'The account has no such resource, in the path or where the body names one.',
+    description: 'The account has no resource with an id in the path or the body.',
   },
   429: {
     name: 'RateLimited',
-    description: 'Too many requests of the account, or failed logins of the address.',
+    description: 'Too many requests from the account, or failed logins from the address.',
     mayRetry: true,
   },
-  500: { name: 'InternalError', description: 'Something is wrong in Weir: the log has more.' },
+  500: { name: 'InternalError', description: 'Internal error; search the log for the operation id.' },
   503: {
     name: 'Unavailable',
-    description: 'The store is away, or too busy: nothing is wrong with the request.',
+    description: 'The store is unavailable or too busy; nothing is wrong with the request.',
     mayRetry: true,
   },
 }
@@ -42,23 +41,23 @@ const problems: Readonly<Record<string, Problem>> = {
 const problemsOfBodies: Readonly<Record<string, Problem>> = {
   413: {
     name: 'BodyTooLarge',
-    description: `The body is too large: ${requestBodyBytesMax} bytes where nothing else is said.`,
+    description: `The body is too large: ${requestBodyBytesMax} bytes are allowed unless the operation says otherwise.`,
   },
   415: { name: 'WrongContentType', description: 'The content type of the body is not application/json.' },
 }
 
 const operationId = {
-  'Operation-Id': { schema: { type: 'string' }, description: 'The log tells more under this id.' },
+  'Operation-Id': { schema: { type: 'string' }, description: 'Identifies the request in the log.' },
 }
 
 const retryAfter = {
   'Retry-After': {
     schema: { type: 'integer', minimum: 1 },
-    description: 'Seconds after which to come again.',
+    description: 'Seconds to wait before retrying.',
   },
 }
 
-/** The components that operations refer to. */
+/** The response components that operations refer to. */
 export const problemResponses = (schema: TSchema): Record<string, object> =>
   Object.fromEntries(
     Object.values({ ...problems, ...problemsOfBodies }).map(({ name, description, mayRetry }) => [

@@ -1,5 +1,4 @@
-/** How the operations of the API are described in its OpenAPI document, and what their schemas are. */
-
+/** Descriptions and schemas of operations for the OpenAPI document. */
 import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { documented, objectOf, orNull, type TSchema, Type } from '../core/schema.js'
@@ -14,28 +13,28 @@ import { resourceSchema } from '../resource/shown-schema.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
 
-/** The schema with an example of it, which stands in the document beside the schema. */
+/** The schema with an example for the document. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>
   ({ ...schema, ...documented({ examples: [example] }) }) as TSchema
 
 // --- operations ---
 
-export interface Described {
+export interface OperationDescription {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
   readonly tag: string
-  /** As routes have it: `/edges/tcp/:id`. */
+  /** In the form of routes: `/edges/tcp/:id`. */
   readonly path: string
-  /** The one status of success, and what it brings; nothing for 204. */
+  /** The status of success and the schema of its body, which 204 does not have. */
   readonly success: readonly [status: 200 | 201 | 204, schema?: TSchema]
   readonly query?: TSchema
   readonly headers?: TSchema
   readonly body?: TSchema
 }
 
-/** An operation as a route takes it; what any operation may answer instead is added when the document is finished. */
-export function describe({ tag, path, success, query, headers, body, ...texts }: Described) {
+/** The options of a route. Error responses are added when the document is finished. */
+export function describe({ tag, path, success, query, headers, body, ...texts }: OperationDescription) {
   const [status, shown = Type.Null({ description: 'Done; there is no body.' })] = success
   return {
     schema: {
@@ -54,14 +53,14 @@ const location = {
   headers: { Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' } },
 }
 
-/** What a write takes beside its body. */
-export const ofWrite = {
+/** Parameters of every write. */
+export const writeParameters = {
   query: Type.Object({
     validate_only: Type.Optional(
       Type.Boolean({
         default: false,
         description:
-          'Answers what the write would be answered at present, one-time tokens null; changes nothing.',
+          'Checks the write and returns its answer, with one-time tokens null, but changes nothing.',
       }),
     ),
   }),
@@ -74,14 +73,14 @@ export const idempotencyHeaders = Type.Object({
       maxLength: idempotencyKeyCharsMax,
       pattern: '^[ -~]+$',
       description:
-        'The same request under the same key is done once within 24 hours, and answered what it was at first, one-time tokens null.',
+        'A repeated request with the same key is done once; for 24 hours it gets the first answer again, with one-time tokens null.',
     }),
   ),
 })
 
-export const ofPost = { ...ofWrite, headers: idempotencyHeaders }
+export const postParameters = { ...writeParameters, headers: idempotencyHeaders }
 
-/** The parameters of a path: each stands behind the collection that it chooses from. */
+/** The parameters of a path: each follows the collection that it selects from. */
 const paramsSchema = (path: string): TSchema =>
   Type.Object(
     Object.fromEntries(
@@ -113,7 +112,9 @@ export const listSchema = (name: string, item: TSchema, title: string): TSchema 
     {
       [name]: Type.Array(item, { maxItems: pageEntriesMax }),
       uri: uriSchema,
-      next_page_uri: orNull(uriSchema, { description: 'Where the next page is; null on the last one.' }),
+      next_page_uri: orNull(uriSchema, {
+        description: 'The address of the next page; null on the last page.',
+      }),
     },
     { title, description: 'A page, newest first.' },
   )
@@ -130,11 +131,14 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
     tag: plural,
     path: routePath(resource.path) + (isOfMany ? '' : '/:id'),
   }
-  const details: Record<Operation, () => Pick<Described, 'success' | 'query' | 'headers' | 'body'>> = {
+  const details: Record<
+    Operation,
+    () => Pick<OperationDescription, 'success' | 'query' | 'headers' | 'body'>
+  > = {
     create: () => ({
       success: [201, one],
       body: shownBy(createSchema(resource, `${name}Create`), createExample(resource)),
-      ...ofPost,
+      ...postParameters,
     }),
     get: () => ({ success: [200, one] }),
     list: () => ({
@@ -144,9 +148,9 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
     update: () => ({
       success: [200, one],
       body: shownBy(patchSchema(resource, `${name}Update`), changesExample(resource)),
-      ...ofWrite,
+      ...writeParameters,
     }),
-    delete: () => ({ success: [204], ...ofWrite }),
+    delete: () => ({ success: [204], ...writeParameters }),
   }
   return describe({ ...base, ...details[operation]() })
 }
@@ -159,7 +163,7 @@ const verbs: Record<Operation, string> = {
   delete: 'Delete',
 }
 
-/** What a list takes. */
+/** The query parameters of a list. */
 const listQuery = ({ kind, idPrefix }: AnyResource) =>
   Type.Object({
     limit: Type.Optional(
@@ -167,30 +171,30 @@ const listQuery = ({ kind, idPrefix }: AnyResource) =>
         minimum: 1,
         maximum: pageEntriesMax,
         default: pageEntriesMax,
-        description: 'How many entries a page has at most.',
+        description: 'The maximum number of entries in a page.',
       }),
     ),
     before_id: Type.Optional({
       ...idSchema(kind, idPrefix),
-      description: 'Entries older than this id, which need not exist any more.',
+      description: 'Entries older than this id, which may have been deleted.',
     } as TSchema),
     filter: Type.Optional({
       ...expressionSchema,
       description:
-        'An expression that entries must be true for. Its names are those of an entry, with dots in between: `backend.enabled`.',
+        'An expression over the fields of an entry, such as `backend.enabled`; entries for which it is true are listed.',
     } as TSchema),
     description: Type.Optional(
-      Type.String({ description: 'Entries of exactly this description; empty: those without one.' }),
+      Type.String({ description: 'Entries with exactly this description; empty: entries without one.' }),
     ),
   })
 
-/** The names of what every list takes. */
+/** The names of these parameters. */
 export const listParameters = ['limit', 'before_id', 'filter', 'description'] as const
 
 const createSchema = ({ fields, parent }: AnyResource, title: string): TSchema =>
   bodySchema(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== parent?.field)), { title })
 
-/** Every field that can be changed, all optional; null clears what need not be there. */
+/** Every field that can be changed; all are optional, and null clears an optional field. */
 const patchSchema = (resource: AnyResource, title: string): TSchema =>
   objectOf(
     Object.fromEntries(
@@ -204,6 +208,6 @@ const patchSchema = (resource: AnyResource, title: string): TSchema =>
     {
       title,
       description:
-        'What is to be changed. The answer of GET may be sent back whole as well: its other members are accepted as they are, and refused with another value.',
+        'The fields to change. The complete answer of GET may also be sent: its read-only members are accepted unchanged, and refused with another value.',
     },
   )

@@ -1,4 +1,4 @@
-/** Resources as clients see them. */
+/** Renders resources as clients see them. */
 import { isoSeconds } from '../core/clock.js'
 import { getOrMakeWeak } from '../core/maps.js'
 import type { AnyResource, Links, Row } from '../resource/define.js'
@@ -11,7 +11,7 @@ import type { ViewState } from '../view/view-state.js'
 export class BaseLinks implements Links {
   readonly #base: () => string
 
-  /** `base`: without a slash at its end; known for good once the API listens. */
+  /** `base`: without a trailing slash; final once the API listens. */
   constructor(base: () => string) {
     this.#base = base
   }
@@ -25,7 +25,7 @@ export class BaseLinks implements Links {
   }
 }
 
-/** The path of a resource, its parent's id filled in. */
+/** The path of a resource, with its parent's id filled in. */
 export function pathOf(resource: AnyResource, row: Row): string {
   const { parent } = resource
   const path =
@@ -35,7 +35,7 @@ export function pathOf(resource: AnyResource, row: Row): string {
   return `${path}/${row.id}`
 }
 
-/** All rows of a kind in an account, or under the resource they live under; the newest first. */
+/** All rows of a kind that belong to an account or a parent resource, newest first. */
 export function* rowsOf(state: ViewState, ownerId: string, kind: string): Generator<Row> {
   for (const id of state.ids(ownerId, kind).below()) {
     const row = state.rows.get(kind)?.get(id)
@@ -45,7 +45,7 @@ export function* rowsOf(state: ViewState, ownerId: string, kind: string): Genera
 
 export class Presenter {
   readonly links: Links
-  /** Rows never change, so what they look like doesn't either, but for kinds that show others within them. */
+  /** Rows are immutable, so their JSON is cached, except for kinds that embed others. */
   readonly #json = new WeakMap<Row, string>()
 
   constructor(links: Links) {

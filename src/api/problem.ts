@@ -1,4 +1,4 @@
-/** Errors as clients see them. */
+/** Renders errors as clients see them. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorCodes, statusOf, WeirError } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -9,7 +9,7 @@ export const problemSchema = objectOf(
     error_code: Type.Enum([...errorCodes], { title: 'ErrorCode' }),
     status_code: Type.Integer({ minimum: 400, maximum: 599 }),
     msg: Type.String({ description: 'One sentence that names the field, the value and what is allowed.' }),
-    details: mapOf(Type.String(), { description: '`operation_id`, and more where it helps.' }),
+    details: mapOf(Type.String(), { description: '`operation_id`, and more details for some errors.' }),
   },
   { title: 'Problem', description: 'An error.' },
 )
@@ -22,11 +22,11 @@ const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = 
   ],
   FST_ERR_CTP_INVALID_CONTENT_TYPE: [
     'ERR_CONTENT_TYPE',
-    'The content type can not be read: application/json is needed.',
+    'The content type is malformed: application/json is needed.',
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'ERR_INVALID_REQUEST',
-    'The body does not have the length that Content-Length says.',
+    'The length of the body differs from the header "Content-Length".',
   ],
 }
 
@@ -38,12 +38,12 @@ function asWeirError(error: FastifyError | WeirError, bodyBytesMax: number): Wei
   }
   const known = frameworkErrors[error.code]
   if (known !== undefined) return new WeirError(known[0], known[1], { cause: error })
-  return new WeirError('ERR_INTERNAL', 'Something went wrong here; the operation id finds it in the log.', {
+  return new WeirError('ERR_INTERNAL', 'Internal error. Search the log for the operation id.', {
     cause: error,
   })
 }
 
-/** Reaches no client: the connection is closed. It gives the request a status in the metrics. */
+/** Never reaches the client, whose connection is closed; it gives the request a status in the metrics. */
 const incomplete = (): WeirError =>
   new WeirError('ERR_REQUEST_TIMEOUT', 'The connection ended before the request was complete.')
 
@@ -55,14 +55,14 @@ export const problemBody = (error: WeirError, operationId: string): string =>
     details: { operation_id: operationId, ...error.details },
   })
 
-/** Of every error, also where no route and no hook had its turn. */
+/** Headers of every error, also of those that no route or hook has handled. */
 export const problemHeaders = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** The headers of an error, those that its kind asks for included. */
+/** The headers of an error, including those that depend on its kind. */
 export function problemHeadersOf(error: WeirError): Readonly<Record<string, string>> {
   const { status, retryAfterSeconds } = error
   return {
@@ -73,7 +73,7 @@ export function problemHeadersOf(error: WeirError): Readonly<Record<string, stri
   }
 }
 
-/** Answers an error; what is behind a 5xx stands in the log alone. */
+/** Answers an error. The cause of a 5xx is only logged. */
 export const answerProblem =
   (occurrences: Occurrences) =>
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {

@@ -8,7 +8,7 @@ import { monotonicMs } from '../core/clock.js'
 
 export const windowMs = 60_000
 
-/** What one process counted for a key since its last message. */
+/** The count of one process for a key since its last message. */
 export interface Increment {
   readonly key: string
   readonly count: number
@@ -27,7 +27,7 @@ interface Window {
 export interface RateLimit {
   /** Per key and minute; 0: no limit, and nothing is counted. */
   readonly perMinute: number
-  /** Keys with a window; more push out the oldest, whose count begins again. */
+  /** Maximum number of keys with a window; a further key evicts the oldest, whose count starts again. */
   readonly keysMax: number
 }
 
@@ -55,7 +55,7 @@ export class RateWindows {
     return undefined
   }
 
-  /** Adds what another process counted. */
+  /** Adds the count of another process. */
   add({ key, count, age_ms }: Increment): void {
     if (this.#limit.perMinute === 0) return
     const nowMs = this.#nowMs()
@@ -64,7 +64,7 @@ export class RateWindows {
     window.openedMs = Math.min(window.openedMs, nowMs - age_ms)
   }
 
-  /** What the other processes do not know yet, for at most so many keys; the caller sends it to them. */
+  /** Counts that the other processes do not know yet, for at most `keysMax` keys; the caller sends them. */
   takeUnsent(keysMax: number): Increment[] {
     const nowMs = this.#nowMs()
     const increments: Increment[] = []

@@ -1,6 +1,6 @@
 /**
- * The API's reference for people, at `/docs`: the one page of HTML there is. Its scripts are files of ours, so that a
- * browser need not be allowed to run what stands in a page, nor to fetch anything from elsewhere.
+ * The API reference at `/docs`, the only HTML page. Its scripts are served by Weir, so the content security policy can
+ * forbid inline scripts and other origins.
  */
 import { type FastifyInstance, fastify } from 'fastify'
 import { faviconIco } from './favicon.js'
@@ -23,13 +23,13 @@ const page = `<!doctype html>
 </html>
 `
 
-/** Of Scalar: https://scalar.com/products/api-references/configuration */
+/** Configuration of Scalar: https://scalar.com/products/api-references/configuration */
 const configuration = {
   url: './openapi.json',
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
-  // What would send the reader, or the document, to someone else's service.
+  // These would send the reader or the document to an external service.
   agent: { disabled: true },
   mcp: { disabled: true },
   showDeveloperTools: 'never',
@@ -38,17 +38,16 @@ const configuration = {
 }
 
 /**
- * Requests of the page go to where it came from: the browser lets it reach no other address, and the deployment's base
- * URL may be another one.
+ * The page sends its requests to its own origin: the browser allows no other, and the deployment's base URL may differ.
  */
 const start = `const servers = [{ url: new URL('.', location.href).href.replace(/[/]$/, '') }]
 Scalar.createApiReference('#app', { ...${JSON.stringify(configuration)}, servers })
 `
 
-/** Browsers ask for the icon with every page. */
+/** Browsers request the icon with every page. */
 const iconCaching = 'public, max-age=86400'
 
-/** What the page may do: its script writes the styles into it. */
+/** The page's script writes inline styles, so they are allowed. */
 const contentSecurityPolicy = {
   useDefaults: false,
   directives: {
@@ -68,9 +67,9 @@ export async function registerReference(app: FastifyInstance): Promise<void> {
   const hidden = { schema: { hide: true }, exposeHeadRoute: true }
   const html = { ...hidden, helmet: { contentSecurityPolicy } }
   app.get('/docs', html, (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
-  // Relative, for a proxy may serve the API below a path of its own.
+  // Relative, because a proxy may serve the API below a path.
   app.get('/', hidden, (_request, reply) => reply.redirect('docs', 302))
-  // The page names its scripts from where it stands.
+  // The page refers to its scripts by relative paths.
   app.get('/docs/', hidden, (_request, reply) => reply.redirect('../docs', 301))
   const icon = faviconIco()
   app.get('/favicon.ico', hidden, (_request, reply) =>
@@ -83,9 +82,9 @@ export async function registerReference(app: FastifyInstance): Promise<void> {
     )
 }
 
-/** Scalar's script for browsers, which its package has in the answer of a route alone. */
+/** Scalar's browser script, which its package only serves through a route. */
 async function scalarScript(): Promise<string> {
-  // Not before the page is to be served: it is slow to load, and other roles load this file as well.
+  // Imported here because it is slow to load and other roles load this file, too.
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const host = fastify()
   await host.register(scalar, { routePrefix: '/', configuration: { url: configuration.url } })

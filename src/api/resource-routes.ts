@@ -1,28 +1,28 @@
-/** The routes of every resource kind, from its declaration. */
+/** Routes of every resource kind, made from its declaration. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
+import { WeirError } from '../core/errors.js'
+import { type AccountRight, type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import type { Answer } from '../store/answers.js'
 import type { ViewState } from '../view/view-state.js'
 import {
   type ApiContext,
-  bodyOf,
-  json,
   keysCompared,
   pathParams,
   queryOf,
   readable,
+  requestBody,
   rowAt,
   rowOf,
+  sendJson,
 } from './context.js'
 import { createValues, updateValues } from './input.js'
-import { listing } from './lists.js'
+import { listHandler } from './lists.js'
 import { describeOperation, routePath } from './openapi.js'
 import { pathOf } from './present.js'
-import { rightNeeded } from './rights.js'
-import type { Written } from './writes.js'
-import { answered, writing } from './writing.js'
+import type { WriteResult } from './writes.js'
+import { withAnswer, writeHandler } from './writing.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | unknown
 
@@ -36,7 +36,7 @@ export function registerResource(app: FastifyInstance, context: ApiContext, reso
   })
   const register: Record<Operation, () => unknown> = {
     create: () => app.post(collection, as('create'), create(context, resource)),
-    list: () => app.get(collection, as('list'), listing(context, resource)),
+    list: () => app.get(collection, as('list'), listHandler(context, resource)),
     get: () => app.get(single, as('get'), get(context, resource)),
     update: () => app.patch(single, as('update'), update(context, resource)),
     delete: () => app.delete(single, as('delete'), remove(context, resource)),
@@ -45,18 +45,18 @@ export function registerResource(app: FastifyInstance, context: ApiContext, reso
 }
 
 const create = (context: ApiContext, resource: AnyResource): Handler =>
-  writing(context, async (request) => {
+  writeHandler(context, async (request) => {
     const parent = parentOf(context, request, resource)
-    const values = { ...createValues(resource, bodyOf(request)), ...parent }
+    const values = { ...createValues(resource, requestBody(request)), ...parent }
     const plan = await context.writes.create(request.caller, resource, values, now())
-    return answered(plan, (written, state) => ({
+    return withAnswer(plan, (written, state) => ({
       status: 201,
       location: context.presenter.links.uri(pathOf(resource, written.row)),
       ...shownOf(context, written, state),
     }))
   })
 
-/** The field that names the parent of a resource below another one's path. */
+/** The parent's id as a field, for a resource below another one's path. */
 function parentOf(
   context: ApiContext,
   request: FastifyRequest,
@@ -73,28 +73,47 @@ const get =
   (context: ApiContext, resource: AnyResource): Handler =>
   (request, reply) => {
     queryOf(request)
-    const row = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
-    return reply.type(json).send(context.presenter.showJson(resource, row, readable(context)))
+    const row = rowAt(context, request, resource)
+    return sendJson(reply, context.presenter.showJson(resource, row, readable(context)))
   }
 
 const update = (context: ApiContext, resource: AnyResource): Handler =>
-  writing(context, (request) => {
-    const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
-    const body = bodyOf(request)
+  writeHandler(context, (request) => {
+    const { id } = rowAt(context, request, resource)
+    const body = requestBody(request)
     const plan = context.writes.update(request.caller, resource, id, (row, show) =>
       updateValues(resource, body, { row, shown: show() }),
     )
-    return answered(plan, (written, state) => ({ status: 200, ...shownOf(context, written, state) }))
+    return withAnswer(plan, (written, state) => ({ status: 200, ...shownOf(context, written, state) }))
   })
 
 const remove = (context: ApiContext, resource: AnyResource): Handler =>
-  writing(context, (request) => {
-    const { id } = rowAt(context, request, resource, pathParams(request)['id'] ?? '')
-    return answered(context.writes.delete(request.caller, resource, id), () => ({ status: 204 }))
+  writeHandler(context, (request) => {
+    const { id } = rowAt(context, request, resource)
+    return withAnswer(context.writes.delete(request.caller, resource, id), () => ({ status: 204 }))
   })
 
 const shownOf = (
   { presenter }: ApiContext,
-  { resource, row, once }: Written,
+  { resource, row, once }: WriteResult,
   state: ViewState,
 ): Pick<Answer, 'body' | 'once'> => ({ body: presenter.show(resource, row, state), once })
+
+/** Route options: refuses accounts without the right before an id or a body is checked. */
+export const rightNeeded = (context: ApiContext, { right }: AnyResource) =>
+  right === undefined
+    ? {}
+    : { onRequest: async (request: FastifyRequest) => checkRight(context, request, right) }
+
+function checkRight(
+  context: ApiContext,
+  { caller: { accountId } }: FastifyRequest,
+  right: AccountRight,
+): void {
+  const account = readable(context).rows.get('account')?.get(accountId)
+  if ((account?.['rights'] as readonly string[] | undefined)?.includes(right)) return
+  throw new WeirError(
+    'ERR_FORBIDDEN',
+    `The account ${accountId} lacks the right "${right}", which an operator grants.`,
+  )
+}

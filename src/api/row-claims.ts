@@ -1,4 +1,4 @@
-/** What a row claims over the whole deployment. */
+/** Claims of a row: values that must be unique in the deployment. */
 import { WeirError } from '../core/errors.js'
 import { drawsMax } from '../core/limits.js'
 import type { AnyResource, Row } from '../resource/define.js'
@@ -7,7 +7,7 @@ import type { Claim } from '../store/plan.js'
 export const claimTexts = (resource: AnyResource, row: Row): readonly string[] =>
   resource.claims?.(row as never) ?? []
 
-/** What the row claims beyond what it held before. */
+/** Claims that the row did not have before. */
 export const claimsOf = (
   resource: AnyResource,
   row: Row,
@@ -23,7 +23,7 @@ export const claimsOf = (
       ...more,
     }))
 
-/** Where claims are drawn, one that somebody else has is drawn again, a bounded number of times. */
+/** If claims are drawn at random, a value that is already taken is drawn again, a bounded number of times. */
 export function redraws(resource: AnyResource, draw: () => void): Pick<Claim, 'drawAgain'> {
   if (!resource.claimsAreDrawn) return {}
   let left = drawsMax - 1

@@ -1,4 +1,4 @@
-/** What replacing all rules of an IP policy changes: which of them are new, other ones, or as they were. */
+/** Plans the replacement of all rules of an IP policy: which rules are added, updated, removed or kept. */
 import { badRequest, conflict, valueAt } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
@@ -20,11 +20,11 @@ import { lockoutCheck } from './lockout.js'
 import type { Presenter } from './present.js'
 import { refuseChanged } from './sent-back.js'
 
-/** A rule as the body has it: without the policy, which the path names. */
+/** A rule in the body has no policy, because the path names it. */
 const { ip_policy_id: _ofPath, ...ruleFields } = ipPolicyRule.fields
 const entryResource: AnyResource = anyResource({ ...ipPolicyRule, fields: ruleFields } as typeof ipPolicyRule)
 
-/** What GET shows of a rule that no request sets: an entry may repeat it. */
+/** Read-only members of a rule as GET shows it: an entry may repeat them. */
 const shownOnly: Readonly<Record<string, TSchema>> = Object.fromEntries(
   Object.entries(
     (resourceSchema(anyResource(ipPolicyRule)) as { properties: Record<string, TSchema> }).properties,
@@ -37,7 +37,7 @@ const entrySchema = objectOf(
   { ...(bodySchema(ruleFields) as { properties: Record<string, TSchema> }).properties, ...shownOnly },
   {
     title: 'IpPolicyRuleInput',
-    description: `A rule, or an entry of GET /ip_policy_rules: its ${Object.keys(shownOnly).join(', ')} may be sent as they are shown, and are refused with another value.`,
+    description: `A rule, or an entry of GET /ip_policy_rules: its ${Object.keys(shownOnly).join(', ')} are accepted unchanged, and refused with another value.`,
   },
 )
 
@@ -60,7 +60,7 @@ export const rulesBodySchema = Type.Object(
   },
 )
 
-/** A rule that the body asks for, every field of it. */
+/** A rule of the body, with every field. */
 export interface WantedRule {
   readonly cidr: string
   readonly action: string
@@ -68,7 +68,7 @@ export interface WantedRule {
   readonly metadata: string | null
 }
 
-/** A rule of the body, with what it repeats of a rule that is there. */
+/** A rule of the body, and the read-only members that it repeats of an existing rule. */
 interface SentRule {
   readonly rule: WantedRule
   /** Undefined if it repeats nothing. */
@@ -78,7 +78,7 @@ interface SentRule {
 const checkList = compileCheck(Type.Array(Type.Unknown(), { maxItems: rulesPerIpPolicyMax }))
 const checkEntry = compileCheck(Type.Object({}))
 
-/** The rules of a body, checked in slices: others have their turn meanwhile. */
+/** The rules of a body, checked in slices so that other requests proceed. */
 export async function wantedRules(body: Record<string, unknown>): Promise<SentRule[]> {
   checkNames(body, ['rules'], 'list of IP policy rules')
   const list = body['rules']
@@ -88,13 +88,13 @@ export async function wantedRules(body: Record<string, unknown>): Promise<SentRu
   const slices = new Slices()
   const rules: SentRule[] = []
   const places = new Map<string, number>()
-  for (const [at, entry] of (list as unknown[]).entries()) {
+  for (const [index, entry] of (list as unknown[]).entries()) {
     if (slices.isDue()) await slices.pause()
-    const sent = sentRule(entry, `rules[${at}]`)
+    const sent = sentRule(entry, `rules[${index}]`)
     const { rule } = sent
     const first = places.get(rule.cidr)
-    if (first !== undefined) throw repeated(rule.cidr, first, at)
-    places.set(rule.cidr, at)
+    if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
+    places.set(rule.cidr, index)
     rules.push(sent)
   }
   return rules
@@ -112,12 +112,12 @@ function sentRule(entry: unknown, name: string): SentRule {
   }
 }
 
-const repeated = (cidr: string, first: number, second: number) =>
+const repeatedCidr = (cidr: string, first: number, second: number) =>
   conflict(
-    `"rules[${second}].cidr" is "${cidr}", which "rules[${first}].cidr" is, too: a CIDR may stand in a policy once, whatever the action.`,
+    `"rules[${second}].cidr" is "${cidr}", the same as "rules[${first}].cidr": a CIDR may occur once in a policy, whatever the action.`,
   )
 
-/** Replaces the policy's rules. A rule with the same CIDR and action stays the same one, under the same id. */
+/** Plans the replacement. A rule with the same CIDR and action keeps its id. */
 export function planRules(
   caller: Caller,
   policyId: string,
@@ -125,7 +125,7 @@ export function planRules(
   requestedAt: number,
   presenter: Presenter,
 ): RulesPlan<RuleCounts> {
-  const made = wanted.map(() => new MadeRule(caller.accountId, policyId, requestedAt))
+  const made = wanted.map(() => new RuleRow(caller.accountId, policyId, requestedAt))
   return async (state, version) => {
     rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
     const present = await presentRules(state, policyId)
@@ -138,7 +138,7 @@ export function planRules(
   }
 }
 
-/** The policy's rules by their CIDRs. */
+/** The policy's present rules by CIDR. */
 async function presentRules(state: ViewState, policyId: string): Promise<ReadonlyMap<string, Row>> {
   const slices = new Slices()
   const present = new Map<string, Row>()
@@ -149,7 +149,7 @@ async function presentRules(state: ViewState, policyId: string): Promise<Readonl
   return present
 }
 
-/** An entry repeats members of the rule that has its id; without an id, of the one that has its CIDR. */
+/** Throws if an entry contradicts the rule with its id or, without an id, with its CIDR. */
 async function checkRepeated(
   wanted: readonly SentRule[],
   present: ReadonlyMap<string, Row>,
@@ -158,20 +158,20 @@ async function checkRepeated(
   if (wanted.every(({ repeated }) => repeated === undefined)) return
   const slices = new Slices()
   const byId = new Map([...present.values()].map((rule) => [rule.id, rule]))
-  for (const [at, { rule, repeated }] of wanted.entries()) {
+  for (const [index, { rule, repeated }] of wanted.entries()) {
     if (slices.isDue()) await slices.pause()
     if (repeated === undefined) continue
     const { id } = repeated
     const there = id === undefined ? present.get(rule.cidr) : byId.get(String(id))
-    if (there === undefined) throw repeatsNothing(repeated, `rules[${at}].`)
-    refuseChanged(repeated, show(there), `rules[${at}].`)
+    if (there === undefined) throw repeatsNothing(repeated, `rules[${index}].`)
+    refuseChanged(repeated, show(there), `rules[${index}].`)
   }
 }
 
-function repeatsNothing(repeated: Readonly<Record<string, unknown>>, at: string) {
+function repeatsNothing(repeated: Readonly<Record<string, unknown>>, prefix: string) {
   const [[name, value] = ['', null]] = Object.entries(repeated)
   return badRequest(
-    `${valueAt(`${at}${name}`, value)}, but the policy has no such rule: leave out ${Object.keys(shownOnly).join(', ')} for a new one.`,
+    `${valueAt(`${prefix}${name}`, value)}, but the policy has no such rule: omit ${Object.keys(shownOnly).join(', ')} for a new one.`,
   )
 }
 
@@ -179,17 +179,17 @@ async function draftOf(
   present: ReadonlyMap<string, Row>,
   version: number,
   wanted: readonly SentRule[],
-  made: readonly MadeRule[],
+  made: readonly RuleRow[],
 ): Promise<RulesDraft<RuleCounts>> {
   const slices = new Slices()
   const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
   const rules: Row[] = []
-  for (const [at, { rule }] of wanted.entries()) {
+  for (const [index, { rule }] of wanted.entries()) {
     if (slices.isDue()) await slices.pause()
     const there = present.get(rule.cidr)
     const same = there?.['action'] === rule.action ? there : undefined
     const isKept = same !== undefined && isAsWanted(same, rule)
-    rules.push(isKept ? same : made[at]!.row(rule, same, version))
+    rules.push(isKept ? same : made[index]!.row(rule, same, version))
     if (same === undefined) counts.added += 1
     else {
       counts.removed -= 1
@@ -202,8 +202,8 @@ async function draftOf(
 const isAsWanted = (row: Row, { description, metadata }: WantedRule): boolean =>
   row['description'] === description && row['metadata'] === metadata
 
-/** The row of a rule that is not as it was; the same one each time it is asked for with the same. */
-class MadeRule {
+/** Makes the row of an added or updated rule. A plan can run several times: equal input returns the same row. */
+class RuleRow {
   readonly #accountId: string
   readonly #policyId: string
   readonly #createdAt: number

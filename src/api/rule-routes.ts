@@ -1,4 +1,4 @@
-/** `PUT /ip_policies/{id}/rules`: all rules of an IP policy replaced by others, as one change that is seen whole. */
+/** `PUT /ip_policies/{id}/rules`: replaces all rules of an IP policy as one atomic change. */
 import type { FastifyInstance } from 'fastify'
 import { now } from '../core/clock.js'
 import { rulesBodyBytesMax } from '../core/limits.js'
@@ -7,10 +7,10 @@ import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../resource/rule-counts.js'
 import { whileKeyLasts } from './caller.js'
-import { type ApiContext, bodyOf, json, pathParams, rowAt } from './context.js'
-import { describe, ofWrite, routePath } from './openapi.js'
+import { type ApiContext, requestBody, rowAt, sendJson } from './context.js'
+import { describe, routePath, writeParameters } from './openapi.js'
 import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
-import { isRehearsed } from './writing.js'
+import { isValidateOnly } from './writing.js'
 
 export function registerRules(app: FastifyInstance, context: ApiContext): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules`
@@ -21,20 +21,20 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
     path,
     success: [200, ruleCountsSchema],
     body: rulesBodySchema,
-    ...ofWrite,
+    ...writeParameters,
   })
   app.put(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
-    const isRehearsal = isRehearsed(request)
+    const validateOnly = isValidateOnly(request)
     const { caller } = request
     const { store, presenter } = context
-    const { id } = rowAt(context, request, anyResource(ipPolicy), pathParams(request)['id'] ?? '')
+    const { id } = rowAt(context, request, anyResource(ipPolicy))
     const plan = whileKeyLasts(
       caller,
-      planRules(caller, id, await wantedRules(bodyOf(request)), now(), presenter),
+      planRules(caller, id, await wantedRules(requestBody(request)), now(), presenter),
     )
-    const counts = isRehearsal
+    const counts = validateOnly
       ? (await plan(await store.settled(caller.accountId), 0)).result
       : await store.replaceRules(caller.accountId, caller.principal, id, plan)
-    return reply.type(json).send(JSON.stringify(counts))
+    return sendJson(reply, counts)
   })
 }

@@ -1,21 +1,22 @@
 /**
- * Answers of GET as bodies of requests: what a client read, it may send back, whole or in part.
+ * Lets a client send back what it read: the answer of a GET, whole or in part, as the body of a request.
  *
- * - A member that is exactly as GET shows it is left out of the update, so read-only members may be repeated, and a
- *   reference to something that was deleted since stays as it is.
- * - A reference may be given as responses show it (`backend: {id, uri}`) in place of its id (`backend_id`).
+ * - A member that is exactly as GET shows it is left out of the update. So read-only members may be repeated, and a
+ *   reference to a resource that was deleted since may stay.
+ * - A reference may be sent as responses show it (`backend: {id, uri}`) instead of its id (`backend_id`).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, shown, valueAt } from '../core/errors.js'
 import { getOrMakeWeak } from '../core/maps.js'
+import type { TSchema } from '../core/schema.js'
 import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 
 type Values = Readonly<Record<string, unknown>>
-type AnyField = Field<never, null>
+export type AnyField = Field<never, null>
 
-/** The body without members that are as the resource is shown. */
+/** The body without members that equal those of the resource as GET shows it. */
 export const changedMembers = (body: Values, present: Values): Values =>
   Object.fromEntries(
     Object.entries(body).filter(
@@ -23,25 +24,28 @@ export const changedMembers = (body: Values, present: Values): Values =>
     ),
   )
 
-/** Throws for a member that is shown, but can't be set under its name, and differs from what is shown. */
+/** Throws for a read-only member with another value than GET shows. */
 export function refuseReadOnly(resource: AnyResource, name: string, value: unknown, present: Values): void {
   const { properties } = resourceSchema(resource) as { properties?: Values }
   if (properties === undefined || !Object.hasOwn(properties, name)) return
   throw badRequest(`${valueAt(name, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`)
 }
 
-/** Throws for a member that is not as the resource is shown. `at` stands before the names in messages. */
-export function refuseChanged(members: Values, present: Values, at: string): void {
+/** Throws for a member with another value than GET shows. `prefix`: precedes names in messages. */
+export function refuseChanged(members: Values, present: Values, prefix: string): void {
   for (const [name, value] of Object.entries(changedMembers(members, present)))
     throw badRequest(
-      `${valueAt(`${at}${name}`, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`,
+      `${valueAt(`${prefix}${name}`, value)}, but can't be changed: it is ${shown(present[name] ?? null)}.`,
     )
 }
 
 const checks = new WeakMap<object, Check>()
 
-/** The body with ids in place of references that are given as responses show them. `at` stands before their names. */
-export function withIds(fields: Fields, body: Values, at = ''): Values {
+/** The check of values against a schema; compiled once per schema. */
+export const checkOf = (schema: TSchema): Check => getOrMakeWeak(checks, schema, () => compileCheck(schema))
+
+/** Replaces references as responses show them by their ids. `prefix`: precedes names in messages. */
+export function withIds(fields: Fields, body: Values, prefix = ''): Values {
   const byShownName = new Map(
     (Object.entries(fields) as unknown as [string, AnyField][]).flatMap(([name, field]) =>
       field.shownRefs === undefined || field.shown === 'hidden' || field.shown.name === undefined
@@ -52,10 +56,12 @@ export function withIds(fields: Fields, body: Values, at = ''): Values {
   const sent: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(body)) {
     const [idName, schema] = byShownName.get(name) ?? [name, undefined]
-    const given = schema === undefined ? value : idsOf(schema, `${at}${name}`, value)
+    const given = schema === undefined ? value : idsOf(schema, `${prefix}${name}`, value)
     if (Object.hasOwn(sent, idName) && !isDeepStrictEqual(sent[idName], given)) {
       const names = [...byShownName].find(([, [id]]) => id === idName)?.[0]
-      throw badRequest(`"${at}${names}" and "${at}${idName}" name different resources: send one of them.`)
+      throw badRequest(
+        `"${prefix}${names}" and "${prefix}${idName}" name different resources: send only one of them.`,
+      )
     }
     sent[idName] = given
   }
@@ -66,7 +72,7 @@ type Ref = { readonly id: string }
 
 function idsOf(schema: NonNullable<AnyField['shownRefs']>, name: string, value: unknown): unknown {
   if (value === null) return null
-  const wrong = getOrMakeWeak(checks, schema, () => compileCheck(schema))(value, name)
+  const wrong = checkOf(schema)(value, name)
   if (wrong !== undefined) throw badRequest(wrong)
   return Array.isArray(value) ? value.map(({ id }: Ref) => id) : (value as Ref).id
 }

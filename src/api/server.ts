@@ -1,9 +1,10 @@
 /**
- * The management API: a fastify instance with every route, without a port, so that tests can call it directly.
+ * Start here: the management API. It reads the view and writes through the store, and never knows the pipeline. A fastify instance with every route, without a port, so that tests can call it
+ * directly.
  *
  * A request is checked in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and method ▸ content type ▸
- * size ▸ body. Schemas document; what is wrong with a body is found and said by the code of this room, whose
- * sentences a person can act on.
+ * size ▸ body. Schemas only document: this room checks bodies with code of its own, for messages that a person can act
+ * on.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -37,15 +38,15 @@ export interface ApiOptions extends OpenapiOptions {
   readonly view: View
   readonly destinations: DestinationOperations
   readonly occurrences: Occurrences
-  /** What limits requests and failed logins. */
+  /** Limits requests and failed logins. */
   readonly usage: Usage
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  /** A server that listens already: the API takes its requests once it is built. Otherwise the API has its own. */
+  /** A server that already listens: it passes requests to the API once that is built. Default: a server of its own. */
   readonly listening?: Pick<Listening, 'server' | 'answerWith'>
 }
 
-/** Ids in paths are told apart by their form, however long: more than this fits no request. */
+/** Longer than any request line, so that the form of an id decides about it and not fastify. */
 const pathParamCharsMax = 16 * 1024
 
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
@@ -77,7 +78,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   return app
 }
 
-/** Lets the API take the requests of a server that listens already, but not before it is complete. */
+/** Passes the requests of a listening server to the API once it is complete. */
 function takeoverOf(listening: ApiOptions['listening']) {
   let done = (): void => {}
   const options: Pick<FastifyHttpOptions<Server>, 'serverFactory'> = {}
@@ -100,14 +101,14 @@ const httpOptions = (
   genReqId: () => newId('op_'),
   routerOptions: { maxParamLength: pathParamCharsMax },
   forceCloseConnections: 'idle',
-  // What arrives while the API stops is still answered; the store is closed after it.
+  // Requests that arrive during the stop are still answered; the store is closed afterwards.
   return503OnClosing: false,
   http: connectionLimits,
   clientErrorHandler: (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     else void connections.unreadable(socket as Socket, () => answerUnreadable(error, socket as Socket))
   },
-  // The methods of a resource are those that are described: HEAD is none of them.
+  // Resources have only the methods that the document describes, and HEAD is not one.
   exposeHeadRoutes: false,
 })
 

@@ -1,4 +1,4 @@
-/** A source of an event subscription as a client sends it on its own. */
+/** Parses a single source of an event subscription. */
 import { badRequest, shown } from '../core/errors.js'
 import type { Static } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
@@ -28,7 +28,7 @@ export function parseSource(body: Values): Source {
   return completeSource(source as Source)
 }
 
-/** What is not named stays; null and empty text clear. */
+/** Applies changes: fields that are not named stay; null and empty text clear a field. */
 export function changedSource(present: Source, changes: Values): Source {
   checkNames(changes, Object.keys(sourceChangesSchema.properties), title)
   return parseSource({ ...present, ...changes })

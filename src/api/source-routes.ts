@@ -1,4 +1,4 @@
-/** The sources of an event subscription, one by one. Each change is an update of the subscription. */
+/** Routes of the single sources of an event subscription. Each change is an update of the subscription. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { conflict, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
@@ -15,12 +15,19 @@ import {
 import { exampleId } from '../resource/examples.js'
 import type { Answer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
-import { type ApiContext, bodyOf, json, pathParams, queryOf, rowAt } from './context.js'
+import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { exampleLinks, shownExample } from './examples.js'
 import { asInPart } from './input.js'
-import { type Described, describe, listSchema, ofPost, ofWrite, shownBy } from './openapi.js'
+import {
+  describe,
+  listSchema,
+  type OperationDescription,
+  postParameters,
+  shownBy,
+  writeParameters,
+} from './openapi.js'
 import { changedSource, parseSource } from './source-input.js'
-import { answered, writing } from './writing.js'
+import { withAnswer, writeHandler } from './writing.js'
 
 const subscription = anyResource(eventSubscription)
 const sourcesPath = '/event_subscriptions/:subscription_id/sources'
@@ -40,7 +47,7 @@ const typeOf = (request: FastifyRequest): string => pathParams(request)['type'] 
 
 const nameInBody = asInPart(/^sources\[\d+\]\./)
 
-/** The source of this type; a `WeirError` where there is none. */
+/** The source of this type. Throws if there is none. */
 function sourceAt(row: Row, type: string): Source {
   const source = sourcesOf(row).find((candidate) => candidate.type === type)
   if (source !== undefined) return source
@@ -54,8 +61,7 @@ const created = (source: { readonly uri: string }): Answer => ({
 })
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
-  const rowFor = (request: FastifyRequest): Row =>
-    rowAt(context, request, subscription, pathParams(request)['subscription_id'] ?? '')
+  const rowFor = (request: FastifyRequest): Row => rowAt(context, request, subscription, 'subscription_id')
   const show = (row: Row, type: string) => shownSourceOf(row.id, sourceAt(row, type), context.presenter.links)
   const changed = (
     request: FastifyRequest,
@@ -65,7 +71,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     const { caller } = request
     const sources = (present: Row) => ({ sources: change(present) })
     const plan = context.writes.update(caller, subscription, rowFor(request).id, sources, nameInBody)
-    return answered(plan, ({ row }) => answerOf(row))
+    return withAnswer(plan, ({ row }) => answerOf(row))
   }
 
   app.get(sourcesPath, as('list', [200, page]), (request, reply) => {
@@ -74,16 +80,16 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     const { links } = context.presenter
     const uri = `${links.of('event_subscription', row.id)}/sources`
     const sources = sourcesOf(row).map((source) => shownSourceOf(row.id, source, links))
-    return reply.type(json).send(JSON.stringify({ sources, uri, next_page_uri: null }))
+    return sendJson(reply, { sources, uri, next_page_uri: null })
   })
 
-  const create = writing(context, (request) => {
+  const create = writeHandler(context, (request) => {
     rowFor(request)
-    const source = parseSource(bodyOf(request))
+    const source = parseSource(requestBody(request))
     const change = (present: Row): readonly Source[] => {
       if (sourcesOf(present).every(({ type }) => type !== source.type)) return [...sourcesOf(present), source]
       throw conflict(
-        `"type" is ${shown(source.type)}, which the subscription has: a source stands in it once.`,
+        `"type" is ${shown(source.type)}, which the subscription already has: each type may occur once.`,
       )
     }
     return changed(request, change, (row) => created(show(row, source.type)))
@@ -92,13 +98,13 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
 
   app.get(sourcePath, as('get', [200, shownSource]), (request, reply) => {
     queryOf(request)
-    return reply.type(json).send(JSON.stringify(show(rowFor(request), typeOf(request))))
+    return sendJson(reply, show(rowFor(request), typeOf(request)))
   })
 
-  const update = writing(context, (request) => {
+  const update = writeHandler(context, (request) => {
     const type = typeOf(request)
     sourceAt(rowFor(request), type)
-    const changes = bodyOf(request)
+    const changes = requestBody(request)
     const change = (present: Row): readonly Source[] => {
       const next = changedSource(sourceAt(present, type), changes)
       return sourcesOf(present).map((source) => (source.type === type ? next : source))
@@ -111,11 +117,11 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     update,
   )
 
-  const remove = writing(context, (request) => {
+  const remove = writeHandler(context, (request) => {
     const type = typeOf(request)
     const change = (present: Row): readonly Source[] => {
-      const gone = sourceAt(present, type)
-      return sourcesOf(present).filter((source) => source !== gone)
+      const removed = sourceAt(present, type)
+      return sourcesOf(present).filter((source) => source !== removed)
     }
     return changed(request, change, () => ({ status: 204 }))
   })
@@ -130,15 +136,21 @@ const summaries = {
   delete: 'Remove a source of an event subscription',
 }
 
-const takenBy = { list: {}, get: {}, create: ofPost, update: ofWrite, delete: ofWrite }
+const parametersOf = {
+  list: {},
+  get: {},
+  create: postParameters,
+  update: writeParameters,
+  delete: writeParameters,
+}
 
-const as = (operation: keyof typeof summaries, success: Described['success'], body?: TSchema) =>
+const as = (operation: keyof typeof summaries, success: OperationDescription['success'], body?: TSchema) =>
   describe({
     operationId: `${operation}_event_source${operation === 'list' ? 's' : ''}`,
     summary: summaries[operation],
     tag: pluralOf(subscription.title),
     path: operation === 'list' || operation === 'create' ? sourcesPath : sourcePath,
     success,
-    ...takenBy[operation],
+    ...parametersOf[operation],
     ...(body === undefined ? {} : { body }),
   })

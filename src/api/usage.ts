@@ -20,7 +20,7 @@ import { RateWindows, windowMs } from './rate-windows.js'
 export const usageLimits = {
   /** From one message to the next. What the other processes count in between may exceed the limits. */
   everyMs: 250,
-  /** Accounts in one message, and as many addresses; further ones wait for the next message. */
+  /** Accounts in one message, and as many addresses; the rest follows in the next message. */
   keysPerMessageMax: 1_000,
   /** Ids of accounts have up to 67 characters, addresses fewer. */
   keyCharsMax: 128,

@@ -1,6 +1,6 @@
 /**
- * What a create, update or delete changes: plans for the store, made against the state they will be applied to.
- * A plan may run several times, so what is random or slow (ids, tokens, keys) is made before it.
+ * Plans of creates, updates and deletes for the store, made against the state that they will be applied to.
+ * A plan may run several times, so random or slow values (ids, tokens, keys) are made before it.
  */
 import { Turns } from '../core/concurrency.js'
 import { conflict, notFound } from '../core/errors.js'
@@ -28,11 +28,11 @@ export interface WriteTools extends DeriveParts {
   readonly sourceProblem: Lookups['sourceProblem']
 }
 
-/** What a write answers. */
-export interface Written {
+/** The result of a write. */
+export interface WriteResult {
   readonly resource: AnyResource
   readonly row: Row
-  /** Told once: a new key's token. */
+  /** Fields that only the first answer shows, such as a new key's token. */
   readonly once: Record<string, unknown>
 }
 
@@ -47,14 +47,14 @@ export class Writes {
   }
 
   /**
-   * A new resource. Its id and secrets, and what is slow to make, are made now; its relations are checked in the plan.
+   * Creates a resource. Ids, secrets and slow values are made now; references are checked in the plan.
    */
   async create(
     caller: Caller,
     resource: AnyResource,
     values: Values,
     requestedAt: number,
-  ): Promise<Plan<Written>> {
+  ): Promise<Plan<WriteResult>> {
     const once: Record<string, unknown> = {}
     const tools = deriveTools(this.#tools, once)
     const draft = newRow(caller, resource, values, requestedAt)
@@ -79,7 +79,7 @@ export class Writes {
   }
 
   /**
-   * Changes what `change` makes of the present row, which `show` shows as GET does; the same row again changes nothing.
+   * Applies the values that `change` returns for the present row; `show` renders it like GET. An equal row is no change.
    */
   update(
     caller: Caller,
@@ -87,7 +87,7 @@ export class Writes {
     id: string,
     change: (present: Row, show: () => Values) => Values,
     nameInBody: NameInBody = asInResource,
-  ): Plan<Written> {
+  ): Plan<WriteResult> {
     checkPathId(resource, id)
     return (state, version, at) => {
       const present = this.#present(resource, id, state, caller)
@@ -129,14 +129,14 @@ export class Writes {
     }
   }
 
-  /** The account's row of this id. Another account's is an unknown one. */
+  /** The account's row with this id. Another account's id is unknown. */
   #present(resource: AnyResource, id: string, state: ViewState, caller: Caller): Row {
     const row = state.rows.get(resource.kind)?.get(id)
     if (row === undefined || row.account_id !== caller.accountId) throw unknownResource(resource, id)
     return row
   }
 
-  /** Adds what is slow to make, which is not begun while the values name what is not there. */
+  /** Adds values that are slow to make, after checking that all references exist. */
   async #prepare(
     caller: Caller,
     resource: AnyResource,
@@ -150,7 +150,7 @@ export class Writes {
     return resource.prepare(draft as never, prepareTools(tools, sealer, store, this.#turns))
   }
 
-  /** What storing a row takes. */
+  /** The changes that store a row. */
   #change(
     caller: Caller,
     resource: AnyResource,
@@ -198,7 +198,7 @@ export class Writes {
     return JSON.parse(this.#tools.presenter.showJson(resource, row, state))
   }
 
-  /** What the same field of `present` names already may be gone: it stays named. */
+  /** References must exist, except those that the same field of `present` already has. */
   #checkReferences(
     resource: AnyResource,
     values: Values,
@@ -233,7 +233,7 @@ export function eventPrincipal(
   }
 }
 
-/** A row of what is given, and of what is unset where nothing is. */
+/** A row with the given values, and defaults for the rest. */
 function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values: Values, at: number): Row {
   const unset = Object.entries(fields).map(([name, { fallback }]) => [name, fallback ?? null])
   return {
@@ -262,14 +262,14 @@ const lookupsOf = (state: ViewState, accountId: string): StateLookups => ({
   countRules: (policyId) => countRules(state, policyId),
 })
 
-/** Equal but for the version, and for sealed values, whose digests tell. */
+/** Are the rows equal, ignoring the version and sealed values, which are compared by their digests? */
 function same(resource: AnyResource, present: Row, next: Row): boolean {
   const sealed = Object.entries(resource.fields).flatMap(([name, field]) => (field.sealed ? [name] : []))
   const ignored = Object.fromEntries(['version', ...sealed].map((name) => [name, null]))
   return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
 }
 
-/** Resources that live under the row's path go with it. */
+/** Removals of the resources below the row's path. */
 const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
   childKindsOf(resource).flatMap((child) =>
     [...rowsOf(state, row.id, child.kind)].map((each) => ({ kind: child.kind, row: each })),

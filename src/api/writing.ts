@@ -1,6 +1,6 @@
 /**
- * Writes as their requests ask for them: for real; with `validate_only` for the answer alone; under an
- * `Idempotency-Key` once, and then told again what they were answered.
+ * Handlers of writes: with `validate_only` they return the answer and change nothing; with an `Idempotency-Key` the write
+ * is done once and repetitions get the first answer.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
@@ -9,32 +9,32 @@ import { type Answer, type RequestKey, requestKey } from '../store/answers.js'
 import { type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import { whileKeyLasts } from './caller.js'
-import { type ApiContext, json, queryOf } from './context.js'
+import { type ApiContext, queryOf, sendJson } from './context.js'
 import { onlyHeader } from './headers.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** The plan with what its result is answered with. */
-export const answered =
+/** The plan, with its result rendered as an answer. */
+export const withAnswer =
   <T>(plan: Plan<T>, answerOf: (result: T, state: ViewState) => Answer): Plan<Answer> =>
   (state, version, at) => {
     const draft = plan(state, version, at)
     return { ...draft, result: answerOf(draft.result, state) }
   }
 
-/** The route of a write, from what makes its plan. */
-export const writing =
+/** The handler of a write, from a function that makes its plan. */
+export const writeHandler =
   (
     context: ApiContext,
     planFor: (request: FastifyRequest) => Promise<Plan<Answer>> | Plan<Answer>,
   ): Handler =>
   async (request, reply) => {
-    const isRehearsal = isRehearsed(request)
+    const validateOnly = isValidateOnly(request)
     const key = keyOf(request)
     const { accountId, principal } = request.caller
     const { store } = context
     const planned = async () => whileKeyLasts(request.caller, await planFor(request))
-    if (isRehearsal) {
+    if (validateOnly) {
       const { once: _, ...answer } = await store.rehearse(accountId, principal, await planned())
       return send(reply, answer)
     }
@@ -44,8 +44,8 @@ export const writing =
     return send(reply, await store.commitOnce(accountId, principal, await planned(), key))
   }
 
-/** The route of an action that changes no resource. Under a key it is not done again once it was answered. */
-export const acting =
+/** The handler of an action that changes no resource. With a key, an answered action is not repeated. */
+export const actionHandler =
   (context: ApiContext, act: (request: FastifyRequest) => Promise<Answer>): Handler =>
   async (request, reply) => {
     queryOf(request)
@@ -58,18 +58,18 @@ export const acting =
     return send(reply, await context.store.commitOnce(accountId, principal, () => unchanged(result), key))
   }
 
-/** Does the request ask for the answer alone? */
-export function isRehearsed(request: FastifyRequest): boolean {
+/** Is the request only to be checked? */
+export function isValidateOnly(request: FastifyRequest): boolean {
   const text = queryOf(request, ['validate_only']).validate_only
   if (text === undefined || text === 'false') return false
   if (text === 'true') return true
   throw badRequest(`The query parameter "validate_only" is ${shown(text)}: true or false is allowed.`)
 }
 
-/** Space to tilde: what HTTP hands on unchanged. */
+/** Space to tilde: characters that HTTP passes on unchanged. */
 const printableAscii = /^[ -~]+$/
 
-/** Of a request that may come again; other methods than POST do the same when they are repeated. */
+/** The idempotency key of a POST; repeating other methods has no further effect anyway. */
 function keyOf(request: FastifyRequest): RequestKey | undefined {
   const { method, url, body, caller } = request
   const key = method === 'POST' ? onlyHeader(request, 'Idempotency-Key') : undefined
@@ -86,5 +86,5 @@ function keyOf(request: FastifyRequest): RequestKey | undefined {
 function send(reply: FastifyReply, { status, location, body, once }: Answer): FastifyReply {
   reply.status(status)
   if (location !== undefined) reply.header('Location', location)
-  return body === undefined ? reply.send() : reply.type(json).send(JSON.stringify({ ...body, ...once }))
+  return body === undefined ? reply.send() : sendJson(reply, { ...body, ...once })
 }

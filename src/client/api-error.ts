@@ -1,4 +1,4 @@
-/** What the API refused or could not do. */
+/** A request that the API refused or could not carry out. */
 import type { ErrorCode } from '../core/errors.js'
 
 /** The body of an error. */
@@ -9,18 +9,18 @@ interface Problem {
 }
 
 export class ApiError extends Error {
-  /** Undefined where the answer is none of the API's own, such as a proxy's. */
+  /** Undefined if the answer came from something else, such as a proxy. */
   readonly error_code: ErrorCode | undefined
   readonly status_code: number
   /** One sentence that names the field, the value and what is allowed. */
   readonly msg: string
-  /** Finds the request in the log of the API. */
+  /** Identifies the request in the API's log. */
   readonly operation_id: string | undefined
 
   /** `what`: the request, for people; `text`: the body of the answer. */
   constructor(what: string, status: number, text: string) {
     const problem = problemIn(text)
-    const msg = problem?.msg ?? `The answer ${status} is none of the API's own.`
+    const msg = problem?.msg ?? `The answer with status ${status} did not come from the API.`
     super(`${what}: ${msg}`)
     this.name = 'ApiError'
     this.error_code = problem?.error_code

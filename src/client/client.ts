@@ -1,6 +1,6 @@
 /**
- * A client of the management API. What it can do and the types of it come from the declarations that the API itself is
- * made of, so that a new kind is there without a line here:
+ * Start here: a client of the management API. Its operations and types come from the declarations that the API itself is
+ * made from, so new kinds appear automatically:
  *
  *     const weir = openClient({ url: 'http://127.0.0.1:8080', token: 'weir_…' })
  *     const policy = await weir.ipPolicy.create({ description: 'the office' })
@@ -8,7 +8,7 @@
  *     await weir.tcpEdge.ip_restriction.put(edge.id, { ip_policy_ids: [policy.id] })
  *     for await (const { id } of weir.tcpEdge.list({ filter: 'ip_restriction.enabled' })) console.log(id)
  *
- * It sends by `fetch` alone. Whatever the API refuses is thrown as an `ApiError`.
+ * It needs nothing but `fetch`. A request that the API refuses throws an `ApiError`.
  */
 import type { Static } from '../core/schema.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
@@ -16,7 +16,7 @@ import type { DeliveryStatus, testEventSchema } from '../resource/delivery-statu
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
-import { Collection, type CreateOptions, type WriteOptions, written } from './collection.js'
+import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
 import { Http, type HttpOptions } from './http.js'
 import type { Kinds, NewResource } from './kinds.js'
 
@@ -25,11 +25,11 @@ export { ApiError } from './api-error.js'
 export interface Client extends Kinds {
   /** The sources of an event subscription, by their types. */
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
-  /** Replaces all rules of an IP policy, as one change that is seen whole. */
+  /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
-  /** Sends an event to a destination; refused where the destination does not accept it. */
+  /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
-  /** How delivery to a destination stands. */
+  /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
 }
 
@@ -48,20 +48,22 @@ export function openClient(options: HttpOptions): Client {
       .map(([name, declaration]) => [name, kindOf(http, anyResource(declaration))]),
   )
   const { eventSubscription, eventDestination, ipPolicy } = declarations
-  const at = ({ path }: { readonly path: string }, id: string, what: string): string =>
-    `${path}/${encodeURIComponent(id)}/${what}`
-  const beyond: Omit<Client, keyof Kinds> = {
-    sources: (id) => new Collection(http, at(eventSubscription, id, 'sources'), 'sources'),
+  const subpath = ({ path }: { readonly path: string }, id: string, name: string): string =>
+    `${path}/${encodeURIComponent(id)}/${name}`
+  const others: Omit<Client, keyof Kinds> = {
+    sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
     replaceRules: async (id, rules, options = {}) =>
-      (await http.send('PUT', at(ipPolicy, id, 'rules'), {
+      (await http.send('PUT', subpath(ipPolicy, id, 'rules'), {
         body: { rules },
-        query: written(options),
+        query: writeQuery(options),
       })) as never,
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
-      (await http.send('POST', at(eventDestination, id, 'send_test_event'), { idempotencyKey })) as never,
-    deliveryStatus: async (id) => (await http.send('GET', at(eventDestination, id, 'status'))) as never,
+      (await http.send('POST', subpath(eventDestination, id, 'send_test_event'), {
+        idempotencyKey,
+      })) as never,
+    deliveryStatus: async (id) => (await http.send('GET', subpath(eventDestination, id, 'status'))) as never,
   }
-  return { ...(kinds as unknown as Kinds), ...beyond }
+  return { ...(kinds as unknown as Kinds), ...others }
 }
 
 function kindOf(http: Http, { path, listName, fields, parent }: AnyResource): object {
@@ -71,7 +73,7 @@ function kindOf(http: Http, { path, listName, fields, parent }: AnyResource): ob
   return { under }
 }
 
-/** A collection, and what lies below its entries: modules and fields that can be detached, by their names. */
+/** A collection, with the modules and detachable fields of its entries by their names. */
 function operationsAt(http: Http, path: string, listName: string, fields: Fields): object {
   const collection = new Collection(http, path, listName)
   const parts = Object.entries(fields).flatMap(([name, { fields: members, isDetachable, shown }]) => {

@@ -1,13 +1,13 @@
-/** The operations of what lies at one path: resources of a kind, and their modules. */
+/** The operations at one path: resources of a kind, and their modules. */
 import type { Http, Request } from './http.js'
 
 export interface WriteOptions {
-  /** The answer alone: everything is checked, and nothing is changed. */
+  /** Checks everything and returns the answer, but changes nothing. */
   readonly validateOnly?: boolean
 }
 
 export interface CreateOptions extends WriteOptions {
-  /** With the same key the same request is answered the same for 24 hours, and done once; so it is sent again at need. */
+  /** A repeated request with the same key is done once and gets the same answer for 24 hours, so the client may retry. */
   readonly idempotencyKey?: string
 }
 
@@ -22,7 +22,7 @@ export interface ListOptions {
   readonly limit?: number
 }
 
-/** `Body` makes one, `Changes` update it, `Shown` is what the API tells of it. */
+/** `Body` creates a resource, `Changes` updates it, `Shown` is how the API shows it. */
 export class Collection<Body, Changes, Shown> {
   readonly #http: Http
   readonly #path: string
@@ -36,14 +36,14 @@ export class Collection<Body, Changes, Shown> {
 
   create(body: Body, options: CreateOptions = {}): Promise<Shown> {
     const { idempotencyKey } = options
-    return this.#shown('POST', this.#path, { body, query: written(options), idempotencyKey })
+    return this.#shown('POST', this.#path, { body, query: writeQuery(options), idempotencyKey })
   }
 
   get(id: string): Promise<Shown> {
     return this.#shown('GET', this.#at(id))
   }
 
-  /** All entries, the newest first, a page after the other as they are needed. */
+  /** All entries, newest first; pages are fetched as they are needed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Shown, void, undefined> {
     for await (const page of this.pages(options)) yield* page
   }
@@ -57,20 +57,20 @@ export class Collection<Body, Changes, Shown> {
       const page = (await this.#http.send('GET', this.#path, { query })) as Page<Shown>
       yield page[this.#listName] as readonly Shown[]
       if (page.next_page_uri === null) return
-      // The address may be one that others reach the API at: what counts is where the next page begins.
+      // The URI may have a base that this client can't reach, so only its `before_id` is used.
       before_id = new URL(page.next_page_uri).searchParams.get('before_id') ?? undefined
     }
   }
 
   update(id: string, body: Changes, options: WriteOptions = {}): Promise<Shown> {
-    return this.#shown('PATCH', this.#at(id), { body, query: written(options) })
+    return this.#shown('PATCH', this.#at(id), { body, query: writeQuery(options) })
   }
 
   async delete(id: string, options: WriteOptions = {}): Promise<void> {
-    await this.#http.send('DELETE', this.#at(id), { query: written(options) })
+    await this.#http.send('DELETE', this.#at(id), { query: writeQuery(options) })
   }
 
-  /** A module of an entry, by the name of its field. */
+  /** A module of the entries, by the name of its field. */
   module<ModuleBody, ShownModule>(name: string): Module<ModuleBody, ShownModule> {
     return new Module(this.#http, (id) => `${this.#at(id)}/${name}`)
   }
@@ -88,7 +88,7 @@ type Page<Shown> = Record<string, readonly Shown[] | string | null> & {
   readonly next_page_uri: string | null
 }
 
-/** A module of an edge or route, which is read, replaced and removed as a whole. */
+/** A module of edges or routes, which is read, replaced and removed as a whole. */
 export class Module<Body, Shown> {
   readonly #http: Http
   readonly #pathOf: (id: string) => string
@@ -103,15 +103,15 @@ export class Module<Body, Shown> {
   }
 
   async put(id: string, body: Body, options: WriteOptions = {}): Promise<Shown> {
-    return (await this.#http.send('PUT', this.#pathOf(id), { body, query: written(options) })) as Shown
+    return (await this.#http.send('PUT', this.#pathOf(id), { body, query: writeQuery(options) })) as Shown
   }
 
   async delete(id: string, options: WriteOptions = {}): Promise<void> {
-    await this.#http.send('DELETE', this.#pathOf(id), { query: written(options) })
+    await this.#http.send('DELETE', this.#pathOf(id), { query: writeQuery(options) })
   }
 }
 
-/** What options of a write say in the query. */
-export const written = ({ validateOnly }: WriteOptions): NonNullable<Request['query']> => ({
+/** The query parameters for the options of a write. */
+export const writeQuery = ({ validateOnly }: WriteOptions): NonNullable<Request['query']> => ({
   validate_only: validateOnly,
 })

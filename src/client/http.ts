@@ -1,18 +1,18 @@
-/** Requests to the API with nothing but `fetch`: headers, deadlines, what is sent again, and errors. */
+/** Requests to the API by `fetch`: headers, timeouts, retries and errors. */
 import { sleep } from '../core/clock.js'
 import { ApiError } from './api-error.js'
 
 export interface HttpOptions {
-  /** Where the API is, such as `http://127.0.0.1:8080`. */
+  /** The address of the API, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly token: string
   /** The name of the version header. Default: `Service-Version`. */
   readonly versionHeader?: string
-  /** How long a request may take. Default: 60 s. */
+  /** Timeout of a request. Default: 60 s. */
   readonly timeoutMs?: number
-  /** How long a call may wait, in all, for an API that asks to be asked later; 0: not at all. Default: 30 s. */
+  /** How long a call may wait in total between retries that the API asks for; 0: no retries. Default: 30 s. */
   readonly waitMs?: number
-  /** What sends requests, where that is not the global `fetch`: a proxy's, or a test's. */
+  /** Sends requests instead of the global `fetch`, for example through a proxy. */
   readonly fetch?: Fetch
 }
 
@@ -49,8 +49,8 @@ export class Http {
   }
 
   /**
-   * The body of the answer; undefined where it has none. Throws an `ApiError`, or what `fetch` throws where nobody
-   * answers. Where the API says when to ask again (429, 503), it is asked again, if that can do no harm.
+   * The body of the answer, or undefined. Throws an `ApiError`, or the error of `fetch` if there is no answer. If the API
+   * says when to retry (429, 503), the request is repeated, provided that repeating it is harmless.
    */
   async send(method: Method, path: string, request: Request = {}): Promise<unknown> {
     for (let waitedMs = 0; ; ) {
@@ -75,18 +75,18 @@ export class Http {
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
       body: body === undefined ? null : JSON.stringify(body),
-      // The token is for this API alone.
+      // A redirect could send the token elsewhere.
       redirect: 'error',
       signal: AbortSignal.timeout(this.#timeoutMs),
     })
   }
 }
 
-/** Twice is once: PATCH sets what it names, and only a new resource would be there twice. */
+/** Is the request idempotent? PATCH sets named fields; only a POST without a key could create a resource twice. */
 const isRepeatable = (method: Method, { idempotencyKey }: Request): boolean =>
   method !== 'POST' || idempotencyKey !== undefined
 
-/** At least a second, so that an API which says 0 is not run over. */
+/** At least a second, so that an answer of 0 does not cause a busy loop. */
 function retryAfterMs({ status, headers }: Response): number | undefined {
   const seconds = headers.get('retry-after') ?? ''
   return (status === 429 || status === 503) && /^\d{1,6}$/.test(seconds)

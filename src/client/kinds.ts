@@ -1,4 +1,4 @@
-/** Requests and responses of every resource kind, as types: computed from the declarations, never written down. */
+/** Types of the requests and responses of every resource kind, derived from the declarations. */
 import type { BodyOf, ChangesOf, ShownFields, ShownName } from '../resource/client-types.js'
 import type { Fields } from '../resource/define.js'
 import type { declarations } from '../resource/registry.js'
@@ -6,7 +6,7 @@ import type { Collection, Module } from './collection.js'
 
 type Declarations = typeof declarations
 
-/** What the client calls a kind. */
+/** The client's name of a kind. */
 export type Name = keyof Declarations
 
 type FieldsOf<N extends Name> = Declarations[N]['fields']
@@ -32,10 +32,10 @@ export type Resource<N extends Name> = {
     readonly [Child in ChildrenOf<N> as Declarations[Child]['listName']]: readonly Resource<Child>[]
   }
 
-/** What makes a resource. The parent of one that lives under another's path is said by the path. */
+/** The body that creates a resource. If it has a parent, the path names that. */
 export type NewResource<N extends Name> = Omit<BodyOf<FieldsOf<N>>, ParentOf<N>['field']>
 
-/** What updates a resource. */
+/** The body that updates a resource. */
 export type Changes<N extends Name> = ChangesOf<FieldsOf<N>>
 
 type OperationOf<N extends Name> = NonNullable<Declarations[N]['operations']>[number]
@@ -57,7 +57,7 @@ type DetachmentsOf<N extends Name> = {
     : never]: Pick<Module<never, never>, 'delete'>
 }
 
-/** The operations that a kind has, and its modules by their names. */
+/** The operations of a kind, and its modules by their names. */
 export type Operations<N extends Name> = Pick<
   Collection<NewResource<N>, Changes<N>, Resource<N>>,
   OperationOf<N> | ('list' extends OperationOf<N> ? 'pages' : never)
@@ -65,7 +65,7 @@ export type Operations<N extends Name> = Pick<
   ModulesOf<N> &
   DetachmentsOf<N>
 
-/** A kind: what it can do, or what it can do under a resource. */
+/** A kind: its operations, or its operations below a parent. */
 export type Kind<N extends Name> = [ParentOf<N>['kind']] extends [never]
   ? Operations<N>
   : { under(parentId: string): Operations<N> }

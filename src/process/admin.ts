@@ -12,7 +12,7 @@ import {
   grantRight,
   listAccounts,
   listKeys,
-  type MadeAccount,
+  type NewAccount,
   revokeRight,
 } from '../api/accounts.js'
 import { badRequest } from '../core/errors.js'
@@ -62,7 +62,7 @@ const commands: Commands = {
 }
 
 /** Includes the token, which is printed nowhere else. */
-const describeMade = ({ accountId, keyId, token }: MadeAccount): string =>
+const describeMade = ({ accountId, keyId, token }: NewAccount): string =>
   `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
 
 const describeRights = (account: Row): string =>

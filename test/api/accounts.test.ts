@@ -11,7 +11,7 @@ t.test('accounts', async (t) => {
   const run = (command: string, args: Record<string, string> = {}) =>
     runAdminCommand(parts, { command, ...args })
 
-  t.test('the first one is made once', async (t) => {
+  t.test('the first one is created once', async (t) => {
     const token = 'chosen-by-the-operator'
     const made = await Promise.all([1, 2, 3].map(() => bootstrapAccount(parts.store, parts.writes, token)))
     t.equal(made.filter(Boolean).length, 1)
@@ -20,7 +20,7 @@ t.test('accounts', async (t) => {
     t.equal(first.token, null)
   })
 
-  t.test('account create tells the key, once', async (t) => {
+  t.test('account create shows the key once', async (t) => {
     const text = await run('account create', { name: 'acme' })
     const [, accountId = '', keyId = '', token = ''] =
       /^account: (ac_\w+)\nkey: (ak_\w+)\ntoken: (\S+)\n$/.exec(text) ?? []

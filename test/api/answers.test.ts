@@ -65,7 +65,7 @@ t.test('answers and their schemas', async (t) => {
   const api = await store.api()
   const document = resolved(api.app.swagger()) as unknown as Document
 
-  t.test('no object of an answer may have members that are not told', async (t) => {
+  t.test('schemas of answers allow no undocumented members', async (t) => {
     const shared = Object.entries(document.components.schemas)
     const ofOperations = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).flatMap(({ operationId, responses }) =>
@@ -81,7 +81,7 @@ t.test('answers and their schemas', async (t) => {
     )
   })
 
-  t.test('what is optional is left out by some', async (t) => {
+  t.test('every optional member is absent from some answer', async (t) => {
     const estate = async (name: string): Promise<Estate> => {
       const client = await api.account(name)
       const account = client.accountId

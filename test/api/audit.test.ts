@@ -19,7 +19,7 @@ t.test('audit events', async (t) => {
   const [key] = (await me.get('/api_keys')).keys
   const { id: policy } = await me.post('/ip_policies')
 
-  t.test('of an account that is made', async (t) => {
+  t.test('of a new account', async (t) => {
     const [event, ...more] = (await api.audits(me.accountId)).slice(0, 1)
     t.strictSame(more, [])
     t.match(event, {
@@ -80,7 +80,7 @@ t.test('audit events', async (t) => {
     })
   }
 
-  t.test('rules that go with their policy have theirs', async (t) => {
+  t.test('rules deleted with their policy have their own events', async (t) => {
     const { id } = await me.post('/ip_policies')
     const rules: { id: string }[] = []
     for (const cidr of ['10.0.0.0/8', '::/0'])
@@ -115,7 +115,7 @@ t.test('audit events', async (t) => {
     )
   })
 
-  t.test('edges, modules, routes and backends have none, nor do refusals', async (t) => {
+  t.test('edges, modules, routes, backends and refusals have no events', async (t) => {
     const audits = await api.auditsOf(me.accountId, async () => {
       const backend = await me.post('/backends/tunnel_group')
       const edge = await me.post('/edges/tcp', { hostports: ['audit.example:1'] })

@@ -47,7 +47,7 @@ t.test('one answer for each request', async (t) => {
     },
   )
 
-  await t.test('so does one that never ends', async (t) => {
+  await t.test('and one whose body never ends', async (t) => {
     const { requestTimeout, headersTimeout } = server
     server.requestTimeout = 300
     server.headersTimeout = 300
@@ -58,7 +58,7 @@ t.test('one answer for each request', async (t) => {
     t.strictSame(raw.statuses, [401])
   })
 
-  await t.test('what is unreadable behind a request is answered after it', async (t) => {
+  await t.test('unreadable input after a request is answered after that request', async (t) => {
     const raw = connection(t)
     raw.send(...head('POST /ip_policies'), json, 'Content-Length: 2', '', '{}hello', '', '')
     await raw.closed()
@@ -70,7 +70,7 @@ t.test('one answer for each request', async (t) => {
     t.strictSame(both.statuses, [200, 400])
   })
 
-  await t.test('a client that goes away in the middle of a body is no defect', async (t) => {
+  await t.test('a client that disconnects in the middle of a body is not a defect', async (t) => {
     const bodies = [
       ['Content-Length: 100', '{"descript'],
       ['Transfer-Encoding: chunked', '5\r\n{"des'],
@@ -94,7 +94,7 @@ t.test('one answer for each request', async (t) => {
     }
   })
 
-  await t.test('what follows the last request of a connection is not read', async (t) => {
+  await t.test('input after the last request of a connection is not read', async (t) => {
     const raw = connection(t)
     raw.send(...head('GET /ip_policies'), 'Connection: close', '', '')
     raw.send(...get)

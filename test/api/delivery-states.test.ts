@@ -28,7 +28,7 @@ function openStates(settings: Partial<StatesSettings> = {}) {
 
 const forEver = 1e9
 
-t.test('the worst state of those that answer, as of now', async (t) => {
+t.test('the worst state of all replies', async (t) => {
   const { deliverers, ask } = openStates()
   deliverers.answers = [lane('healthy'), null, lane('failing')]
   const before = new Date().toISOString()
@@ -37,7 +37,7 @@ t.test('the worst state of those that answer, as of now', async (t) => {
   t.ok(as_of !== null && as_of >= before)
 })
 
-t.test('a deliverer that is slow: the state that was heard last, with its age', async (t) => {
+t.test('a slow deliverer: the last reported state with its time', async (t) => {
   const { deliverers, ask } = openStates({ freshMs: forEver, silenceMs: forEver })
   deliverers.answers = [lane('throttled')]
   const heard = await ask()
@@ -49,7 +49,7 @@ t.test('a deliverer that is slow: the state that was heard last, with its age', 
   t.same(await ask(), heard, 'also while it starts again')
 })
 
-t.test('nothing heard yet: asked until somebody answers', async (t) => {
+t.test('no report yet: asks until a deliverer replies', async (t) => {
   const { deliverers, ask } = openStates({ silenceMs: forEver })
   deliverers.onAsk = (asks) => {
     if (asks === 3) deliverers.answers = [null]
@@ -71,7 +71,7 @@ t.test('a long silence: no deliverer answers, until one does', async (t) => {
   t.match(await ask(), { state: 'healthy', cause: null })
 })
 
-t.test('nobody listens and nobody ever did: said at once', async (t) => {
+t.test('no subscriber and no report: answered immediately', async (t) => {
   const { deliverers, ask } = openStates({ silenceMs: forEver })
   deliverers.answers = undefined
   t.match(await ask(), { state: 'paused', cause: 'no deliverer answers', as_of: null })

@@ -48,7 +48,7 @@ t.test('event destinations', async (t) => {
   const kinesis = (auth: object, stream_arn = arn) => ({ target: { kinesis: { stream_arn, auth } } })
   const tested = (id: string) => me.send('POST', `/event_destinations/${id}/send_test_event`)
 
-  t.test('the format is answered as it was given', async (t) => {
+  t.test('the format is shown as it was sent', async (t) => {
     for (const format of ['json', 'JSON', 'Json']) {
       const { id, format: shown } = await me.post('/event_destinations', { ...kinesis({ creds }), format })
       t.equal(shown, format)
@@ -67,7 +67,7 @@ t.test('event destinations', async (t) => {
     await me.refused(400, 'POST', `/event_destinations/${id}/send_test_event`, { x: 1 })
   })
 
-  t.test('a secret that is not sent again stays', async (t) => {
+  t.test('a secret that a PATCH omits is kept', async (t) => {
     const { id } = await me.post('/event_destinations', kinesis({ creds }))
     const path = `/event_destinations/${id}`
     await me.patch(path, { description: 'x' })
@@ -85,7 +85,7 @@ t.test('event destinations', async (t) => {
     await me.refused(400, 'PATCH', path, kinesis(unsaid))
   })
 
-  t.test('what AWS refuses is told with its reason', async (t) => {
+  t.test('a refusal by AWS is reported with its reason', async (t) => {
     const elsewhere = arn.replace('/events', '/nowhere')
     const { id } = await me.post('/event_destinations', kinesis({ creds }, elsewhere))
     const answer = await tested(id)
@@ -135,7 +135,7 @@ t.test('event destinations', async (t) => {
     await other.refused(404, 'POST', `/event_destinations/${id}/send_test_event`)
   })
 
-  t.test('no secret is ever told', async (t) => {
+  t.test('secrets are never shown', async (t) => {
     const everything = [
       JSON.stringify(await me.get('/event_destinations')),
       JSON.stringify(await api.audits(me.accountId)),

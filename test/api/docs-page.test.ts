@@ -25,13 +25,13 @@ t.test('the reference in a browser', { skip: noChromium }, async (t) => {
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
 
-  t.test('the root leads to it', async (t) => {
+  t.test('the root redirects to it', async (t) => {
     await page.goto(`${origin}/`)
     t.equal(page.url(), `${origin}/docs`)
     await page.getByRole('heading', { name: 'Weir management API' }).waitFor()
   })
 
-  t.test('samples show the version, and no secret in its place', async (t) => {
+  t.test('samples show the version, and no secret', async (t) => {
     const list = await section(page, 'ip-policies', 'GET/ip_policies')
     const sample = await list.locator('pre').first().textContent()
     t.match(sample, `${origin}/ip_policies`)
@@ -54,7 +54,7 @@ t.test('the reference in a browser', { skip: noChromium }, async (t) => {
     t.equal((await me.get('/ip_policies')).ip_policies.length, 2)
   })
 
-  t.test('nothing was asked of anybody else, and nothing was refused', async (t) => {
+  t.test('no request went to another origin or was refused', async (t) => {
     const elsewhere = requested.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))
     t.strictSame(elsewhere, [])
     t.strictSame(complaints, [])

@@ -35,7 +35,7 @@ const refused: Row[] = [
     { domain: 'a.example', certificate_id: 'ca_1' },
     /"certificate_id" .*"cert_"/,
   ],
-  ['a field of Weir', { domain: 'a.example', cname_target: 'b.example' }, /"cname_target" is no field/],
+  ['a field of Weir', { domain: 'a.example', cname_target: 'b.example' }, /has no field "cname_target"/],
 ]
 
 t.test('domains', async (t) => {
@@ -53,7 +53,7 @@ t.test('domains', async (t) => {
     acme_challenge_cname_target: null,
   }
 
-  t.test('a domain alone', async (t) => {
+  t.test('a domain without options', async (t) => {
     const { id, uri, created_at, cname_target, ...told } = await me.post('/reserved_domains', {
       domain: 'Plain.Example',
     })
@@ -64,7 +64,7 @@ t.test('domains', async (t) => {
     t.strictSame((await me.get('/reserved_domains')).reserved_domains[0].id, id)
   })
 
-  t.test('where DNS has to point', async (t) => {
+  t.test('DNS targets', async (t) => {
     const { id, cname_target, acme_challenge_cname_target } = await me.post('/reserved_domains', {
       domain: '*.target.example',
     })
@@ -102,7 +102,7 @@ t.test('domains', async (t) => {
     t.end()
   })
 
-  t.test("what is under the domain of the deployment is nobody's", async (t) => {
+  t.test("names below the deployment's own domain can't be reserved", async (t) => {
     const own = ['weir.localhost', '*.weir.localhost', '3.tcp.us.weir.localhost', 'x.cname.WEIR.localhost']
     for (const domain of own) {
       const says = await me.refused(400, 'POST', '/reserved_domains', { domain })
@@ -137,7 +137,7 @@ t.test('domains', async (t) => {
     })
   })
 
-  t.test('a policy of managed certificates and what it leaves out', async (t) => {
+  t.test('a policy of managed certificates with defaults', async (t) => {
     const policies = [
       [{}, { authority: 'letsencrypt', private_key_type: 'rsa' }],
       [{ private_key_type: 'ecdsa' }, { authority: 'letsencrypt', private_key_type: 'ecdsa' }],
@@ -168,7 +168,7 @@ t.test('domains', async (t) => {
     t.match(await me.refused(400, 'POST', '/reserved_domains', both), /are both set/)
   })
 
-  t.test('a certificate has to name its domain', async (t) => {
+  t.test('a certificate must contain its domain', async (t) => {
     const { id: plain } = await me.post('/tls_certificates', certificateBody('ed25519'))
     const { id: domain } = await me.post('/reserved_domains', { domain: 'a.b.rsa.example' })
     const path = `/reserved_domains/${domain}`
@@ -230,7 +230,7 @@ t.test('domains', async (t) => {
     }
   })
 
-  t.test('a domain is reserved once, whoever asks and however it is written', async (t) => {
+  t.test('a domain is reserved once in the deployment, in any spelling', async (t) => {
     const { id } = await me.post('/reserved_domains', { domain: 'taken.example' })
     for (const client of [me, other]) {
       const says = await client.refused(400, 'POST', '/reserved_domains', { domain: 'TAKEN.example' })
@@ -240,7 +240,7 @@ t.test('domains', async (t) => {
     await other.post('/reserved_domains', { domain: 'taken.example' })
   })
 
-  t.test('a certificate that a domain names stays', async (t) => {
+  t.test("a certificate in use by a domain can't be deleted", async (t) => {
     const { id: own } = await me.post('/tls_certificates', certificateBody('ecdsa'))
     const domain = await me.post('/reserved_domains', { domain: 'ecdsa.example', certificate_id: own })
     const says = await me.refused(400, 'DELETE', `/tls_certificates/${own}`)
@@ -249,7 +249,7 @@ t.test('domains', async (t) => {
     await me.delete(`/tls_certificates/${own}`)
   })
 
-  t.test('what another account has is unknown', async (t) => {
+  t.test('resources of another account are unknown', async (t) => {
     const body = { domain: 'stranger.example', certificate_id: certificate }
     const says = await other.refused(404, 'POST', '/reserved_domains', body)
     t.match(says, /"certificate_id" names "cert_.*", which does not exist/)
@@ -258,7 +258,7 @@ t.test('domains', async (t) => {
       t.match(await other.refused(404, method, `/reserved_domains/${id}`), /There is no domain/)
   })
 
-  t.test('what is refused', async (t) => {
+  t.test('refused requests', async (t) => {
     const before = (await me.get('/reserved_domains')).reserved_domains.length
     for (const [name, body, says] of refused)
       t.match(await me.refused(400, 'POST', '/reserved_domains', body), says, name)

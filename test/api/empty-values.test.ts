@@ -76,7 +76,7 @@ function settings(resource: AnyResource, shown: Body): unknown {
   return JSON.parse(text.replaceAll(isoTime, 'a time').replaceAll(String(shown['id']), 'its id'))
 }
 
-t.test('values that mean nothing', async (t) => {
+t.test('empty values', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const client = await api.account()
@@ -143,11 +143,11 @@ t.test('values that mean nothing', async (t) => {
     const resolves = { domain: 'foreign.example', resolves_to: [{ value: 'eu' }] }
     t.match(
       await client.refused(400, 'POST', '/reserved_domains', resolves),
-      /"resolves_to" is no field of a domain/,
+      /A domain has no field "resolves_to"/,
     )
     t.match(
       await client.refused(400, 'POST', '/ip_policies', { resolves_to: [] }),
-      /"resolves_to" is no field of an IP policy/,
+      /An IP policy has no field "resolves_to"/,
       'of other kinds they are unknown',
     )
   })

@@ -106,16 +106,16 @@ t.test('examples', async (t) => {
   const withBody = operations.filter(({ operation }) => operation.requestBody !== undefined)
   const examples = new Examples(client, operations)
 
-  t.test('every body has one', async (t) => {
+  t.test('every body has an example', async (t) => {
     for (const { path, method, operation } of withBody)
       t.ok(exampleOf(operation.requestBody?.content[mediaType]), `${method} ${path}`)
   })
 
-  t.test('what creates a resource creates it', async (t) => {
+  t.test('examples of create requests work', async (t) => {
     for (const resource of served) t.ok(await examples.id(resource), resource.kind)
   })
 
-  t.test('everything else is done', async (t) => {
+  t.test('all other examples work', async (t) => {
     const collections = new Set(served.map(({ path }) => path))
     const rest = withBody.filter(({ path, method }) => method !== 'post' || !collections.has(path))
     for (const described of rest) {
@@ -124,7 +124,7 @@ t.test('examples', async (t) => {
     }
   })
 
-  t.test('every answer has one, of the form it says', async (t) => {
+  t.test('every answer has an example that matches its schema', async (t) => {
     const check = new AnswerCheck(document)
     for (const { path, method, operation } of operations) {
       const [status = '', response] = Object.entries(operation.responses)[0]!

@@ -35,7 +35,7 @@ t.test('filters', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
 
-  t.test('by what is shown of each kind', async (t) => {
+  t.test('by the shown members of each kind', async (t) => {
     const me = await api.account()
     const policy = await me.post('/ip_policies', { description: 'office' })
     const other = await me.post('/ip_policies', { metadata: '{"team":"b"}' })
@@ -104,7 +104,7 @@ t.test('filters', async (t) => {
     t.strictSame((await foreign.get(`/ip_policies${query({ filter: 'true' })}`)).ip_policies, [])
   })
 
-  t.test('every member that a kind shows is a name', async (t) => {
+  t.test('every shown member is a name', async (t) => {
     const me = await api.account()
     await grantRight(store.parts.store, me.accountId, 'abuse_reports')
     const { schemas } = (api.app.swagger() as { components: { schemas: Record<string, Shape> } }).components
@@ -169,12 +169,12 @@ t.test('filters', async (t) => {
     t.equal((await found('metadata|matches("x+") || description != ""')).length, 2, 'too long a text for it')
   })
 
-  t.test('what is no filter', async (t) => {
+  t.test('invalid filters', async (t) => {
     const me = await api.account()
     const table: readonly [parameters: Record<string, string>, says: RegExp][] = [
       [
         { filter: 'descripton == "x"' },
-        /"filter" is no expression: descripton is not a known name at character 1; did you mean description\?/,
+        /"filter" is not a valid expression: descripton is not a known name at character 1; did you mean description\?/,
       ],
       [{ filter: 'ip_policy.id == "x"' }, /ip_policy.id is not a known name/],
       [{ filter: 'description.length > 1' }, /description.length is not a known name/],
@@ -182,11 +182,11 @@ t.test('filters', async (t) => {
       [{ filter: 'rules_generation == 1' }, /rules_generation is not a known name/],
       [{ filter: 'account_id == "x"' }, /account_id is not a known name/],
       [{ filter: 'id.constructor' }, /constructor/],
-      [{ filter: '' }, /"filter" is no expression/],
-      [{ filter: '(id == "x"' }, /"filter" is no expression/],
+      [{ filter: '' }, /"filter" is not a valid expression/],
+      [{ filter: '(id == "x"' }, /"filter" is not a valid expression/],
       [{ filter: 'shout(id)' }, /shout is not a known function/],
-      [{ filter: 'id == "x" && true || false' }, /"filter" is no expression/],
-      [{ filter: `id in [${'1,'.repeat(5000)}1]` }, /"filter" is no expression/],
+      [{ filter: 'id == "x" && true || false' }, /"filter" is not a valid expression/],
+      [{ filter: `id in [${'1,'.repeat(5000)}1]` }, /"filter" is not a valid expression/],
       [
         { descripton: 'x' },
         /"descripton" is unknown: supported are "limit", "before_id", "filter", "description"/,
@@ -212,7 +212,7 @@ t.test('filters', async (t) => {
     await me.refused(400, 'POST', '/ip_policies?filter=true', {})
   })
 
-  t.test('any filter, by pages of any size, finds what looking at each entry finds', async (t) => {
+  t.test('any filter with any page size finds the same as checking each entry', async (t) => {
     const seed = Date.now() >>> 0
     const random = seededRandom(seed)
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
@@ -255,7 +255,7 @@ t.test('filters', async (t) => {
     }
   })
 
-  t.test('nothing twice and nothing skipped while others write', async (t) => {
+  t.test('no entry is repeated or skipped during writes', async (t) => {
     const me = await api.account()
     const stays: string[] = []
     const goes: string[] = []
@@ -279,7 +279,7 @@ t.test('filters', async (t) => {
     )
   })
 
-  t.test('a long search lets others have their turn, whose changes make it skip nothing', async (t) => {
+  t.test('other requests proceed during a long search, which skips nothing', async (t) => {
     const me = await api.account()
     const metadata = 'x'.repeat(1000)
     const made: { id: string }[] = await Promise.all(

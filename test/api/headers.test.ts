@@ -72,7 +72,7 @@ t.test('headers', async (t) => {
     }
   })
 
-  t.test('bodies are sent as they are', async (t) => {
+  t.test('compressed bodies are refused', async (t) => {
     const body = Buffer.from('{}')
     const cases: [string[], number][] = [
       [[], 201],

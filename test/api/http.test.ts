@@ -23,8 +23,8 @@ t.test('connections', async (t) => {
   const api = await store.api()
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
-  await t.test('requests that are none', (t) => unreadable(t, me, portOf(api.app)))
-  await t.test('clients that keep a connection and send next to nothing', (t) => slow(t, me, api))
+  await t.test('input that is not HTTP', (t) => unreadable(t, me, portOf(api.app)))
+  await t.test('clients that hold a connection and send almost nothing', (t) => slow(t, me, api))
 })
 
 async function unreadable(t: Test, me: RawClient, port: number): Promise<void> {

@@ -36,7 +36,7 @@ t.test('idempotency keys', async (t) => {
   const counted = async (me: RawClient, path: string, list: string): Promise<number> =>
     (await me.get(path))[list].length
 
-  t.test('the same request is answered the same, and done once', async (t) => {
+  t.test('a repeated request is done once and gets the same answer', async (t) => {
     const me = await api.account()
     const bodies: readonly [path: string, list: string, body: object][] = [
       ['/ip_policies', 'ip_policies', { description: 'one' }],
@@ -61,7 +61,7 @@ t.test('idempotency keys', async (t) => {
     }
   })
 
-  t.test('a token is told once', async (t) => {
+  t.test('a token is shown once', async (t) => {
     const me = await api.account()
     for (const path of ['/api_keys', '/credentials']) {
       const first = await post(me, path, path)
@@ -77,7 +77,7 @@ t.test('idempotency keys', async (t) => {
     }
   })
 
-  t.test('another request under the key is refused', async (t) => {
+  t.test('another request with the same key is refused', async (t) => {
     const me = await api.account()
     await post(me, 'k', '/ip_policies', { description: 'one' })
     const says = /This "Idempotency-Key" was used with another request before/
@@ -88,7 +88,7 @@ t.test('idempotency keys', async (t) => {
     t.equal(await counted(me, '/ip_policies', 'ip_policies'), 2)
   })
 
-  t.test('a body that is written otherwise is the same', async (t) => {
+  t.test('spelling of the body does not matter', async (t) => {
     const me = await api.account()
     const first = await post(me, 'k', '/ip_policies', '{"description":"one","metadata":"m"}')
     const again = await post(me, 'k', '/ip_policies', ' {"description" : "\\u006fne", "metadata": "m"}\n')
@@ -105,7 +105,7 @@ t.test('idempotency keys', async (t) => {
     t.equal((await post(one.withToken(key.token), 'k', '/ip_policies')).text, first.text, 'not each API key')
   })
 
-  t.test('what came after changes nothing of the answer', async (t) => {
+  t.test("later changes don't alter the answer", async (t) => {
     const me = await api.account()
     const edge = await me.post('/edges/https')
     const routes = `/edges/https/${edge.id}/routes`
@@ -129,7 +129,7 @@ t.test('idempotency keys', async (t) => {
     t.equal((await post(me, 'k', '/ip_policy_rules', rule)).status, 201, 'the duplicate is the answer again')
   })
 
-  t.test('many at once: one resource', async (t) => {
+  t.test('concurrent requests with one key create one resource', async (t) => {
     const me = await api.account()
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(me, 'k', '/ip_policies')))
     t.equal(new Set(answers.map(({ text }) => text)).size, 1)
@@ -155,7 +155,7 @@ t.test('idempotency keys', async (t) => {
     t.strictSame((await me.get(sources)).sources, [], 'it is not added again')
   })
 
-  t.test('a test event is sent until one arrived, and not again', async (t) => {
+  t.test('a test event is repeated until one is accepted, then not again', async (t) => {
     const me = await api.account()
     const { id } = await me.post('/event_destinations', { ...kinesis, description: 'down' })
     const path = `/event_destinations/${id}/send_test_event`
@@ -172,7 +172,7 @@ t.test('idempotency keys', async (t) => {
     t.equal((await post(me, 'k2', '/ip_policies')).status, 201, 'and the account takes writes')
   })
 
-  t.test('other methods take no notice of it', async (t) => {
+  t.test('other methods ignore the header', async (t) => {
     const me = await api.account()
     const { id } = await me.post('/ip_policies')
     const headers = { 'idempotency-key': 'k' }
@@ -182,7 +182,7 @@ t.test('idempotency keys', async (t) => {
     }
   })
 
-  t.test('what is no key', async (t) => {
+  t.test('invalid keys', async (t) => {
     const me = await api.account()
     const says = /The header "Idempotency-Key" is .*: 1 to 255 printable ASCII characters are allowed/
     for (const key of ['', 'x'.repeat(256), 'é', 'a\tb', '\x7f'])
@@ -192,7 +192,7 @@ t.test('idempotency keys', async (t) => {
       t.equal((await post(me, key, '/ip_policies')).status, 201)
   })
 
-  t.test('any sequence of requests does what one of each would', async (t) => {
+  t.test('any sequence of repeated requests has the effect of one of each', async (t) => {
     const me = await api.account()
     const seed = Date.now() >>> 0
     const random = seededRandom(seed)
@@ -212,7 +212,7 @@ t.test('idempotency keys', async (t) => {
     t.equal(await counted(me, '/ip_policies', 'ip_policies'), made.size)
   })
 
-  t.test('a bucket that is deleted is made anew; its keys are forgotten', async (t) => {
+  t.test('a deleted bucket is recreated without its keys', async (t) => {
     const me = await api.account()
     const first = await post(me, 'k', '/ip_policies')
     await store.admin.request(`$JS.API.STREAM.DELETE.${streamOf(bucketNames.idempotency)}`, '', 5_000)

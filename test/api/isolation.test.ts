@@ -125,7 +125,7 @@ t.test('accounts know nothing of each other', async (t) => {
     [mine, theirs].map(({ client }) => store.parts.store.view.state.countsOf(client.accountId))
   const before = { everything: await everything(), counts: counts() }
 
-  t.test("another account's id in a path is an unknown one, for every operation there is", async (t) => {
+  t.test("another account's id in a path is unknown, for every operation", async (t) => {
     for (const { method, path, hasBody, isRehearsable } of operationsOn(api)) {
       const right = hasBody ? await bodyFor(mine, method, path) : undefined
       for (const [foreign, unknown] of await pathsToOthers(path, mine, theirs)) {
@@ -184,7 +184,7 @@ t.test('accounts know nothing of each other', async (t) => {
     },
   )
 
-  t.test("lists, filters and descriptions find what is one's own", async (t) => {
+  t.test("lists, filters and descriptions find only the caller's resources", async (t) => {
     for (const resource of servedResources) {
       const { path, listName, kind, operations = allOperations, fields } = resource
       if (!operations.includes('list')) continue
@@ -203,7 +203,7 @@ t.test('accounts know nothing of each other', async (t) => {
     }
   })
 
-  t.test('what only one may have is refused without a word about who has it', async (t) => {
+  t.test('a conflict over a unique value does not reveal its owner', async (t) => {
     for (const resource of servedResources) {
       if (resource.claims === undefined || resource.claimsAreDrawn) continue
       const theirBody = await theirs.body(resource.kind)
@@ -229,7 +229,7 @@ t.test('accounts know nothing of each other', async (t) => {
     )
   })
 
-  t.test("an idempotency key is the account's own", async (t) => {
+  t.test('an idempotency key belongs to its account', async (t) => {
     const headers = { 'idempotency-key': 'the same' }
     const made = await Promise.all(
       [mine, theirs].map(({ client }) => client.send('POST', '/ip_policies', { body: {}, headers })),
@@ -243,7 +243,7 @@ t.test('accounts know nothing of each other', async (t) => {
       await client.delete(`/ip_policies/${made[at]!.body.id}`)
   })
 
-  t.test('and through all of this, nothing was changed', async (t) => {
+  t.test('nothing was changed by any of this', async (t) => {
     t.strictSame({ everything: await everything(), counts: counts() }, before)
   })
 })

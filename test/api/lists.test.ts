@@ -51,7 +51,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     t.strictSame(never.ip_policies, [], 'or never have been')
   })
 
-  t.test('a page has 100 entries where nothing is said', async (t) => {
+  t.test('a page has 100 entries by default', async (t) => {
     const me = await api.account()
     await Promise.all(Array.from({ length: 101 }, () => me.post('/ip_policies')))
     const page = await me.get('/ip_policies')
@@ -60,7 +60,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     t.equal(new Set(await walk(me, '/ip_policies', 'ip_policies')).size, 101)
   })
 
-  t.test('a long list, walked in small pages while others write', { timeout: 600_000 }, async (t) => {
+  t.test('a long list, read in small pages during writes', { timeout: 600_000 }, async (t) => {
     const me = await api.account()
     const { id } = await me.post('/ip_policies')
     const rules = Array.from({ length: longListEntries }, (_, at) => ({
@@ -89,7 +89,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     )
   })
 
-  t.test('nothing twice and nothing skipped while others write', async (t) => {
+  t.test('no entry is repeated or skipped during writes', async (t) => {
     const me = await api.account()
     const stays: string[] = []
     const goes: string[] = []
@@ -108,7 +108,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     )
   })
 
-  t.test('many writers at once lose nothing', async (t) => {
+  t.test('concurrent writers lose nothing', async (t) => {
     const me = await api.account()
     const { id } = await me.post('/event_subscriptions')
     const types = ['api_key', 'ip_policy', 'ip_policy_rule', 'ip_restriction', 'event_destination'].flatMap(

@@ -157,13 +157,13 @@ t.test('misplaced secrets', async (t) => {
     t.ok(sent > 2_000, `${sent} bodies`)
   })
 
-  await t.test('in a field that can not be changed', async () => {
+  await t.test('in a read-only field', async () => {
     const secret = opaque()
     const path = `/tls_certificates/${await estate.id('tls_certificate')}`
     await send('PATCH', path, secret, { body: JSON.stringify({ private_key_pem: secret }) })
   })
 
-  await t.test('in bodies that are no JSON', async () => {
+  await t.test('in bodies that are not JSON', async () => {
     for (const form of forms) {
       const secret = form()
       const text = JSON.stringify(secret)

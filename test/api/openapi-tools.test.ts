@@ -67,14 +67,14 @@ export const type: EventKind | undefined =
   subscriptions.status === 200 ? subscriptions.data.event_subscriptions[0]?.sources[0]?.type : undefined
 `
 
-t.test('the OpenAPI document and the tools of others', async (t) => {
+t.test('the OpenAPI document in third-party tools', async (t) => {
   const dir = tempDir(t)
   const store = await openTestStore(t)
   const api = await store.api()
   const document = join(dir, 'openapi.json')
   writeFileSync(document, JSON.stringify(api.app.swagger()))
 
-  t.test('a linter finds no fault in it', async (t) => {
+  t.test('a linter reports no problems', async (t) => {
     const said = await tool('redocly', [
       'lint',
       document,
@@ -89,7 +89,7 @@ t.test('the OpenAPI document and the tools of others', async (t) => {
     await t.rejects(lint, { message: /maxBytes/ }, 'a keyword that there is not would be found')
   })
 
-  t.test('what two generators make of it compiles, and so does what uses it', async (t) => {
+  t.test('the output of two generators compiles, with code that uses it', async (t) => {
     symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
     writeFileSync(join(dir, 'package.json'), '{"type": "module"}')
     writeFileSync(

@@ -23,7 +23,7 @@ t.test('the OpenAPI document', async (t) => {
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
 
-  t.test('its version and what every request carries', async (t) => {
+  t.test('version and headers of every request', async (t) => {
     t.equal(document.openapi, '3.1.0')
     t.strictSame(document.security, [{ key: [] }])
     t.match(document.components.securitySchemes, { key: { type: 'http', scheme: 'bearer' } })
@@ -32,7 +32,7 @@ t.test('the OpenAPI document', async (t) => {
     t.match(Version.schema, { enum: ['2'], default: '2' }, 'tools fill it in')
   })
 
-  t.test('it is a document as OpenAPI 3.1 has them', async (t) => {
+  t.test('valid OpenAPI 3.1', async (t) => {
     const validator = new Validator()
     const { valid, errors } = await validator.validate(JSON.parse(payload))
     t.equal(valid, true, JSON.stringify(errors))
@@ -41,7 +41,7 @@ t.test('the OpenAPI document', async (t) => {
     t.equal((await new Validator().validate(broken)).valid, false, 'a mistake would be found')
   })
 
-  t.test('tags are described, fields tell their bounds', async (t) => {
+  t.test('tags have descriptions, fields their bounds', async (t) => {
     const tags: { name: string; description: string }[] = document.tags
     const described = tags.filter(({ description }) => description.endsWith('.')).map(({ name }) => name)
     for (const { operation } of operations)
@@ -61,14 +61,14 @@ t.test('the OpenAPI document', async (t) => {
     )
   })
 
-  t.test('an introduction says what operations have in common', async (t) => {
+  t.test('the introduction', async (t) => {
     const { description } = document.info
     for (const heading of ['Paging', 'Filters', 'Errors', 'Limits', 'Repeating a request', 'Trying a change'])
       t.match(description, `## ${heading}\n`)
     for (const code of errorCodes) t.match(description, `\`${code}\` | ${statusOf(code)} |`)
   })
 
-  t.test('a pattern refuses nothing that the API takes', async (t) => {
+  t.test('patterns accept every value that the API accepts', async (t) => {
     const { schemas } = JSON.parse(payload).components
     const patternOf = (name: string) => new RegExp(schemas[name].pattern, 'u')
     const port = fc.integer({ min: 1, max: 65_535 })
@@ -104,7 +104,7 @@ t.test('the OpenAPI document', async (t) => {
     t.equal(payload.includes('x-documented'), false, 'what only the declarations need is left out')
   })
 
-  t.test('shared shapes stand in it once', async (t) => {
+  t.test('shared schemas occur once', async (t) => {
     const { schemas } = JSON.parse(payload).components
     const names = ['Problem', 'Ref', 'BackendModule', 'TrafficPolicies', 'TcpEdgeList', 'Hostport', 'Cidr']
     for (const name of names) t.ok(schemas[name], name)
@@ -157,7 +157,7 @@ t.test('the OpenAPI document', async (t) => {
     for (const id of ids.filter((each) => each.startsWith('list_'))) t.match(id, /s$/)
   })
 
-  t.test('each names its path parameters, its answers and its errors', async (t) => {
+  t.test('every operation lists path parameters, answers and errors', async (t) => {
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       t.ok(operation.summary && operation.tags?.length === 1, name)
@@ -179,7 +179,7 @@ t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  t.test('a body is required where an empty one is refused', async (t) => {
+  t.test('a body is required if an empty one is refused', async (t) => {
     const me = await api.account()
     for (const { path, method, operation } of operations) {
       if (operation.requestBody === undefined || path.includes('{')) continue
@@ -196,7 +196,7 @@ t.test('the OpenAPI document', async (t) => {
     t.equal((await me.send('PUT', `/edges/tcp/${edge.id}/policies`)).status, 400)
   })
 
-  t.test('what may be null in a body is said to be', async (t) => {
+  t.test('members that may be null are nullable in the schema', async (t) => {
     const me = await api.account()
     const { id: policy } = await me.post('/ip_policies')
     const { id: backend } = await me.post('/backends/tunnel_group')
@@ -231,7 +231,7 @@ t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  t.test('each says what it takes beside its path and body', async (t) => {
+  t.test('every operation lists its query and header parameters', async (t) => {
     const takes = (operation: Operation, place: string): string[] =>
       (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations) {
@@ -255,7 +255,7 @@ t.test('the OpenAPI document', async (t) => {
     })
   })
 
-  t.test('every reference leads somewhere, and every schema compiles', async (t) => {
+  t.test('every reference resolves, and every schema compiles', async (t) => {
     const schemas: Record<string, object> = document.components.schemas
     for (const [, name] of payload.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
       if (!(name !== undefined && name in schemas)) t.fail(`There is no schema ${name}.`)

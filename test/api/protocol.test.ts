@@ -13,7 +13,7 @@ t.test('the protocol', async (t) => {
   const me = await api.account()
   const nobody = api.stranger()
 
-  t.test('the first thing that is wrong is what is told, in this order', async (t) => {
+  t.test('the first failing check is reported, in this order', async (t) => {
     const limited = await store.api({ usage: new Usage(3) })
     const caller = await limited.account()
     await caller.post('/ip_restrictions', {
@@ -49,7 +49,7 @@ t.test('the protocol', async (t) => {
     t.equal((await me.send('POST', '/ip_policies', { body: '{' })).status, 400, 'body')
   })
 
-  t.test('a refusal says who may ask again, and when', async (t) => {
+  t.test('refusals have WWW-Authenticate and Retry-After', async (t) => {
     const unknown = await nobody.send('GET', '/ip_policies')
     t.equal(unknown.headers['www-authenticate'], 'Bearer')
     t.equal(unknown.body.error_code, 'ERR_UNAUTHENTICATED')
@@ -105,7 +105,7 @@ t.test('the protocol', async (t) => {
     t.equal((await guess.send('GET', '/ip_policies', { from })).status, 429, 'and vouches for no other')
   })
 
-  t.test('X-Forwarded-For counts when a trusted proxy says it', async (t) => {
+  t.test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
     const caller = await api.account()
     const policy = await allowing(caller, '203.0.113.0/24')
     await caller.post('/ip_policy_rules', { ip_policy_id: policy, cidr: '127.0.0.1/32', action: 'allow' })
@@ -148,7 +148,7 @@ t.test('the protocol', async (t) => {
     }
   })
 
-  t.test('pages that need neither key nor version', async (t) => {
+  t.test('pages without a key and a version', async (t) => {
     const bare = { headers: { authorization: undefined, 'service-version': undefined } }
     for (const path of ['/openapi.json', '/docs', '/favicon.ico']) {
       t.equal((await nobody.send('GET', path, bare)).status, 200, path)
@@ -156,7 +156,7 @@ t.test('the protocol', async (t) => {
     }
   })
 
-  t.test('the reference fetches nothing from elsewhere', async (t) => {
+  t.test('the reference fetches nothing from other origins', async (t) => {
     const page = await api.app.inject('/docs')
     const policy = String(page.headers['content-security-policy'])
     for (const source of ["default-src 'none'", "connect-src 'self'", "font-src 'self' data:"])
@@ -182,7 +182,7 @@ t.test('the protocol', async (t) => {
     t.equal(new URL(String(root.headers['location']), `${base}/`).href, `${base}/docs`)
   })
 
-  t.test('the icon that browsers ask for', async (t) => {
+  t.test('the favicon', async (t) => {
     const { statusCode, headers, rawPayload } = await api.app.inject('/favicon.ico')
     t.equal(statusCode, 200)
     t.match(headers, { 'content-type': 'image/x-icon', 'cache-control': /^public, max-age=\d+$/ })
@@ -202,7 +202,7 @@ t.test('the protocol', async (t) => {
     }
   })
 
-  t.test('GET and DELETE have no body but ids of their path', async (t) => {
+  t.test('bodies of GET and DELETE may only repeat ids of the path', async (t) => {
     const { id } = await me.post('/ip_policies')
     const edge = await me.post('/edges/https')
     const route = await me.post(`/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/' })
@@ -210,13 +210,13 @@ t.test('the protocol', async (t) => {
     const below = `/edges/https/${edge.id}/routes/${route.id}`
     const cases: [string, unknown, RegExp][] = [
       [policy, { id: `${id}x` }, /"id" is .*, but the path says/],
-      [policy, { zzz: 1 }, /"zzz" is no field of a (GET|DELETE) request: supported are "id"/],
-      [policy, { id, description: 'x' }, /"description" is no field/],
+      [policy, { zzz: 1 }, /A (GET|DELETE) request has no field "zzz": supported are "id"/],
+      [policy, { id, description: 'x' }, /has no field "description"/],
       [policy, '{x', /not valid JSON/],
       [policy, '[]', /must be a JSON object/],
       [policy, 'null', /must be a JSON object/],
       [`${below}/backend`, { edge_id: 'edghts_other' }, /"edge_id" is "edghts_other", but the path says/],
-      [below, { match: '/' }, /"match" is no field .*supported are "edge_id", "id"/],
+      [below, { match: '/' }, /has no field "match".*supported are "edge_id", "id"/],
     ]
     for (const [path, body, says] of cases) {
       for (const method of ['GET', 'DELETE']) {
@@ -235,7 +235,7 @@ t.test('the protocol', async (t) => {
     t.equal((await me.send('DELETE', policy, { body: {} })).status, 204)
   })
 
-  t.test('what replaces something is said', async (t) => {
+  t.test('PUT requires a body', async (t) => {
     const { id } = await me.post('/ip_policies')
     const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
     await me.put(`/ip_policies/${id}/rules`, { rules })
@@ -245,7 +245,7 @@ t.test('the protocol', async (t) => {
       for (const body of ['', ' \n', undefined]) {
         const { status, body: told } = await me.send('PUT', path, body === undefined ? {} : { body })
         t.equal(status, 400, path)
-        t.match(told.msg, /^PUT needs a body/)
+        t.match(told.msg, /^PUT requires a body/)
       }
     }
     t.match((await me.get(`/edges/tcp/${edge.id}/policies`)).inbound, deny)
@@ -282,7 +282,7 @@ t.test('the protocol', async (t) => {
     t.match(larger.body.msg, '1048576')
   })
 
-  t.test('bodies that are no JSON object', async (t) => {
+  t.test('bodies that are not JSON objects', async (t) => {
     const cases = [
       { name: 'cut', body: '{"description": "x"', says: /not valid JSON.*character/ },
       { name: 'a comment', body: '{} // x', says: /not valid JSON/ },
@@ -355,7 +355,7 @@ t.test('the protocol', async (t) => {
     t.match(await me.refused(400, 'DELETE', `/ip_policies/${id}?force=1`), /"force" is unknown/)
   })
 
-  t.test('ids of the path may stand in the body and have to agree', async (t) => {
+  t.test('a body may repeat ids of the path, but not contradict them', async (t) => {
     const { id } = await me.post('/ip_policies')
     await me.patch(`/ip_policies/${id}`, { id })
     t.match(
@@ -401,7 +401,7 @@ t.test('the protocol', async (t) => {
     }
   })
 
-  t.test('a key that goes before its change is planned changes nothing', async (t) => {
+  t.test('a key deleted before its change is planned changes nothing', async (t) => {
     const caller = await api.account()
     const { id: policy } = await caller.post('/ip_policies')
     const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]

@@ -127,7 +127,7 @@ t.test('reserved addresses', async (t) => {
     return store.api({ context: { ...parts, writes } })
   }
 
-  t.test('nobody gets an address that somebody has', async (t) => {
+  t.test('no address is assigned twice', async (t) => {
     const small = await apiOf({ hostsPerRegion: 2, portMin: 30_001, portMax: 30_006 })
     const accounts = await Promise.all(['one', 'two', 'three'].map((name) => small.account(name)))
     const answers = await Promise.all(
@@ -150,7 +150,7 @@ t.test('reserved addresses', async (t) => {
     )
   })
 
-  t.test('an edge keeps what it serves when the domain becomes another one', async (t) => {
+  t.test('an edge keeps its hostports when the domain setting changes', async (t) => {
     const edge = await me.post('/edges/tcp', { hostports: ['ssh.moved.example:22'] })
     const moved = await apiOf({ domain: 'moved.example' })
     const caller = await moved.account()

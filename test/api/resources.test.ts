@@ -165,7 +165,7 @@ t.test('resources', async (t) => {
     })
   }
 
-  t.test('null is absent when something is made', async (t) => {
+  t.test('null means absent in a create request', async (t) => {
     const nothing = { description: null, metadata: '', hostports: null, backend: null, policies: null }
     const { id, uri, created_at, ...rest } = await me.post('/edges/tcp', nothing)
     t.strictSame(rest, { hostports: null, backend: null, ip_restriction: null, policies: null })
@@ -178,7 +178,7 @@ t.test('resources', async (t) => {
     t.equal(module.backend.enabled, true)
   })
 
-  t.test('lists that are given replace the list; null and [] clear it', async (t) => {
+  t.test('a list replaces the list; null and [] clear it', async (t) => {
     const { id } = await me.post('/edges/tcp', { hostports: ['l1.example:1', 'l2.example:1'] })
     const path = `/edges/tcp/${id}`
     t.strictSame((await me.patch(path, { hostports: ['l3.example:1'] })).hostports, ['l3.example:1'])
@@ -228,7 +228,7 @@ t.test('resources', async (t) => {
     t.strictSame(await me.put(`${edge}/policies`, {}), { enabled: true, inbound: [], outbound: [] })
   })
 
-  t.test('routes are shown in their edge and go with it', async (t) => {
+  t.test('routes are shown in their edge and deleted with it', async (t) => {
     const edge = await me.post('/edges/https', { hostports: ['routes.example:443'] })
     const routes = `/edges/https/${edge.id}/routes`
     const first = await me.post(routes, { match_type: 'exact_path', match: '/' })
@@ -247,7 +247,7 @@ t.test('resources', async (t) => {
     await me.refused(404, 'POST', routes, { match_type: 'exact_path', match: '/' })
   })
 
-  t.test('an IP policy goes with its rules, and what names it keeps the name', async (t) => {
+  t.test('deleting an IP policy deletes its rules and keeps references to it', async (t) => {
     const policy = await me.post('/ip_policies')
     const rule = await me.post('/ip_policy_rules', {
       ip_policy_id: policy.id,
@@ -265,7 +265,7 @@ t.test('resources', async (t) => {
     t.match(says, `"ip_restriction.ip_policy_ids[0]" names "${policy.id}"`)
   })
 
-  t.test('what others name can not be deleted', async (t) => {
+  t.test("referenced resources that can't be deleted", async (t) => {
     const { id: backend } = await me.post('/backends/tunnel_group')
     const edge = await me.post('/edges/tcp', { backend: { backend_id: backend } })
     t.match(await me.refused(400, 'DELETE', `/backends/tunnel_group/${backend}`), edge.id)
@@ -279,7 +279,7 @@ t.test('resources', async (t) => {
     await me.delete(`/event_destinations/${destination}`)
   })
 
-  t.test('a CIDR stands in a policy once, however it is written', async (t) => {
+  t.test('a CIDR occurs once in a policy, in any spelling', async (t) => {
     const { id: ip_policy_id } = await me.post('/ip_policies')
     const rule = { ip_policy_id, action: 'allow' }
     const pairs = [
@@ -333,7 +333,7 @@ t.test('resources', async (t) => {
     await caller.post('/ip_restrictions', body)
   })
 
-  t.test('another account is nowhere to be seen', async (t) => {
+  t.test('resources of another account are invisible', async (t) => {
     const { id: destination } = await other.post('/event_destinations', {
       target: { kinesis: { stream_arn: arn, auth: { creds } } },
     })

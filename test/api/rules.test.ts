@@ -34,7 +34,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     return ip_policy_rules.filter((rule: { ip_policy: { id: string } }) => rule.ip_policy.id === policyId)
   }
 
-  t.test('each rule is told as created, updated or deleted, and shown as it is told', async (t) => {
+  t.test('each changed rule has an audit event that matches what GET shows', async (t) => {
     const { id, path } = await policyWith([])
     const first = [allow('10.0.0.0/8'), { ...deny('10.1.0.0/16'), description: 'd', metadata: 'm' }]
     const created = await api.auditsOf(me.accountId, async () => {
@@ -129,7 +129,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     t.strictSame(await rulesOf(id), after, 'nothing has changed')
   })
 
-  t.test('what was allowed is denied, and the other way round', async (t) => {
+  t.test('allow and deny swapped', async (t) => {
     const { id, path } = await policyWith([allow('10.0.0.0/8'), deny('192.0.2.0/24')])
     const before = await rulesOf(id)
     const answer = await me.put(path, { rules: [deny('10.0.0.0/8'), allow('192.0.2.0/24')] })
@@ -146,7 +146,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       )
   })
 
-  t.test('rules are changed one by one before and after', async (t) => {
+  t.test('single changes before and after a replacement', async (t) => {
     const { id, path } = await policyWith([])
     await me.post('/ip_policy_rules', { ip_policy_id: id, ...allow('10.0.0.0/8') })
     const many = Array.from({ length: 70 }, (_, at) => allow(`10.0.${at}.0/24`))
@@ -166,7 +166,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     t.equal((await me.send('PUT', path, { body: { rules: [] } })).status, 404)
   })
 
-  t.test('whatever rules there were, the body says which there are', async (t) => {
+  t.test('the body replaces any previous rules', async (t) => {
     const { id, path } = await policyWith([])
     const cidrs = Array.from({ length: 6 }, (_, at) => `10.${at}.0.0/16`)
     const rule = fc.record({
@@ -198,7 +198,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     )
   })
 
-  t.test('bodies that are wrong', async (t) => {
+  t.test('invalid bodies', async (t) => {
     const { id, path } = await policyWith([allow('10.0.0.0/8')])
     const before = await rulesOf(id)
     const wrong: [string, unknown, RegExp][] = [
@@ -208,7 +208,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       [
         'another field',
         { rules: [], rule: 1 },
-        /"rule" is no field of a list of IP policy rules: did you mean "rules"/,
+        /A list of IP policy rules has no field "rule": did you mean "rules"/,
       ],
       ['another policy', { rules: [], id: 'ipp_1' }, /"id" is "ipp_1", but the path says/],
       ['no rule', { rules: [allow('10.0.0.0/8'), 5] }, /"rules\[1\]" is 5, but must be an object/],
@@ -228,7 +228,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       [
         'an unknown field',
         { rules: [{ ...allow('10.0.0.0/8'), ip_policy_id: id }] },
-        /"rules\[0\]\.ip_policy_id" is no field of an IP policy rule/,
+        /An IP policy rule has no field "rules\[0\]\.ip_policy_id"/,
       ],
       [
         'a long description',
@@ -238,12 +238,12 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       [
         'a CIDR twice',
         { rules: [allow('10.0.0.0/8'), allow('192.0.2.0/24'), deny('10.0.0.0/8')] },
-        /"rules\[2\]\.cidr" is "10\.0\.0\.0\/8", which "rules\[0\]\.cidr" is, too/,
+        /"rules\[2\]\.cidr" is "10\.0\.0\.0\/8", the same as "rules\[0\]\.cidr"/,
       ],
       [
         'a CIDR twice, spelled otherwise',
         { rules: [allow('2001:DB8::/32'), deny('2001:0db8::/32')] },
-        /"rules\[1\]\.cidr" is "2001:db8::\/32", which "rules\[0\]\.cidr" is, too/,
+        /"rules\[1\]\.cidr" is "2001:db8::\/32", the same as "rules\[0\]\.cidr"/,
       ],
       [
         'too many',
@@ -257,7 +257,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     t.equal((await me.send('PUT', `${path}?x=1`, { body: { rules: [] } })).status, 400)
   })
 
-  t.test('policies that are not there, or not the caller’s', async (t) => {
+  t.test('unknown policies, and policies of other accounts', async (t) => {
     const other = await api.account()
     const { path } = await policyWith([], other)
     for (const each of [path, '/ip_policies/ipp_1/rules', '/ip_policies/rd_1/rules']) {
@@ -268,7 +268,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     }
   })
 
-  t.test('the body may be larger than others, and what is beyond that is refused', async (t) => {
+  t.test('the body limit is larger than elsewhere, and enforced', async (t) => {
     const { id, path } = await policyWith([])
     const rules = Array.from({ length: 400 }, (_, at) => ({
       ...allow(`10.${at >> 8}.${at & 255}.0/24`),

@@ -22,7 +22,7 @@ t.test('security', async (t) => {
   const api = await store.api()
   const me = await api.account()
 
-  t.test('who is refused is told the same, whatever there is', async (t) => {
+  t.test('refusals do not reveal what exists', async (t) => {
     const shut = await api.account()
     const { id } = await shut.post('/ip_policies')
     for (const cidr of ['127.0.0.1/32', '10.0.0.0/8'])
@@ -70,7 +70,7 @@ t.test('security', async (t) => {
     },
   )
 
-  t.test('what a client claims to be does not get into the log', async (t) => {
+  t.test('forged client data does not reach the log', async (t) => {
     const guarded = await store.api({ trustedProxies: ['10.0.0.0/8'] })
     const claims = ['<script>', '\u001b[2Jcleared', `"}\t{"level":60,"msg":"forged"`, 'x'.repeat(8000)]
     const before = api.log().length
@@ -83,7 +83,7 @@ t.test('security', async (t) => {
     for (const line of lines) t.match(JSON.parse(line), { address: 'unknown', msg: /login/i })
   })
 
-  t.test('answers are not guessed to be something else, kept or framed', async (t) => {
+  t.test("answers can't be sniffed, cached or framed", async (t) => {
     const { id } = await me.post('/ip_policies')
     const asked = [
       ['GET', `/ip_policies/${id}`, 200],
@@ -109,13 +109,13 @@ t.test('security', async (t) => {
     }
   })
 
-  t.test('what JSON.parse would change is refused, what only looks dangerous is kept', async (t) => {
+  t.test('values that JSON.parse would change are refused; harmless ones are kept', async (t) => {
     const metadata = (number: string) =>
       `{"policies": {"inbound": [{"actions": [{"type": "log", "config": {"Metadata": {"n": ${number}}}}]}]}}`
     for (const number of ['1e400', '-1e400', '9007199254740993', '1'.repeat(1000)]) {
       const answer = await me.send('POST', '/edges/tcp', { body: metadata(number) })
       t.equal(answer.status, 400, number)
-      t.match(answer.body.msg, /the number .* would not be kept exactly: send it as text\.$/)
+      t.match(answer.body.msg, /the number .* can't be stored exactly: send it as text\.$/)
       t.ok(answer.body.msg.length < 200)
     }
     for (const number of ['9007199254740992', '0.1', '-0', '1e300', '5e-324']) {
@@ -138,7 +138,7 @@ t.test('security', async (t) => {
     t.equal((await me.get(`/backends/tunnel_group/${made.body.id}`)).labels.constructor, 'x')
   })
 
-  t.test('a sentence stays one line, and short, whatever a key of the client is called', async (t) => {
+  t.test('messages stay one short line for any key that a client sends', async (t) => {
     for (const key of ['two\nlines', '\u001b[31m', 'x'.repeat(5000), 'a "b" c', '']) {
       const msg = await me.refused(400, 'POST', '/backends/tunnel_group', { labels: { [key]: 5 } })
       t.ok(msg.length < 300, msg.slice(0, 300))
@@ -147,7 +147,7 @@ t.test('security', async (t) => {
     }
   })
 
-  t.test('the commands of an operator are carried out on loopback alone, and with the token', async (t) => {
+  t.test('admin commands need loopback and the token', async (t) => {
     const admin = await openAdminServer((command) => runAdminCommand(api.parts, command))
     t.teardown(() => admin.close())
     t.match(admin.url, /^http:\/\/127\.0\.0\.1:\d+$/)
@@ -171,14 +171,14 @@ t.test('security', async (t) => {
       t.equal((await ask(right, { body: bad })).status, 400, bad.slice(0, 30))
   })
 
-  t.test("what is kept is its owner's alone", (t) => {
+  t.test('files are readable by their owner only', (t) => {
     for (const name of ['', 'nats', 'clickhouse'])
       t.equal(statSync(join(store.dir, name)).mode & 0o077, 0, `the data directory, ${name}`)
     t.equal(statSync(join(store.dir, 'secret.key')).mode & 0o777, 0o600)
     t.end()
   })
 
-  t.test('where a request comes from', (t) => {
+  t.test('the address of a request', (t) => {
     const cases = [
       ['203.0.113.7', '203.0.113.7', '203.0.113.7'],
       ['::ffff:203.0.113.7', '203.0.113.7', '203.0.113.7'],
@@ -206,14 +206,14 @@ t.test('security', async (t) => {
     t.end()
   })
 
-  t.test('a terminal is given no orders', (t) => {
+  t.test('output contains no terminal control sequences', (t) => {
     t.equal(forTerminal('a\tb\n'), 'a\tb\n')
     for (const order of ['\u001b[2J', '\r', '\u0007', '\u009b31m', '\u007f'])
       t.equal(forTerminal(`┌${order}é`), `┌\uFFFD${order.slice(1)}é`)
     t.end()
   })
 
-  t.test('secrets are told once, or never', async (t) => {
+  t.test('secrets are shown once or never', async (t) => {
     const secret = `secret-of-${now()}`
     const estate = new Estate(me, 'estate')
     for (const { kind } of servedResources) if (kind !== 'abuse_report') await estate.one(kind)

@@ -57,7 +57,7 @@ const rest: Readonly<Record<string, Body>> = {
   reserved_addr: { region: 'eu', endpoint_configuration_id: 'ec_01M7Y46P1SGDTCFAVEJ96D4PD7' },
 }
 
-t.test('what GET answers', async (t) => {
+t.test('answers of GET sent back', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me: RawClient = await api.account()
@@ -112,7 +112,7 @@ t.test('what GET answers', async (t) => {
     })
   }
 
-  t.test('what names a deleted policy may be sent back, and changed beside it', async (t) => {
+  t.test('a reference to a deleted policy may be sent back with other changes', async (t) => {
     const { id: gone } = await me.post('/ip_policies')
     const { id: kept } = await me.post('/ip_policies')
     const edge = await me.post('/edges/tcp', { ip_restriction: { ip_policy_ids: [gone, kept] } })
@@ -133,7 +133,7 @@ t.test('what GET answers', async (t) => {
     t.match(await me.refused(404, 'PUT', `/edges/tcp/${other}/ip_restriction`, module), `names "${gone}"`)
   })
 
-  t.test('changed parts of it', async (t) => {
+  t.test('with changes', async (t) => {
     const { id: one } = await me.post('/ip_policies')
     const two = await me.post('/ip_policies')
     const made = await me.post('/ip_restrictions', { type: 'api', ip_policy_ids: [one] })
@@ -175,7 +175,7 @@ t.test('what GET answers', async (t) => {
     t.match(await me.refused(400, 'PATCH', `${path}/sources/log.v0`, wrong), /"uri"/)
   })
 
-  t.test('routes of an edge are its own', async (t) => {
+  t.test("routes can't be changed through their edge", async (t) => {
     const { id } = await me.post('/edges/https')
     const path = `/edges/https/${id}`
     const route = await me.post(`${path}/routes`, { match_type: 'exact_path', match: '/' })

@@ -36,12 +36,12 @@ t.test('event sources', async (t) => {
       t.match(await me.refused(404, method, `${sources}/${tcp}`, method === 'PATCH' ? {} : undefined), tcp)
   })
 
-  t.test('are refused with what is meant', async (t) => {
+  t.test('are refused with a hint', async (t) => {
     await me.post(sources, { type: tcp })
     const cases: [string, string, object, RegExp][] = [
       ['POST', sources, {}, /"type" is required/],
       ['POST', sources, { type: null }, /"type" is required/],
-      ['POST', sources, { type: tcp }, /which the subscription has/],
+      ['POST', sources, { type: tcp }, /which the subscription already has/],
       ['POST', sources, { type: 'log.v1' }, /^"type" is refused: .*did you mean log.v0/],
       ['POST', sources, { type: 'log.v0', uri: 'x' }, /^"uri" is "x": .*source "log.v0"\.$/],
       ['POST', sources, { type: 'log.v0', subscription_id: 'esb_x' }, /the path says/],
@@ -63,7 +63,7 @@ t.test('event sources', async (t) => {
     for (const [method, path, body, says] of cases) t.match(await me.refused(400, method, path, body), says)
   })
 
-  t.test('a refused filter has one code, wherever it was sent', async (t) => {
+  t.test('a refused filter has the same code everywhere', async (t) => {
     for (const filter of ['conn.client_ip ==', 'nobody == 1', 'conn.bytes_in > 1', '(', 'a && b || c']) {
       const nested = { sources: [{ type: 'log.v0' }, { type: tcp, filter }] }
       const sent: [string, string, object | undefined, string][] = [
@@ -83,7 +83,7 @@ t.test('event sources', async (t) => {
     t.equal(none.error_code, 'ERR_INVALID_EXPRESSION', 'also where no filter is allowed')
   })
 
-  t.test('a list that is given replaces them all', async (t) => {
+  t.test('a list replaces all of them', async (t) => {
     const shown = await eventSubscription.update(id, {
       sources: [{ type: 'log.v0', fields: ['metadata'] }],
     })

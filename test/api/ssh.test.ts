@@ -104,7 +104,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     })
   }
 
-  t.test('where nothing is said', async (t) => {
+  t.test('defaults', async (t) => {
     const host = await me.post(hosts, {
       ssh_certificate_authority_id,
       public_key: publicKey,
@@ -214,7 +214,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     }
   })
 
-  t.test('an authority that is named can not be deleted', async (t) => {
+  t.test("an authority in use can't be deleted", async (t) => {
     const { id } = await me.post(authorities, { description: 'named' })
     const changed = await me.patch(`${authorities}/${id}`, { metadata: 'changed' })
     t.match(changed, { description: 'named', metadata: 'changed' })
@@ -235,7 +235,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.match(await me.refused(404, 'POST', hosts, body), `"ssh_certificate_authority_id" names "${id}"`)
   })
 
-  t.test('of another account nothing is known', async (t) => {
+  t.test('resources of another account are unknown', async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }
     for (const path of [hosts, users]) {
       t.match(await other.refused(404, 'POST', path, body), '"ssh_certificate_authority_id" names')
@@ -263,7 +263,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.strictSame((await me.post(credentials, { public_key: publicKey })).acl, [])
   })
 
-  t.test('many at once', async (t) => {
+  t.test('concurrent requests', async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }
     const made = await Promise.all(Array.from({ length: 12 }, () => me.post(hosts, body)))
     t.equal(new Set(made.map(({ certificate }) => certificate)).size, 12)
@@ -275,7 +275,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       )
   })
 
-  t.test('the private key of an authority is told nowhere', async (t) => {
+  t.test('the private key of an authority is never shown', async (t) => {
     const kept = await store.parts.store.sealedValue(
       'ssh_certificate_authority',
       authority.id,

@@ -38,7 +38,7 @@ function exchange(...processes: readonly Process[]): void {
 const sent = ({ usage }: Process) => JSON.parse(usage.nextMessage() ?? 'null')
 
 t.test('two processes', async (t) => {
-  t.test('refuse beyond the limit what both counted together', (t) => {
+  t.test('enforce the limit over their combined count', (t) => {
     const [one, two] = [new Process(4), new Process(4)]
     for (const process of [one, two, one]) t.equal(process.request(), undefined)
     exchange(one, two)
@@ -84,7 +84,7 @@ t.test('two processes', async (t) => {
     t.end()
   })
 
-  t.test('count by themselves while they hear nothing, and together again afterwards', (t) => {
+  t.test('count alone while disconnected, and together again afterwards', (t) => {
     const [one, two] = [new Process(3), new Process(3)]
     for (const process of [one, two, one, two]) t.equal(process.request(), undefined)
     exchange(one, two)
@@ -92,7 +92,7 @@ t.test('two processes', async (t) => {
     t.end()
   })
 
-  t.test('forget what was not sent within its minute', (t) => {
+  t.test('forget counts that were not sent within a minute', (t) => {
     const one = new Process(3)
     one.request()
     one.nowMs += 60_000
@@ -102,7 +102,7 @@ t.test('two processes', async (t) => {
 })
 
 t.test('a message', async (t) => {
-  t.test('tells what was counted since the last one, and there is none if nothing was', (t) => {
+  t.test('contains the counts since the last one, and is omitted without any', (t) => {
     const one = new Process(3)
     t.equal(one.usage.nextMessage(), undefined)
     one.request()
@@ -124,7 +124,7 @@ t.test('a message', async (t) => {
     t.end()
   })
 
-  t.test('has so many keys, and the next one has the others', (t) => {
+  t.test('has a maximum number of keys, and the next one has the rest', (t) => {
     const { keysPerMessageMax, messageBytesMax } = usageLimits
     const [one, two] = [new Process(1), new Process(1)]
     const keys = Array.from({ length: keysPerMessageMax + 1 }, (_, n) => `ac_${String(n).padStart(64, '0')}`)
@@ -141,7 +141,7 @@ t.test('a message', async (t) => {
     t.end()
   })
 
-  t.test('that can not be right is ignored as a whole', (t) => {
+  t.test('that is invalid is ignored as a whole', (t) => {
     const good = { key: 'ac_1', count: 1, age_ms: 0 }
     const whole = { from: 'another', requests: [good], failed_logins: [] }
     const withEntry = (entry: unknown) => ({ ...whole, failed_logins: [entry] })
@@ -172,7 +172,7 @@ t.test('a message', async (t) => {
   })
 })
 
-t.test('windows are bounded: the oldest make room', (t) => {
+t.test('the number of windows is bounded: the oldest is evicted', (t) => {
   const windows = new RateWindows({ perMinute: 1, keysMax: 2 })
   for (const key of ['a', 'b', 'c']) windows.take(key)
   t.strictSame(
@@ -188,7 +188,7 @@ t.test('windows are bounded: the oldest make room', (t) => {
   t.end()
 })
 
-t.test('a process refuses exactly if what it counted and heard of reaches the limit', (t) => {
+t.test('a process refuses exactly if its own and received counts reach the limit', (t) => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ by: fc.nat(2), account: fc.constantFrom('ac_1', 'ac_2') }) },
     { weight: 1, arbitrary: fc.constant('exchange' as const) },
@@ -313,7 +313,7 @@ t.test('two APIs on one nats-server', async (t) => {
     t.strictSame(await statuses(token, 1, from), new Set([200]), 'a valid key always passes')
   })
 
-  await t.test('what is no such message is reported, and changes nothing', async (t) => {
+  await t.test('an invalid message is reported and ignored', async (t) => {
     nats.emit(usageSubject, '{"from":')
     await until('both reported it', () => reported.length === 2)
     t.match(reported, [{ reason: /JSON/ }, { reason: /JSON/ }])

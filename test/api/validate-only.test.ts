@@ -66,7 +66,7 @@ t.test('validate_only', async (t) => {
     return { me, policy, rule, backend, edge, https, route, destination, subscription }
   }
 
-  t.test('every sort of write: the answer of the write that follows', async (t) => {
+  t.test('every kind of write: the same answer as the real write', async (t) => {
     const { me, policy, rule, edge, https, route, backend, destination, subscription } = await world()
     const sources = `/event_subscriptions/${subscription}/sources`
     const requests: Request[] = [
@@ -115,7 +115,7 @@ t.test('validate_only', async (t) => {
     }
   })
 
-  t.test('every sort of refusal: the sentence of the write', async (t) => {
+  t.test('every kind of refusal: the same message as the real write', async (t) => {
     const { me, policy, rule, edge, backend, destination, subscription } = await world()
     const other = await api.account()
     await other.post('/edges/tcp', { hostports: ['taken.example.com:22'] })
@@ -154,7 +154,7 @@ t.test('validate_only', async (t) => {
     }
   })
 
-  t.test('what is rehearsed is not held', async (t) => {
+  t.test('validated values stay available', async (t) => {
     const [one, two] = [await api.account(), await api.account()]
     const request: Request = ['POST', '/edges/tcp', { hostports: ['free.example.com:22'] }]
     t.equal((await rehearse(one, request)).status, 201)
@@ -167,7 +167,7 @@ t.test('validate_only', async (t) => {
     t.equal((await rehearse(one, request)).status, 201)
   })
 
-  t.test('a key is neither used nor looked at', async (t) => {
+  t.test('an idempotency key is ignored', async (t) => {
     const me = await api.account()
     const headers = { 'idempotency-key': 'k' }
     const post = (query: string, description: string) =>
@@ -184,7 +184,7 @@ t.test('validate_only', async (t) => {
     )
   })
 
-  t.test('its values, and where it is none', async (t) => {
+  t.test('allowed values, and operations without it', async (t) => {
     const { me, destination } = await world()
     const before = (await me.get('/ip_policies')).ip_policies.length
     await me.post('/ip_policies?validate_only=false')

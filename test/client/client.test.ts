@@ -32,13 +32,13 @@ t.test('the typed client', async (t) => {
   })
   const newClient = async (name: string): Promise<Client> => (await api.account(name)).typed
 
-  t.test('every kind that the API serves is there', async (t) => {
+  t.test('every kind that the API serves is a member', async (t) => {
     const client: object = await newClient('kinds')
     for (const [name, { kind }] of Object.entries(declarations))
       t.equal(Object.hasOwn(client, name), isServed(resourceOf(kind)), kind)
   })
 
-  t.test('make, get, list, update, delete', async (t) => {
+  t.test('create, get, list, update, delete', async (t) => {
     const weir = await newClient('crud')
     const made = await weir.tcpEdge.create({ hostports: ['crud.example:22'], description: 'mine' })
     t.match(made, { id: /^edgtcp_/, hostports: ['crud.example:22'], policies: null })
@@ -57,7 +57,7 @@ t.test('the typed client', async (t) => {
     await t.rejects(weir.tcpEdge.get(id), { name: 'ApiError', error_code: 'ERR_NOT_FOUND', status_code: 404 })
   })
 
-  t.test('a list goes through all pages, and can be narrowed down', async (t) => {
+  t.test('lists read all pages and can be filtered', async (t) => {
     const weir = await newClient('pages')
     const { id: ip_policy_id } = await weir.ipPolicy.create({})
     for (let at = 0; at < 7; at++)
@@ -86,7 +86,7 @@ t.test('the typed client', async (t) => {
     t.equal((await cidrs({ beforeId: newest!.id })).length, 6)
   })
 
-  t.test('routes under their edge, shown by it', async (t) => {
+  t.test('routes below their edge', async (t) => {
     const weir = await newClient('routes')
     const edge = await weir.httpsEdge.create({ hostports: ['routes.example:443'] })
     const routes = weir.httpsEdgeRoute.under(edge.id)
@@ -147,20 +147,23 @@ t.test('the typed client', async (t) => {
     t.strictSame((await weir.eventSubscription.get(subscription.id)).sources, [])
   })
 
-  t.test('a token is told once; a key makes one resource; a rehearsal makes none', async (t) => {
-    const weir = await newClient('once')
-    const keys = await Promise.all([1, 2].map(() => weir.apiKey.create({}, { idempotencyKey: 'one' })))
-    t.equal(keys[0]?.id, keys[1]?.id)
-    t.equal(keys.filter(({ token }) => token !== null).length, 1)
-    const { id } = await weir.ipPolicy.create({}, { validateOnly: true })
-    await t.rejects(weir.ipPolicy.get(id), { name: 'ApiError', status_code: 404 })
-    const policy = await weir.ipPolicy.create({ description: 'as it is' })
-    await weir.ipPolicy.update(policy.id, { description: 'other' }, { validateOnly: true })
-    await weir.ipPolicy.delete(policy.id, { validateOnly: true })
-    t.equal((await weir.ipPolicy.get(policy.id)).description, 'as it is')
-  })
+  t.test(
+    'tokens are shown once; an idempotency key creates one resource; validateOnly creates none',
+    async (t) => {
+      const weir = await newClient('once')
+      const keys = await Promise.all([1, 2].map(() => weir.apiKey.create({}, { idempotencyKey: 'one' })))
+      t.equal(keys[0]?.id, keys[1]?.id)
+      t.equal(keys.filter(({ token }) => token !== null).length, 1)
+      const { id } = await weir.ipPolicy.create({}, { validateOnly: true })
+      await t.rejects(weir.ipPolicy.get(id), { name: 'ApiError', status_code: 404 })
+      const policy = await weir.ipPolicy.create({ description: 'as it is' })
+      await weir.ipPolicy.update(policy.id, { description: 'other' }, { validateOnly: true })
+      await weir.ipPolicy.delete(policy.id, { validateOnly: true })
+      t.equal((await weir.ipPolicy.get(policy.id)).description, 'as it is')
+    },
+  )
 
-  t.test('what does not compile is refused', async (t) => {
+  t.test("requests that don't compile are also refused by the API", async (t) => {
     const weir = await newClient('types')
     const { id } = await weir.tcpEdge.create({})
     const other = await weir.tcpEdge.create({ policies: {} })

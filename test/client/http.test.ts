@@ -44,7 +44,7 @@ async function serverOf(t: Test, answers: readonly Told[], options: Partial<Http
   return { http: new Http({ url, token: 'weir_secret', ...options }), asked }
 }
 
-t.test('an API that asks to be asked later is asked later, where twice is once', async (t) => {
+t.test('idempotent requests are retried when the API asks for it', async (t) => {
   const repeatable: readonly [Method, Request][] = [
     ['GET', {}],
     ['PUT', { body: {} }],
@@ -67,7 +67,7 @@ t.test('a POST without a key is sent once', async (t) => {
   t.equal(asked.length, 1)
 })
 
-t.test('nobody waits for longer than was said', async (t) => {
+t.test('retries stop at the maximum wait', async (t) => {
   const { http, asked } = await serverOf(t, [{ ...busy, retryAfter: '31' }, fine])
   await t.rejects(http.send('GET', '/x'), { name: 'ApiError', status_code: 503 })
   t.equal(asked.length, 1)
@@ -76,7 +76,7 @@ t.test('nobody waits for longer than was said', async (t) => {
   t.equal(impatient.asked.length, 3, 'after 1 s, and after 2 s')
 })
 
-t.test('other refusals are final, and so is one without a time', async (t) => {
+t.test('other refusals, and those without Retry-After, are final', async (t) => {
   const answers = [
     { ...busy, status: 500 },
     { ...busy, status: 400 },
@@ -90,7 +90,7 @@ t.test('other refusals are final, and so is one without a time', async (t) => {
   }
 })
 
-t.test('an error tells what the API told', async (t) => {
+t.test('an error has the code, message and operation id of the API', async (t) => {
   const { http } = await serverOf(t, [busy], { waitMs: 0 })
   const error = await http.send('GET', '/x').catch((thrown: unknown) => thrown)
   t.ok(error instanceof ApiError)
@@ -103,7 +103,7 @@ t.test('an error tells what the API told', async (t) => {
   })
 })
 
-t.test("an error that is none of the API's own", async (t) => {
+t.test('an error that did not come from the API', async (t) => {
   for (const body of ['<html>Bad Gateway</html>', '', 'null', '{"error": "no"}']) {
     const { http } = await serverOf(t, [{ status: 502, body }])
     const error = await http.send('GET', '/x').catch((thrown: unknown) => thrown)
@@ -111,7 +111,7 @@ t.test("an error that is none of the API's own", async (t) => {
   }
 })
 
-t.test('nobody there: what fetch throws', async (t) => {
+t.test('no connection: throws the error of fetch', async (t) => {
   const { http } = await serverOf(t, [fine])
   await http.send('GET', '/x')
   await t.rejects(new Http({ url: 'http://127.0.0.1:9', token: '' }).send('GET', '/x'), TypeError)
@@ -136,14 +136,14 @@ t.test('the headers of a request, and its query', async (t) => {
   t.equal(asked[1]?.headers['content-type'], undefined)
 })
 
-t.test('the token goes to no other address', async (t) => {
+t.test('redirects are not followed, so the token stays here', async (t) => {
   const other = await serverOf(t, [fine])
   const { http } = await serverOf(t, [{ status: 302, location: 'http://127.0.0.1:9/' }])
   await t.rejects(http.send('GET', '/x'), TypeError)
   t.equal(other.asked.length, 0)
 })
 
-t.test('an API that never answers is given up', async (t) => {
+t.test('a request without an answer times out', async (t) => {
   const server = createServer(() => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
