@@ -8,7 +8,7 @@ t.setTimeout(300_000)
 
 const address = '203.0.113.9'
 
-t.test('what agents may bind', async (t) => {
+t.test('decisions about agents', async (t) => {
   const weir = await startWeir(tempDir(t))
   t.teardown(() => weir.stop())
   const { api, accountId } = weir
@@ -77,23 +77,26 @@ t.test('what agents may bind', async (t) => {
     )
   })
 
-  t.test('a deleted credential is blocked before anything later is known, within two seconds', async (t) => {
-    const revocable = async () => {
-      const { id, token } = await credential()
-      return {
-        isAccepted: async () => (await ask(token, 'a.example')).decision === 'allow',
-        revoke: () => api.delete(`/credentials/${id}`),
+  t.test(
+    'a deleted credential is blocked before later changes are visible, within two seconds',
+    async (t) => {
+      const revocable = async () => {
+        const { id, token } = await credential()
+        return {
+          isAccepted: async () => (await ask(token, 'a.example')).decision === 'allow',
+          revoke: () => api.delete(`/credentials/${id}`),
+        }
       }
-    }
-    const first = await revocable()
-    await until('it is known', first.isAccepted)
-    await first.revoke()
-    await until('a later one is known', (await revocable()).isAccepted)
-    t.notOk(await first.isAccepted())
-    t.ok((await soonestRefusalMs(revocable)) <= 2_000)
-  })
+      const first = await revocable()
+      await until('it is known', first.isAccepted)
+      await first.revoke()
+      await until('a later one is known', (await revocable()).isAccepted)
+      t.notOk(await first.isAccepted())
+      t.ok((await soonestRefusalMs(revocable)) <= 2_000)
+    },
+  )
 
-  t.test('where the agent restriction lets them in', async (t) => {
+  t.test('by the agent restriction', async (t) => {
     const { id, token } = await credential()
     const policy = await api.post('/ip_policies', {})
     await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
@@ -122,7 +125,7 @@ t.test('what agents may bind', async (t) => {
     t.match(weir.process.output(), restriction.id, 'and the log has it')
   })
 
-  t.test('questions that have no answer', async (t) => {
+  t.test('invalid requests', async (t) => {
     const { token } = await credential()
     const good = { token, client_ip: address, bind: 'a.example' }
     const cases: [string, unknown, RegExp][] = [

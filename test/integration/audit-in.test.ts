@@ -52,7 +52,7 @@ t.test('audit events of other services', async (t) => {
     until(`${count} events`, async () => (await emulator.client.counts(kinesis)).unique >= count, 120_000)
   let told = 0
 
-  await t.test('one arrives as the API’s own would', async (t) => {
+  await t.test('an event arrives like the API’s own', async (t) => {
     await publish('ip_policy.updated', { ...policy(0, 'first'), audit_id: 'elsewhere-1' })
     told += 1
     await arrived(told)
@@ -74,7 +74,7 @@ t.test('audit events of other services', async (t) => {
     t.equal(ids.size, 1)
   })
 
-  await t.test('killed processes make no doubles, and the order of an object stays', async (t) => {
+  await t.test('killed processes cause no duplicates and keep the order per object', async (t) => {
     const kill = async (): Promise<void> => {
       for (const role of ['pipeline', 'deliver', 'pipeline']) {
         t.ok(killRole(weir.process.pid, role) > 0, `${role} is killed`)
@@ -105,7 +105,7 @@ t.test('audit events of other services', async (t) => {
       )
   })
 
-  await t.test('a large one', async (t) => {
+  await t.test('a large event', async (t) => {
     const { object, ...more } = policy(0, 'authority')
     const large = {
       ...object,
@@ -136,7 +136,7 @@ t.test('audit events of other services', async (t) => {
     ['a big one', 'ip_policy.updated', policy(1, 'x'.repeat(900_000)), /"object.description" is too long/],
   ]
 
-  await t.test('what can’t be right lies in the dead letters', async (t) => {
+  await t.test('invalid events are dead-lettered', async (t) => {
     let sequence = 1
     for (const [name, subject, body, says] of bad) {
       await publish(subject, body)

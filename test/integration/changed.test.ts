@@ -15,7 +15,7 @@ import {
 
 t.setTimeout(300_000)
 
-t.test('a change takes effect within two seconds; without the API, traffic goes on', async (t) => {
+t.test('a change takes effect within two seconds; traffic continues without the API', async (t) => {
   const deployment = await openDeployment(t)
   const nats = await deployment.weir.nats()
   const all = { service: 'kinesis', name: 'all' } as const
@@ -69,7 +69,7 @@ t.test('a change takes effect within two seconds; without the API, traffic goes 
   t.strictSame(pipelines(), before, 'the pipeline is the same process')
 })
 
-t.test('streams made anew under running processes', async (t) => {
+t.test('streams recreated under running processes', async (t) => {
   const deployment = await openDeployment(t)
   const nats = await deployment.weir.nats()
   await publish(nats, 'first', 0, 200)
@@ -85,7 +85,7 @@ t.test('streams made anew under running processes', async (t) => {
   await checkBooks(t, deployment, 400)
 })
 
-t.test('no room for packs: nothing is lost, readiness says why, and it recovers', async (t) => {
+t.test('no room for packs: nothing is lost, readiness gives the reason, and it recovers', async (t) => {
   const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
   const nats = await deployment.weir.nats()
   const blocker = deliverySubject('ed_nobody')

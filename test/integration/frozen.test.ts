@@ -9,42 +9,45 @@ t.setTimeout(300_000)
 /** Without an answer for this long, no deliverer answers. */
 const silenceMs = 10_000
 
-t.test('a frozen deliverer: the last known state with its age, then that it is silent', async (t) => {
-  const deployment = await openDeployment(t)
-  const path = `/event_destinations/${deployment.destinations.all}/status`
-  const ask = () => deployment.api.get(path)
-  const nats = await deployment.weir.nats()
-  await publish(nats, 'run', 0, 100)
-  await untilArrived(deployment, expectedEvents(100))
-  const before = await ask()
-  t.match(before, { state: 'healthy', cause: null, as_of: String })
+t.test(
+  'a frozen deliverer: first the last known state with its time, then "no deliverer answers"',
+  async (t) => {
+    const deployment = await openDeployment(t)
+    const path = `/event_destinations/${deployment.destinations.all}/status`
+    const ask = () => deployment.api.get(path)
+    const nats = await deployment.weir.nats()
+    await publish(nats, 'run', 0, 100)
+    await untilArrived(deployment, expectedEvents(100))
+    const before = await ask()
+    t.match(before, { state: 'healthy', cause: null, as_of: String })
 
-  const deliverers = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'deliver')
-  t.equal(deliverers.length, 1)
-  const signal = (name: 'SIGSTOP' | 'SIGCONT') => deliverers.map(({ pid }) => process.kill(pid, name))
-  signal('SIGSTOP')
-  const stoppedAt = new Date().toISOString()
-  try {
-    await publish(nats, 'run', 100, 200)
-    let status = await ask()
-    const lastKnown = status
-    let asks = 0
-    for (; status.cause !== 'no deliverer answers'; asks += 1) {
-      t.match(status, { state: 'healthy', cause: null, since: before.since }, 'no false alarm')
-      t.ok(status.as_of >= before.as_of && status.as_of <= stoppedAt, 'it says how old this is')
-      status = await ask()
+    const deliverers = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'deliver')
+    t.equal(deliverers.length, 1)
+    const signal = (name: 'SIGSTOP' | 'SIGCONT') => deliverers.map(({ pid }) => process.kill(pid, name))
+    signal('SIGSTOP')
+    const stoppedAt = new Date().toISOString()
+    try {
+      await publish(nats, 'run', 100, 200)
+      let status = await ask()
+      const lastKnown = status
+      let asks = 0
+      for (; status.cause !== 'no deliverer answers'; asks += 1) {
+        t.match(status, { state: 'healthy', cause: null, since: before.since }, 'no false alarm')
+        t.ok(status.as_of >= before.as_of && status.as_of <= stoppedAt, 'it says how old this is')
+        status = await ask()
+      }
+      t.ok(asks > 0, `${asks} times`)
+      t.match(status, { state: 'paused', as_of: lastKnown.as_of }, 'when it was heard last')
+      t.ok(Date.now() - Date.parse(status.since) >= silenceMs, 'only after a long silence')
+      t.match(await ask(), { state: 'paused', cause: 'no deliverer answers' })
+    } finally {
+      signal('SIGCONT')
     }
-    t.ok(asks > 0, `${asks} times`)
-    t.match(status, { state: 'paused', as_of: lastKnown.as_of }, 'when it was heard last')
-    t.ok(Date.now() - Date.parse(status.since) >= silenceMs, 'only after a long silence')
-    t.match(await ask(), { state: 'paused', cause: 'no deliverer answers' })
-  } finally {
-    signal('SIGCONT')
-  }
 
-  await until('it answers again', async () => (await ask()).cause === null)
-  const after = await ask()
-  t.equal(after.state, 'healthy')
-  t.ok(after.as_of > stoppedAt)
-  await untilArrived(deployment, expectedEvents(200))
-})
+    await until('it answers again', async () => (await ask()).cause === null)
+    const after = await ask()
+    t.equal(after.state, 'healthy')
+    t.ok(after.as_of > stoppedAt)
+    await untilArrived(deployment, expectedEvents(200))
+  },
+)

@@ -62,7 +62,7 @@ async function deliveriesOfRecords({ weir }: Deployment): Promise<number> {
 const isClickhouseOpen = ({ dataDir }: Deployment): boolean =>
   existsSync(join(dataDir, 'clickhouse', 'status'))
 
-t.test('Ctrl-C under load, and a start on the same directory at once', async (t) => {
+t.test('Ctrl-C under load, then an immediate start on the same directory', async (t) => {
   const deployment = await openDeployment(t, {}, runNpmStart)
   const npm = deployment.weir.process
   await publishTo(deployment, 0, records)
@@ -89,7 +89,7 @@ t.test('Ctrl-C under load, and a start on the same directory at once', async (t)
   await checkBooks(t, again, 2 * records)
 })
 
-t.test('a second, impatient Ctrl-C leaves nothing behind, and loses nothing', async (t) => {
+t.test('a second Ctrl-C leaves no process behind and loses nothing', async (t) => {
   const deployment = await openDeployment(t, {}, runNpmStart)
   const npm = deployment.weir.process
   await deployment.emulator.client.addFault({ effect: { type: 'latency', ms: 8_000 }, service: 'kinesis' })

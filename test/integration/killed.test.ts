@@ -55,7 +55,7 @@ t.test('a client sends wildcards as reply subjects, on which an old nats-server 
   await checkBooks(t, deployment, records)
 })
 
-t.test('everything killed at once, and started again on the same directory', async (t) => {
+t.test('everything killed at once, then started again on the same directory', async (t) => {
   const deployment = await openDeployment(t)
   const nats = await deployment.weir.nats()
   await publish(nats, 'run', 0, records, 20)

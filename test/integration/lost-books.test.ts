@@ -17,7 +17,7 @@ t.setTimeout(480_000)
 
 const metricsOf = async ({ api }: Deployment): Promise<string> => (await api.send('GET', '/metrics')).body
 
-t.test('books begun anew, and what outlives a process', async (t) => {
+t.test('deleted books start again; saved outcomes survive a process', async (t) => {
   const deployment = await openDeployment(t)
 
   await t.test(
@@ -81,7 +81,7 @@ t.test('books begun anew, and what outlives a process', async (t) => {
   )
 })
 
-t.test('the bucket of the snapshots deleted under running processes: nothing is forgotten', async (t) => {
+t.test('the bucket of snapshots is deleted under running processes: nothing is lost', async (t) => {
   const deployment = await openDeployment(t)
   await publish(await deployment.weir.nats(), 'run', 0, 100)
   await untilArrived(deployment, expectedEvents(100))

@@ -11,7 +11,7 @@ import { startWeir } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
-t.test('ingress nodes are told theirs, and nobody else is told any', async (t) => {
+t.test('the output shows the password of ingress nodes and no other', async (t) => {
   const dataDir = tempDir(t)
   const natsDir = join(dataDir, 'nats')
   const weir = await startWeir(dataDir, { WEIR_LOG_LEVEL: 'info' })

@@ -93,7 +93,7 @@ t.test('a pipeline is killed while its quarantine waits for NATS', async (t) => 
   await killParent(t, { pid, kill: async () => void pipeline.kill('SIGKILL') })
 })
 
-t.test('an API of its own gets a second signal while a statement runs', async (t) => {
+t.test('a standalone API gets a second signal while a statement runs', async (t) => {
   const dir = tempDir(t)
   const nats = new OwnNats(join(dir, 'nats'))
   t.teardown(() => nats.kill())

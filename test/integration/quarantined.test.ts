@@ -21,7 +21,7 @@ t.setTimeout(300_000)
 /** Deaths, acknowledgement waits and restarts come before quarantine. */
 const patienceMs = 200_000
 
-t.test('lethal records lie in the dead letters, their neighbours are processed', async (t) => {
+t.test('lethal records are dead-lettered, their neighbours are processed', async (t) => {
   const preload = pathToFileURL(compiled('test/integration/lethal-records.js'))
   const deployment = await openDeployment(t, { NODE_OPTIONS: `--import ${preload}` })
   const nats = await deployment.weir.nats()

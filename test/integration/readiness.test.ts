@@ -92,7 +92,7 @@ async function untilNoticed(
     t.match(Object.values(failing).join(' '), why, `${roles[index]!.name}: ${what}`)
 }
 
-t.test('a NATS server, and a ClickHouse, that are away or frozen', async (t) => {
+t.test('NATS and ClickHouse stopped or frozen', async (t) => {
   const dir = tempDir(t)
   const nats = new OwnNats(join(dir, 'nats'))
   await nats.start()
@@ -132,7 +132,7 @@ t.test('a cluster without a quorum', async (t) => {
   await untilAll(roles, 200, 120_000)
 })
 
-t.test('serve, with its own server frozen', async (t) => {
+t.test('serve with its own nats-server frozen', async (t) => {
   const dir = tempDir(t)
   const weir = await startWeir(dir)
   t.teardown(() => weir.stop())

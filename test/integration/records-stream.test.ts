@@ -29,7 +29,7 @@ function signalPipelines(deployment: Deployment, signal: 'SIGSTOP' | 'SIGCONT'):
 /** A record of some 60 KiB: what it has beyond the schema is nobody's business. */
 const wideRecord = (n: number): string => record('run', n).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
 
-t.test('full: it refuses, discards nothing, and takes records again when room is made', async (t) => {
+t.test('full: it refuses records, discards none, and accepts them again once there is room', async (t) => {
   const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
   const nats = await deployment.weir.nats()
   const state = async () => (await nats.streamInfo(recordsStream))!.state
@@ -69,7 +69,7 @@ const retryWhereFull = (error: unknown): boolean => {
   return false
 }
 
-t.test('made anew below a pipeline with work in hand: what comes after is processed', async (t) => {
+t.test('recreated under a working pipeline: later records are processed', async (t) => {
   const deployment = await openDeployment(t)
   const nats = await deployment.weir.nats()
   await publish(nats, 'run', 0, 100, 1)
@@ -103,7 +103,7 @@ t.test('made anew below a pipeline with work in hand: what comes after is proces
   t.equal(await arrived(), after.length)
 })
 
-t.test('put back to a state behind its consumer: what comes after is processed', async (t) => {
+t.test('restored to a state behind its consumer: later records are processed', async (t) => {
   const deployment = await openDeployment(t)
   const messages = join(
     deployment.dataDir,

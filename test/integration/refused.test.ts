@@ -36,7 +36,7 @@ const badRecords = [
   { name: 'an unknown edge', bytes: Buffer.from(good.replace('{', '{"edge_id":"edgtcp_x",')), reason: /edg/ },
 ] as const
 
-t.test('bad records lie in the dead letters, their neighbours are processed', async (t) => {
+t.test('bad records are dead-lettered, their neighbours are processed', async (t) => {
   const deployment = await openDeployment(t)
   const nats = await deployment.weir.nats()
   const sequences: number[] = []
@@ -68,7 +68,7 @@ t.test('bad records lie in the dead letters, their neighbours are processed', as
   await checkBooks(t, deployment, badRecords.length, badRecords.length + 1)
 })
 
-t.test('the same record again has the same event ids', async (t) => {
+t.test('a repeated record has the same event ids', async (t) => {
   const deployment = await openDeployment(t)
   const nats = await deployment.weir.nats()
   for (let time = 0; time < 3; time += 1) await nats.publish('weir.records.eu.node-1', record('same', 0))

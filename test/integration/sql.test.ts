@@ -9,7 +9,7 @@ t.setTimeout(600_000)
 
 const secret = 'kept-from-everybody'
 
-t.test('a query on the embedded store, while the service runs and while it does not', async (t) => {
+t.test('a query on the embedded store, with the service running and stopped', async (t) => {
   const dir = tempDir(t)
   const sql = async (...args: string[]): Promise<{ code: number; text: string }> => {
     const { child, output } = run('src/main.js', ['sql', ...args], { WEIR_DATA_DIR: dir })
@@ -39,7 +39,7 @@ t.test('a query on the embedded store, while the service runs and while it does 
     t.match(text, /nothing/)
     t.notMatch(text, /^ +at /m, 'a sentence, and no stack')
   }
-  await t.test('beside the service', checkAnswers)
+  await t.test('while the service runs', checkAnswers)
   t.match((await sql(history, '--format', 'csv')).text, /^"it's ""asked"" for",\d+\n"asked for",\d+$/m)
   t.match(await sql(query), { code: 0, text: policy.id }, 'as a table for people')
   t.match((await sql(query, '--format', 'xml')).text, /There is no format "xml": pretty, tsv, csv, json/)
@@ -49,11 +49,11 @@ t.test('a query on the embedded store, while the service runs and while it does 
   t.notMatch(destinations.text, /sealed|digest|kept-from/, 'no secret is shown')
   t.equal((await weir.api.get('/ip_policies')).ip_policies.length, 1, 'the service goes on')
   t.strictSame(await weir.stop(), { code: 0, signal: null })
-  await t.test('after its end', checkAnswers)
+  await t.test('after a stop', checkAnswers)
 
   const again = await startWeir(dir, {}, weir.api.token)
   t.teardown(() => again.process.kill())
   await again.process.kill()
   await until('its processes are gone', async () => (await sql('select 1')).code === 0, 60_000)
-  await t.test('after it was killed', checkAnswers)
+  await t.test('after a kill', checkAnswers)
 })

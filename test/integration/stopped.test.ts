@@ -87,7 +87,7 @@ t.test('stopped under load and started again, several times', async (t) => {
   await checkBooks(t, deployment, records)
 })
 
-t.test('stopped while a slow service has more in hand than it can accept in time', async (t) => {
+t.test('stopped while a slow service has more in flight than it can accept in time', async (t) => {
   const deployment = await openDeployment(t)
   await deployment.emulator.client.addFault({ effect: { type: 'latency', ms: slowMs }, service: 'kinesis' })
   await publish(await deployment.weir.nats(), 'run', 0, slowRecords, 100)

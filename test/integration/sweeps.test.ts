@@ -58,7 +58,7 @@ async function openSweeps(t: Test) {
   return { server, nats, known, janitorOf, store, lying, consumerOf }
 }
 
-t.test('packs of a destination that is gone are swept after a while, and entered as dropped', async (t) => {
+t.test('packs of a deleted destination are swept after a while and counted as dropped', async (t) => {
   const { nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
   for (const id of ['ed_gone', 'ed_there', 'ed_unsure']) {
     await store(id, 2)
@@ -77,38 +77,41 @@ t.test('packs of a destination that is gone are swept after a while, and entered
   t.strictSame(JSON.parse(Buffer.from(entry!.data).toString()), { type: 'dropped', destination: 'ed_gone' })
 })
 
-t.test('packs below the floor of their consumer are swept, unless it is ahead of its stream', async (t) => {
-  const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
-  known.set('ed_a', true)
-  const { consumer } = await consumerOf('ed_a')
-  await store('ed_a', 2)
-  await server.stop()
-  const putBack = server.copy(messagesOf(deliveriesStream))
-  await server.start()
-  await store('ed_a', 2)
-  for await (const message of await consumer.fetch({ max_messages: 4, expires: 5_000 }))
-    await message.ackAck()
-  t.equal(await lying('ed_a'), 0)
-  await server.stop()
-  putBack()
-  await server.start()
-  t.equal(await lying('ed_a'), 2, 'the server brought back what was acknowledged')
-  await janitorOf(atOnce).sweepPacks()
-  t.equal(await lying('ed_a'), 2, 'a consumer that is ahead tells nothing')
-  await store('ed_a', 3)
-  const inHand: number[] = []
-  for await (const { seq } of await consumer.fetch({ max_messages: 1, expires: 5_000 })) inHand.push(seq)
-  await janitorOf().sweepPacks()
-  t.equal(await lying('ed_a'), 5, 'not before its time')
-  await janitorOf(atOnce).sweepPacks()
-  const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
-  t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
-  t.equal(await lying('ed_a'), 1, 'what is above the floor stays')
-  await until('what somebody died with is delivered again', async () => {
-    const { seq } = (await consumer.next({ expires: 1_500 })) ?? {}
-    return seq === inHand[0]
-  })
-})
+t.test(
+  "packs below their consumer's ack floor are swept, unless the consumer is ahead of its stream",
+  async (t) => {
+    const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
+    known.set('ed_a', true)
+    const { consumer } = await consumerOf('ed_a')
+    await store('ed_a', 2)
+    await server.stop()
+    const putBack = server.copy(messagesOf(deliveriesStream))
+    await server.start()
+    await store('ed_a', 2)
+    for await (const message of await consumer.fetch({ max_messages: 4, expires: 5_000 }))
+      await message.ackAck()
+    t.equal(await lying('ed_a'), 0)
+    await server.stop()
+    putBack()
+    await server.start()
+    t.equal(await lying('ed_a'), 2, 'the server brought back what was acknowledged')
+    await janitorOf(atOnce).sweepPacks()
+    t.equal(await lying('ed_a'), 2, 'a consumer that is ahead tells nothing')
+    await store('ed_a', 3)
+    const inHand: number[] = []
+    for await (const { seq } of await consumer.fetch({ max_messages: 1, expires: 5_000 })) inHand.push(seq)
+    await janitorOf().sweepPacks()
+    t.equal(await lying('ed_a'), 5, 'not before its time')
+    await janitorOf(atOnce).sweepPacks()
+    const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
+    t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
+    t.equal(await lying('ed_a'), 1, 'what is above the floor stays')
+    await until('what somebody died with is delivered again', async () => {
+      const { seq } = (await consumer.next({ expires: 1_500 })) ?? {}
+      return seq === inHand[0]
+    })
+  },
+)
 
 const inputs = [
   { stream: recordsStream, subject: 'weir.records.eu.node-1' },
@@ -117,7 +120,7 @@ const inputs = [
 ]
 
 for (const { stream, subject } of inputs) {
-  t.test(`of a full ${stream}, what was processed goes, and nothing that waits`, async (t) => {
+  t.test(`a full ${stream} loses processed messages only`, async (t) => {
     const { nats, janitorOf } = await openSweeps(t)
     const message = new Uint8Array(512 * 1024)
     const fill = async (share: number): Promise<void> => {

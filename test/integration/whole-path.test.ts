@@ -3,7 +3,7 @@ import t from 'tap'
 import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
 
-t.test('records that arrive over NATS are events at each destination', async (t) => {
+t.test('records from NATS arrive as events at each destination', async (t) => {
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
   const weir = await startWeir(tempDir(t), { AWS_ENDPOINT_URL: emulator.url })
