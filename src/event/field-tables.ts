@@ -15,7 +15,7 @@ const typeOf = ({ type, unit }: { readonly type: string; readonly unit?: string 
 const yes = (flag: boolean): string => (flag ? 'yes' : '')
 
 /** The fields of each type of record. */
-export const recordTables = ({ records }: FieldReference): string =>
+const recordTables = ({ records }: FieldReference): string =>
   records
     .map(({ type, fields }) => {
       const rows = fields.map((field) => [code(field.name), typeOf(field), yes(field.required), field.about])
@@ -24,7 +24,7 @@ export const recordTables = ({ records }: FieldReference): string =>
     .join('\n\n')
 
 /** The fields of each kind of traffic event. */
-export const eventTables = ({ events }: FieldReference): string =>
+const eventTables = ({ events }: FieldReference): string =>
   events
     .map(({ kind, fields }) => {
       const rows = fields.map((field) => [
