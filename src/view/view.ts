@@ -119,7 +119,10 @@ export class View {
     const state = new ViewState()
     const completeness = new Completeness(state)
     this.#latest = state
+    // A pass that is replaced never ends: whoever waits for it waits for its successor.
+    const replaced = this.#whenRead
     this.#whenRead = deferred()
+    void this.#whenRead.promise.then(replaced.resolve)
     if (!this.#isUsable) this.#state = state
     return {
       entry: (entry, pending) => {

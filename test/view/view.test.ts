@@ -36,7 +36,7 @@ async function openView() {
   send(3, stateKey(accountId), stateOf(1))
   watcher!.current()
   await view.usable
-  return { view, send }
+  return { view, send, complete: () => watcher!.current() }
 }
 
 const policyIn = (view: View) => view.state.rows.get(policyKind)?.get(policyId)
@@ -59,4 +59,15 @@ t.test('nothing is awaited if no entries are pending', async (t) => {
   send(5, stateKey(accountId), stateOf(2))
   await view.reached(accountId, 2)
   t.equal(policyIn(view)?.version, 2)
+})
+
+t.test('a read that another one replaces before its end ends with that one', async (t) => {
+  const { view, complete } = await openView()
+  t.teardown(() => view.close())
+  const first = view.reread()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const second = view.reread()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  complete()
+  await t.resolves(Promise.all([first, second]))
 })
