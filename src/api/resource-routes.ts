@@ -100,7 +100,7 @@ const shownOf = (
 ): Pick<Answer, 'body' | 'once'> => ({ body: presenter.show(resource, row, state), once })
 
 /** Route options: refuses accounts without the right before an id or a body is checked. */
-export const rightNeeded = (context: ApiContext, { right }: AnyResource) =>
+const rightNeeded = (context: ApiContext, { right }: AnyResource) =>
   right === undefined
     ? {}
     : { onRequest: async (request: FastifyRequest) => checkRight(context, request, right) }
