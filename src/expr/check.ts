@@ -1,7 +1,7 @@
 /**
- * jexl's tree ▸ a tree in which everything is known: names are accessors, functions are found, counts of arguments
- * are right. Recursion is bounded by the nesting of brackets; the long way down a chain (`a + b + …`, `!!!…`, `a.b.c`)
- * is a loop, so that 4,096 tokens in a row need no stack.
+ * jexl's tree ▸ a checked tree: names are resolved to accessors, functions are found, argument counts are right.
+ * Only nested brackets make the checker recurse. It follows a long chain (`a + b + …`, `!!!…`, `a.b.c`) in a loop, so
+ * 4,096 tokens in a row do not use up the stack.
  */
 import { exprPatternsMax } from '../core/limits.js'
 import { nearestNames } from '../core/nearest.js'
@@ -14,15 +14,15 @@ import { spelledArguments, spelledSides } from './spelling.js'
 import { forbiddenNames } from './tokens.js'
 import type { BinaryOperator, Tree } from './tree.js'
 
-/** Throws a `Refusal` that names what is not known. */
+/** Throws a `Refusal` that names the unknown name or function. */
 export function checkNames<C>(node: JexlNode, scope: Scope<C>): Tree<C> {
   return new Checker(scope).check(node, false)
 }
 
-/** Names without a value, as in jexl, where nothing of that name is in the context. */
+/** Names that never have a value. jexl looks them up in the context like any other name and finds nothing. */
 const valueless: ReadonlySet<string> = new Set(['null', 'undefined'])
 
-/** The node a chain goes on with, on the way down to where it begins. */
+/** The next node of a chain, on the way to its first operand. */
 function nextInChain(node: JexlNode): JexlNode | undefined {
   switch (node.type) {
     case 'BinaryExpression':
@@ -48,11 +48,13 @@ class Checker<C> {
     this.#scope = scope
   }
 
-  /** `inFilter`: names with a leading dot are read from an element, elsewhere from the context. */
+  /** `inFilter`: a name with a leading dot is read from the element; outside of filters, from the context. */
   check(node: JexlNode | null | undefined, inFilter: boolean): Tree<C> {
     if (!node) throw new Refusal('missing_operand', 'A value is missing')
     const chain: JexlNode[] = []
-    for (let at: JexlNode | undefined = node; at !== undefined; at = nextInChain(at)) chain.push(at)
+    for (let next: JexlNode | undefined = node; next !== undefined; next = nextInChain(next)) {
+      chain.push(next)
+    }
     let tree = this.#beginChain(chain, inFilter)
     for (let link = chain.pop(); link !== undefined; link = chain.pop()) {
       tree = this.#extend(tree, link, inFilter)
@@ -60,7 +62,7 @@ class Checker<C> {
     return tree
   }
 
-  /** Takes from the end of the chain what stands for a value by itself. */
+  /** Takes the first operand from the end of the chain. */
   #beginChain(chain: JexlNode[], inFilter: boolean): Tree<C> {
     const node = chain.pop()!
     switch (node.type) {
@@ -95,7 +97,7 @@ class Checker<C> {
     }
   }
 
-  /** Puts the next link of a chain around what was built so far. */
+  /** Wraps the tree built so far in the next link of the chain. */
   #extend(tree: Tree<C>, link: JexlNode, inFilter: boolean): Tree<C> {
     switch (link.type) {
       case 'Identifier':
@@ -109,7 +111,7 @@ class Checker<C> {
       case 'FunctionCall':
         return this.#call(link, [tree, ...link.args.slice(1).map((arg) => this.check(arg, inFilter))])
       default:
-        throw new Error(`A ${link.type} is no link of a chain.`)
+        throw new Error(`A ${link.type} can't be a link of a chain.`)
     }
   }
 
@@ -122,7 +124,7 @@ class Checker<C> {
     return { kind: 'index', subject, key: inner }
   }
 
-  /** A name and the members behind it, taken from the end of the chain. */
+  /** Takes a name and the members that follow it from the end of the chain. */
   #path(first: IdentifierNode, chain: JexlNode[], inFilter: boolean): Tree<C> {
     const path = [String(first.value)]
     for (let link = chain.at(-1); link?.type === 'Identifier'; link = chain.at(-1)) {
@@ -159,7 +161,7 @@ class Checker<C> {
   }
 }
 
-/** `!!!x` is `!x`: however many there are, two are enough. */
+/** `!!!x` is `!x`, so no more than two are kept. */
 function negated<C>(tree: Tree<C>): Tree<C> {
   return tree.kind === 'not' && tree.operand.kind === 'not' ? tree.operand : { kind: 'not', operand: tree }
 }
@@ -189,7 +191,7 @@ function unknownName<C>(scope: Scope<C>, name: string, offset: number): Refusal 
 
 function unknownFunction(name: string, offset: number): Refusal {
   const known = [...expressionFunctions.keys()]
-  const hint = didYouMean(nearestNames(name, known)) ?? `known are ${known.join(', ')}`
+  const hint = didYouMean(nearestNames(name, known)) ?? `known functions: ${known.join(', ')}`
   return new Refusal('unknown_function', `${cut(name)} is not a known function`, offset, hint)
 }
 

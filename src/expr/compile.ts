@@ -1,6 +1,6 @@
 /**
- * A checked tree ▸ closures. What is known when the expression is saved is worked out then (constants folded, lists
- * made sets, ranges made masks); per record nothing is looked up by name and nothing is generated as code.
+ * A checked tree ▸ closures. Everything constant is computed here, once: constants are folded, lists become sets, ranges
+ * become masks. Per record nothing is looked up by name. No source code is generated.
  */
 import { ExpressionFailure, StepBudget } from './budget.js'
 import { elementReader, indexed, memberReader } from './members.js'
@@ -8,35 +8,35 @@ import { operationOn, operations } from './operators.js'
 import { Refusal } from './problem.js'
 import type { BinaryTree, CallTree, ChoiceTree, LogicTree, Tree } from './tree.js'
 
-/** `element` is what a filter looks at; undefined outside of filters, and for elements that are no value. */
+/** `element`: the element that a filter tests; undefined outside of filters, and for falsy elements (as in jexl). */
 export type Run<C> = (context: C, element: unknown, budget: StepBudget) => unknown
 
 /** A part of the expression, compiled. */
 interface Code<C> {
   readonly run: Run<C>
-  /** How many parts it has: the steps one element of a filter costs. */
+  /** The number of its parts: the steps that one element of a filter costs. */
   readonly weight: number
-  /** Its value, where that depends on nothing. */
+  /** Its value, if it is constant. */
   readonly known?: { readonly value: unknown }
 }
 
-/** Throws a `Refusal` for literals that are no ranges, addresses or patterns. */
+/** Throws a `Refusal` for literals that are not valid ranges, addresses or patterns. */
 export const compileTree = <C>(tree: Tree<C>): Run<C> => compile(tree).run
 
-/** The long way down a chain is a loop, as in the checker: only brackets make it recurse. */
+/** Follows a chain in a loop, as the checker does: only nested brackets recurse. */
 function compile<C>(tree: Tree<C>): Code<C> {
   const chain: Tree<C>[] = []
-  let at = tree
-  for (let next = subjectOf(at); next !== undefined; next = subjectOf(at)) {
-    chain.push(at)
-    at = next
+  let start = tree
+  for (let next = subjectOf(start); next !== undefined; next = subjectOf(start)) {
+    chain.push(start)
+    start = next
   }
-  let code = compileStart(at)
+  let code = compileStart(start)
   for (let link = chain.pop(); link !== undefined; link = chain.pop()) code = compileLink(link, code)
   return code
 }
 
-/** The part that is worked out first and that a chain hangs on. */
+/** The operand that is evaluated first: the next node of the chain. */
 function subjectOf<C>(tree: Tree<C>): Tree<C> | undefined {
   switch (tree.kind) {
     case 'member':
@@ -71,7 +71,7 @@ function compileStart<C>(tree: Tree<C>): Code<C> {
     case 'object':
       return compileObject(tree.entries)
     default:
-      throw new Error(`A ${tree.kind} begins no chain.`)
+      throw new Error(`A ${tree.kind} can't begin a chain.`)
   }
 }
 
@@ -93,7 +93,7 @@ function compileLink<C>(tree: Tree<C>, subject: Code<C>): Code<C> {
     case 'call':
       return compileCall(tree, [subject, ...tree.args.slice(1).map((arg) => compile(arg))])
     default:
-      throw new Error(`A ${tree.kind} is no link of a chain.`)
+      throw new Error(`A ${tree.kind} can't be a link of a chain.`)
   }
 }
 
@@ -103,15 +103,15 @@ function constant<C>(value: unknown): Code<C> {
 
 const weightOf = <C>(parts: readonly Code<C>[]): number => parts.reduce((sum, part) => sum + part.weight, 1)
 
-/** Enough for whatever 16 KiB of literals can ask for. */
+/** Enough to fold any literals that fit into 16 KiB. */
 const foldingStepsMax = 10_000
 
-/** A part made of `parts` alone: where all of them are known, so is its value, unless it has none. */
+/** A part that depends on `parts` alone: constant if all of them are, unless its evaluation fails. */
 function folded<C>(run: Run<C>, parts: readonly Code<C>[]): Code<C> {
   const weight = weightOf(parts)
   if (parts.some((part) => part.known === undefined)) return { run, weight }
   try {
-    // Nothing in it reads the context, or it would not be known.
+    // All parts are constant, so none of them reads the context.
     return constant(run(undefined as C, undefined, new StepBudget(foldingStepsMax)))
   } catch (error) {
     if (error instanceof ExpressionFailure) return { run, weight }
@@ -205,7 +205,7 @@ function compileObject<C>(entries: readonly (readonly [string, Tree<C>])[]): Cod
   return folded(run, parts)
 }
 
-/** Keeps the elements for which the test is true; what is no list counts as a list of one. */
+/** Keeps the elements for which the test is true; a single value counts as a list of one. */
 function compilePick<C>(subject: Code<C>, test: Code<C>): Code<C> {
   const subjectRun = subject.run
   const testRun = test.run
@@ -244,7 +244,7 @@ function compileCall<C>(tree: CallTree<C>, args: readonly Code<C>[]): Code<C> {
     const { value: call } = known
     run = (context, element, budget) => call(firstRun(context, element, budget), budget)
   } else {
-    if (callee.secondIsLiteral) throw badArgument(tree, 1, `${callee.parameters[1]} has to be a literal`)
+    if (callee.secondIsLiteral) throw badArgument(tree, 1, `${callee.parameters[1]} must be a literal`)
     const secondRun = second.run
     run = (context, element, budget) =>
       callee.call(firstRun(context, element, budget), secondRun(context, element, budget), budget)

@@ -124,7 +124,7 @@ const matches: ExpressionFunction = {
   secondIsLiteral: true,
   neverFolded: true,
   withSecond: (pattern) => {
-    if (typeof pattern !== 'string') return problem(`${shown(pattern)} is no regular expression`)
+    if (typeof pattern !== 'string') return problem(`${shown(pattern)} is not a regular expression`)
     const compiled = compilePattern(pattern)
     if (!compiled.ok) return compiled
     return ok((value, budget) => {

@@ -1,4 +1,4 @@
-/** The operators of the language, each as a function of two values, and faster ones where the right side is known. */
+/** The operators of the language as functions of two values, with faster variants for a constant right side. */
 import type { StepBudget } from './budget.js'
 import type { BinaryOperator } from './tree.js'
 import { bounded, isAmong, isObject, paySearch, payText, primitiveOf } from './values.js'
@@ -16,7 +16,7 @@ function looselyEqual(left: unknown, right: unknown, budget: StepBudget): boolea
   return sameAfterConversion(left, isObject(right) && left != null ? primitiveOf(right, budget) : right)
 }
 
-// biome-ignore lint/suspicious/noDoubleEquals: the language's == is JavaScript's, and this is the one place of it.
+// biome-ignore lint/suspicious/noDoubleEquals: == of the language is that of JavaScript, and it is used only here.
 const sameAfterConversion = (left: unknown, right: unknown): boolean => left == right
 
 function add(left: unknown, right: unknown, budget: StepBudget): unknown {
@@ -25,7 +25,7 @@ function add(left: unknown, right: unknown, budget: StepBudget): unknown {
   return typeof sum === 'string' ? bounded(sum, budget) : sum
 }
 
-/** An operator on numbers, or on what JavaScript makes numbers of. */
+/** An operator on numbers; JavaScript converts other values to numbers. */
 const arithmetic =
   (calculate: (left: number, right: number) => number): Operation =>
   (left, right, budget) =>
@@ -33,7 +33,7 @@ const arithmetic =
       ? calculate(left, right)
       : calculate(primitiveOf(left, budget) as number, primitiveOf(right, budget) as number)
 
-/** An order: of texts among themselves, of numbers everywhere else. */
+/** Compares two strings as text, anything else as numbers. */
 const order =
   (compare: (left: number, right: number) => boolean): Operation =>
   (left, right, budget) =>
@@ -64,14 +64,14 @@ export const operations: Readonly<Record<BinaryOperator, Operation>> = {
   '^': arithmetic((left, right) => left ** right),
 }
 
-/** The operator for a right side that is known; undefined where knowing it does not help. */
+/** The operator specialised for a constant right side; undefined if that would not be faster. */
 export function operationOn(operator: BinaryOperator, right: unknown): KnownOperation | undefined {
   if (operator === 'in') return Array.isArray(right) ? amongKnown(right) : undefined
   if (operator === '==' || operator === '!=') return equalToKnown(right, operator === '==')
   return typeof right === 'number' ? comparedToNumber(operator, right) : undefined
 }
 
-/** Values of one type are compared as they are; only the rare others need conversion. */
+/** Values of the same type are compared directly; only the rare others are converted. */
 function equalToKnown(known: unknown, whenEqual: boolean): KnownOperation | undefined {
   if (isObject(known)) return undefined
   if (known === undefined || known === null) {
@@ -104,7 +104,7 @@ function comparedToNumber(operator: BinaryOperator, known: number): KnownOperati
 }
 
 function amongKnown(list: readonly unknown[]): KnownOperation {
-  // NaN is among nothing, whereas a Set would find it.
+  // NaN equals nothing, but a Set would find it.
   const items = new Set(list.filter((item) => !Number.isNaN(item)))
   const [first, second] = items
   if (items.size === 1) return (left) => left === first

@@ -27,7 +27,7 @@ export function compilePattern(pattern: string): Result<TextMatcher> {
     compiled = RE2JS.compile(pattern)
   } catch (error) {
     const reason = messageOf(error).replace('error parsing regexp: ', '')
-    return problem(`${shown(pattern)} is no regular expression in RE2 syntax (${reason})`)
+    return problem(`${shown(pattern)} is not a regular expression in RE2 syntax (${reason})`)
   }
   const instructions = compiled.programSize()
   if (instructions > exprPatternInstructionsMax) {

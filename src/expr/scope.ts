@@ -1,49 +1,49 @@
 import { nearestNames } from '../core/nearest.js'
 
 /**
- * What a name stands for. Only `any` has members: a string's or number's are nothing a policy should depend on, and
- * those of an `object` are names of their own.
+ * The type of a name. Only `any` has members: policies should not depend on members of strings or numbers, and the
+ * members of an `object` are declared as names of their own.
  */
 export type NameType = 'string' | 'number' | 'boolean' | 'object' | 'any'
 
-/** How values of a name are spelled: texts that an expression compares them with get the same spelling. */
+/** How the values of a name are spelled; text that an expression compares them with is spelled the same way. */
 export interface Spelling {
-  /** Of a whole value. */
+  /** Spells a whole value. */
   readonly whole: (text: string) => string
-  /** Of a text that a value may contain, begin or end with. */
+  /** Spells text that a value may contain, begin with or end with. */
   readonly part: (text: string) => string
 }
 
 export interface ScopeName<C> {
   readonly type: NameType
-  /** Values have one spelling of several that mean the same. */
+  /** Set if several spellings mean the same and the values have one of them. */
   readonly spelling?: Spelling
-  /** Reads the value from the context; null and undefined are no value. Never throws. */
+  /** Reads the value from the context; null and undefined mean no value. Never throws. */
   readonly read: (context: C) => unknown
 }
 
-/** The names an expression may use, dotted (`conn.client_ip`), and why other known ones may not be used. */
+/** The names that an expression may use, dotted (`conn.client_ip`), and why other known names may not be used. */
 export interface Scope<C> {
-  /** Every spelling, aliases included. */
+  /** All names, aliases included. */
   readonly names: ReadonlyMap<string, ScopeName<C>>
-  /** Names that exist but not here, with the rest of the sentence: `is not filterable`. */
+  /** Names that exist but can't be used here, each with the reason as the rest of a sentence: `is not filterable`. */
   readonly unavailable: ReadonlyMap<string, string>
 }
 
 export interface ScopeDeclaration<C> {
   readonly names: Readonly<Record<string, ScopeName<C>>>
-  /** Other spellings of names: alias → name. */
+  /** Alias → name. */
   readonly aliases?: Readonly<Record<string, string>>
   readonly unavailable?: Readonly<Record<string, string>>
 }
 
-/** A scope from its declaration; throws where an alias names nothing, which is a defect of the declaration. */
+/** Throws if an alias refers to an undeclared name: the declaration is wrong. */
 export function defineScope<C>(declaration: ScopeDeclaration<C>): Scope<C> {
   const names = new Map(Object.entries(declaration.names))
   for (const [alias, name] of Object.entries(declaration.aliases ?? {})) {
     const target = declaration.names[name]
     if (target === undefined)
-      throw new Error(`The alias ${alias} names ${name}, which the scope does not have.`)
+      throw new Error(`The alias ${alias} refers to ${name}, which the scope does not declare.`)
     names.set(alias, target)
   }
   return { names, unavailable: new Map(Object.entries(declaration.unavailable ?? {})) }
@@ -55,7 +55,7 @@ export interface ResolvedName<C> {
   readonly members: readonly string[]
 }
 
-/** The longest declared name at the front of `path`; undefined where none is, or members are read that nothing has. */
+/** The longest declared name at the front of `path`; undefined if there is none, or if it can't have members. */
 export function resolveName<C>(scope: Scope<C>, path: readonly string[]): ResolvedName<C> | undefined {
   for (let length = path.length; length > 0; length--) {
     const name = scope.names.get(path.slice(0, length).join('.'))
@@ -66,7 +66,7 @@ export function resolveName<C>(scope: Scope<C>, path: readonly string[]): Resolv
   return undefined
 }
 
-/** Names that were perhaps meant: those of which `name` is the beginning, or the nearest. */
+/** Suggestions for an unknown name: declared names that begin with it, or the nearest ones. */
 export function namesNear<C>(scope: Scope<C>, name: string): string[] {
   const longer = [...scope.names.keys()].filter((known) => known.startsWith(`${name}.`))
   return longer.length > 0 ? longer.slice(0, 3) : nearestNames(name, scope.names.keys())

@@ -1,9 +1,9 @@
 /**
- * Texts that are compared with a name whose values have one spelling get that spelling, too: `conn.server_name` is
- * always lower-case, so `conn.server_name == 'Example.COM'` would never be true.
+ * Literals that are compared with a name get the spelling of the name's values. Without that, `conn.server_name ==
+ * 'Example.COM'` would never be true, because `conn.server_name` is always lower-case.
  *
- * This goes for texts written in the expression. A text that is worked out (`'Example' + '.COM'`) and the pattern of
- * `matches` stay as they are: in a pattern, upper case may mean something else (`\\D`).
+ * Only literals change. Computed text (`'Example' + '.COM'`) and the pattern of `matches` stay as they are: in a
+ * pattern, upper case may have another meaning (`\\D`).
  */
 import type { ExpressionFunction } from './function-type.js'
 import type { Spelling } from './scope.js'
@@ -11,7 +11,7 @@ import type { BinaryOperator, Tree } from './tree.js'
 
 const searches: ReadonlySet<string> = new Set(['startsWith', 'endsWith', 'contains'])
 
-/** Both sides of an operator, literals spelled like the other side. */
+/** Both sides of an operator, with literals spelled like the values of the other side. */
 export function spelledSides<C>(
   left: Tree<C>,
   operator: BinaryOperator,
@@ -25,7 +25,7 @@ export function spelledSides<C>(
   return [left, right]
 }
 
-/** The arguments of a function that searches its first one for its second one. */
+/** The arguments of a function; if it searches the first for the second, the second is spelled like the first. */
 export function spelledArguments<C>(
   { name }: ExpressionFunction,
   args: readonly Tree<C>[],
@@ -39,7 +39,7 @@ export function spelledArguments<C>(
 const spellingOf = <C>(tree: Tree<C>): Spelling | undefined =>
   tree.kind === 'name' ? tree.spelling : undefined
 
-/** `ofText`: of a text alone, if it is not part of a value or the other way round. Entries of a list are whole values. */
+/** `ofText` spells a single literal (default: as part of a value). Entries of a list are always whole values. */
 function spelled<C>(
   tree: Tree<C>,
   ofText: Spelling['whole'] | undefined,

@@ -32,7 +32,7 @@ export function primitiveOf(value: unknown, budget: StepBudget): unknown {
   if (Array.isArray(value)) return joined(value, budget)
   // Data may hold a member of this name, which JavaScript would try to call.
   if (Object.hasOwn(value, 'toString')) {
-    throw new ExpressionFailure('An object with a member toString has no text.')
+    throw new ExpressionFailure("An object with a member toString can't be converted to text.")
   }
   return '[object Object]'
 }
@@ -53,7 +53,7 @@ function joined(list: readonly unknown[], budget: StepBudget): string {
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (value === undefined || value === null) return undefined
-  if (isObject(value)) throw new ExpressionFailure('A list or an object is no text.')
+  if (isObject(value)) throw new ExpressionFailure("A list or an object can't be used as text.")
   return String(value)
 }
 

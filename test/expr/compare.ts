@@ -15,7 +15,7 @@ const generatedScope = defineScope<Context>({
   ),
 })
 
-/** What came of a comparison. Both `refused` and `looser` say by what kind, and how often. */
+/** The result of a comparison. `stricter` and `looser` count by kind. */
 export interface Comparison {
   pairs: number
   /** Pairs where both had the same value. */
@@ -24,11 +24,11 @@ export interface Comparison {
   bothFailed: number
   /** Texts that neither accepts. */
   bothRefused: number
-  /** Texts refused when saved that jexl accepts, and fails on later or never: by reason. */
+  /** Texts that are refused when saved although jexl accepts them, by reason. */
   stricter: Record<string, number>
-  /** Texts that jexl does not accept, as meant. */
+  /** Texts that only jexl refuses; intended. */
   looser: Record<string, number>
-  /** What must not be: one line each. */
+  /** Unwanted differences, one line each. */
   differences: string[]
 }
 
@@ -45,17 +45,17 @@ function outcomeOf(work: () => unknown): Outcome {
 const isSame = (one: Outcome, other: Outcome): boolean =>
   'value' in one ? 'value' in other && isDeepStrictEqual(one.value, other.value) : 'error' in other
 
-/** jexl forgets what stands before the dot of a method; as a transform both read it in the same way. */
+/** jexl drops the subject of a method call; written as a transform, both read it the same way. */
 const withoutMethods = (text: string): string => text.replace(/([\w$)\]}'"]\s*)\.(\s*[\w$]+\s*\()/g, '$1|$2')
 
-/** Compares random expressions on random contexts until `pairs` pairs were looked at. */
+/** Compares random expressions on random contexts until `pairs` pairs are done. */
 export function compareWithReference(pairs: number, seed: number): Comparison {
   const generator = new Generator(seed)
   const result: Comparison = newComparison()
   while (result.pairs < pairs) {
     const text = generator.text()
     compareText(text, withoutMethods(text), generator, result)
-    // A conditional behind a call, which jexl reads only with parentheses.
+    // jexl reads a conditional after a call only with parentheses.
     if (generator.chance(0.1)) {
       const test = generator.call(3, false)
       const rest = ` ? ${generator.expression(1, false)} : ${generator.expression(1, false)}`

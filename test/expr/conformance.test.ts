@@ -4,7 +4,7 @@ import { ExpressionFailure, StepBudget } from '../../src/expr/budget.js'
 import { compileExpression } from '../../src/expr/expression.js'
 import { defineScope, type NameType } from '../../src/expr/scope.js'
 
-/** One case: a value, or a pattern of the sentence with which it is refused when saved or fails when run. */
+/** One case: the wanted value, or a pattern of the message with which it is refused when saved or fails when run. */
 interface Case {
   readonly name: string
   readonly expression: string

@@ -60,11 +60,11 @@ t.test('Hostile texts are refused', async (t) => {
   for (const { name, text, want } of refusals) {
     const problem = checkExpression(text, scope)
     t.equal(problem?.reason, want, `${name}: ${problem?.msg.slice(0, 120)}`)
-    t.ok((problem?.msg.length ?? 0) < 400, `${name}: the sentence stays short`)
+    t.ok((problem?.msg.length ?? 0) < 400, `${name}: the message is short`)
   }
 })
 
-/** As long as the limits allow, and worth true. */
+/** As long as the limits allow; their value is true. */
 const longest: readonly { name: string; text: string; want: unknown }[] = [
   { name: 'a long sum', text: `1${' + 1'.repeat(2047)}`, want: 2048 },
   { name: 'a long sum of names', text: `a${' + a'.repeat(2047)}`, want: 2048 },
@@ -103,7 +103,7 @@ t.test('The largest expressions run, with little stack left', async (t) => {
   }
 })
 
-t.test('Any text at all gives an expression or a problem', async (t) => {
+t.test('Any text yields an expression or a problem', async (t) => {
   const pieces = fc.constantFrom(
     ...'()[]{}.,:?|!-+*/^%<>="\' \\',
     '&&',
@@ -227,7 +227,7 @@ const runaways: readonly { name: string; text: string; context: Context; want: R
   },
 ]
 
-t.test('Nothing runs away', async (t) => {
+t.test('Costly expressions fail instead of running on', async (t) => {
   for (const { name, text, context, want } of runaways) {
     const compiled = compileExpression(text, scope)
     if (!compiled.ok) {
@@ -243,7 +243,7 @@ t.test('Nothing runs away', async (t) => {
   }
 })
 
-t.test('The budget is one for all expressions of a record', async (t) => {
+t.test('All expressions of a record share one budget', async (t) => {
   const compiled = compileExpression('list[.x]', scope)
   if (!compiled.ok) throw new Error(compiled.problem.msg)
   const budget = new StepBudget(5000)
@@ -256,10 +256,10 @@ t.test('The budget is one for all expressions of a record', async (t) => {
   }, ExpressionFailure)
   budget.reset()
   t.equal(budget.spent, 0)
-  t.doesNotThrow(() => compiled.value.evaluate(context, budget), 'the next record begins anew')
+  t.doesNotThrow(() => compiled.value.evaluate(context, budget), 'the next record has the whole budget')
 })
 
-t.test('Data that calls itself constructor or __proto__ is out of reach', async (t) => {
+t.test('Members named constructor or __proto__ are never read', async (t) => {
   const hostile = JSON.parse('{"constructor": {"x": 1}, "__proto__": {"x": 2}, "prototype": 3, "x": 4}')
   for (const key of ['constructor', '__proto__', 'prototype']) {
     const compiled = compileExpression('list[text]', scope)
@@ -269,9 +269,5 @@ t.test('Data that calls itself constructor or __proto__ is out of reach', async 
   }
   const made = compileExpression('{x: 1, y: a}', scope)
   t.strictSame(made.ok && made.value.evaluate({ a: hostile.x }, new StepBudget()), { x: 1, y: 4 })
-  t.equal(
-    Object.getOwnPropertyDescriptor(Object.prototype, 'x'),
-    undefined,
-    'nothing was written to what all inherit',
-  )
+  t.equal(Object.getOwnPropertyDescriptor(Object.prototype, 'x'), undefined, 'Object.prototype is unchanged')
 })

@@ -22,10 +22,10 @@ const scope = defineScope<Context>({
     'geo.city': counted('geo.city', 'Zürich'),
   },
   aliases: { City: 'geo.city' },
-  unavailable: { 'geo.secret': 'is not for you' },
+  unavailable: { 'geo.secret': 'can not be filtered on' },
 })
 
-t.test('The longest declared name counts, the rest are members', async (t) => {
+t.test('The longest declared name is used; the rest are members', async (t) => {
   const cases = {
     a: ['a', { b: { c: 1 } }],
     'a.b.c': ['a.b', 2],
@@ -47,21 +47,25 @@ t.test('A name is read only when its value is needed', async (t) => {
   t.same(context.reads, [])
 })
 
-t.test('An alias of nothing is a defect of the declaration', async (t) => {
-  t.throws(() => defineScope({ names: {}, aliases: { x: 'y' } }), /alias x names y/)
+t.test('An alias must refer to a declared name', async (t) => {
+  t.throws(() => defineScope({ names: {}, aliases: { x: 'y' } }), /alias x refers to y/)
 })
 
-t.test('Names that were perhaps meant', async (t) => {
-  t.same(namesNear(scope, 'geo'), ['geo.city'], 'those that the name begins')
-  t.same(namesNear(scope, 'geo.ctiy'), ['geo.city'], 'the nearest')
+t.test('Suggestions for unknown names', async (t) => {
+  t.same(namesNear(scope, 'geo'), ['geo.city'], 'names that begin with it')
+  t.same(namesNear(scope, 'geo.ctiy'), ['geo.city'], 'the nearest name')
   t.same(namesNear(scope, 'nothing.like.it'), [])
   t.equal(resolveName(scope, ['geo', 'city', 'length'])?.members.length, 1)
 })
 
-t.test('A problem has a reason, a sentence and a position', async (t) => {
+t.test('A problem has a reason, a message and a position', async (t) => {
   const compiled = compileExpression('1 == 1 && geo.secret', scope)
   t.same(compiled, {
     ok: false,
-    problem: { reason: 'unknown_name', msg: 'geo.secret is not for you at character 11.', position: 11 },
+    problem: {
+      reason: 'unknown_name',
+      msg: 'geo.secret can not be filtered on at character 11.',
+      position: 11,
+    },
   })
 })
