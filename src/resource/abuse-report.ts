@@ -3,7 +3,7 @@ import { boundedBytes, objectOf, oneOf, ruled, type Static, Type } from '../core
 import { defineResource } from './define.js'
 import { assigned, described, required } from './fields.js'
 
-/** What can be decided about a hostname; until then it is pending. */
+/** Decisions about a hostname; until one is made it is pending. */
 export const hostnameDecisions = ['BANNED', 'UNBANNED', 'IGNORE'] as const
 
 const pending = 'PENDING'
@@ -17,7 +17,7 @@ const reportedHostname = objectOf({
 
 export type ReportedHostname = Static<typeof reportedHostname>
 
-/** Parsers leave blanks out of a URL, or write them in another way: what is stored is to be what was read. */
+/** URL parsers drop or encode white space; refusing it keeps the stored URL equal to the one that was sent. */
 const blank = /[\s\p{Cc}]/u
 
 const isWebUrl = (text: string): boolean =>
@@ -55,7 +55,7 @@ export const abuseReport = defineResource({
   },
 })
 
-/** Each once, in the order of the URLs; a URL's host is lower-cased, and punycode where it is international. */
+/** Hostnames without duplicates, in the order of the URLs; `URL` makes them lower-case and punycode. */
 const hostnamesOf = (urls: readonly string[]): ReportedHostname[] =>
   [...new Set(urls.map((text) => new URL(text).hostname))].map((hostname) => ({ hostname, status: pending }))
 

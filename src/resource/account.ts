@@ -2,7 +2,7 @@ import { boundedBytes, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
 import { defaulted, required } from './fields.js'
 
-/** What everything belongs to. Made and given rights from the command line; the API has no path for it. */
+/** Owner of all other resources. Accounts and their rights are managed from the command line; the API has no path for them. */
 export const account = defineResource({
   kind: 'account',
   idPrefix: 'ac_',

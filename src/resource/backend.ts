@@ -14,7 +14,7 @@ export const tunnelGroupBackend = defineResource({
   fields: {
     ...described,
     labels: defaulted(labels, {}, { column: 'json' }),
-    /** Tunnels are agents' connections, which live at the ingress nodes: Weir knows of none. */
+    /** Tunnels are connections of agents to ingress nodes; Weir does not know them. */
     tunnels: { ...derived(Type.Array(Type.Unknown())), fallback: [], column: 'json' },
   },
 })

@@ -1,11 +1,11 @@
-/** Bearer tokens: told once, in the response that creates the resource; what is kept is a hash. */
+/** Bearer tokens: shown once, in the response that creates the resource; only a hash is stored. */
 import { Type } from '../core/schema.js'
 import type { DeriveTools } from './define.js'
 import { hidden, oneTimeToken } from './fields.js'
 
 export const bearerToken = { token: oneTimeToken(), token_hash: hidden(Type.String()) }
 
-/** Gives a new resource its token. */
+/** Creates the token of a new resource. */
 export function withToken<D extends { readonly token_hash: string | null }>(
   draft: D,
   previous: D | undefined,

@@ -15,14 +15,14 @@ export const anything = '*'
 const ruleHead = 'bind:'
 const wildcard = '*.'
 
-/** What a rule names, in one spelling for all that mean the same: lower-cased, addresses canonical. */
+/** The target of a rule in its canonical spelling: names lower-case, addresses canonical. */
 export function parseBindRule(rule: string): Result<string> {
   if (rule === anything) return ok(anything)
   if (!rule.startsWith(ruleHead)) return problem('"*", "bind:<host>" or "bind:*.<domain>" is needed')
   return parseBindTarget(rule.slice(ruleHead.length))
 }
 
-/** What an agent binds, in the same spelling. */
+/** The target that an agent wants to bind, in the same spelling. */
 export function parseBindTarget(target: string): Result<string> {
   if (familyOf(target) === 6) return parseHost(`[${target}]`)
   if (!target.startsWith(wildcard)) return /:\d*$/.test(target) ? parseHostport(target) : parseHost(target)

@@ -1,4 +1,4 @@
-/** Authorities that client certificates are checked against. */
+/** Certificate authorities that client certificates are verified against. */
 import { problem } from '../core/errors.js'
 import { certificateFactFields, certificatePem, usable } from './certificate-fields.js'
 import { defineResource } from './define.js'
@@ -7,7 +7,7 @@ import { described, required } from './fields.js'
 import { readCertificates } from './pem.js'
 import { certificateFacts } from './x509.js'
 
-/** What is told of an authority is told of one certificate: a bundle would hide the others. */
+/** The fields describe one certificate; the others of a bundle would not be visible. */
 const certificatesPerAuthority = 1
 
 export const certificateAuthority = defineResource({

@@ -1,4 +1,4 @@
-/** Fields that are read from a certificate, and the errors where one can't be used. */
+/** Fields that are read from a certificate, and the errors for unusable ones. */
 import { badRequest, type Problem, type Result, type WeirError } from '../core/errors.js'
 import { certificatePemBytesMax } from '../core/limits.js'
 import { boundedBytes, objectOf, type Static, type TSchema, Type } from '../core/schema.js'
@@ -6,7 +6,7 @@ import { assigned, defaulted, derived } from './fields.js'
 
 export const certificatePem = boundedBytes(certificatePemBytesMax, 'Certificates in PEM form.')
 
-/** Kept as text, not as a time: certificates without an end are valid until the year 9999, which no column holds. */
+/** Stored as text: certificates without an end are valid until the year 9999, which a time column can't hold. */
 export const certificateTime = Type.String({ format: 'date-time' })
 
 const readAlways = <S extends TSchema>(schema: S, fallback: Static<S>) => ({
@@ -16,7 +16,7 @@ const readAlways = <S extends TSchema>(schema: S, fallback: Static<S>) => ({
 
 const usages = (description: string) => readAlways(Type.Array(Type.String(), { description }), [])
 
-/** What is told of any certificate. */
+/** Fields of every kind of certificate. */
 export const certificateFactFields = {
   subject_common_name: derived(Type.String()),
   not_before: assigned(certificateTime),
@@ -30,7 +30,7 @@ export const alternativeNamesField = readAlways(
   { dns_names: [], ips: [] },
 )
 
-/** The value, or an error that names the field and never its text. */
+/** Returns the value, or throws an error that names the field and never repeats its text. */
 export function usable<T>(field: string, found: Result<T>): T {
   if (!found.ok) throw unusable(field, found.problem)
   return found.value

@@ -1,14 +1,14 @@
 /**
- * What clients send and get, as types: computed from the fields of declarations, as the schemas of the API are at run
- * time. `bodySchema` and `shownSchemaOf` are the other half of it.
+ * Types of request bodies and responses, computed from the fields of declarations. `bodySchema` and `shownSchemaOf`
+ * compute the matching schemas at run time.
  */
 import type { Static, TSchema } from '../core/schema.js'
 import type { Fields } from './define.js'
 
-/** One object type instead of an intersection, which is what editors and error messages show. */
+/** Turns an intersection into one object type, which editors and error messages show better. */
 type Flat<T> = { [Name in keyof T]: T[Name] }
 
-// --- what is shown ---
+// --- responses ---
 
 export type ShownName<F, Name> = F extends { readonly shown: { readonly name: infer Other extends string } }
   ? Other
@@ -16,7 +16,7 @@ export type ShownName<F, Name> = F extends { readonly shown: { readonly name: in
 
 type IsHidden<F> = F extends { readonly shown: 'hidden' } ? true : false
 
-/** Left out of a response where it is unset. */
+/** Left out of a response if unset. */
 type MayBeOmitted<F> = F extends { readonly unset: 'omitted'; readonly fallback: infer V }
   ? null extends V
     ? true
@@ -44,9 +44,9 @@ export type ShownFields<F extends Fields> = Flat<
   }
 >
 
-// --- what is sent ---
+// --- requests ---
 
-/** What is sent is only read. */
+/** Request bodies are read-only. */
 type Sent<T> = T extends readonly (infer Entry)[]
   ? readonly Sent<Entry>[]
   : T extends object
@@ -63,7 +63,7 @@ type IsOfClient<F> = F extends { readonly setBy: 'client' | 'client-at-creation'
 
 type IsRequired<F> = F extends { readonly required: true } ? true : false
 
-/** The object that makes a resource, or a module: what is required, and the rest where it is given. */
+/** The body that creates a resource or a module: required fields, and optional ones. */
 export type BodyOf<F extends Fields> = Flat<
   {
     readonly [Name in keyof F as IsOfClient<F[Name]> extends true
@@ -80,7 +80,7 @@ export type BodyOf<F extends Fields> = Flat<
   }
 >
 
-/** What can be changed; null clears what need not be there, but for a module, which is removed on its own. */
+/** The body of a change. Null clears an optional field, except a module, which has a DELETE of its own. */
 export type ChangesOf<F extends Fields> = {
   readonly [Name in keyof F as F[Name] extends { readonly setBy: 'client' } ? Name : never]?:
     | SentValue<F[Name]>

@@ -1,40 +1,42 @@
 /**
- * A resource kind is declared once. From its fields come the TypeScript type of what is stored, the request
- * bodies, the response and its schema, the table's columns, the OpenAPI document and the audit payload.
+ * Start here: a resource kind is declared once. Its fields determine the TypeScript type of stored rows, the request
+ * bodies, the response and its schema, the table's columns, the OpenAPI document and the audit payload. `registry.ts`
+ * lists all kinds. The room never knows how rows are stored or served: rules of a declaration see other resources
+ * through `Lookups`.
  *
  * - A **row** is a resource as it is stored: every field present, unset ones null, other resources as their ids.
  * - A resource is **shown** to clients with its `uri`, references as `{id, uri}`, secrets null.
  */
 import type { Static, TSchema } from '../core/schema.js'
 
-/** How a field is kept in its ClickHouse table; `module` has a column per field of the module. */
+/** How a field is stored in its ClickHouse table; `module` has a column per field of the module. */
 export type Column = 'text' | 'texts' | 'flag' | 'integer' | 'time' | 'json' | 'module'
 
 export interface Field<S extends TSchema = TSchema, Unset extends null | never = null> {
-  /** Of a value that is given. */
+  /** The schema of a value, if there is one. */
   readonly schema: S
   readonly column: Column
-  /** Who sets it: clients whenever they like, clients at creation, or Weir. */
+  /** Who sets it: clients at any time, clients at creation only, or Weir. */
   readonly setBy: 'client' | 'client-at-creation' | 'weir'
   readonly required: boolean
-  /** The value where none is given. */
+  /** The value if none is sent. */
   readonly fallback: Static<S> | Unset
-  /** An unset field is left out of responses, or an explicit null; `never`: creation fills in what is left out. */
+  /** In responses an unset field is omitted or null; `never`: it has a value from creation on. */
   readonly unset: 'omitted' | 'null' | 'never'
   readonly shown: Shown | 'hidden'
   /**
-   * Sealed text: kept apart from what the API shows, and given to delivery alone. The rows that plans work on don't
-   * hold it; a row that leaves it out keeps what it had.
+   * Sealed text: stored apart from the fields that the API shows, and read by delivery only. Rows that plans work on
+   * don't contain it; writing a row without it keeps the stored value.
    */
   readonly sealed?: boolean
   readonly reference?: Reference
-  /** References as responses show them, for requests that send them back under the name they are shown under. */
+  /** The schema of references as responses show them, because clients may send those back. */
   readonly shownRefs?: TSchema
-  /** Can be cleared by a DELETE of its own, at the resource's path and the name it is shown under. */
+  /** Can be cleared with a DELETE at the resource's path plus the name in responses. */
   readonly isDetachable?: boolean
-  /** Fields of a module. */
+  /** The fields of a module. */
   readonly fields?: Fields
-  /** Fills in what a valid value leaves out, one spelling for all that mean the same. */
+  /** Fills in omitted parts of a valid value, and brings it into its canonical spelling. */
   complete?(value: Static<S>): Static<S> | Unset
 }
 
@@ -46,8 +48,8 @@ export interface Shown<S extends TSchema = TSchema> {
 }
 
 /**
- * A field whose type tells more than what is stored: who sets it and how it is shown. The types of clients are made of
- * it, so every declaration consists of such fields.
+ * A field whose type also says who sets it and how it is shown. The types of requests and responses are computed from
+ * that, so every declaration consists of such fields.
  */
 export type KnownField<S extends TSchema, Unset extends null | never, K extends Known> = Omit<
   Field<S, Unset>,
@@ -61,11 +63,11 @@ export interface Reference {
   readonly kind: string
   readonly idPrefix: string
   readonly many: boolean
-  /** Of an id without a resource of ours behind it: its form alone is checked, and this is where it is said to be. */
+  /** For ids of resources that Weir does not own: only the format is checked; links use this path. */
   readonly foreignPath?: string
 }
 
-/** Where things are: `uri` of a path or of a resource by its kind. */
+/** Builds the `uri` of a path, or of a resource from its kind and id. */
 export interface Links {
   uri(path: string): string
   of(kind: string, id: string): string
@@ -78,7 +80,7 @@ export type StoredOf<F> = F extends { readonly fallback: infer Value } ? Value :
 
 export type RowOf<F extends Fields> = RowHead & { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
-/** What every row has. */
+/** Columns of every row. */
 export interface RowHead {
   readonly id: string
   readonly account_id: string
@@ -90,22 +92,22 @@ export interface RowHead {
 
 export type Row = RowHead & Readonly<Record<string, unknown>>
 
-/** The account's resources, as far as a rule of a declaration may look. */
+/** The account's resources as the rules of a declaration see them. */
 export interface Lookups {
   get(kind: string, id: string): Row | undefined
   all(kind: string): Iterable<Row>
-  /** Those that live under a resource of the account. */
+  /** Child resources of a resource of the account. */
   children(kind: string, parentId: string): Iterable<Row>
   rules(ipPolicyId: string): Iterable<Row>
   countRules(ipPolicyId: string): number
-  /** The domain that reserved addresses are under. */
+  /** The parent domain of reserved addresses. */
   readonly tcpDomain: string
   /**
-   * How the body of the request calls a field of the resource: `policies.inbound` of an edge is `inbound` where the
-   * body is the module alone.
+   * The name of a resource's field in the body of the request: `policies.inbound` of an edge is `inbound` if the body
+   * is the module alone.
    */
   nameInBody(path: string): string
-  /** What is wrong with a source of an event subscription, which is known right of this room. */
+  /** The problem with a source of an event subscription; later rooms know the event kinds. */
   sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
 }
 
@@ -119,46 +121,46 @@ export interface ResourceDefinition<
 > {
   readonly kind: Kind
   readonly idPrefix: string
-  /** `{edge_id}` in it names the field that holds the parent's id. */
+  /** `{edge_id}` in the path names the field with the parent's id. */
   readonly path: string
   readonly listName: ListName
-  /** How a person calls it, in messages and in the API reference. */
+  /** Its name for people, in messages and in the API reference. */
   readonly title: string
-  /** What it is for, in a sentence of the API reference. */
+  /** Its purpose, in one sentence for the API reference. */
   readonly about: string
   /**
-   * One of its kind for the API reference: fields by their names, those that Weir sets included. Requests are made of
-   * what clients set of it, and work when they are sent, with ids of one's own in them.
+   * Example for the API reference, including fields that Weir sets. Example requests contain the fields that clients set,
+   * and work when sent with real ids.
    */
   readonly example: Readonly<Record<string, unknown>>
-  /** The object of its audit event kinds; none: changes emit no events. */
+  /** The object in its audit event kinds; without it, changes emit no events. */
   readonly audit?: string
   readonly fields: F
-  /** The account needs it to use the kind at all. */
+  /** The right that an account needs to use the kind. */
   readonly right?: AccountRight
-  /** Which operations the API has; all where nothing is said. */
+  /** Operations of the API; default: all. */
   readonly operations?: readonly Op[]
-  /** The parent's kind, where resources live under another one's path; the parent shows them as `listName`. */
+  /** The parent, if resources live under its path; the parent shows them as `listName`. */
   readonly parent?: { readonly kind: ParentKind; readonly field: ParentField }
-  /** Refuses to delete what others name; without it, they keep the id and see nothing behind it. */
+  /** Refuses deletion while other resources refer to it; otherwise they keep a dangling id. */
   readonly keptWhileNamed?: boolean
-  /** Text that only one resource of the deployment may hold, such as a hostport; `takenMessage` explains. */
+  /** Texts that must be unique in the deployment, such as hostports; `takenMessage` is the error for a taken one. */
   claims?(row: RowOf<F>): readonly string[]
   readonly takenMessage?: (claim: string) => string
-  /** `derive` draws what a new resource claims, and draws again where somebody else has it. */
+  /** `derive` draws the claims of a new resource at random, and again if they are taken. */
   readonly claimsAreDrawn?: boolean
-  /** Relations to other resources: throws a `WeirError` that names the culprit. */
+  /** Checks relations to other resources; throws a `WeirError` that names the conflicting one. */
   check?(row: RowOf<F>, previous: RowOf<F> | undefined, lookups: Lookups): void
-  /** Throws a `WeirError` where others rely on the resource in a way that no reference tells. */
+  /** Throws a `WeirError` if other resources depend on it without a reference. */
   checkDeletion?(row: RowOf<F>, lookups: Lookups): void
   /**
-   * What is slow to make or takes another resource's secret: once, when the resource is created, after what it names
-   * was found to be there.
+   * Slow work, or work that needs the secret of another resource: once, when the resource is created and its references
+   * are known to exist.
    */
   prepare?(draft: RowOf<F>, tools: PrepareTools): Promise<RowOf<F>>
   /** Derived values, before the row is checked and stored; may run several times for one write. */
   derive?(draft: RowOf<F>, previous: RowOf<F> | undefined, tools: DeriveTools): RowOf<F>
-  /** What responses show beyond the fields, or in their place. */
+  /** Members of responses that replace fields or come in addition. */
   embed?(row: RowOf<F>, links: Links): Record<string, unknown>
 }
 
@@ -171,31 +173,31 @@ export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
 
 export const allOperations: readonly Operation[] = ['create', 'get', 'list', 'update', 'delete']
 
-/** Has the API anything to do with the kind? */
+/** Does the API have any operation for the kind? */
 export const isServed = ({ operations = allOperations }: Pick<AnyResource, 'operations'>): boolean =>
   operations.length > 0
 
 export interface DeriveTools {
   seal(secret: string, belongsTo: string): string
-  /** Tells whether a secret is the one that was sealed before, and nothing else of it. */
+  /** Shows whether a secret equals the sealed one, and reveals nothing else. */
   digest(secret: string, belongsTo: string): string
   newToken(): { readonly token: string; readonly hash: string }
   /** `host:port` in a region, at random. */
   drawTcpAddress(region: string): string
   /** The domain of addresses and names that Weir assigns. */
   readonly tcpDomain: string
-  /** Answered once, in the response that creates the resource. */
+  /** Adds fields to the response that creates the resource; they are never shown again. */
   answerOnce(fields: Record<string, unknown>): void
 }
 
 export interface PrepareTools extends DeriveTools {
-  /** A sealed value of a resource that the draft names; for the moment, and never to be kept. */
+  /** Unseals a secret of a resource that the draft refers to; for immediate use, never to be stored. */
   unsealed(secret: SealedSecret): Promise<string>
-  /** For what keeps a thread busy: few at once in this process, over all accounts. */
+  /** Runs CPU-heavy work: few at a time in this process, across all accounts. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Where a sealed value is kept, and what it was sealed for. */
+/** The place of a sealed value, and what it is bound to. */
 export interface SealedSecret {
   readonly kind: string
   readonly id: string
@@ -203,7 +205,7 @@ export interface SealedSecret {
   readonly belongsTo: string
 }
 
-/** Identity, so that a declaration's types are kept. */
+/** Returns its argument; exists to infer the types of a declaration. */
 export const defineResource = <
   F extends Fields,
   const Kind extends string,
@@ -215,7 +217,7 @@ export const defineResource = <
   definition: ResourceDefinition<F, Kind, ListName, Op, ParentKind, ParentField>,
 ): ResourceDefinition<F, Kind, ListName, Op, ParentKind, ParentField> => definition
 
-/** A declaration whose field types don't matter to the reader: what the machinery works on. */
+/** A declaration without its field types, for code that handles all kinds. */
 export type AnyResource = ResourceDefinition
 
 export const anyResource = (definition: Pick<AnyResource, 'kind' | 'fields'>): AnyResource =>

@@ -1,8 +1,7 @@
-/** What is told of delivery to an event destination, beyond its resource. */
+/** Delivery status of an event destination; not part of the stored resource. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
 
-/** Of events. */
 const count = Type.Integer({ minimum: 0 })
 
 const instant = orNull(Type.String({ format: 'date-time' }))

@@ -1,6 +1,6 @@
-/** Reads DER (ITU-T X.690), as far as it takes to walk through a certificate. */
+/** Reads DER (ITU-T X.690), as far as certificates need it. */
 
-/** Bytes that are no DER. */
+/** The bytes are not valid DER. */
 export class DerError extends Error {
   constructor() {
     super('The bytes are no DER.')
@@ -24,10 +24,10 @@ export const derTags = {
 
 const highTagNumber = 0x1f
 const longLength = 0x80
-/** Lengths of up to four bytes: four gigabytes are enough. */
+/** Lengths have up to four bytes: four gigabytes are enough. */
 const lengthBytesMax = 4
 
-/** The values that stand one after another in these bytes; throws a `DerError` where they are none. */
+/** The consecutive values in these bytes; throws a `DerError` if they are not valid DER. */
 export function derValues(bytes: Uint8Array): readonly DerValue[] {
   const values: DerValue[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -40,7 +40,7 @@ export function derValues(bytes: Uint8Array): readonly DerValue[] {
   return values
 }
 
-/** Where the content begins and ends whose length stands at `at`. */
+/** Start and end of the content whose length is encoded at `at`. */
 function extentOf(bytes: Uint8Array, at: number): { start: number; end: number } {
   const first = byteAt(bytes, at)
   const count = first < longLength ? 0 : first - longLength

@@ -19,7 +19,7 @@ export function parseDomainName(text: string): Result<string> {
 
 const allowed = 'a domain name such as "app.example.com" or "*.example.com" is needed'
 
-/** Of text that was checked. */
+/** For text that was checked before. */
 export function canonicalDomainName(text: string): string {
   const parsed = parseDomainName(text)
   return parsed.ok ? parsed.value : text

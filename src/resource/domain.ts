@@ -1,8 +1,8 @@
 /**
- * Domain names of an account, each with a certificate of the account's own or the wish for a managed one.
+ * Domain names of an account, each with the account's own certificate or a request for a managed one.
  *
- * Nothing here obtains certificates or sets DNS records: what tells of managed certificates is null, and the target
- * of a CNAME record is a name for those who run the deployment to resolve.
+ * Weir neither obtains certificates nor sets DNS records: the fields of managed certificates are null, and the operator
+ * of the deployment makes the target of a CNAME record resolve.
  */
 import { badRequest, shown } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
@@ -53,13 +53,13 @@ const job = objectOf({
 })
 const status = objectOf({ renews_at: timeOrNull, provisioning_job: orNull(job) })
 
-/** Where a DNS record of the domain has to point. */
+/** The name that a CNAME record of the domain must point to. */
 const cnameTarget = (id: string, tcpDomain: string): string =>
   `${id.slice(idPrefix.length).toLowerCase()}.cname.${tcpDomain}`
 
 /**
- * Where `_acme-challenge` of the names below the domain has to point; other names prove themselves over HTTP. Like the
- * target it is made from, it stays the same when the deployment gets another domain.
+ * The name that `_acme-challenge` of a wildcard domain must point to; other domains are validated over HTTP. Like
+ * `cname_target`, it does not change if the deployment's domain does.
  */
 const challengeTarget = (domain: string, cnameTarget: string | null): string | null =>
   domain.startsWith(wildcard) && cnameTarget !== null ? cnameTarget.replace('.cname.', '.acme.') : null
@@ -131,7 +131,7 @@ export const domain = defineResource({
 
 type StoredCertificate = RowOf<(typeof tlsCertificate)['fields']>
 
-/** Clients of the domain would refuse a certificate that does not name it. */
+/** TLS clients refuse a certificate that does not name the domain. */
 function checkNames(domain: string, certificate: StoredCertificate | undefined): void {
   if (certificate === undefined) return
   const names = namesOf(certificate)
@@ -142,7 +142,7 @@ function checkNames(domain: string, certificate: StoredCertificate | undefined):
   )
 }
 
-/** How much of a certificate's names an error repeats. */
+/** An error shows no more of a certificate's names. */
 const namesCharsMax = 300
 
 /** The common name counts only in certificates without DNS names (RFC 6125, 6.4.4). */

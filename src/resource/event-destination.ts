@@ -8,7 +8,7 @@ import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
 import { defaulted, described, hidden, required, sealed } from './fields.js'
 
-/** The longest that AWS takes anywhere: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+/** AWS accepts no longer ones: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 const addressText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
 
 const roleArn = ruled(addressText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$'), (arn) =>
@@ -21,14 +21,14 @@ const accessKeyId = ruled(
   (id) => (/^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed'),
 )
 
-/** Rules become part of a sentence. */
+/** A rule's message becomes part of a sentence. */
 const ruleOf = (found: Problem | undefined): string | undefined => found?.msg.replace(/\.$/, '')
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
 const role = objectOf({ role_arn: roleArn }, { title: 'AwsRole' })
 
-/** White space is often copied along with a key; every request signed with it would be refused. */
+/** White space is often copied with a key; AWS would refuse every request signed with it. */
 const secretAccessKey = ruled(
   Type.String({
     minLength: 1,

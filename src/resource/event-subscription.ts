@@ -1,4 +1,4 @@
-/** Which event kinds go to which destinations, and what of them. */
+/** Event subscriptions: which event kinds go to which destinations, with which fields and filter. */
 import { badRequest, WeirError } from '../core/errors.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
 import { boundedChars, documented, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
@@ -9,14 +9,14 @@ import { asIs, defaulted, repeatedEntry, writable } from './fields.js'
 import { uriSchema } from './id-schema.js'
 import { references } from './reference-fields.js'
 
-/** Their values are listed by the API's document: what there is, is known right of this room. */
+/** The OpenAPI document lists the values; later rooms know them. */
 export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })
 const fieldNames = Type.Array(Type.String({ title: 'EventField', maxLength: 100 }), {
   maxItems: 100,
   ...documented({ uniqueItems: true }),
 })
 
-/** Of the source as clients send it; whether its parts are right is known by the event catalog. */
+/** A source as clients send it; the event catalog checks its parts. */
 export const sourceSchema = objectOf(
   {
     type: eventKindSchema,
@@ -37,7 +37,7 @@ export const sourceSchema = objectOf(
   { title: 'EventSourceCreate' },
 )
 
-/** What is wrong with the address that comes with a source. */
+/** The problem with the `uri` of a source. */
 export const wrongSourceUri = ({ type, uri }: Static<typeof sourceSchema>): string | undefined =>
   uri === undefined || uri.endsWith(`/sources/${type}`)
     ? undefined
@@ -45,7 +45,7 @@ export const wrongSourceUri = ({ type, uri }: Static<typeof sourceSchema>): stri
 
 export type Source = Omit<Static<typeof sourceSchema>, 'uri'>
 
-/** What changes a source; its type is part of its path. */
+/** The body that changes a source; its type is part of its path. */
 export const sourceChangesSchema = objectOf(
   {
     fields: sourceSchema.properties.fields,

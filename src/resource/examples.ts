@@ -1,9 +1,9 @@
-/** What the examples of declarations share. They are of the API reference, and work there when they are sent. */
+/** Shared parts of the examples in declarations. The API reference shows the examples, and they work when sent. */
 
-/** A timestamp and chance, as in every id. */
+/** A timestamp and random characters, as in every id. */
 const suffix = '01KAJ5T2Q8XN4RB6TZ5CDEFGHJ'
 
-/** Where a request shows it, an id of one's own has to stand. */
+/** Readers replace it with a real id in example requests. */
 export const exampleId = (idPrefix: string): string => `${idPrefix}${suffix}`
 
 export const isExampleId = (text: string): boolean => text.endsWith(suffix)
@@ -11,7 +11,7 @@ export const isExampleId = (text: string): boolean => text.endsWith(suffix)
 export const exampleSshKey =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEekhwQISFoPRoZP+dmDM2VWXJr4LmqJAmgnB5O743S7 ops@example.com'
 
-/** Of nobody: made for this page, valid for a hundred years, for www.example.com. */
+/** Generated for the API reference: www.example.com, valid for a hundred years. */
 export const exampleCertificate = `-----BEGIN CERTIFICATE-----
 MIIBqDCCAU2gAwIBAgIUaDib1gz64v3Rc8fBRULG1b79o5gwCgYIKoZIzj0EAwIw
 GjEYMBYGA1UEAwwPd3d3LmV4YW1wbGUuY29tMCAXDTI2MTEyMTE0NDAxMVoYDzIx
@@ -25,7 +25,7 @@ AtRY4+plr40eAiEA6zBEcXoDk8HFcsfEiM3+4eaP1z5Hus6K3Pk00hnKxT4=
 -----END CERTIFICATE-----
 `
 
-/** What is read from it. */
+/** The facts in that certificate. */
 export const exampleCertificateFacts = {
   subject_common_name: 'www.example.com',
   not_before: '2026-11-21T14:40:11Z',

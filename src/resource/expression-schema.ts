@@ -1,7 +1,7 @@
 import { exprBytesMax } from '../core/limits.js'
 import { documented, Type } from '../core/schema.js'
 
-/** An expression; what is wrong with one is said by those who compile it. */
+/** An expression. Its users compile it and report problems. */
 export const expressionSchema = Type.String({
   title: 'Expression',
   description: `An expression over the fields of what it is about. At most ${exprBytesMax} bytes in UTF-8.`,

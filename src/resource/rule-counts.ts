@@ -1,4 +1,4 @@
-/** What is told of a replacement of all rules of an IP policy. */
+/** The response to a replacement of all rules of an IP policy. */
 import { objectOf, type Static, Type } from '../core/schema.js'
 
 export const ruleCountsSchema = objectOf(

@@ -1,4 +1,4 @@
-/** What resources look like in responses and audit events, as schemas. */
+/** Schemas of resources in responses and audit events. */
 
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { componentName } from './component-name.js'
