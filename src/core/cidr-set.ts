@@ -1,16 +1,16 @@
 /**
  * A set of addresses, compiled from up to 100,000 CIDR ranges: disjoint sorted ranges, found by binary search.
  *
- * A set answers one question, does any of the ranges contain this address, which is what the algebra of IP policies
- * asks twice (allow rules, deny rules). Which rule it was is asked only when a decision is explained, by scanning.
+ * A set answers one question: does any range contain this address? IP policies ask it twice (allow rules, deny
+ * rules). The matching rule itself is needed only to explain a decision, and is then found by scanning.
  */
 import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
 import type { AddressSlot } from './ip.js'
 
-/** From this many IPv4 ranges on, an index over the first 16 bits (256 KiB) saves most steps of the search. */
+/** With this many IPv4 ranges or more, an index over the first 16 bits (256 KiB) saves most steps of the search. */
 const indexedRangesMin = 512
 
-/** About this many ranges are worked on between two pauses of a build: a fraction of a millisecond. */
+/** Ranges processed between two pauses of a build: a fraction of a millisecond. */
 const rangesPerSlice = 1024
 
 /** Disjoint sorted ranges of one family: words of their first and last addresses, one column per 32-bit word. */
@@ -25,7 +25,7 @@ export class CidrSet {
   readonly #ipv6: Ranges
   /** For each value of the first 16 bits, the number of ranges that start below it. */
   readonly #index: Uint32Array | undefined
-  /** How many ranges it holds, those left out that lie within another. */
+  /** Number of ranges, without those that lie within another. */
   readonly rangeCount: number
 
   constructor(ipv4: Ranges, ipv6: Ranges) {
@@ -35,7 +35,7 @@ export class CidrSet {
     this.rangeCount = ipv4.count + ipv6.count
   }
 
-  /** False also where the slot holds no address. */
+  /** Also false if the slot holds no address. */
   has(address: AddressSlot): boolean {
     if (address.family === 4) return this.#hasIpv4(address.words[3]!)
     return address.family === 6 && this.#hasIpv6(address.words)
@@ -52,7 +52,7 @@ export class CidrSet {
       low = index[top]!
       high = index[top + 1]!
     }
-    // Ends with the number of ranges that start at or below the address: only the last of them can contain it.
+    // Afterwards `low` is the number of ranges that start at or below the address; only the last can contain it.
     while (low < high) {
       const middle = (low + high) >>> 1
       if (starts[middle]! <= address) low = middle + 1
@@ -103,7 +103,7 @@ const radixSortMin = 2048
 
 /** Ranges of one family while a set is built. */
 class Columns {
-  /** The words that matter, of `Cidr.words`: all four, or the last one. */
+  /** The indexes used of `Cidr.words`: all four, or only the last. */
   readonly #words: readonly number[]
   readonly #first: number[][]
   readonly #last: number[][]
@@ -124,7 +124,7 @@ class Columns {
     }
   }
 
-  /** Two ranges of CIDR notation are disjoint or one lies within the other: sorted, the inner ones are left out. */
+  /** Sorts and drops inner ranges: two CIDR ranges are disjoint, or one lies within the other. */
   *join(): Generator<void, Ranges> {
     const first = yield* inSlices(this.#first, (column) => new Uint32Array(column))
     const last = yield* inSlices(this.#last, (column) => new Uint32Array(column))
@@ -134,7 +134,7 @@ class Columns {
     for (let at = 0; at < order.length; at++) {
       const row = order[at]!
       if (count === 0 || compareRows(first, row, last, kept[count - 1]!) > 0) kept[count++] = row
-      // Of ranges with the same start the widest must win, whichever comes first.
+      // The widest of the ranges with the same start must win, whichever comes first.
       else if (compareRows(last, row, last, kept[count - 1]!) > 0) kept[count - 1] = row
       if (at % rangesPerSlice === rangesPerSlice - 1) yield
     }
@@ -144,7 +144,7 @@ class Columns {
   }
 }
 
-/** `map` with a pause behind each item. */
+/** `map` with a pause after each item. */
 function* inSlices<T, U>(items: readonly T[], change: (item: T) => U): Generator<void, U[]> {
   const changed: U[] = []
   for (const item of items) {
@@ -183,7 +183,7 @@ function* sortedOrder(columns: readonly Uint32Array[]): Generator<void, Uint32Ar
   return from
 }
 
-/** One pass of a radix sort: stable, by 16 bits of the column. False: they are all the same, nothing was done. */
+/** One stable pass of a radix sort by 16 bits of the column. False, and nothing done, if all rows have the same bits. */
 function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: Uint32Array): boolean {
   const starts = new Uint32Array(0x10001)
   for (let at = 0; at < from.length; at++) starts[((column[from[at]!]! >>> shift) & 0xffff) + 1]!++
@@ -196,7 +196,7 @@ function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: 
   return true
 }
 
-/** The set of these ranges, built at one go; `buildCidrSet` is the same in slices. */
+/** Builds the set of these ranges without pauses; `buildCidrSet` does the same in slices. */
 export function compileCidrSet(cidrs: Iterable<string>): CidrSet {
   const build = buildCidrSet(cidrs)
   for (;;) {
@@ -206,9 +206,9 @@ export function compileCidrSet(cidrs: Iterable<string>): CidrSet {
 }
 
 /**
- * Builds a set in slices of well under a millisecond, so that 100,000 rules never hold up the records behind them:
- * call `next()` until it is done, pausing as you please. Texts are ranges or bare addresses that were checked when
- * they were saved; one that is neither is a broken invariant and throws.
+ * Builds a set in slices of well under a millisecond, so that 100,000 rules never delay waiting records: call
+ * `next()` until it is done, pausing as needed. The texts are ranges or bare addresses that were validated when they
+ * were saved; anything else is a broken invariant and throws.
  */
 export function* buildCidrSet(cidrs: Iterable<string>): Generator<void, CidrSet> {
   const ipv4 = new Columns([3])

@@ -1,4 +1,4 @@
-/** CIDR ranges, read as strictly as addresses are. */
+/** CIDR ranges, parsed as strictly as addresses. */
 import { ok, problem, type Result, shown } from './errors.js'
 import { type AddressFamily, AddressSlot, formatAddress } from './ip.js'
 
@@ -17,16 +17,16 @@ export interface Cidr {
 }
 
 export interface CidrOptions {
-  /** May bits be set behind the prefix (`10.1.2.3/8`)? Where they may, they are dropped. */
+  /** May bits be set after the prefix (`10.1.2.3/8`)? If so, they are cleared. */
   readonly hostBits: 'allow' | 'refuse'
   /** May the prefix be missing? The range is then that one address. */
   readonly bareAddress: 'allow' | 'refuse'
 }
 
-/** The prefix counted from the front of all 128 bits, for IPv4 too. */
+/** The prefix length counted over all 128 bits, also for IPv4. */
 export const prefix128Of = (cidr: Cidr): number => (cidr.family === 4 ? cidr.prefix + 96 : cidr.prefix)
 
-/** The mask of word `index` (0…3) for a prefix that counts from the front of all 128 bits. */
+/** The mask of word `index` (0…3) for a prefix length counted over all 128 bits. */
 export function maskOf(index: number, prefix128: number): number {
   const bits = Math.min(32, Math.max(0, prefix128 - index * 32))
   return bits === 0 ? 0 : (0xffffffff << (32 - bits)) >>> 0
@@ -34,7 +34,7 @@ export function maskOf(index: number, prefix128: number): number {
 
 const prefixText = /^(?:0|[1-9][0-9]{0,2})$/
 
-/** Reads a CIDR range; the problem is one sentence that names the text and, where there is one, the right way to write it. */
+/** Parses a CIDR range; the problem is one sentence that names the text and, if possible, how to write it correctly. */
 export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   if (typeof value !== 'string') return problem(`${shown(value)} is not a range in CIDR notation.`)
   const cut = value.indexOf(slash)
@@ -58,11 +58,11 @@ export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   return rangeOf(value, written + 128 - writtenBits, options)
 }
 
-/** The range around the address in `scratch`; `prefix128` counts from the front of 128 bits, for IPv4 too. */
+/** The range around the address in `scratch`; `prefix128` is counted over 128 bits, also for IPv4. */
 function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<Cidr> {
   const { words } = scratch
   const mapped = scratch.family === 4 && text.includes(':')
-  // A range that is wider than the mapped block is one of IPv6, and 0xffff is part of its address again.
+  // A range wider than the IPv4-mapped block is an IPv6 range, and its address includes 0xffff.
   const family = mapped && prefix128 < 96 ? 6 : (scratch.family as AddressFamily)
   const word2 = mapped && family === 6 ? 0xffff : words[2]!
   const low0 = (words[0]! & maskOf(0, prefix128)) >>> 0
@@ -78,7 +78,7 @@ function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<
   return ok(cidr)
 }
 
-/** Does the range contain the address in the slot? For single ranges; `CidrSet` is for many. */
+/** Does the range contain the address in the slot? For a single range; use `CidrSet` for many. */
 export function cidrContains(cidr: Cidr, address: AddressSlot): boolean {
   if (address.family !== cidr.family) return false
   const prefix128 = prefix128Of(cidr)
@@ -86,7 +86,7 @@ export function cidrContains(cidr: Cidr, address: AddressSlot): boolean {
 }
 
 /**
- * A test for one range, its masks worked out once. The slot is the caller's, so that several tests of one address
+ * A test for one range with precomputed masks. The caller passes the slot, so that several tests of one address
  * parse it once.
  */
 export function compileCidr(cidr: Cidr, slot: AddressSlot): (text: unknown) => boolean {

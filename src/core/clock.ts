@@ -1,14 +1,14 @@
-/** The one file that knows time and chance, so that everything else can be given both. */
+/** Time and randomness: the only file that reads them, so that tests can replace both. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Milliseconds since the epoch. */
 export const now = (): number => Date.now()
 
-/** Milliseconds that only ever grow, for measuring how long something took. */
+/** Milliseconds that never go backwards, for measuring durations. */
 export const monotonicMs = (): number => performance.now()
 
-/** The last texts that were made, which takes a microsecond each: rows and events that come together share times. */
+/** Cache of recent texts, which take a microsecond each: rows and events that arrive together share times. */
 const isoTexts = new Map<number, string>()
 const isoTextsMax = 64
 
@@ -25,7 +25,7 @@ export function isoMillis(ms: number): string {
 /** RFC 3339 in UTC, whole seconds: the form of `created_at`. */
 export const isoSeconds = (ms: number): string => `${isoMillis(ms).slice(0, 19)}Z`
 
-/** Resolves after `ms`, or at once when `signal` is aborted: a stop never waits for a pause. */
+/** Resolves after `ms`, or at once when `signal` is aborted, so that a stop never waits for a pause. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return
   try {
@@ -39,14 +39,14 @@ export interface Timer {
   stop(): void
 }
 
-/** Calls `fn` once after `ms`; keeps no process alive. */
+/** Calls `fn` once after `ms`; does not keep the process alive. */
 export function after(ms: number, fn: () => void): Timer {
   const timer = setTimeout(fn, ms)
   timer.unref()
   return { stop: () => clearTimeout(timer) }
 }
 
-/** Calls `fn` every `ms`, never while an earlier call still runs; keeps no process alive. */
+/** Calls `fn` every `ms`, never while an earlier call still runs; does not keep the process alive. */
 export function every(ms: number, fn: () => unknown): Timer {
   let running = false
   const timer = setInterval(async () => {
@@ -62,10 +62,10 @@ export function every(ms: number, fn: () => unknown): Timer {
   return { stop: () => clearInterval(timer) }
 }
 
-/** Lets everything that waits for the event loop have its turn. */
+/** Yields to everything that waits for the event loop. */
 export const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Rejects with `message` when `work` takes longer than `ms`; the work itself goes on. */
+/** Rejects with `message` if `work` takes longer than `ms`; the work itself continues. */
 export async function within<T>(ms: number, work: Promise<T>, message: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,6 +1,6 @@
 import { unavailable } from './errors.js'
 
-/** Works on many things at once, but not on all of them. */
+/** Runs `work` for each item, at most `atOnceMax` at a time. */
 export async function eachOf<T>(
   items: Iterable<T>,
   atOnceMax: number,
@@ -13,12 +13,12 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: atOnceMax }, worker))
 }
 
-/** Makes the next item while the one before is used. */
+/** Produces the next item while the previous one is in use. */
 export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]()
   const ask = (): Promise<IteratorResult<T>> => {
     const next = source.next()
-    // A failure is thrown when its turn comes, if it does.
+    // A failure is thrown when its item is awaited, if ever.
     next.catch(() => {})
     return next
   }
@@ -34,7 +34,7 @@ export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Lets few work at once; the others wait for their turn, and are told to come again where too many wait. */
+/** Bounds concurrent work; further callers wait in a queue, and are refused with 503 if the queue is full. */
 export class Turns {
   readonly #atOnceMax: number
   readonly #waitingMax: number
@@ -58,7 +58,7 @@ export class Turns {
     }
   }
 
-  /** Whoever ends hands his place on. */
+  /** The caller that finishes passes its slot to the next one. */
   #turn(): Promise<void> {
     if (this.#waiting.length >= this.#waitingMax) {
       throw unavailable('Too many wait for work of this kind.')

@@ -1,7 +1,7 @@
 /**
- * Errors that a client of the API, an ingress node or an operator can meet, as one coded table.
+ * The table of error codes that a client of the API, an ingress node or an operator can see.
  *
- * In the pipeline an operating error is a value (`Result`); at the edges of the program it is thrown as a
+ * In the pipeline an operating error is a value (`Result`); at the boundaries of the program it is thrown as a
  * `WeirError`. Anything else that is thrown is a defect.
  */
 const table = {
@@ -33,12 +33,12 @@ export const statusOf = (code: ErrorCode): number => table[code]
 
 interface Extras {
   readonly details?: Record<string, string>
-  /** Answered as `Retry-After`, in seconds. */
+  /** Sent as `Retry-After`, in seconds. */
   readonly retryAfterSeconds?: number
   readonly cause?: unknown
 }
 
-/** An error with a code of the table; `message` is one sentence a person can act on and holds no secret. */
+/** An error with a code of the table; `message` is one actionable sentence without secrets. */
 export class WeirError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -56,8 +56,8 @@ export class WeirError extends Error {
 }
 
 /**
- * A start that can't go on for a reason a person can mend, such as a setting. The message is one sentence that names it
- * and all there is to say: nothing was opened or made yet that anyone would have to look at.
+ * A start that fails for a reason a person can fix, such as a setting. The message is one complete sentence, shown
+ * without a stack: nothing was opened or created yet that needs attention.
  */
 export class StartFault extends Error {}
 
@@ -68,11 +68,11 @@ export const conflict = (message: string): WeirError => new WeirError('ERR_CONFL
 
 export const notFound = (message: string): WeirError => new WeirError('ERR_NOT_FOUND', message)
 
-/** The store or NATS is away: nothing is wrong with the request, and it may be sent again. */
+/** The store or NATS is unavailable: the request is valid and may be sent again. */
 export const unavailable = (message: string, cause?: unknown): WeirError =>
   new WeirError('ERR_UNAVAILABLE', message, { retryAfterSeconds: 2, cause })
 
-/** What is wrong, as a value: one sentence that names the culprit. */
+/** An error as a value: one sentence that names the cause. */
 export interface Problem {
   readonly msg: string
 }
@@ -85,41 +85,40 @@ export const ok = <T>(value: T): { readonly ok: true; readonly value: T } => ({ 
 
 export const fail = <P>(problem: P): { readonly ok: false; readonly problem: P } => ({ ok: false, problem })
 
-/** A problem with nothing but its sentence. */
+/** A failed result with only a message. */
 export const problem = (msg: string): { readonly ok: false; readonly problem: Problem } => fail({ msg })
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Does a field's name, or a path that leads to the field or into it, say that its value must never be repeated? */
+/** Does a field's name, or a path to or into the field, indicate that its value must never be shown? */
 export const isSecretName = (name: string): boolean =>
   /(secret|token|password|passphrase|authorization|(secret_?access|private|api)_?key(_?pem)?)($|[.[])/i.test(
     name,
   )
 
-/** PEM text says that it is a private key, and is hidden whole: it may stand in pieces. */
+/** PEM text of a private key is hidden completely, because it may be split into pieces. */
 const isPrivateKey = (text: string): boolean => text.includes('PRIVATE KEY')
 
-/** Secrets that may be pasted into any field, by their form. */
+/** Secrets that may be pasted into any field, recognized by their format. */
 const secretForms = [
   // Weir's own tokens.
   /weir_[\w-]{20,}/g,
-  // Secret access keys of AWS: 40 characters of base64, which unlike hex digests use both cases and digits.
+  // AWS secret access keys: 40 base64 characters with both cases and digits, unlike hex digests.
   /(?<![\w+/])(?=[\w+/]{0,39}[a-z])(?=[\w+/]{0,39}[A-Z])(?=[\w+/]{0,39}\d)[A-Za-z0-9+/]{40}(?![\w+/=])/g,
 ]
 
-/** The text without what looks like a secret. */
+/** Replaces everything that looks like a secret. */
 export const hideSecrets = (text: string): string =>
   isPrivateKey(text) ? '…' : secretForms.reduce((left, form) => left.replaceAll(form, '…'), text)
 
-/** No secret is longer; a text is searched this far beyond what is shown of it. */
+/** The longest secret; a text is searched this far beyond the part that is shown. */
 const secretCharsMax = 200
 
 const withoutSecrets = (name: string, value: unknown): unknown =>
   isSecretName(name) || (typeof value === 'string' && isPrivateKey(value)) ? '…' : value
 
 /**
- * `value` for an error message: as JSON, secrets left out, cut where it is long, so that hostile input stays
- * readable.
+ * `value` for an error message: JSON without secrets, truncated, so that messages about hostile input stay readable.
  */
 export function shown(value: unknown, charsMax = 80): string {
   const text = jsonUpTo(charsMax, '', value)
@@ -127,7 +126,7 @@ export function shown(value: unknown, charsMax = 80): string {
 }
 
 /**
- * JSON that stops soon after `charsMax` characters. Every level of nesting takes at least one of them, so that the
+ * JSON that stops soon after `charsMax` characters. Every level of nesting takes at least one character, so the
  * recursion is bounded too, however deep the value is. `JSON.stringify` would exhaust the stack.
  */
 function jsonUpTo(charsMax: number, name: string, value: unknown): string {
@@ -146,7 +145,7 @@ function jsonUpTo(charsMax: number, name: string, value: unknown): string {
   return text + (isList ? ']' : '}')
 }
 
-/** Members as JSON shows them, one after the other: a long list is not walked to its end. */
+/** Members that JSON would show, lazily: a long list is not read to its end. */
 function* membersOf(value: object): Generator<[string, unknown]> {
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key]
@@ -158,28 +157,28 @@ const scalarText = (value: unknown): string =>
   typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? String(value))
 
 /**
- * The beginning of a sentence about a value: `"hostports[0]" is "a:99999"`. Members of objects and lists are left out:
- * those of a value at the wrong place may be anything, a secret included.
+ * The beginning of a sentence about a value: `"hostports[0]" is "a:99999"`. Members of objects and lists are left out,
+ * because a misplaced value may contain anything, including a secret.
  */
 export const valueAt = (path: string, value: unknown): string =>
   isSecretName(path) ? `"${path}" has a value that is not shown here` : `"${path}" is ${scalarShown(value)}`
 
-/** A value as `shown`, but for what is in objects and lists. */
+/** A value as in `shown`, but without the contents of objects and lists. */
 export function scalarShown(value: unknown): string {
   if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return shown(value)
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** The sentence about a member of a message that is not what it must be, or not there. */
+/** The sentence about a member that is invalid or missing. */
 export const wrong = (name: string, value: unknown, allowed: string): string =>
   value === undefined
     ? `"${name}" is missing; it must be ${allowed}.`
     : `"${name}" is ${shown(value)}; it must be ${allowed}.`
 
-/** A member that is called as its sender likes, as part of the path that names it in a sentence. */
+/** A member with a name chosen by the sender, as part of the path in a message. */
 export const memberName = (key: string): string => (/^[\w.-]{1,64}$/.test(key) ? key : shown(key))
 
-/** The answer over NATS to a request that failed for no fault of its own: the reason is in the log alone. */
+/** The answer over NATS to a valid request that failed internally: only the log has the reason. */
 export const internalErrorJson = (operationId: string): string =>
   JSON.stringify({
     error_code: 'ERR_INTERNAL' satisfies ErrorCode,

@@ -10,7 +10,7 @@ export interface GroupCommitOptions<T> {
   /** Bounds a group; an item larger than `sizeMax` is written alone. */
   readonly sizeOf?: (item: T) => number
   readonly sizeMax?: number
-  /** Can a single item be the cause of this error? Then each item of the group is written alone. */
+  /** Can a single item cause this error? If so, each item of the group is retried alone. */
   readonly isItemRefused?: (error: unknown) => boolean
 }
 
@@ -37,13 +37,13 @@ export class GroupCommit<T> {
     })
   }
 
-  /** Resolves when everything that was added is written or refused. */
+  /** Resolves when all added items are written or refused. */
   async written(): Promise<void> {
     await this.#writing
   }
 
   async #drain(): Promise<void> {
-    // What is added in the same turn goes into the first group.
+    // Items added in the same turn of the event loop go into the first group.
     await yieldTurn()
     while (this.#waiting.length > 0) await this.#write(this.#take())
     this.#writing = undefined

@@ -1,6 +1,4 @@
-/**
- * `/healthz`, `/readyz` and `/metrics`: what every role answers about itself.
- */
+/** `/healthz`, `/readyz` and `/metrics`: the health pages of every role. */
 import { WeirError } from './errors.js'
 import { metricsContentType } from './metrics.js'
 import { version } from './version.js'
@@ -50,7 +48,7 @@ export async function healthAnswer(
   method: string,
   path: string,
 ): Promise<HealthAnswer> {
-  // Load balancers like to ask with HEAD.
+  // Many load balancers use HEAD.
   if (method !== 'GET' && method !== 'HEAD')
     throw new WeirError('ERR_METHOD', `${path} takes GET and HEAD only.`)
   return pages[path]!(source)

@@ -8,11 +8,11 @@ export interface Listening {
   readonly server: Server
   /** From now on, `answer` handles the requests. */
   answerWith(answer: RequestListener): void
-  /** Requests under way may take `patienceMs`; then every connection is ended. */
+  /** Running requests may take `patienceMs`; then every connection is closed. */
   close(patienceMs?: number): Promise<void>
 }
 
-/** Opens a server; port 0 is any free one. Rejects if the port is taken. */
+/** Opens a server; port 0 means any free one. Rejects if the port is taken. */
 export async function listenHttp(
   host: string,
   port: number,
@@ -39,7 +39,7 @@ export async function listenHttp(
   }
 }
 
-/** Why nothing can listen there, as a sentence for the person who set host and port. */
+/** Explains to the person who set host and port why listening failed. */
 export function listenFault(error: unknown, host: string, port: number): StartFault {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,

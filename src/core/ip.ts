@@ -1,10 +1,10 @@
 /**
  * IP addresses.
  *
- * Text is read strictly: IPv4 is four decimal numbers without leading zeros, IPv6 is RFC 4291 text without a zone.
- * Other readers take `010.0.0.1` for 8.0.0.1 or `1.2.3` for 1.2.0.3, and a rule that means one address to one
- * program and another to the next is a hole in a fence. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4
- * address everywhere: the same client must not get past a rule by writing its address in the other way.
+ * Parsing is strict: IPv4 is four decimal numbers without leading zeros, IPv6 is RFC 4291 text without a zone. Other
+ * parsers take `010.0.0.1` for 8.0.0.1 or `1.2.3` for 1.2.0.3, and a rule that means different addresses to different
+ * programs is a security hole. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) counts as the IPv4 address everywhere,
+ * so that a client can't evade a rule by writing its address differently.
  */
 export type AddressFamily = 4 | 6
 
@@ -16,7 +16,7 @@ const zero = 48
 const nine = 57
 const colon = 58
 
-/** Reads dotted decimal from `start` to the end; -1 for anything else. */
+/** Parses dotted decimal from `start` to the end; -1 for anything else. */
 function readIpv4(text: string, start: number): number {
   let address = 0
   let part = 0
@@ -41,13 +41,13 @@ function readIpv4(text: string, start: number): number {
   return dots === 3 && digits > 0 ? address * 256 + part : -1
 }
 
-/** The values of hexadecimal digits by character code; -1 for other characters of ASCII. */
+/** Values of hexadecimal digits by character code; -1 for other ASCII characters. */
 const hexDigits = Int8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   return /[0-9a-f]/i.test(character) ? Number.parseInt(character, 16) : -1
 })
 
-/** Reads IPv6 text into eight 16-bit groups; false for anything else. */
+/** Parses IPv6 text into eight 16-bit groups; false for anything else. */
 function readIpv6(text: string, groups: Uint16Array): boolean {
   const length = text.length
   if (length < 2 || length > addressCharsMax) return false
@@ -97,11 +97,11 @@ function readIpv6(text: string, groups: Uint16Array): boolean {
   return spreadGap(groups, count, gap)
 }
 
-/** Moves the groups behind `::` to the end and fills the gap with zeros; false when the count is impossible. */
+/** Moves the groups after `::` to the end and fills the gap with zeros; false if the count is impossible. */
 function spreadGap(groups: Uint16Array, count: number, gap: number): boolean {
   if (gap === -1) return count === 8
   if (count > 7) return false
-  // By hand: for eight items the methods of typed arrays cost more than all the rest.
+  // Explicit loops: for eight items, typed array methods would cost more than everything else here.
   const behind = count - gap
   for (let step = 1; step <= behind; step++) groups[8 - step] = groups[count - step]!
   for (let at = gap; at < 8 - behind; at++) groups[at] = 0
@@ -109,18 +109,18 @@ function spreadGap(groups: Uint16Array, count: number, gap: number): boolean {
 }
 
 /**
- * A place for one address, to be filled again and again: nothing is allocated per record. It keeps the text it was
- * filled from, so that ten policies which look at the same record's address parse it once.
+ * A reusable buffer for one address, so that nothing is allocated per record. It remembers the parsed text, so that
+ * ten policies that check the same record's address parse it once.
  */
 export class AddressSlot {
-  /** 0: what was read last is no address. */
+  /** 0 if the last text was not an address. */
   family: AddressFamily | 0 = 0
-  /** Big-endian 32-bit words; an IPv4 address is the last one, the others are then 0. */
+  /** Big-endian 32-bit words; an IPv4 address is in the last one, and the others are 0. */
   readonly words = new Uint32Array(4)
   readonly #groups = new Uint16Array(8)
   #text = ''
 
-  /** Fills the slot; the family, or 0 where `text` is no address. */
+  /** Fills the slot; returns the family, or 0 if `text` is not an address. */
   read(text: unknown): AddressFamily | 0 {
     if (text === this.#text) return this.family
     this.#text = typeof text === 'string' ? text : ''
@@ -150,15 +150,15 @@ export class AddressSlot {
   }
 }
 
-/** For readers that need an address for the length of one synchronous call. */
+/** For functions that need an address only during one synchronous call. */
 const scratch = new AddressSlot()
 
 export const isAddress = (text: unknown): text is string => scratch.read(text) !== 0
 
-/** The family of an address in text, `undefined` where it is none. */
+/** The family of an address in text; `undefined` if it is not an address. */
 export const familyOf = (text: unknown): AddressFamily | undefined => scratch.read(text) || undefined
 
-/** Canonical text of an address: dotted decimal, or IPv6 as RFC 5952 has it. */
+/** Canonical text of an address: dotted decimal, or IPv6 by RFC 5952. */
 export function formatAddress(family: AddressFamily, words: ArrayLike<number>): string {
   return family === 4 ? formatIpv4(words[3]!) : formatIpv6(words)
 }
@@ -169,7 +169,7 @@ const formatIpv4 = (address: number): string =>
 const groupOf = (words: ArrayLike<number>, index: number): number =>
   (words[index >> 1]! >>> ((index & 1) === 0 ? 16 : 0)) & 0xffff
 
-/** By hand: this runs for each record of an IPv6 client, and lists would cost ten times as much. */
+/** Builds the text in a loop: this runs for each record of an IPv6 client, and arrays would cost ten times as much. */
 function formatIpv6(words: ArrayLike<number>): string {
   const gap = findGap(words)
   let text = ''
@@ -185,10 +185,10 @@ function formatIpv6(words: ArrayLike<number>): string {
   return text
 }
 
-/** Filled again for each address. */
+/** Reused for each address. */
 const foundGap = { start: -1, length: 0 }
 
-/** The first of the longest runs of at least two zeros; it begins at -1 if there is none. */
+/** The first of the longest runs of at least two zeros; `start` is -1 if there is none. */
 function findGap(words: ArrayLike<number>): { readonly start: number; readonly length: number } {
   foundGap.start = -1
   foundGap.length = 1
@@ -203,8 +203,8 @@ function findGap(words: ArrayLike<number>): { readonly start: number; readonly l
 }
 
 /**
- * The one spelling of an address: IPv6 as RFC 5952 writes it, an IPv4-mapped address as IPv4. What is no address stays
- * as it is. IPv4 text has but one spelling, and is handed back untouched.
+ * Canonical text of an address: IPv6 by RFC 5952, an IPv4-mapped address as IPv4. Other text is returned unchanged.
+ * So is IPv4 text, which has only one spelling.
  */
 export function canonicalAddress(text: string): string {
   if (!text.includes(':')) return text

@@ -1,10 +1,10 @@
-/** Looks at JSON text before any parser, or writer of error messages, recurses into its brackets. */
+/** Scans JSON text before any parser or error message recurses into its brackets. */
 import { jsonNestingMax } from './limits.js'
 
 export interface JsonOutline {
-  /** Are more brackets open at once than any document of ours needs? */
+  /** Is it nested deeper than any of Weir's documents needs? */
   readonly isTooDeep: boolean
-  /** Of all objects together, repeated ones included; the text is JSON, where it is counted to the end. */
+  /** Keys of all objects together, including repeated ones. Complete only for valid JSON that is not too deep. */
   readonly keys: number
 }
 

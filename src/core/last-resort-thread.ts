@@ -1,4 +1,4 @@
-/** The thread of `LastResort`. A blocked main thread does not hold it up, and a message reaches it all the same. */
+/** The thread of `LastResort`. It runs and receives messages even while the main thread is blocked. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { after, every } from './clock.js'
 import { endAtOnce, type Watch } from './last-resort.js'
@@ -7,7 +7,7 @@ const lookEveryMs = 200
 
 const { parentPid, orphanMs } = workerData as Watch
 
-/** An orphan gets another parent. */
+/** An orphan gets a new parent process. */
 if (parentPid !== undefined) {
   const looking = every(lookEveryMs, () => {
     if (process.ppid === parentPid) return
@@ -15,5 +15,5 @@ if (parentPid !== undefined) {
     after(orphanMs, endAtOnce)
   })
 }
-/** Being listened to, the port keeps the thread: none of the timers does. */
+/** The listener keeps the thread alive; the timers don't. */
 parentPort?.on('message', (ms: number) => after(ms, endAtOnce))

@@ -1,16 +1,15 @@
 /**
- * Ends this process for certain. `process.exit` first waits for all native work, such as a statement of the embedded
- * ClickHouse or the look-up of a host name, and no timer fires while the main thread is held up. A thread that does
- * nothing else therefore sends SIGKILL to its own process: when the process has not ended within the time it was
- * given, or when its parent has been gone for that long.
+ * Guarantees that this process ends. `process.exit` first waits for all native work, such as a statement of the
+ * embedded ClickHouse or a DNS lookup, and no timer fires while the main thread is blocked. Therefore a dedicated thread
+ * sends SIGKILL to its own process if that has not ended in time, or if its parent ended that long ago.
  */
 import { Worker } from 'node:worker_threads'
 
-/** What the thread has to know from the start. */
+/** The initial data of the thread. */
 export interface Watch {
-  /** The process whose end is also ours; undefined for a process that runs alone. */
+  /** This process ends after its parent; undefined for a process that runs alone. */
   readonly parentPid: number | undefined
-  /** From the parent's end until ours. */
+  /** Time from the parent's end to the end of this process. */
   readonly orphanMs: number
 }
 
@@ -22,13 +21,13 @@ export class LastResort {
     this.#worker.unref()
   }
 
-  /** Of several deadlines the earliest counts. */
+  /** The earliest of several deadlines counts. */
   endWithin(ms: number): void {
     this.#worker.postMessage(ms)
   }
 }
 
-/** Without any of the waiting that `process.exit` does; the exit code is lost. */
+/** Ends without the waiting of `process.exit`; the exit code is lost. */
 export function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL')
 }

@@ -5,12 +5,12 @@ import { forTerminal } from './terminal.js'
 
 export type { Logger }
 
-/** `auto`: for people on a terminal, else JSON. */
+/** `auto`: readable lines on a terminal, else JSON. */
 export type LogFormat = 'auto' | 'json' | 'pretty'
 
 const standardErrorFd = 2
 
-/** Structured logs on standard error: standard output belongs to what a person asked for. */
+/** Structured logs on standard error; standard output is for the results a person asked for. */
 export function createLogger(
   role: string,
   level: string,
@@ -25,25 +25,25 @@ export function createLogger(
   return pino(options, stream)
 }
 
-/** A child inherits standard error from its parent, and with it the answer whether that is a terminal. */
+/** A child inherits its parent's standard error, so both agree whether it is a terminal. */
 export function standardError(format: LogFormat): DestinationStream {
   const output = pino.destination({ fd: standardErrorFd, sync: true })
   const isForPeople = format === 'pretty' || (format === 'auto' && isatty(standardErrorFd))
   return isForPeople ? forPeople(output) : output
 }
 
-/** Fields that are shown below the line, a member a line: too many for one. */
+/** Fields with too many members for one line: shown below it, one member per line. */
 const blocks = ['settings']
 
 /**
- * A line for each entry: time, level, role, sentence, and further fields as JSON. What clients wrote may stand in the
- * fields, so nothing that a terminal obeys is let through, colours included.
+ * One line per entry: time, level, role, message, and further fields as JSON. Fields may contain text from clients, so
+ * all terminal control sequences are removed, including colours.
  */
 export function forPeople(output: DestinationStream): DestinationStream {
   const render = prettyFactory({
     colorize: false,
     singleLine: true,
-    // Errors are what `singleLine` leaves in lines of their own.
+    // `singleLine` leaves only errors on lines of their own.
     errorLikeObjectKeys: ['err', 'error', ...blocks],
     customPrettifiers: Object.fromEntries(blocks.map((name) => [name, membersInLines])),
     translateTime: 'SYS:HH:MM:ss',

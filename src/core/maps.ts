@@ -1,4 +1,4 @@
-/** The value of `key`, made and kept where there is none yet. */
+/** The value of `key`, created and stored if there is none yet. */
 export function getOrMake<K, V>(map: Pick<Map<K, V>, 'get' | 'set'>, key: K, make: () => V): V {
   const known = map.get(key)
   if (known !== undefined) return known
@@ -7,7 +7,7 @@ export function getOrMake<K, V>(map: Pick<Map<K, V>, 'get' | 'set'>, key: K, mak
   return made
 }
 
-/** The same for keys that are held weakly. */
+/** The same for weakly held keys. */
 export function getOrMakeWeak<K extends WeakKey, V>(map: WeakMap<K, V>, key: K, make: () => V): V {
   const known = map.get(key)
   if (known !== undefined) return known

@@ -1,11 +1,11 @@
-/** The one file that knows prom-client: registries, and what one registry or several say in Prometheus' text. */
+/** Metrics registries and their Prometheus text, of one process or several. The only file that uses prom-client. */
 import { version as nodeVersion } from 'node:process'
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { version } from './version.js'
 
 export type { Registry }
 
-/** What a process says of itself, in a form that travels to the process that adds them up. */
+/** Metrics of one process, in a form that can be sent to the process that adds them up. */
 export type MetricsSnapshot = readonly object[]
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
@@ -18,7 +18,7 @@ export function createRegistry(): Registry {
   return registry
 }
 
-/** Always 1, also where several processes are added up. */
+/** Always 1, also in the sum over several processes. */
 function buildInfo(): Gauge {
   const labels = { version, node: nodeVersion.slice(1) }
   const info = new Gauge({
@@ -32,7 +32,7 @@ function buildInfo(): Gauge {
   return info
 }
 
-/** A counter of this name, made when first asked for: several occurrences may share one. */
+/** The counter of this name, created on first use: several occurrences may share one. */
 export function counterOf(
   registry: Registry,
   name: string,
@@ -46,7 +46,7 @@ export function counterOf(
   return counter
 }
 
-/** A gauge of this name, made when first asked for. */
+/** The gauge of this name, created on first use. */
 export function gaugeOf(registry: Registry, name: string, help: string, labels: readonly string[]): Gauge {
   const known = registry.getSingleMetric(name)
   if (known instanceof Gauge) return known
@@ -57,6 +57,6 @@ export const metricsText = (registry: Registry): Promise<string> => registry.met
 
 export const metricsSnapshot = (registry: Registry): Promise<MetricsSnapshot> => registry.getMetricsAsJSON()
 
-/** The metrics of several processes as one text: counters and gauges of equal labels are added up. */
+/** Metrics of several processes as one text: counters and gauges with equal labels are added up. */
 export const sumMetrics = (snapshots: readonly MetricsSnapshot[]): Promise<string> =>
   AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot])).metrics()

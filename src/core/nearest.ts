@@ -1,4 +1,4 @@
-/** "Did you mean …": the known names closest to one that is not known. */
+/** "Did you mean …": the known names closest to an unknown one. */
 
 /** Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`. */
 function distance(a: string, b: string): number {
@@ -19,10 +19,10 @@ function distance(a: string, b: string): number {
   return last[b.length]!
 }
 
-/** Names longer than this are nobody's slip of the finger, and comparing them costs their square. */
+/** Longer names are not typing errors, and comparing them takes quadratic time. */
 const nameCharsMax = 100
 
-/** Up to `namesMax` of the known names, the closest first; none where nothing is close. */
+/** Up to `namesMax` known names, closest first; none if nothing is close. */
 export function nearestNames(name: string, known: Iterable<string>, namesMax = 3): string[] {
   if (name.length > nameCharsMax) return []
   const lower = name.toLowerCase()
@@ -37,7 +37,7 @@ export function nearestNames(name: string, known: Iterable<string>, namesMax = 3
 export const supported = (names: readonly string[]): string =>
   names.length === 0 ? 'none are supported' : `supported are ${names.map((name) => `"${name}"`).join(', ')}`
 
-/** What is said to a name that is not known: the closest of those that are, and all of them. */
+/** The advice for an unknown name: the closest known one, and all of them. */
 export function insteadOf(name: string, known: readonly string[]): string {
   const [nearest] = nearestNames(name, known, 1)
   return `${nearest === undefined ? '' : `did you mean "${nearest}"? `}${supported(known)}`

@@ -1,4 +1,4 @@
-/** What an occurrence is made of, and how it becomes a function that writes its log line and moves its counter. */
+/** Declaration of an occurrence, and its binding to a function that writes the log line and moves the counter. */
 import type { Logger } from './log.js'
 import { counterOf, gaugeOf, type Registry } from './metrics.js'
 
@@ -6,7 +6,7 @@ type LogLevel = 'info' | 'warn' | 'error'
 
 export interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
   readonly kind: Kind
-  /** The log line; a counter or gauge alone has none. */
+  /** The log line; empty for a plain counter or gauge. */
   readonly msg: string
   readonly metric: string
   readonly help: string
@@ -52,13 +52,13 @@ export interface OccurrencesOptions {
   readonly registry: Registry
 }
 
-/** Each line of the table as a function, for the logger and the registry of one process. */
+/** Each entry of the table as a function, bound to the logger and registry of one process. */
 export function bindOccurrences<Table extends Readonly<Record<string, AnySpec>>>(
   table: Table,
   options: OccurrencesOptions,
 ): Calls<Table> {
   const bound = Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, bind(spec, options)]))
-  // Entries forget which name has which labels; the table, from which they come, does not.
+  // `Object.fromEntries` loses the types of the labels; the table has them.
   return bound as unknown as Calls<Table>
 }
 

@@ -1,14 +1,14 @@
 /**
- * Everything that can happen and that someone may want to know of: one line of a table each. Calling it writes
- * the log line and moves the counter, so that neither is ever forgotten.
+ * The table of everything worth reporting. Calling an entry writes the log line and moves the counter, so that neither
+ * is ever forgotten.
  *
  *     occurrences.childEnded({ role: 'deliver', exitCode: 1 })
  *
- * - `info`: as it should be. `warn`: nothing is lost. `error`: someone must act.
- * - `count`: a counter alone, for what happens too often for a line each. `gauge`: a level, set to a value.
+ * - `info`: normal operation. `warn`: nothing is lost. `error`: someone must act.
+ * - `count`: only a counter, for events too frequent for a log line. `gauge`: a level, set to a value.
  *
- * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. What else is
- * worth knowing is passed along as further fields and stands in the log line only.
+ * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. Further details are
+ * passed as additional fields, which appear only in the log line.
  */
 import {
   bindOccurrences,
@@ -245,5 +245,5 @@ const table = { ...processes, ...nats, ...evaluation, ...store, ...pipeline, ...
 
 export type Occurrences = Calls<typeof table>
 
-/** The occurrences of one process: made once, passed to whoever has something to report. */
+/** The occurrences of one process: created once, passed to everything that reports. */
 export const createOccurrences = (options: OccurrencesOptions): Occurrences => bindOccurrences(table, options)

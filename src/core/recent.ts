@@ -1,4 +1,4 @@
-/** The last so many values that were added. */
+/** The most recently added values, up to a maximum. */
 export class Recent<T> {
   readonly #max: number
   readonly #values = new Set<T>()

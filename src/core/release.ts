@@ -1,4 +1,4 @@
-/** Closers of what was opened: last opened, first closed, each tried even where another failed. */
+/** Closes resources in reverse order of opening, and continues if one of them fails. */
 export class ReleaseStack implements AsyncDisposable {
   #closers: (() => unknown)[] = []
 
@@ -6,7 +6,7 @@ export class ReleaseStack implements AsyncDisposable {
     this.#closers.push(close)
   }
 
-  /** Registers the value's own `close` and hands the value back. */
+  /** Registers the value's `close` and returns the value. */
   own<T extends { close(): unknown }>(value: T): T {
     this.add(() => value.close())
     return value

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value, by its schema, as one sentence. Beside the schemas, because to load the compiler takes a
- * quarter of a second: a role that declares schemas and checks nothing does without.
+ * Checks a value against its schema and describes the first fault in one sentence. Separate from `schema.ts`, because
+ * loading the compiler takes a quarter of a second that roles without checks should not pay.
  */
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -8,12 +8,12 @@ import { memberName, scalarShown, shown, valueAt } from './errors.js'
 import { insteadOf } from './nearest.js'
 import { maxBytesKey, tooManyBytes } from './schema.js'
 
-/** What is wrong with `value`, which is called `name`; undefined where nothing is. */
+/** Describes what is wrong with `value`, called `name` in the sentence; undefined if it is valid. */
 export type Check = (value: unknown, name: string) => string | undefined
 
 interface SchemaError {
   readonly keyword: string
-  /** Of the schema that is broken: `#/properties/urls/items`. */
+  /** Path of the violated schema: `#/properties/urls/items`. */
   readonly schemaPath: string
   readonly instancePath: string
   readonly params: object
@@ -30,8 +30,8 @@ export function compileCheck(schema: TSchema): Check {
 }
 
 /**
- * The error a person should see first. Unions are "this or null" throughout: that a value is not null, and that it
- * is none of both, says less than what is wrong with it.
+ * The most helpful error. All unions are "this or null", so errors about `null` or about the union as a whole say less
+ * than the error of the other member.
  */
 function chosen(errors: readonly SchemaError[]): SchemaError {
   const isTelling = ({ keyword, params }: SchemaError): boolean =>
@@ -75,7 +75,7 @@ function sentence(error: SchemaError, schema: TSchema, root: unknown, name: stri
     case 'maxProperties':
       return `"${path}" has too many entries: at most ${params['limit']} are allowed.`
     default:
-      // A rule of another room may show the value itself.
+      // A rule of another module may show the value itself.
       if (error.message.startsWith('is ')) return `"${path}" ${error.message}.`
       return typeof value === 'object'
         ? `"${path}" is refused: ${error.message}.`
@@ -83,7 +83,7 @@ function sentence(error: SchemaError, schema: TSchema, root: unknown, name: stri
   }
 }
 
-/** `path` is empty for the whole that was sent. */
+/** `path` is empty for the whole value. */
 function lacking(path: string, names: readonly string[]): string {
   if (path !== '') return `"${path}" lacks ${quoted(names)}.`
   return `${quoted(names)} ${names.length === 1 ? 'is' : 'are'} required.`
@@ -95,7 +95,7 @@ function brokenSchema({ schemaPath }: SchemaError, schema: TSchema): SchemaParts
   return part as SchemaParts
 }
 
-/** What sentences tell of a schema beside the error's own parameters. */
+/** Schema parts shown in sentences, in addition to the error's parameters. */
 interface SchemaParts {
   readonly properties?: object
   readonly [maxBytesKey]?: number

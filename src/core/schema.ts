@@ -1,14 +1,14 @@
 /**
- * Schemas as TypeBox builds them, and what is wrong with a value as one sentence.
+ * Building blocks of schemas, on TypeBox. `schema-check.ts` checks values against them.
  *
- * A sentence reads `"hostports[0]" is "a:99999": the port must be 1 to 65535.`: it names the field, the value and
- * what is allowed. Rules that JSON Schema can't say are attached with `ruled`.
+ * An error message is one sentence with the field, the value and what is allowed: `"hostports[0]" is "a:99999": the
+ * port must be 1 to 65535.` Rules that JSON Schema can't express are attached with `ruled`.
  */
 import Type, { type Static, type TProperties, type TSchema, type TUnsafe } from 'typebox'
 
 export { type Static, type TSchema, type TUnsafe, Type }
 
-/** Adds a rule: `broken` says what is allowed where the value breaks it, without naming field or value. */
+/** Adds a rule: if the value violates it, `broken` returns what is allowed, without field or value. */
 export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) => string | undefined): S =>
   Type.Refine(
     schema,
@@ -17,25 +17,24 @@ export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) =
   ) as unknown as S
 
 /**
- * Keywords that the API's document shows and no validator sees: a rule of `ruled` says the same, and finds what is
- * wrong in better words.
+ * Keywords for the OpenAPI document only, not for validation: a `ruled` rule checks the same with a better message.
  */
 export const documented = (keywords: object) => ({ [documentedKey]: keywords })
 
-/** Where a schema keeps them. */
+/** The schema property that holds these keywords. */
 export const documentedKey = 'x-documented'
 
-/** How the API's document calls a bound in UTF-8, which JSON Schema has no keyword for. */
+/** Keyword of the OpenAPI document for a limit in UTF-8 bytes; JSON Schema has none. */
 export const maxBytesKey = 'x-max-bytes'
 
-/** A description with what JSON Schema can't say of a bound: it counts characters. */
+/** Adds the exact limit to a description: JSON Schema can only count characters. */
 const bounded = (description: string, atMost: string): string =>
   `${description} At most ${atMost}.`.trimStart()
 
 /** Text of at most `bytesMax` bytes in UTF-8. */
 export const boundedBytes = (bytesMax: number, description = '', options: { title?: string } = {}) =>
   ruled(
-    // Text of more characters has more bytes, too: the bytes are told where `maxLength` is broken.
+    // Text with too many characters also has too many bytes, so an error of `maxLength` reports bytes.
     Type.String({
       ...options,
       maxLength: bytesMax,
@@ -51,7 +50,7 @@ export const tooManyBytes = (text: string, bytesMax: number): string =>
 /** Text of at most `charsMax` characters (code points). */
 export const boundedChars = (charsMax: number, description = '') =>
   ruled(
-    // A character takes at most two UTF-16 units: longer text is refused before it is walked.
+    // A character takes at most two UTF-16 units: longer text is refused before its characters are counted.
     Type.String({
       description: bounded(description, `${charsMax} characters`),
       ...documented({ maxLength: charsMax }),
@@ -65,7 +64,7 @@ export const boundedChars = (charsMax: number, description = '') =>
 export const oneOf = <const T extends readonly string[]>(values: T, description = '') =>
   Type.Enum<[...T]>([...values] as unknown as [...T], description === '' ? {} : { description })
 
-/** An object of these members and no others. */
+/** An object with exactly these members allowed. */
 export const objectOf = <P extends TProperties>(
   members: P,
   options: { title?: string; description?: string; examples?: unknown[] } = {},
@@ -75,8 +74,8 @@ export const orNull = <S extends TSchema>(schema: S, options: { description?: st
   Type.Union([schema, Type.Null()], options)
 
 /**
- * Values by keys of the client's own. Not `Type.Record`: that names the keys it means by the pattern `^.*$`, which a key
- * with a line break does not match, so that its value would not be looked at.
+ * Values by keys that the client chooses. Not `Type.Record`: it selects keys by the pattern `^.*$`, which a key with a
+ * line break does not match, so that its value would not be checked.
  */
 export const mapOf = <S extends TSchema>(
   values: S,

@@ -1,4 +1,4 @@
-/** Secrets at rest: AES-256-GCM, bound to what they belong to, so that a sealed value moved elsewhere won't open. */
+/** Encrypts secrets at rest: AES-256-GCM, bound to their owner, so that a sealed value can't be opened elsewhere. */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { StartFault } from './errors.js'
 
@@ -23,7 +23,7 @@ export class Sealer {
       .slice(0, 16)
   }
 
-  /** The same for the same secret of the same owner, and of no use without the key. */
+  /** Keyed digest: equal for the same secret of the same owner, useless without the key. */
   digest(secret: string, belongsTo: string): string {
     const mac = createHmac('sha256', this.#key)
     return mac.update(`${belongsTo.length}:${belongsTo}`).update(secret).digest('base64url')

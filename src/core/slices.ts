@@ -1,13 +1,13 @@
-/** Long work without holding up what else waits for the event loop. */
+/** Runs long work in slices, so that it does not block the event loop. */
 import { monotonicMs, yieldTurn } from './clock.js'
 import { buildSliceMs } from './limits.js'
 
-/** Work in slices: `if (slices.isDue()) await slices.pause()`. */
+/** Usage: `if (slices.isDue()) await slices.pause()`. */
 export class Slices {
   readonly #yield: () => Promise<void>
   #end = monotonicMs() + buildSliceMs
 
-  /** `letOthers`: resolves when everything that waits had its turn. */
+  /** `letOthers` resolves after all waiting work had its turn. */
   constructor(letOthers: () => Promise<void> = yieldTurn) {
     this.#yield = letOthers
   }
@@ -21,7 +21,7 @@ export class Slices {
     this.#end = monotonicMs() + buildSliceMs
   }
 
-  /** Runs a generator to its end, pausing where it offers to. */
+  /** Runs a generator to its end; it may pause at each `yield`. */
   async run<T>(work: Generator<void, T>): Promise<T> {
     for (;;) {
       const { done, value } = work.next()

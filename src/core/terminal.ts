@@ -1,5 +1,5 @@
 /**
- * Text for a terminal. What clients wrote may stand in it, and a terminal obeys escape sequences: they could hide lines,
- * or change what is copied from it.
+ * Makes text safe for a terminal. It may contain text from clients, whose escape sequences could hide lines or change
+ * what is copied from the terminal.
  */
 export const forTerminal = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '\uFFFD')

@@ -1,12 +1,12 @@
-/** Times as text: RFC 3339, section 5.6. */
+/** Timestamps as text: RFC 3339, section 5.6. */
 
 const form =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** Leap seconds may be written. */
+/** Leap seconds are accepted. */
 export const isTimestamp = (text: string): boolean => form.test(text) && isDayOfMonth(text)
 
-/** Of text that has the form: days beyond the 28th are not in every month. */
+/** Checks days after the 28th, for text that matches the pattern. */
 function isDayOfMonth(text: string): boolean {
   const day = Number(text.slice(8, 10))
   return day <= 28 || day <= daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))
@@ -19,11 +19,11 @@ function daysOf(year: number, month: number): number {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
 }
 
-/** Whole seconds since the epoch, a fraction left out; a leap second is the one after it. Undefined for what is no time. */
+/** Whole seconds since the epoch; a leap second counts as the next second. Undefined if `text` is not a timestamp. */
 export const parseTimestamp = (text: string): number | undefined =>
   isTimestamp(text) ? secondsOf(text) : undefined
 
-/** Of text that is a time. */
+/** `text` must be a valid timestamp. */
 function secondsOf(text: string): number {
   const isLeap = isLeapSecond(text)
   const minute = text.slice(0, 17)
@@ -46,14 +46,14 @@ const capitalZ = 0x5a
 const microsCharsCount = 27
 const fractionStart = 20
 const fractionDigits = 6
-/** The years that four digits can write. */
+/** The range of years with four digits. */
 const secondsMin = Date.parse('0000-01-01T00:00:00Z') / 1000
 const secondsMax = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 /**
- * The one spelling of a time: UTC with six fractional digits, further ones cut. A leap second is the second after it,
- * as parsers of times do not know it. Undefined for a time that UTC puts into a year before 0000 or after 9999. The
- * text must be a time.
+ * Canonical text of a timestamp: UTC with six fractional digits, further ones cut. A leap second becomes the next
+ * second, because most parsers reject it. Undefined if the year in UTC is before 0000 or after 9999. `text` must be a
+ * valid timestamp.
  */
 export function utcMicros(text: string): string | undefined {
   if (isUtcMicros(text)) return text
@@ -66,7 +66,7 @@ export function utcMicros(text: string): string | undefined {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`
 }
 
-/** Most are: nothing is made anew for those. With this length and end, six digits stand behind the seconds. */
+/** True for most timestamps, which then need no conversion. This length and ending imply six fractional digits. */
 const isUtcMicros = (text: string): boolean =>
   text.length === microsCharsCount &&
   text.charCodeAt(microsCharsCount - 1) === capitalZ &&

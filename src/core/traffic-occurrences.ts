@@ -1,4 +1,4 @@
-/** What can happen on the way of records and events: part of the table of `occurrences.ts`. */
+/** Occurrences of processing records and delivering events: part of the table of `occurrences.ts`. */
 import { count, error, info, warn } from './occurrence.js'
 
 // --- ingest and pipeline ---

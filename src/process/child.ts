@@ -1,5 +1,5 @@
 /**
- * A role as a process: what surrounds a role's opening and closing, on its own or as a child of `serve`.
+ * Runs a role as a process, from opening to closing, alone or as a child of `serve`.
  *
  * A child ignores the signals that reach the whole process group (Ctrl-C, a service manager's stop): its parent
  * stops its children in order by a message to each. A child whose parent has ended stops at once, gracefully if that is
@@ -58,7 +58,7 @@ export interface Role {
 
 /** Passed to every role when it is opened. */
 export interface Frame {
-  /** There if the role runs as a child. */
+  /** Set if the role runs as a child. */
   readonly parent: Parent | undefined
   /** Everything that is opened is added at once: a stop may come before the role is ready. */
   readonly release: ReleaseStack
@@ -119,8 +119,8 @@ function end(code: number, link: ParentLink | undefined): never {
 }
 
 /**
- * From here on this process ends for certain once its parent is gone, while it loads and opens its parts, too. If the
- * parent was gone before its number is read here, the closed channel shows it after one turn of the event loop.
+ * From here on this process is guaranteed to end after its parent, also while it loads and opens its parts. If the
+ * parent ended before its process id is read here, the closed channel shows it after one turn of the event loop.
  */
 export async function guard(isChild: boolean): Promise<LastResort> {
   const lastResort = new LastResort({ parentPid: isChild ? process.ppid : undefined, orphanMs })
@@ -144,8 +144,8 @@ async function stopAlone(lastResort: LastResort): Promise<void> {
 const sameSignalMs = 1_000
 
 /**
- * Resolves at the first SIGINT or SIGTERM, and when whoever started this process with a channel is gone or closes
- * it. A second signal calls `endNow`.
+ * Resolves at the first SIGINT or SIGTERM, and when a parent with a channel to this process ends or closes it. A second
+ * signal calls `endNow`.
  */
 export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<void> {
   return new Promise((resolve) => {
@@ -170,7 +170,7 @@ class ParentLink implements Parent {
   readonly #stopRequest: Promise<void>
   #role: Role | undefined
 
-  /** Messages that came before are handed on now, to every listener that is added in this turn of the event loop. */
+  /** Earlier messages are delivered now, to every listener that is added in this turn of the event loop. */
   constructor() {
     this.#stopRequest = new Promise((resolve) => {
       process.on('message', (message: FromParent) => {

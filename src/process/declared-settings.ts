@@ -1,5 +1,5 @@
 /**
- * The table of settings. `config/default.jsonc` explains each and has its default. Each destination kind adds its own.
+ * The table of settings. `config/default.jsonc` documents each one with its default. Each destination kind adds its own.
  */
 import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import type { DestinationKind } from '../deliver/destination.js'
@@ -11,7 +11,7 @@ export interface Setting<T> {
   readonly form: form.ValueForm<T>
   /** May stay unset. */
   readonly optional?: true
-  /** For a setting that `config/default.jsonc` does not have. */
+  /** The default of a setting that is not in `config/default.jsonc`. */
   readonly fallback?: T
 }
 

@@ -1,12 +1,12 @@
 /**
- * A lock that is a file naming its holder, and that its holder's death unlocks. Plain JavaScript: it runs before
- * anything is compiled.
+ * A lock file that names its holder and is free once the holder has ended. Plain JavaScript: it runs before anything is
+ * compiled.
  *
- * The file is written aside and linked into place, so that it is never seen half written. A file whose holder is
- * gone must be replaced by one process alone: two that both find it stale would otherwise each remove it, the
- * second removing the first one's new lock. So a replacement is itself done under a lock, named after exactly the
- * holder that is replaced; whoever has it looks again, and only then renames its own file over the stale one. That
- * second lock may have been left by a process that died holding it; the same rule takes it over.
+ * The file is written under another name and linked into place, so that it is never seen half written. Only one process
+ * may replace a stale file: if two found it stale and each removed it, the second would remove the first one's new lock.
+ * So a replacement is itself done under a lock, named after the stale holder; the process that has it checks again, and
+ * only then renames its own file over the stale one. If a process ends while it holds that second lock, the same rule
+ * applies to it.
  */
 import { createHash } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { processStart } from './process-start.mjs'
 let locks = 0
 
 /**
- * Takes the lock, or tells who has it.
+ * Takes the lock, or returns its holder.
  *
  * @param {string} path of the lock's file, in a directory that exists
  * @returns {{ held: true, release: () => void } | { held: false, holderPid: number }}
@@ -36,7 +36,7 @@ export function tryLock(path) {
 }
 
 /**
- * Puts the file in place; returns the holder's number where another process has the lock.
+ * Puts the file in place; returns the holder's process id if another process has the lock.
  *
  * @param {string} aside
  * @param {string} path

@@ -1,6 +1,6 @@
 /**
- * Where a `nats-server` is looked for: shared by what fetches one and what starts one. Plain JavaScript: it runs
- * before anything is compiled.
+ * Finds a `nats-server`, for the code that fetches one and the code that starts one. Plain JavaScript: it runs before
+ * anything is compiled.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -9,7 +9,7 @@ import { delimiter, join, resolve } from 'node:path'
 /** @typedef {Readonly<Record<string, string | undefined>>} Environment */
 
 /**
- * The directory of the user's in which a fetched server is kept, outside of any clone.
+ * The user's cache directory for a fetched server, outside of any clone.
  *
  * @param {Environment} environment
  */
@@ -19,7 +19,7 @@ export function natsServerCacheDir(environment) {
 }
 
 /**
- * The path of a `nats-server`: that of PATH, else the fetched one; `undefined` where there is none.
+ * The path of a `nats-server`: the one in PATH, else the fetched one; `undefined` if there is none.
  *
  * @param {Environment} environment
  * @returns {string | undefined}

@@ -1,4 +1,4 @@
-/** The nats-server that Weir runs itself if no other is named, and how its processes and ingress nodes reach it. */
+/** The nats-server that Weir runs if NATS_URL is not set, and how its processes and ingress nodes reach it. */
 import { join } from 'node:path'
 import type { Occurrences } from '../core/occurrences.js'
 import { readUserUrl } from './nats-access.js'
@@ -16,7 +16,7 @@ export const openLocalNats = ({ nats, data }: Settings, occurrences: Occurrences
     occurrences,
   })
 
-/** The settings with which a role reaches the local server, as the environment of its process. */
+/** Settings for a role's process to reach the local server, as environment variables. */
 export const localNatsEnvironment = (server: NatsServer, role: string): Record<string, string> => ({
   NATS_URL: server.urlOf(role),
   WEIR_NATS_INBOX_PREFIX: roleInboxPrefix(role),
@@ -28,7 +28,7 @@ export const withLocalNats = (settings: Settings, server: NatsServer, role: stri
   nats: { ...settings.nats, servers: [server.urlOf(role)], inboxPrefix: roleInboxPrefix(role) },
 })
 
-/** Where ingress nodes publish: on the local server with the password of theirs, on another one with what they were given. */
+/** Address for ingress nodes: with the ingress password on the local server, without credentials on another one. */
 export function ingressUrl({ nats, data }: Settings): string {
   const [url = ''] = nats.servers ?? []
   const dir = join(data.dir, 'nats')

@@ -1,4 +1,4 @@
-/** One running Weir per data directory: two would write to the same stores, and lose what both acknowledged. */
+/** One running Weir per data directory: two would write to the same stores and lose acknowledged data. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, StartFault } from '../core/errors.js'
@@ -8,7 +8,7 @@ export interface DataDirLock {
   close(): void
 }
 
-/** Another process uses the data directory; the message names it. */
+/** Another process, named in the message, uses the data directory. */
 export class DataDirInUse extends StartFault {
   readonly holderPid: number
 
@@ -32,7 +32,7 @@ function tryLockIn(dir: string): ReturnType<typeof tryLock> {
 }
 
 /**
- * Takes the data directory, made where it is missing; its holder's death frees it, however it died. Throws
+ * Locks the data directory, which is created if missing. However the holder ends, its lock becomes free. Throws
  * `DataDirInUse`.
  */
 export function lockDataDir(dir: string): DataDirLock {

@@ -1,23 +1,23 @@
 /**
- * Users of the local nats-server: accounts, permissions and passwords. Each user's address, password included, is
- * a file of its own in the data directory, which its owner alone can read; passwords stay the same from start to start.
+ * Users of the local nats-server: accounts, permissions and passwords. Each user's address, including the password, is
+ * in a separate file of the data directory, readable only by its owner. Passwords survive restarts.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomToken } from '../core/clock.js'
 import { writeWhole } from './nats-files.js'
 
-/** Subjects, in the words of the server's configuration. */
+/** Permissions by subject, as in the server's configuration. */
 export interface NatsPermissions {
   readonly publish: { readonly allow: readonly string[] }
   readonly subscribe: { readonly allow: readonly string[] }
-  /** May publish one answer to each question it hears. */
+  /** May publish one reply to each request it receives. */
   readonly allow_responses?: true
 }
 
 export interface NatsUser {
   readonly name: string
-  /** Without them, a user may do everything within its account. */
+  /** If missing, the user may do everything within its account. */
   readonly permissions?: NatsPermissions
 }
 
@@ -32,7 +32,7 @@ export type NatsAccounts = Readonly<Record<string, NatsAccount>>
 
 export interface NatsAccess {
   readonly accounts: NatsAccounts
-  /** The account whose streams are in the store. */
+  /** The account that owns the streams in the store. */
   readonly streamsOf: string
 }
 
@@ -53,7 +53,7 @@ export function accountsConfig(accounts: NatsAccounts, passwordOf: (user: string
 
 const usersDir = (dir: string): string => join(dir, 'users')
 
-/** The address of a user as it was written last; undefined if there is none. `dir`: that of the server. */
+/** The last written address of a user; undefined if there is none. `dir`: the server's directory. */
 export function readUserUrl(dir: string, user: string): string | undefined {
   try {
     return readFileSync(join(usersDir(dir), user), 'utf8').trim()
@@ -63,7 +63,7 @@ export function readUserUrl(dir: string, user: string): string | undefined {
   }
 }
 
-/** The password of a user: the one it had, or a new one. */
+/** The existing password of a user, or a new one. */
 export const passwordOf = (dir: string, user: string): string =>
   passwordIn(readUserUrl(dir, user)) ?? randomToken(passwordBytes)
 
@@ -72,13 +72,13 @@ function passwordIn(url: string | undefined): string | undefined {
   return password === '' ? undefined : password
 }
 
-/** Leaves the addresses of the users in files, each written whole. */
+/** Writes each user's address to a file, atomically. */
 export function writeUserUrls(dir: string, urls: ReadonlyMap<string, string>): void {
   mkdirSync(usersDir(dir), { recursive: true, mode: 0o700 })
   for (const [user, url] of urls) writeWhole(join(usersDir(dir), user), `${url}\n`)
 }
 
-/** Streams of a store that was made before there were users lie under the account of a server without any. */
+/** Migrates a store created before users were configured: its streams are in the server's default account. */
 export function moveStore(storeDir: string, account: string): void {
   const before = join(storeDir, 'jetstream', '$G')
   const after = join(storeDir, 'jetstream', account)

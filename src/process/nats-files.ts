@@ -1,9 +1,9 @@
-/** What the local nats-server leaves in its directory: the record of a running one, and the port for the next one. */
+/** Files in the local nats-server's directory: the record of the running server, and the port for the next start. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processStart } from './process-start.mjs'
 
-/** The record of a running server. */
+/** The record of a running server, used to find one left over by a killed Weir. */
 export interface Kept {
   readonly pid: number
   readonly start: string
@@ -27,7 +27,7 @@ export function readKept(dir: string): Kept | undefined {
 
 export const removeKept = (dir: string): void => rmSync(recordPath(dir), { force: true })
 
-/** A file of its own: it stays when the server is closed, and the record of a process does not. */
+/** A separate file, because it stays when the server is closed; the record of the process is removed. */
 const portPath = (dir: string): string => join(dir, 'port')
 
 export const writePort = (dir: string, port: number): void => writeWhole(portPath(dir), `${port}\n`)
@@ -37,7 +37,7 @@ export function readPort(dir: string): number | undefined {
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
 }
 
-/** Written aside and moved into place; only the owner can read it. */
+/** Writes atomically, by rename; only the owner can read the file. */
 export function writeWhole(path: string, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o600 })
   renameSync(`${path}.new`, path)

@@ -1,20 +1,20 @@
-/** What a port of this machine answers, without a NATS client: a server greets with a line about itself. */
+/** Probes ports of this machine without a NATS client: a NATS server greets with a line about itself. */
 import { connect, createServer } from 'node:net'
 
 const greetingTimeoutMs = 1_000
 const greetingBytesMax = 64 * 1024
 
-/** What a server's greeting says, as far as it is used here. */
+/** The fields of a server's greeting that are used here. */
 export interface ServerGreeting {
   readonly server_name?: unknown
   readonly version?: unknown
 }
 
-/** The name of the NATS server on a port of the loopback address; `undefined` where none greets. */
+/** The name of the NATS server on a port of the loopback address; `undefined` if none answers. */
 export const readServerName = async (port: number): Promise<unknown> =>
   (await readGreeting(port))?.server_name
 
-/** The greeting of the NATS server on a port of the loopback address; `undefined` where none greets. */
+/** The greeting of the NATS server on a port of the loopback address; `undefined` if none answers. */
 export const readGreeting = (port: number): Promise<ServerGreeting | undefined> =>
   new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
@@ -32,7 +32,7 @@ export const readGreeting = (port: number): Promise<ServerGreeting | undefined> 
     })
   })
 
-/** `INFO {"server_id": …, "server_name": …}`, as the NATS client protocol has it. */
+/** Parses `INFO {"server_id": …, "server_name": …}` of the NATS client protocol. */
 function parseGreeting(greeting: string): ServerGreeting | undefined {
   const [, info] = /^INFO (\{.*\})/.exec(greeting) ?? []
   try {
@@ -42,7 +42,7 @@ function parseGreeting(greeting: string): ServerGreeting | undefined {
   }
 }
 
-/** A port of the loopback address that nobody listens on at this moment. */
+/** A port of the loopback address that is free right now. */
 export const freePort = (): Promise<number> => listenOnce(0)
 
 export async function isPortFree(port: number): Promise<boolean> {

@@ -1,17 +1,16 @@
 /**
- * A `nats-server` of our own, on a store in the data directory. Whoever calls this holds that directory's lock.
+ * The local `nats-server`, with its store in the data directory. The caller holds the lock of that directory.
  *
  * Two servers on one store lose acknowledged messages, and the server itself takes no lock. So:
- * - Its process number, start time and port are kept in the data directory. A server that a killed Weir left behind
- *   is recognised by number *and* start time, and is ended before another one starts. No other process ever is.
- * - It ends with us, however we end: a watcher beside it reads from a pipe that only we hold, and terminates the
- *   server when the pipe ends. A line written to the pipe dismisses the watcher, once the server is gone.
+ * - Its process id, start time and port are stored in the data directory. A server left over by a killed Weir is
+ *   recognised by process id *and* start time, and is ended before another one starts. No other process is ever ended.
+ * - It ends when Weir ends, however that happens: a watcher process reads from a pipe that only Weir holds, and
+ *   terminates the server when the pipe closes. A line written to the pipe dismisses the watcher after the server ended.
+ * - It has its own process group: Ctrl-C signals the whole group of a terminal, and the other processes still have to
+ *   store and acknowledge what they hold. It is closed after them.
  *
- * - It is in a process group of its own: Ctrl-C signals the whole group of a terminal, and the other processes still
- *   have to store and acknowledge what they hold. It is closed after them.
- *
- * It is brought back on the same port whenever it ends before `close`, and so is the server of the next start, because
- * clients know it by that port.
+ * If it ends before `close`, it is restarted on the same port. Later starts of Weir use the same port, too, because
+ * clients are configured with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -27,43 +26,46 @@ import { ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
 
 export interface NatsServerOptions {
-  /** The program's path; where there is none, opening fails with the ways to get one. */
+  /** The program's path; if undefined, opening fails with instructions to get one. */
   readonly executable: string | undefined
   readonly dataDir: string
-  /** 0: the one of the last start, else any free one. */
+  /** 0: the port of the last start, or any free one. */
   readonly port: number
-  /** The bound of each stream: the server's own must hold several. */
+  /** The limit of each stream: the server's total must hold several. */
   readonly storageMaxBytes: number
-  /** Nobody else may connect. */
+  /** Only these users may connect. */
   readonly access: NatsAccess
   readonly occurrences: Occurrences
 }
 
 export interface NatsServer {
   readonly port: number
-  /** Where a user reaches it, password included. */
+  /** The address for a user, including the password. */
   urlOf(user: string): string
-  /** Does it run and answer, as far as known? */
+  /** Is it running, and did it answer since it was started? */
   isUp(): boolean
   close(): Promise<void>
 }
 
-/** Streams and buckets, with room for those that hold little. */
+/** Capacity of the store in full streams; it also covers the small streams and buckets. */
 const streamsOfFullSizeMax = 8
-/** A client that reads slowly for this long is cut off: a busy machine must not look like a dead client. */
+/** After this long, a slow client is disconnected. Long, because a busy machine must not look like a dead client. */
 const writeDeadline = '60s'
 const logFileBytesMax = 16 * 1024 * 1024
 const endTimeoutMs = 10_000
 const probeDelayMs = 25
 const restartDelayMs = 100
 const restartDelayMaxMs = 5_000
-/** A server that ran this long was well: its next restart waits for nothing. */
+/** After running this long, a server is restarted with the shortest delay again. */
 const wellAfterMs = 10_000
 const firstStartsMax = 5
-/** How a server ends that was sent a signal to stop, by somebody else than us. */
+/** The result of a server that was stopped by a signal from another process. */
 const endedAsAsked = 'exit code 0'
 
-/** The server takes the place of the shell: `$$` is its number. Its standard error is read to its end: only it writes there. */
+/**
+ * The server replaces the shell, so `$$` is its process id. Only the server has the standard error, which therefore
+ * closes when it ends.
+ */
 const withWatcher =
   'exec 3<&0; { read -r gone <&3 || kill -TERM $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 3<&-'
 
@@ -114,7 +116,7 @@ class LocalServer implements NatsServer {
     return this.#up
   }
 
-  /** Tries a few times: a port found free can be taken by somebody else in the moment before it is used. */
+  /** Retries a few times: another process can take a free port just before it is used. */
   async open(keptPort: number | undefined): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       this.#port = await this.#choosePort(keptPort)
@@ -150,7 +152,7 @@ class LocalServer implements NatsServer {
     return keptPort !== undefined && (await isPortFree(keptPort)) ? keptPort : await freePort()
   }
 
-  /** Brings the server back whenever it ends, until `close`. */
+  /** Restarts the server whenever it ends, until `close`. */
   async #keep(firstEnded: Promise<string>): Promise<void> {
     const { occurrences } = this.#options
     let ended = firstEnded
@@ -171,7 +173,7 @@ class LocalServer implements NatsServer {
     }
   }
 
-  /** Starts the process; the promise tells how it ended. */
+  /** Starts the process; the promise resolves with how it ended. */
   #spawn(): Promise<string> {
     const { storageMaxBytes, access } = this.#options
     const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
@@ -194,7 +196,7 @@ class LocalServer implements NatsServer {
     })
   }
 
-  /** Waits as long as the process lives: a large store takes its time. False when it ended instead. */
+  /** Waits for an answer while the process lives: loading a large store takes long. False if the process ended. */
   async #answers(): Promise<boolean> {
     const child = this.#child
     const name = serverName(this.#dir)
@@ -211,7 +213,7 @@ class LocalServer implements NatsServer {
     return false
   }
 
-  /** Why the last server ended, as far as it said, and the files that say more. */
+  /** The reason of the last server's end, if it reported one, and the files with details. */
   #said(): { reason: string; output: string[] } {
     const log = logPath(this.#dir)
     if (this.#stderr?.reason !== undefined)
@@ -226,7 +228,10 @@ class LocalServer implements NatsServer {
 const configPath = (dir: string): string => join(dir, 'server.conf')
 const logPath = (dir: string): string => join(dir, 'server.log')
 
-/** Passwords are in this file, and so never on a command line. The server reads JSON as well as its own notation. A name of each start's own tells it from any other server. */
+/**
+ * Passwords are in this file, so that they are never on a command line. The server also reads JSON. The name is unique
+ * for each start, to distinguish the server from any other on its port.
+ */
 function writeConfig(dir: string, port: number, storageMaxBytes: number, accounts: object): void {
   const config = {
     server_name: `weir-${randomToken(9)}`,
@@ -255,7 +260,7 @@ async function endLeftover({ pid, start, port }: Kept, occurrences: Occurrences)
   await end(pid, start)
 }
 
-/** Ends exactly this process: politely, then by force; returns when it is gone. */
+/** Ends exactly this process, first by SIGTERM, then by SIGKILL; resolves when it has ended. */
 async function end(pid: number, start: string | undefined): Promise<void> {
   const isThere = () => start !== undefined && processStart(pid) === start
   const deadlineMs = now() + endTimeoutMs

@@ -1,16 +1,16 @@
 /**
- * What the local nats-server writes to its standard error, which is nothing unless it crashes or refuses its
- * configuration: its log has neither. The file holds what the last server wrote that wrote anything, so that a restart
- * does not remove the evidence.
+ * Standard error of the local nats-server. It is empty unless the server crashes or refuses its configuration, which its
+ * log does not show. The file is replaced only when a server writes something, so that a restart does not remove the
+ * evidence.
  */
 import { appendFileSync, writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { sleep } from '../core/clock.js'
 
-/** The bound of the file. A crash says why first; the stacks after it may be cut off. */
+/** The size limit of the file. A crash reports the reason first; the stacks after it may be cut off. */
 export const stderrBytesMax = 64 * 1024
 const reasonCharactersMax = 300
-/** The last lines of a server that has ended are read within this time; a process it left behind may hold the pipe. */
+/** Time to read the last lines after the server ended: a process it left over may keep the pipe open. */
 const lastLinesMs = 500
 
 export class ServerStderr {
@@ -25,17 +25,17 @@ export class ServerStderr {
     this.path = path
     this.#stream = stream
     stream.on('data', (chunk: Buffer) => this.#keep(chunk.subarray(0, stderrBytesMax - this.#bytes)))
-    // An error is the end of what can be read.
+    // After an error nothing more can be read.
     stream.on('error', () => {})
     this.#ended = new Promise((resolve) => stream.once('close', resolve))
   }
 
-  /** The first line, which says why; undefined if nothing was written. */
+  /** The first line, which has the reason; undefined if nothing was written. */
   get reason(): string | undefined {
     return this.#start.split('\n').find((line) => line.trim() !== '')
   }
 
-  /** Resolves when all that an ended server wrote is kept. */
+  /** Resolves when the output of the ended server is stored. */
   async ended(): Promise<void> {
     const waiting = new AbortController()
     await Promise.race([this.#ended, sleep(lastLinesMs, waiting.signal)])
@@ -52,7 +52,7 @@ export class ServerStderr {
     try {
       write(this.path, chunk, { mode: 0o600 })
     } catch {
-      // The disk may be full, which may be why the server ended: the reason in memory is reported all the same.
+      // A full disk may be why the server ended: the reason in memory is reported anyway.
     }
   }
 }

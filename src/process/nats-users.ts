@@ -1,16 +1,16 @@
 /**
- * Who may do what on NATS. The local nats-server is set up from this table, and the block in `docker-compose.yml` is
- * the same one.
+ * Permissions on NATS. The local nats-server is configured from this table, and `docker-compose.yml` contains the same
+ * permissions.
  *
- * Weir's own roles share the account WEIR, which holds the streams. Each has an allow-list of exactly the JetStream
- * calls it makes: only an API makes streams and buckets, and a role makes consumers only on what it reads. The
- * children of a pipeline connect as it does.
+ * Weir's roles share the account WEIR, which holds the streams. Each role is allowed exactly the JetStream calls it
+ * makes: only the API creates streams and buckets, and a role creates consumers only on streams it reads. The children
+ * of a pipeline connect as the pipeline.
  *
- * Everyone else has an account of their own, into which nothing is imported but the subjects they publish on. The
- * permissions of a user do not bound the reply subject of a message, and the server itself answers to that: within
- * one account, a record published with the reply subject `$KV.weir_config.x` or `$JS.API.STREAM.PURGE.…` would write
- * configuration or purge it. An import replaces the reply subject by one of the server's own. For the same reason it
- * does no harm that such a user may listen on every inbox of its account, as clients do that nobody configured.
+ * Every other user has a separate account, which imports only the subjects the user publishes on. The permissions of a
+ * user do not restrict the reply subject of a message, and the server itself replies to it: within one account, a record
+ * published with the reply subject `$KV.weir_config.x` or `$JS.API.STREAM.PURGE.…` would write configuration or purge
+ * it. An import replaces the reply subject by a generated one. Therefore such a user may safely subscribe to every inbox
+ * of its account, which clients with default settings need.
  */
 import { streamOf } from '../nats/bucket-stream.js'
 import {
@@ -43,14 +43,14 @@ const account = 'WEIR'
 
 // --- the calls of the JetStream API ---
 
-/** What the account may store; the client asks before it opens a bucket. */
+/** The limits of the account, which the client requests before it opens a bucket. */
 const limits = '$JS.API.INFO'
 const info = (stream: string): string => `$JS.API.STREAM.INFO.${stream}`
 const purge = (stream: string): string => `$JS.API.STREAM.PURGE.${stream}`
 const removeMessage = (stream: string): string => `$JS.API.STREAM.MSG.DELETE.${stream}`
-/** From any server of the stream: the message after a sequence. */
+/** Reads the message after a sequence, from any replica of the stream. */
 const nextMessage = (stream: string): string => `$JS.API.DIRECT.GET.${stream}`
-/** From the stream's leader. */
+/** Reads a message from the stream's leader. */
 const readMessage = (stream: string): string => `$JS.API.STREAM.MSG.GET.${stream}`
 const consumerInfo = (stream: string, consumer: string): string =>
   `$JS.API.CONSUMER.INFO.${stream}.${consumer}`
@@ -63,7 +63,7 @@ const makeStream = (stream: string): string[] => [
   `$JS.API.STREAM.UPDATE.${stream}`,
 ]
 
-/** A durable consumer, made, pulled from and made again where it is ahead of its stream; `*`: one per destination. */
+/** A durable consumer: created, pulled from, recreated if it is ahead of its stream. `*`: one per destination. */
 const consume = (stream: string, consumer: string): string[] => [
   info(stream),
   consumerInfo(stream, consumer),
@@ -76,7 +76,7 @@ const consume = (stream: string, consumer: string): string[] => [
   `$JS.ACK.${stream}.${consumer}.>`,
 ]
 
-/** Reading along by consumers that the client names itself, in order and without acknowledgements. */
+/** Follows a stream with ordered consumers, which the client names itself and which don't acknowledge. */
 const follow = (stream: string): string[] => [
   info(stream),
   consumerInfo(stream, '*'),
@@ -94,10 +94,10 @@ const writeBucket = (bucket: string): string[] => [
   removeMessage(streamOf(bucket)),
 ]
 
-/** The books: the ledger and the snapshots of it, which take its place. */
+/** The books: the ledger, and its snapshots, which allow purging it. */
 const keepBooks = [...follow(ledgerStream), purge(ledgerStream), ...writeBucket(booksBucket)]
 
-/** What waits for a deleted destination. */
+/** Removes the packs that wait for a deleted destination. */
 const dropBacklog = [
   nextMessage(deliveriesStream),
   consumerInfo(deliveriesStream, '*'),
@@ -107,7 +107,7 @@ const dropBacklog = [
 
 // --- users ---
 
-/** A role of Weir: it hears only the answers to its own questions, and the questions that it answers. */
+/** A role of Weir: it receives only replies to its own requests, and the requests it answers. */
 const role = (name: string, publish: readonly string[], answers: readonly string[]): NatsUser => ({
   name,
   permissions: {
@@ -117,10 +117,10 @@ const role = (name: string, publish: readonly string[], answers: readonly string
   },
 })
 
-/** Where the answers to a role's own questions arrive. */
+/** Subject prefix for replies to a role's requests. */
 export const roleInboxPrefix = (name: string): string => `_INBOX.${name}`
 
-/** The user that a role connects as. A pipeline that runs on its own starts a `decide` under its own user. */
+/** The user of a role. A pipeline that runs alone starts `decide` with its own user. */
 export const natsUserOf = (name: string): string => (name === 'decide' ? 'pipeline' : name)
 
 const stores = Object.values(bucketNames)
@@ -178,17 +178,17 @@ const roles: readonly NatsUser[] = [
   ),
 ]
 
-/** For a person: backups, and looking at streams. No process of Weir connects as it. */
+/** For people who make backups or inspect streams. No process of Weir uses it. */
 const admin: NatsUser = { name: 'admin' }
 
-/** Everyone else, by what they publish on. */
+/** All other users, with the subjects they publish on. */
 const outside: Readonly<Record<string, readonly string[]>> = {
   ingress: [recordsSubjects, connectionSubject],
-  // What accepts tunnels.
+  // Tunnel servers.
   tunnels: [agentSubject],
-  // Tools that decide about abuse reports.
+  // Tools that decide abuse reports.
   operator: [abuseDecisionSubject],
-  // Other services, which hand on their audit events.
+  // Other services, which pass on their audit events.
   services: [auditInSubjects],
 }
 

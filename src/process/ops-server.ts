@@ -1,6 +1,6 @@
 /**
- * The HTTP server of every role. It answers health and metrics itself; the API takes all other requests once it is
- * built. So the health pages are the same in every role, and there while the API starts.
+ * The HTTP server of every role. It answers health and metrics itself; the API handles all other requests once it is
+ * built. So the health pages are the same in every role, and available while the API starts.
  */
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { problemBody, problemHeadersOf } from '../api/problem.js'
@@ -13,7 +13,7 @@ export interface OpsServerOptions extends HealthSource {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  /** The answer to all other paths, until `answerWith`. */
+  /** The error for all other paths, until `answerWith` is called. */
   readonly otherwise?: WeirError
   readonly http?: ServerOptions
 }

@@ -1,7 +1,7 @@
 /**
- * What `weir serve` looks at before it makes, starts or prints anything: faults of settings that its processes would
- * meet only when a nats-server runs and the first account is made. The port is taken and given back; the API takes it
- * again, before it opens anything else.
+ * Checks of `weir serve` before it creates, starts or prints anything. They find faulty settings that its processes
+ * would report only after a nats-server runs and the first account exists. The port is opened and closed again; the API
+ * opens it before anything else.
  */
 import { existsSync } from 'node:fs'
 import { StartFault } from '../core/errors.js'
@@ -17,7 +17,7 @@ export async function preflight({ api, data, geo, nats }: Settings): Promise<voi
   await checkListening(api.host, api.port)
   if (nats.servers !== undefined) return
   if (localNatsServer() === undefined) throw new StartFault(natsServerMissing)
-  // On a directory that was used before, a server that was left behind may have the port; it is ended later.
+  // In a used directory, a leftover server may hold the port; it is ended later.
   if (nats.localPort !== 0 && !existsSync(data.dir) && !(await isPortFree(nats.localPort)))
     throw new StartFault(
       `Another process listens on port ${nats.localPort}: set WEIR_NATS_PORT to a free one.`,

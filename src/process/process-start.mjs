@@ -1,16 +1,16 @@
 /**
- * Tells a process from a later one that was given the same number. Plain JavaScript: it runs before anything is
+ * Distinguishes a process from a later one with the same process id. Plain JavaScript: it runs before anything is
  * compiled.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Text behind the command's name, which may itself hold spaces and brackets; `starttime` is the 22nd field of all. */
+/** Field index after the command's name, which may contain spaces and brackets; `starttime` is field 22 of the line. */
 const startTimeField = 22 - 3
 
 /**
- * When the process started, in a form that only compares: `undefined` where no such process runs. A zombie no
- * longer runs: it holds no files and no ports.
+ * When the process started, as text that is only good for comparison; `undefined` if no such process runs. A zombie
+ * counts as ended: it holds no files and no ports.
  *
  * @param {number} pid
  * @returns {string | undefined}

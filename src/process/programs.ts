@@ -1,4 +1,4 @@
-/** Processes that a role starts for itself: this same program, with another role as its argument. */
+/** Processes that a role starts for itself: the same program with another role as its argument. */
 import { type ChildProcess, fork } from 'node:child_process'
 import type { RoleContext } from './role-context.js'
 import { type RoleSpec, type StartingSupervisor, startSupervisor } from './supervisor.js'
@@ -11,21 +11,21 @@ export interface Program {
 }
 
 const readyTimeoutMs = 60_000
-/** Longer than a role waits for NATS when it stops, and for its requests to AWS. */
+/** Longer than a stopping role waits for NATS and for its requests to AWS. */
 const stopTimeoutMs = 25_000
 
-/** A role as a supervisor runs it. */
+/** A role to be run by a supervisor. */
 export const roleSpec = (
   { module, argumentsOf }: Program,
   name: string,
   env: RoleSpec['env'] = () => ({}),
 ): RoleSpec => ({ name, module, argv: argumentsOf(name), env, readyTimeoutMs, stopTimeoutMs })
 
-/** Answers decisions next to a pipeline that runs on its own: records must not delay an answer. */
+/** Starts the process that answers decisions for a pipeline that runs alone: records must not delay an answer. */
 export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): StartingSupervisor =>
   startSupervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })
 
-/** Exchanges raw buffers with the pipeline, and is expected to crash on poisonous records. */
+/** Forks the quarantine process. It exchanges raw buffers and is expected to crash on poisonous records. */
 export const forkQuarantine = ({ module, argumentsOf }: Program): ChildProcess =>
   fork(module, argumentsOf('quarantine'), {
     execArgv: ['--enable-source-maps'],

@@ -1,6 +1,6 @@
 /**
- * Asks the same question at intervals and knows whether it is answered. On a busy machine one answer may be late, also
- * because this process was delayed, so only several missed answers in a row count.
+ * Repeats a request at intervals and knows whether it is answered. On a busy machine one answer may be late, also because
+ * this process was delayed, so only several missed answers in a row count.
  */
 import { monotonicMs, sleep, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
@@ -14,7 +14,7 @@ export const pulseLimits = {
   missesMax: 3,
 } as const
 
-/** The longest time from when the other side falls silent until `isLost`. */
+/** The longest time from when the other side falls silent until `lost` reports it. */
 export const silenceNoticedMs = pulseLimits.everyMs + pulseLimits.missesMax * pulseLimits.answerMs
 
 export class Pulse<T> {
@@ -49,7 +49,7 @@ export class Pulse<T> {
     while (!this.#closing.signal.aborted) {
       const askedMs = monotonicMs()
       await this.#askOnce()
-      // A question that took its time is followed by the next one at once.
+      // After a slow request the next one follows at once.
       await sleep(Math.max(0, pulseLimits.everyMs - (monotonicMs() - askedMs)), this.#closing.signal)
     }
   }

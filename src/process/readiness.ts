@@ -1,9 +1,9 @@
 /**
  * Whether a role can do its work, and the server that reports it.
  *
- * The server of a role that runs alone, and the API's in any case, listens before anything else is opened: it holds the
- * port, and while the role starts it is alive and not ready. Under a supervisor, the API reports for all processes: it
- * asks the supervisor, which asks the others.
+ * The server of a role that runs alone, and always that of the API, listens before anything else is opened: it holds the
+ * port, and reports the role as alive but not ready while it starts. Under a supervisor, the API reports for all
+ * processes: it asks the supervisor, which asks the others.
  */
 
 import type { BooksKeeper } from '../books/keeper.js'

@@ -1,4 +1,4 @@
-/** What every role starts from, also `serve`, which only supervises the others. */
+/** The context of every role: settings, logger, metrics. `serve`, which only supervises the others, has one too. */
 
 import { createLogger, type Logger, standardError } from '../core/log.js'
 import { createRegistry, type Registry } from '../core/metrics.js'

@@ -1,17 +1,17 @@
 /**
- * How a command line finds the service that runs on the same data directory: the service leaves its addresses and
- * a token there, readable by its owner alone, and removes them when it stops.
+ * How a command line finds the service on the same data directory: the service writes its addresses and a token there,
+ * readable only by its owner, and removes them when it stops.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processStart } from './process-start.mjs'
 
 export interface Runtime {
-  /** Where the management API is reached, `http://127.0.0.1:8080`. */
+  /** Address of the management API: `http://127.0.0.1:8080`. */
   readonly apiUrl: string
-  /** Where ingress nodes publish. */
+  /** NATS address for ingress nodes. */
   readonly natsUrl: string
-  /** Where commands are sent. */
+  /** Address for commands of the command line. */
   readonly adminUrl: string
   /** Authenticates the command line; new at each start. */
   readonly adminToken: string
@@ -27,7 +27,7 @@ const path = (dir: string): string => join(dir, 'runtime.json')
 /** Written atomically: a reader never sees half of it. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
   const kept = { pid: process.pid, start: processStart(process.pid), ...runtime }
-  // With external NATS and ClickHouse, nothing else has made the directory.
+  // With external NATS and ClickHouse, nothing else has created the directory.
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path(dir)}.new`
   rmSync(aside, { force: true })

@@ -19,7 +19,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   const { settings, logger, registry, occurrences } = context
   await using release = new ReleaseStack()
   const { dir } = settings.data
-  // Locked first: that another Weir uses the directory explains a taken port better. A new directory is made last.
+  // A used directory is locked first: "in use by another Weir" explains a taken port better. A new one is created last.
   const isUsedBefore = existsSync(dir)
   if (isUsedBefore) release.own(lockDataDir(dir))
   await preflight(settings)
@@ -36,13 +36,13 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
     server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec =>
     roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
-  // A restarted API comes back where clients know it.
+  // A restarted API keeps its port, which clients know.
   const samePort: RoleSpec['env'] = (last) =>
     last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const supervisor = release.own(
     startSupervisor({
-      // In the order of a stop: each hands on what it has to those after it.
+      // In stop order: each passes its remaining work to the roles after it.
       roles: [role('api', samePort), role('pipeline'), role('decide'), role('deliver')],
       occurrences,
       registry,

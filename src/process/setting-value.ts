@@ -1,14 +1,14 @@
-/** What the text of a setting can mean: each form knows what it allows, and gives `undefined` for the rest. */
+/** Value formats of settings: each form parses a text, describes what it allows, and returns `undefined` for the rest. */
 import { isIP } from 'node:net'
 import { requestBytesMin } from '../core/limits.js'
 
 export interface ValueForm<T> {
-  /** Ends the sentence "it must be …". */
+  /** Completes the sentence "it must be …". */
   readonly allowed: string
   readonly parse: (text: string) => T | undefined
-  /** Never shown: neither in an error nor among the settings that were chosen. */
+  /** Never shown, neither in errors nor in the list of settings in use. */
   readonly secret?: true
-  /** More than one, separated by commas in the environment, or a list in a file. */
+  /** Several values: separated by commas in the environment, or a list in a file. */
   readonly list?: true
 }
 
@@ -52,7 +52,7 @@ export const httpUrl: ValueForm<string> = {
   parse: (text) => (isUrl(text, ['http:', 'https:']) ? text : undefined),
 }
 
-/** Where a path is put behind it: without query, fragment or a slash at the end. */
+/** A URL to which a path is appended: without query, fragment or trailing slash. */
 export const baseUrl: ValueForm<string> = {
   allowed: 'an http:// or https:// address without credentials, query or fragment',
   parse: (text) => {
@@ -101,7 +101,7 @@ const bytes = units({
   tb: 1e12,
 })
 
-/** In the largest unit of which it is a whole number. */
+/** In the largest unit that gives a whole number. */
 const shownSize = (size: number): string => {
   if (size % mebi ** 2 === 0) return `${size / mebi ** 2} TiB`
   return size % mebi === 0 ? `${size / mebi} MiB` : `${size / 1024} KiB`
@@ -115,7 +115,7 @@ const sizeWithin = (minBytes: number, maxBytes: number, examples: string): Value
 export const byteSize = (minBytes: number, maxBytes: number): ValueForm<number> =>
   sizeWithin(minBytes, maxBytes, '512MiB or 8GiB')
 
-/** The bytes of one request, up to the service's own limit. */
+/** The size of one request, up to the service's own limit. */
 export const requestSize = (serviceBytesMax: number): ValueForm<number> =>
   sizeWithin(requestBytesMin, serviceBytesMax, '512KiB or 1MiB')
 
@@ -129,7 +129,7 @@ const headerName: ValueForm<string> = {
   parse: (text) => (/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(text) ? text : undefined),
 }
 
-/** An address alone is the network of that one address. */
+/** A bare address means the network of only that address. */
 const cidr: ValueForm<string> = {
   allowed: 'CIDRs such as 10.0.0.0/8, separated by commas',
   parse: (text) => {
@@ -141,7 +141,7 @@ const cidr: ValueForm<string> = {
   },
 }
 
-/** 32 bytes as base64, in either alphabet, kept as the text that was given. */
+/** 32 bytes as base64, in either alphabet, stored as the original text. */
 export const secretKeyText: ValueForm<string> = {
   allowed: '32 bytes as base64 (openssl rand -base64 32)',
   parse: (text) =>
@@ -156,7 +156,7 @@ export const accessToken = (charsMin: number, charsMax: number): ValueForm<strin
   secret: true,
 })
 
-/** One or more of a form; blank elements don't count. */
+/** One or more values of a form; blank elements are ignored. */
 const listOf = <T>(form: ValueForm<T>): ValueForm<readonly T[]> => ({
   allowed: form.allowed,
   list: true,

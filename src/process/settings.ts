@@ -1,11 +1,11 @@
 /**
- * Settings: one table of what can be set (`declared-settings.ts`), one parse, one frozen object.
+ * Settings: one table (`declared-settings.ts`), parsed once into one frozen object.
  *
- * `config/default.jsonc` (also the manual) < a file named by `--config` < the environment. A key of a file is
- * the variable's name in camel case, without `WEIR_`: `WEIR_STORAGE_MAX` is `storageMax`, `NATS_URL` is
- * `natsUrl`. An empty variable counts as unset, so that `NATS_URL=${NATS_URL:-}` of a compose file does no harm.
+ * Precedence: `config/default.jsonc` (also the manual) < a file named by `--config` < the environment. A key of a file is
+ * the variable's name in camel case, without `WEIR_`: `WEIR_STORAGE_MAX` is `storageMax`, `NATS_URL` is `natsUrl`. An
+ * empty variable counts as unset, so that `NATS_URL=${NATS_URL:-}` of a compose file does no harm.
  *
- * The one file that reads `process.env`.
+ * The only file that reads `process.env`.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -29,10 +29,10 @@ type Values = {
 
 /** The settings of a process, frozen; paths are absolute. */
 export type Settings = Omit<Values, 'geo' | 'ops'> & {
-  /** By the name of the kind. */
+  /** Keyed by the name of the kind. */
   readonly destinationKinds: Readonly<Record<string, KindSettings>>
   readonly geo: { readonly databases: readonly string[] }
-  /** `port`: where a role without the API answers `/healthz`, `/readyz` and `/metrics`; 0: any free port. */
+  /** `port` serves `/healthz`, `/readyz` and `/metrics` of a role without the API; 0: any free port. */
   readonly ops: Values['ops'] & { readonly port: number }
 }
 
@@ -52,10 +52,10 @@ const fileKey = (env: string): string =>
 
 const settingOfKey = new Map(all.map((setting) => [fileKey(setting.env), setting]))
 
-/** A setting can't be used; the message says which, where it was set and what is allowed. */
+/** An invalid setting; the message says which, where it was set and what is allowed. */
 export class SettingsError extends StartFault {}
 
-/** A value as it was set, and where: `config/mine.jsonc:12: port` or `WEIR_PORT`. */
+/** The text of a value and its origin, such as `config/mine.jsonc:12: port` or `WEIR_PORT`. */
 interface Given {
   readonly text: string
   readonly name: string
@@ -67,7 +67,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export interface LoadedSettings {
   readonly settings: Settings
-  /** One sentence each: what was set and has no effect. */
+  /** One sentence for each setting that has no effect. */
   readonly warnings: readonly string[]
 }
 
@@ -77,9 +77,9 @@ export interface LoadOptions {
   readonly environment?: Environment
 }
 
-/** Reads the settings of this process. Throws a `SettingsError` with a sentence for the person who set them. */
+/** Reads the settings of this process. Throws a `SettingsError` with a message for the operator. */
 export function loadSettings({ file, environment = process.env }: LoadOptions = {}): LoadedSettings {
-  // The SDK would tell everyone who starts Weir that it means to drop Node 20 some day.
+  // Hides the AWS SDK's warning at every start that it will drop Node 20 some day.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const layers = [readFile(defaultsFile(), 'default')]
   if (file !== undefined) layers.push(readFile(file, 'file'))
@@ -88,13 +88,13 @@ export function loadSettings({ file, environment = process.env }: LoadOptions = 
   return { settings: settingsOf(given), warnings: unknownNames(environment) }
 }
 
-/** The environment of a child process: this one's and what is added to it. */
+/** The environment of a child process: that of this process with additions. */
 export const environmentWith = (added: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
   ...process.env,
   ...added,
 })
 
-/** The path of the `nats-server` that Weir runs where no other is named; `undefined` where there is none. */
+/** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
 function settingsOf(given: Layer): Settings {
@@ -114,7 +114,7 @@ function settingsOf(given: Layer): Settings {
   })
 }
 
-/** A role that runs alone answers on the API's port where somebody chose one; else on any, so that several fit. */
+/** A role that runs alone uses the API's port if one was chosen, else any free one, so that several can run. */
 function soleApiPort(given: Layer): number {
   const port = given.get(declared.api.port)
   return port === undefined || port.layer === 'default' ? 0 : Number(port.text)
@@ -141,7 +141,7 @@ function settingValue(setting: Setting<unknown>, given: Given | undefined): unkn
   throw new SettingsError(`${given.name} ${shownValue}: it must be ${setting.form.allowed}.`)
 }
 
-/** What people most likely mean to set, and got wrong, begins with our name; the rest is not ours to judge. */
+/** Only names with Weir's prefix are checked for typing errors; other variables may belong to other programs. */
 function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('WEIR_') && !settingNames.includes(name))
@@ -163,7 +163,7 @@ function readEnvironment(environment: Environment): Layer {
   return layer
 }
 
-/** The package's own directory: compiled files stand one level deeper than sources. */
+/** In the package's directory: compiled files are one level deeper than sources. */
 function defaultsFile(): string {
   const here = dirname(fileURLToPath(import.meta.url))
   const candidates = ['../..', '../../..'].map((up) => join(here, up, 'config', 'default.jsonc'))
@@ -209,7 +209,7 @@ function readText(path: string): string {
   }
 }
 
-/** The value of a file as the text that the environment would hold; `null` leaves it to the layer below. */
+/** A value in a file, as the text it would have in the environment; `null` means unset in this file. */
 function textOf(node: Node, setting: Setting<unknown>, name: string): string | undefined {
   const value: unknown = getNodeValue(node)
   if (value === null) return undefined
@@ -228,7 +228,7 @@ function deepFreeze<T extends object>(value: T): T {
   return Object.freeze(value)
 }
 
-/** What was chosen, by name, for a person to read: without secrets, unset ones left out. */
+/** The settings in use by name, for people to read: without secrets and unset ones. */
 export function describeSettings(settings: Settings): Readonly<Record<string, string>> {
   return {
     ...describeGroups(declared, settings as unknown as GroupValues),

@@ -1,4 +1,4 @@
-/** What the API alone is made of, and the command line: the store. The other roles start without loading it. */
+/** The store, which only the API and the command line use. The other roles start without loading it. */
 import { join } from 'node:path'
 import { renderRules } from '../api/audit-of-rules.js'
 import { BaseLinks, Presenter } from '../api/present.js'
@@ -25,7 +25,7 @@ export interface StoreParts {
   readonly nats: Nats
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
-  /** What was lost with a NATS store that was found wiped, as a sentence. */
+  /** If the NATS store was found wiped: one sentence about what was lost. */
   readonly loss: string | undefined
 }
 

@@ -2,10 +2,9 @@
  * Runs roles as child processes: starts them in parallel, stops them one after the other in the order given, restarts
  * those that end by themselves, and reports the state of all of them.
  *
- * A child is **starting** until it says it is ready, then **running**. One that ends while it is running is
- * **waiting** for a pause that grows from start to start, and is then starting again; it is brought back for as
- * long as the supervisor is open. Only the very first start of a role may fail for good: what keeps a role from
- * starting then (a bad setting, a missing file) is for a person to fix, so it is reported instead of retried.
+ * A child is **starting** until it reports that it is ready, then **running**. A child that ends is **waiting** for a
+ * delay that grows with each attempt, then starting again, for as long as the supervisor is open. Only the first start
+ * of a role is not retried: a person must fix its cause (a bad setting, a missing file), so it is reported instead.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { monotonicMs, sleep, within } from '../core/clock.js'
@@ -40,7 +39,7 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor {
-  /** Where a role is reached. */
+  /** The addresses of a role. */
   addressesOf(role: string): Addresses
   /** Roles that don't run or don't answer, failing parts of the others, and `failing` of the options. */
   failing(): Failing
@@ -72,7 +71,7 @@ export function startSupervisor(options: SupervisorOptions): StartingSupervisor 
   return Object.assign(supervisor, { ready })
 }
 
-/** Starts all roles; resolves when all are ready. Rejects, with all of them stopped, where one can't start. */
+/** Starts all roles; resolves when all are ready. If one can't start, stops all of them and rejects. */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const supervisor = startSupervisor(options)
   try {
@@ -209,7 +208,7 @@ class Child {
     await this.#keeping
   }
 
-  /** Restarts it whenever it ends, until `close`. */
+  /** Restarts the process whenever it ends, until `close`. */
   async #keep(): Promise<void> {
     const { occurrences } = this.#options
     let startedMs = monotonicMs()
@@ -226,7 +225,7 @@ class Child {
     }
   }
 
-  /** Resolves with `undefined` when the process is ready, else with why it is not; it is ending then. */
+  /** Resolves with `undefined` when the process is ready, otherwise with the reason it failed; it is then ending. */
   async #start(): Promise<string | undefined> {
     const { module, argv, env, readyTimeoutMs } = this.#spec
     const child = fork(module, [...argv], {
