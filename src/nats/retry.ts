@@ -6,6 +6,7 @@
  * by a message id, or by the revision they replace.
  */
 import { JetStreamApiError } from '@nats-io/jetstream'
+import { errors } from '@nats-io/nats-core'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
 
@@ -49,8 +50,13 @@ export const isMessageMissing = (error: unknown): boolean =>
   (apiCode(error) === deletionFailed && /EOF/.test(messageOf(error))) ||
   /no message found/.test(messageOf(error))
 
+/** Weir itself closed the connection: no call on it will ever be answered. */
+const isClosed = (error: unknown): boolean =>
+  error instanceof errors.ClosedConnectionError || error instanceof errors.DrainingConnectionError
+
 /** Will the error pass? The server is unreachable, elects a leader or answers late. */
 function isTransient(error: unknown): boolean {
+  if (isClosed(error)) return false
   if (isStorageFull(error)) return true
   const code = apiCode(error)
   if (code !== undefined) return temporary.has(code)
