@@ -4,6 +4,7 @@
  * A serializer is compiled once per kind and selection. The text between two values is prepared then; per record only
  * the values are written.
  */
+import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { eventHead } from '../wire/pack.js'
 import type { Decided, Field, TrafficEventKind } from './define.js'
 import { quoted } from './json.js'
@@ -67,16 +68,13 @@ const pieceOf = <R>({ read, write, inQuotes }: Field<R>, plain: string): Piece<R
   fromQuotesNull: `"${plain}null`,
 })
 
-/** Members by name: a field, or the members below. */
-type Tree<R> = Map<string, Field<R> | Tree<R>>
-
 function piecesOf<R>(
   kind: TrafficEventKind<R>,
   selection: readonly string[],
 ): { pieces: Piece<R>[]; end: string } {
   const pieces: Piece<R>[] = []
   let before = ''
-  const write = (tree: Tree<R>) => {
+  const write = (tree: DottedTree<Field<R>>) => {
     before += '{'
     let separator = ''
     for (const [name, member] of tree) {
@@ -96,24 +94,11 @@ function piecesOf<R>(
 }
 
 /** In the order of the kind, not of the selection: equal selections give equal bytes. */
-function treeOf<R>(kind: TrafficEventKind<R>, selection: readonly string[]): Tree<R> {
+function treeOf<R>(kind: TrafficEventKind<R>, selection: readonly string[]): DottedTree<Field<R>> {
   const unknown = selection.find((name) => !kind.fields.has(name))
   if (unknown !== undefined) throw new Error(`${kind.name} has no field ${unknown}.`)
   const selected = new Set(selection)
-  const root: Tree<R> = new Map()
-  for (const [name, field] of kind.fields) {
-    if (!selected.has(name)) continue
-    const path = name.split('.')
-    const leaf = path.pop()!
-    let tree = root
-    for (const group of path) {
-      const below = tree.get(group) ?? new Map()
-      tree.set(group, below)
-      tree = below as Tree<R>
-    }
-    tree.set(leaf, field)
-  }
-  return root
+  return treeOfDotted([...kind.fields].filter(([name]) => selected.has(name)))
 }
 
 /** Writes whole events of one kind for one account. */

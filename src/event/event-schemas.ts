@@ -1,5 +1,6 @@
 /** Schemas of all kinds of events, derived from the declarations of kinds and resources. */
 import { isoMillis } from '../core/clock.js'
+import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { accountNameBytesMax } from '../core/limits.js'
 import {
   boundedBytes,
@@ -83,44 +84,22 @@ const valueSchemas: Readonly<Record<FieldType, TSchema>> = {
   map: mapOf(Type.Unknown()),
 }
 
-/** Members by name: a field, or the members below. */
-interface Members {
-  [name: string]: Field<never> | Members
-}
-
-const isField = (member: Field<never> | Members): member is Field<never> => typeof member.read === 'function'
-
 const fieldSchema = ({ type, about, unit }: Field<never>): TSchema =>
   orNull(valueSchemas[type], { description: about, ...(unit === undefined ? {} : { [unitKey]: unit }) })
 
 /** The members of an event's `object`; each may be missing, as sources select fields. */
-const objectSchema = (members: Members): TSchema =>
+const objectSchema = (members: DottedTree<Field<never>>): TSchema =>
   objectOf(
     Object.fromEntries(
-      Object.entries(members).map(([name, member]) => [
+      [...members].map(([name, member]) => [
         name,
-        Type.Optional(isField(member) ? fieldSchema(member) : objectSchema(member)),
+        Type.Optional(member instanceof Map ? objectSchema(member) : fieldSchema(member)),
       ]),
     ),
   )
 
-function membersOf({ fields }: AnyTrafficEvent): Members {
-  const root: Members = {}
-  for (const [name, field] of fields) {
-    const path = name.split('.')
-    const leaf = path.pop()!
-    let members = root
-    for (const group of path) {
-      members[group] ??= {}
-      members = members[group] as Members
-    }
-    members[leaf] = field
-  }
-  return root
-}
-
 const trafficEventSchema = (kind: AnyTrafficEvent): EventSchema =>
-  envelope(kind.name, kind.about, { object: objectSchema(membersOf(kind)) })
+  envelope(kind.name, kind.about, { object: objectSchema(treeOfDotted(kind.fields)) })
 
 // --- audit and test events ---
 

@@ -1,4 +1,5 @@
 /** JSON Schemas of records, for senders. They say the same as `check.ts`; unknown members are allowed. */
+import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { mapOf, orNull, type TSchema, Type } from '../core/schema.js'
 import { type RecordField, type RecordFieldType, recordFields } from './record-fields.js'
@@ -22,51 +23,36 @@ const valueSchemas: Readonly<Record<RecordFieldType, TSchema>> = {
   headers: mapOf(Type.Array(Type.String())),
 }
 
-interface Members {
-  [name: string]: RecordField | Members
-}
-
-const isField = (member: RecordField | Members): member is RecordField => typeof member['about'] === 'string'
-
 function fieldSchema({ type, about, unit, required }: RecordField): TSchema {
   const options = { description: about, ...(unit === undefined ? {} : { [unitKey]: unit }) }
   return required ? { ...valueSchemas[type], ...options } : Type.Optional(orNull(valueSchemas[type], options))
 }
 
-const objectSchema = (members: Members): TSchema => {
-  const isNeeded = Object.values(members).some((member) => isField(member) && member.required)
-  const schema = Type.Object(
+interface ObjectSchema extends TSchema {
+  readonly properties: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+}
+
+const membersSchema = (members: DottedTree<RecordField>): ObjectSchema =>
+  Type.Object(
     Object.fromEntries(
-      Object.entries(members).map(([name, member]) => [
+      [...members].map(([name, member]) => [
         name,
-        isField(member) ? fieldSchema(member) : objectSchema(member),
+        member instanceof Map ? groupSchema(member) : fieldSchema(member),
       ]),
     ),
   )
+
+/** A group may be missing unless one of its own fields is required. */
+function groupSchema(members: DottedTree<RecordField>): TSchema {
+  const isNeeded = [...members.values()].some((member) => !(member instanceof Map) && member.required)
+  const schema = membersSchema(members)
   return isNeeded ? schema : Type.Optional(orNull(schema))
 }
 
-function membersOf(type: RecordType): Members {
-  const root: Members = {}
-  for (const [name, field] of Object.entries<RecordField>(recordFields[type])) {
-    const path = name.split('.')
-    const leaf = path.pop()!
-    let members = root
-    for (const group of path) {
-      members[group] ??= {}
-      members = members[group] as Members
-    }
-    members[leaf] = field
-  }
-  return root
-}
-
 function recordSchema(type: RecordType): TSchema {
-  const { record_id, ...members } = membersOf(type)
-  const { properties, required } = objectSchema({ record_id, ...members } as Members) as TSchema & {
-    properties: Record<string, TSchema>
-    required: string[]
-  }
+  const members = treeOfDotted(Object.entries<RecordField>(recordFields[type]))
+  const { properties, required = [] } = membersSchema(members)
   const { record_id: idSchema, ...others } = properties
   return {
     type: 'object',
