@@ -119,7 +119,7 @@ export class View {
     const state = new ViewState()
     const completeness = new Completeness(state)
     this.#latest = state
-    // A pass that is replaced never ends: whoever waits for it waits for its successor.
+    // A replaced pass never completes, so its waiters wait for the pass that replaces it.
     const replaced = this.#whenRead
     this.#whenRead = deferred()
     void this.#whenRead.promise.then(replaced.resolve)
