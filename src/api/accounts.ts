@@ -1,5 +1,5 @@
 /** Accounts: created from the command line; the first one at the first start. */
-import { isoSeconds, monotonicMs, now, sleep } from '../core/clock.js'
+import { isoSeconds, monotonicMs, now, sleep, startOfSecond } from '../core/clock.js'
 import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
 import { accountNameBytesMax } from '../core/limits.js'
@@ -44,7 +44,7 @@ export async function createAccount(
       id,
       account_id: id,
       version,
-      created_at: Math.floor(at / 1000) * 1000,
+      created_at: startOfSecond(at),
       name,
       rights: [],
     }

@@ -1,4 +1,5 @@
 /** Plans the replacement of all rules of an IP policy: which rules are added, updated, removed or kept. */
+import { startOfSecond } from '../core/clock.js'
 import { badRequest, conflict, valueAt } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
@@ -214,7 +215,7 @@ class RuleRow {
   constructor(accountId: string, policyId: string, at: number) {
     this.#accountId = accountId
     this.#policyId = policyId
-    this.#createdAt = Math.floor(at / 1000) * 1000
+    this.#createdAt = startOfSecond(at)
   }
 
   row(wanted: WantedRule, from: Row | undefined, version: number): Row {

@@ -2,6 +2,7 @@
  * Plans of creates, updates and deletes for the store, made against the state that they will be applied to.
  * A plan may run several times, so random or slow values (ids, tokens, keys) are made before it.
  */
+import { startOfSecond } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
 import { conflict, notFound } from '../core/errors.js'
 import { newId } from '../core/ids.js'
@@ -242,7 +243,7 @@ function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values
     id: newId(idPrefix),
     account_id: accountId,
     version: 0,
-    created_at: Math.floor(at / 1000) * 1000,
+    created_at: startOfSecond(at),
   }
 }
 

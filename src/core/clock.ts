@@ -25,6 +25,9 @@ export function isoMillis(ms: number): string {
 /** RFC 3339 in UTC, whole seconds: the form of `created_at`. */
 export const isoSeconds = (ms: number): string => `${isoMillis(ms).slice(0, 19)}Z`
 
+/** The start of its second: the API shows `created_at` in whole seconds, so rows hold no more. */
+export const startOfSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
+
 /** Resolves after `ms`, or at once when `signal` is aborted, so that a stop never waits for a pause. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return
