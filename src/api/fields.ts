@@ -27,9 +27,11 @@ export function registerFields(app: FastifyInstance, eventKinds: readonly AnyTra
     ...eventSchemas(eventKinds).map(({ kind, schema }) => ({ name: kind, schema })),
   ]
   for (const { name, schema } of named) {
-    const document = standalone(schema)
-    app.get(`/schemas/${name}.json`, hidden, (_request, reply) =>
-      reply.type('application/schema+json').send(document),
-    )
+    // Made when it is first asked for: all of them would cost a start some 40 ms.
+    let document: object | undefined
+    app.get(`/schemas/${name}.json`, hidden, (_request, reply) => {
+      document ??= standalone(schema)
+      return reply.type('application/schema+json').send(document)
+    })
   }
 }

@@ -15,6 +15,7 @@ import {
 import { purposePart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
+import { recordTypes } from '../record/traffic-record.js'
 
 /** One source of one subscription. */
 export interface CompiledSource {
@@ -95,11 +96,7 @@ export async function buildSubscriptionSet(
   return new SubscriptionSet(parts.complete(), serializers, byAccount)
 }
 
-const origins = Object.keys({
-  tcp_connection: true,
-  http_request: true,
-  log_action: true,
-} satisfies Record<Origin, true>) as readonly Origin[]
+const origins: readonly Origin[] = [...recordTypes, 'log_action']
 
 /** Sources are filed under the origin of their kind, so each list holds sources for one type of subject. */
 const filed = (sourcesFrom: (origin: Origin) => readonly EventSource<never>[]): AccountSources =>
