@@ -78,7 +78,7 @@ export class Upkeep {
 
   /** Starts the regular checks. */
   start(): void {
-    this.#stopListening = this.#parts.nats.onReconnect(() => void this.#checkBuckets())
+    this.#stopListening = this.#parts.nats.onReconnect(() => void this.#compareAgain('NATS'))
     this.#timers.push(
       every(healthCheckMs, () => this.checkClickhouse()),
       every(bucketCheckMs, () => this.#checkBuckets()),
@@ -100,10 +100,18 @@ export class Upkeep {
       if (before === undefined) this.#parts.occurrences.storeUnavailable({ at: now(), reason: found })
       this.#clickhouseRefusal = found
     } else if (before !== undefined) {
-      this.#reconciler.doubt('ClickHouse was away; its contents are being compared.')
       this.#clickhouseRefusal = undefined
-      await this.#checkBuckets()
+      await this.#compareAgain('ClickHouse')
     }
+  }
+
+  /**
+   * Either may have come back with an older copy of its data. Positions do not show that: changes that were made and
+   * rolled back since the last check leave none.
+   */
+  async #compareAgain(what: string): Promise<void> {
+    this.#reconciler.doubt(`${what} was away; its contents are being compared.`)
+    await this.#checkBuckets()
   }
 
   async #findClickhouse(): Promise<string | undefined> {
