@@ -72,11 +72,11 @@ export class AuditRelay {
 }
 
 /** Is this part of the change, or a later one, in the stream? */
-const isBeyond = (last: PublishedPart, version: number, part: number): boolean =>
+export const isBeyond = (last: PublishedPart, version: number, part: number): boolean =>
   last.version > version || (last.version === version && last.part >= part)
 
 /** Every run cuts at the same places: by the bytes of the change's own events, then by the renderer's messages. */
-async function* packsOf(
+export async function* packsOf(
   { audits, at }: Change,
   rendered: AsyncIterable<readonly AuditEvent[]>,
 ): AsyncGenerator<Uint8Array> {

@@ -63,11 +63,11 @@ export class ForeignRows {
     behind: Set<Row>,
   ): Promise<void> {
     const stored = await this.#stored(resource, rows)
-    const isSame = sameIn(resource)
+    const findingOf = rowComparer(resource)
     for (const row of rows) {
       // A row that was replaced meanwhile is compared at the next look.
       if (present.get(row.id) !== row) continue
-      const finding = findingOf(row, stored.get(identityOf(row)), isSame)
+      const finding = findingOf(row, stored.get(identityOf(row)))
       if (finding === 'behind' && !this.#behind.has(row)) behind.add(row)
       else {
         this.#done.add(row)
@@ -97,15 +97,15 @@ ORDER BY version DESC LIMIT 1 BY account_id, id`,
 
 const identityOf = ({ account_id, id }: EncodedRow | Row): string => `${account_id} ${id}`
 
-function findingOf(
-  row: Row,
-  stored: EncodedRow | undefined,
-  isSame: (row: Row, stored: EncodedRow) => boolean,
-): Finding {
-  if (stored === undefined) return 'foreign'
-  const version = Number(stored['version'])
-  if (row.version < version) return 'behind'
-  return row.version === version && !stored['deleted'] && isSame(row, stored) ? 'same' : 'foreign'
+/** Compares rows of a kind with their current versions in ClickHouse. */
+export function rowComparer(resource: AnyResource): (row: Row, stored: EncodedRow | undefined) => Finding {
+  const isSame = sameIn(resource)
+  return (row, stored) => {
+    if (stored === undefined) return 'foreign'
+    const version = Number(stored['version'])
+    if (row.version < version) return 'behind'
+    return row.version === version && !stored['deleted'] && isSame(row, stored) ? 'same' : 'foreign'
+  }
 }
 
 /** Compares both rows in their ClickHouse encoding, in which an unset field has one form. */

@@ -182,7 +182,7 @@ export class Heads {
 export const decodeHead = (value: Uint8Array): Head => JSON.parse(Buffer.from(value).toString()) as Head
 
 /** As text that fits a message: removed rows that would not fit are left out, and read from ClickHouse later. */
-function encodeHead(head: Head, bytesMax: number): string {
+export function encodeHead(head: Head, bytesMax: number): string {
   const whole = JSON.stringify(head)
   if (Buffer.byteLength(whole) <= bytesMax || head.change === null) return whole
   const removals = head.change.removals.map(({ kind, id }) => ({ kind, id, row: null }))

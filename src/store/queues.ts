@@ -5,7 +5,7 @@ export class Queues {
   /** Begins when all earlier work of this name has ended, successfully or not. */
   inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve()
-    const turn = before.then(work, work)
+    const turn = before.then(work)
     const settled = turn.then(
       () => {},
       () => {},
