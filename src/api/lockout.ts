@@ -4,7 +4,7 @@
  */
 import { WeirError } from '../core/errors.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
-import type { IpRestrictionRow, IpRule } from '../evaluate/configuration.js'
+import type { IpRule } from '../evaluate/configuration.js'
 import { buildIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
 import {
   compileRestriction,
@@ -12,7 +12,7 @@ import {
   type Restrictions,
   wouldLockOut,
 } from '../evaluate/ip-restriction.js'
-import type { Row } from '../resource/define.js'
+import type { DeclaredRow } from '../resource/registry.js'
 import type { Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
@@ -30,7 +30,7 @@ class ViewRestrictions implements Restrictions {
 
   restriction(accountId: string, type: Restriction['type']): Restriction | undefined {
     for (const row of rowsOf(this.#state, accountId, 'ip_restriction')) {
-      if (row['type'] === type) return compileRestriction(row as unknown as IpRestrictionRow)
+      if (row['type'] === type) return compileRestriction(row as DeclaredRow<'ip_restriction'>)
     }
     return undefined
   }
@@ -40,7 +40,7 @@ class ViewRestrictions implements Restrictions {
     const { version, rules } = this.#state.rules(id) ?? { version: 0, rules: [] }
     const known = this.#policies.get(id)
     if (known?.version === version) return known.policy
-    const policy = built(id, rules as Iterable<Row & IpRule>)
+    const policy = built(id, rules)
     this.#policies.set(id, { version, policy })
     return policy
   }
@@ -81,7 +81,7 @@ export function lockoutCheck(
   const rules = new Map([...changedRules(state, puts, removals), ...replaced])
   if (put === undefined && (removed || rules.size === 0)) return
   const change = {
-    ...(put === undefined ? {} : { restriction: put.row as unknown as IpRestrictionRow }),
+    ...(put === undefined ? {} : { restriction: put.row as DeclaredRow<'ip_restriction'> }),
     ...(rules.size === 0 ? {} : { rules }),
   }
   if (!wouldLockOut(viewRestrictions(state), caller.accountId, change, caller.address)) return
@@ -99,7 +99,7 @@ function changedRules(
 ): Map<string, IpRule[]> {
   const after = new Map<string, IpRule[]>()
   const rulesOf = (policyId: string): IpRule[] =>
-    getOrMake(after, policyId, () => [...(state.rules(policyId)?.rules ?? [])] as unknown as IpRule[])
+    getOrMake(after, policyId, () => [...(state.rules(policyId)?.rules ?? [])])
   for (const { kind, row } of [...puts, ...removals]) {
     if (kind !== ruleKind) continue
     const policyId = String(row['ip_policy_id'])
@@ -109,7 +109,7 @@ function changedRules(
     )
   }
   for (const { kind, row } of puts) {
-    if (kind === ruleKind) rulesOf(String(row['ip_policy_id'])).push(row as unknown as IpRule)
+    if (kind === ruleKind) rulesOf(String(row['ip_policy_id'])).push(row as DeclaredRow<'ip_policy_rule'>)
   }
   for (const { kind, row } of removals) if (kind === policyKind) after.set(row.id, [])
   return after

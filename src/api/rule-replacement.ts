@@ -6,10 +6,10 @@ import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
 import { Slices } from '../core/slices.js'
-import type { IpRule } from '../evaluate/configuration.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
+import type { DeclaredRow } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import type { RulesDraft, RulesPlan } from '../store/plan.js'
@@ -133,7 +133,8 @@ export function planRules(
     await checkRepeated(wanted, present, (rule) => presenter.show(anyResource(ipPolicyRule), rule, state))
     const draft = await draftOf(present, version, wanted, made)
     if (draft.isChange) {
-      lockoutCheck(caller, state, { rules: new Map([[policyId, draft.rules as unknown as IpRule[]]]) })
+      const rules = draft.rules as DeclaredRow<'ip_policy_rule'>[]
+      lockoutCheck(caller, state, { rules: new Map([[policyId, rules]]) })
     }
     return draft
   }

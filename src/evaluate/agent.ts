@@ -1,7 +1,7 @@
 /** Decides whether an agent with this token may bind this name from this address. */
 import { hashToken } from '../core/ids.js'
 import { anything, parseBindRule, parseBindTarget } from '../resource/bind-acl.js'
-import type { TunnelCredentialRow } from './configuration.js'
+import type { DeclaredRow } from '../resource/registry.js'
 import { checkRestriction, type Restrictions, type Warning } from './ip-restriction.js'
 
 export interface AgentRequest {
@@ -19,7 +19,7 @@ export interface AgentDecision {
 }
 
 export interface Agents extends Restrictions {
-  credential(tokenHash: string): TunnelCredentialRow | undefined
+  credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined
 }
 
 /** `warned` is called if a restriction that is not enforced would block. */
@@ -34,7 +34,7 @@ export function checkAgent(
   const { decision, warning } = checkRestriction(agents, account_id, 'agent', client_ip)
   if (warning !== undefined) warned(warning)
   if (decision === 'block') return blocked(`The agent restriction of ${account_id} blocks ${client_ip}.`, id)
-  if (!permits(acl ?? [], bind)) return blocked(`The acl of ${id} does not allow to bind ${bind}.`, id)
+  if (!permits(acl, bind)) return blocked(`The acl of ${id} does not allow to bind ${bind}.`, id)
   const reason = [`The acl of ${id} allows to bind ${bind}.`, ...(warning === undefined ? [] : [warning.msg])]
   return { decision: 'allow', reason: reason.join(' '), credential_id: id }
 }

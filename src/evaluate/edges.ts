@@ -5,7 +5,8 @@ import { unservedEndpointCharsMax } from '../core/limits.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import { parseHost } from '../resource/hostport.js'
-import type { HttpsEdgeRow, HttpsRouteRow, IpRestrictionModule, TcpEdgeRow } from './configuration.js'
+import type { DeclaredRow } from '../resource/registry.js'
+import type { IpRestrictionModule } from './configuration.js'
 import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.js'
 
 /** The edge or account of a record, and what applies there. */
@@ -28,10 +29,10 @@ export const nowhere: Endpoint = {
 
 export const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
 
-const idsOf = (module: IpRestrictionModule | null | undefined): readonly string[] | undefined =>
+const idsOf = (module: IpRestrictionModule | null): readonly string[] | undefined =>
   module?.enabled ? module.ip_policy_ids : undefined
 
-export const compileTcpEdge = (row: TcpEdgeRow): Endpoint => ({
+export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>): Endpoint => ({
   accountId: row.account_id,
   edgeId: row.id,
   ipPolicyIds: idsOf(row.ip_restriction),
@@ -40,12 +41,12 @@ export const compileTcpEdge = (row: TcpEdgeRow): Endpoint => ({
 
 export interface Route {
   readonly id: string
-  readonly matchType: HttpsRouteRow['match_type']
+  readonly matchType: DeclaredRow<'https_edge_route'>['match_type']
   readonly match: string
   readonly endpoint: Endpoint
 }
 
-export const compileRoute = (row: HttpsRouteRow): Route => ({
+export const compileRoute = (row: DeclaredRow<'https_edge_route'>): Route => ({
   id: row.id,
   matchType: row.match_type,
   match: row.match,
@@ -68,7 +69,7 @@ export class HttpsEdge {
   readonly #byPrefix = new Map<string, Route>()
   #prefixCharsMax = 0
 
-  constructor(row: HttpsEdgeRow) {
+  constructor(row: DeclaredRow<'https_edge'>) {
     this.accountId = row.account_id
     this.unrouted = { ...accountEndpoint(row.account_id), edgeId: row.id }
   }

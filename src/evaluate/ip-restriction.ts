@@ -1,6 +1,7 @@
 /** IP restrictions: IP policies for all traffic of a type of one account. */
 import type { IpDecision } from '../record/policy-scope.js'
-import type { IpRestrictionRow, IpRule, RestrictionType } from './configuration.js'
+import type { DeclaredRow } from '../resource/registry.js'
+import type { IpRule, RestrictionType } from './configuration.js'
 import { buildIpPolicy, decideAddress, emptyIpPolicy, type IpPolicies, type IpPolicy } from './ip-policy.js'
 
 export interface Restriction {
@@ -11,7 +12,7 @@ export interface Restriction {
   readonly ipPolicyIds: readonly string[]
 }
 
-export const compileRestriction = (row: IpRestrictionRow): Restriction => ({
+export const compileRestriction = (row: DeclaredRow<'ip_restriction'>): Restriction => ({
   id: row.id,
   type: row.type,
   enforced: row.enforced,
@@ -60,7 +61,7 @@ export function checkRestriction(
 /** A planned change: the `api` restriction and the rules of policies as they would be after it. */
 export interface RestrictionChange {
   /** The `api` restriction after the change, null if there is none; absent if the change does not touch it. */
-  readonly restriction?: Pick<IpRestrictionRow, 'enforced' | 'ip_policy_ids'> | null
+  readonly restriction?: Pick<DeclaredRow<'ip_restriction'>, 'enforced' | 'ip_policy_ids'> | null
   /** The rules of policies after the change, by policy; an empty list if the policy is deleted. */
   readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
 }

@@ -1,7 +1,7 @@
 /** Parts of a configuration, compiled once and shared by the views that hold them. */
 
 interface Part<T> {
-  readonly version: number | string
+  readonly version: number
   readonly value: T
 }
 
@@ -25,14 +25,14 @@ export class Parts<T> {
   }
 
   /** Takes the part over if the previous view has it in this version. */
-  reuse(id: string, version: number | string): T | undefined {
+  reuse(id: string, version: number): T | undefined {
     const part = this.#previous?.get(id)
     if (part === undefined || part.version !== version) return undefined
     this.#parts.set(id, part)
     return part.value
   }
 
-  add(id: string, version: number | string, value: T): T {
+  add(id: string, version: number, value: T): T {
     this.#parts.set(id, { version, value })
     return value
   }

@@ -6,7 +6,8 @@
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
 import { Slices } from '../core/slices.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
-import type { ConfigurationSource, RestrictionType, TunnelCredentialRow } from './configuration.js'
+import type { DeclaredRow } from '../resource/registry.js'
+import type { ConfigurationSource, RestrictionType } from './configuration.js'
 import {
   accountEndpoint,
   compileRoute,
@@ -37,7 +38,7 @@ interface Contents {
   readonly httpsByHostport: ReadonlyMap<string, HttpsEdge>
   readonly accounts: ReadonlyMap<string, Endpoint>
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
-  readonly credentials: ReadonlyMap<string, TunnelCredentialRow>
+  readonly credentials: ReadonlyMap<string, DeclaredRow<'tunnel_credential'>>
 }
 
 /** There is at most one of a type. */
@@ -61,7 +62,7 @@ export class PolicySet implements Restrictions {
     return this.contents.restrictions.get(accountId)?.[type]
   }
 
-  credential(tokenHash: string): TunnelCredentialRow | undefined {
+  credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined {
     return this.contents.credentials.get(tokenHash)
   }
 
@@ -157,9 +158,13 @@ export async function buildPolicySet(
   const ipPolicies = await buildIpPolicies(source, previous, slices)
   const tcp = await buildTcpEdges(source, previous, slices)
   const https = await buildHttpsEdges(source, previous, slices)
-  const accounts = await indexed(source.rows('account'), ({ id }) => [id, accountEndpoint(id)], slices)
+  const accounts = await indexed(source.rowsOf('account'), ({ id }) => [id, accountEndpoint(id)], slices)
   const restrictions = await buildRestrictions(source, slices)
-  const credentials = await indexed(source.rows('tunnel_credential'), (row) => [row.token_hash, row], slices)
+  const credentials = await indexed(
+    source.rowsOf('tunnel_credential'),
+    (row) => [row.token_hash ?? '', row],
+    slices,
+  )
   return new PolicySet({ revision, ipPolicies, ...tcp, ...https, accounts, restrictions, credentials })
 }
 
@@ -181,7 +186,7 @@ async function buildRestrictions(
   slices: Slices,
 ): Promise<Map<string, AccountRestrictions>> {
   const restrictions = new Map<string, AccountRestrictions>()
-  for (const row of source.rows('ip_restriction')) {
+  for (const row of source.rowsOf('ip_restriction')) {
     if (slices.isDue()) await slices.pause()
     const others = restrictions.get(row.account_id)
     restrictions.set(row.account_id, { ...others, [row.type]: compileRestriction(row) })
@@ -195,7 +200,7 @@ async function buildIpPolicies(
   slices: Slices,
 ): Promise<Parts<IpPolicy>> {
   const ipPolicies = new Parts(previous?.contents.ipPolicies)
-  for (const { id } of source.rows('ip_policy')) {
+  for (const { id } of source.rowsOf('ip_policy')) {
     if (slices.isDue()) await slices.pause()
     const given = source.rules(id)
     if (given === undefined || ipPolicies.reuse(id, given.version) !== undefined) continue
@@ -211,7 +216,7 @@ async function buildTcpEdges(
 ): Promise<Pick<Contents, 'tcpEdges' | 'tcpByHostport'>> {
   const tcpEdges = new Parts(previous?.contents.tcpEdges)
   const tcpByHostport = new Map<string, Endpoint>()
-  for (const row of source.rows('tcp_edge')) {
+  for (const row of source.rowsOf('tcp_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge = tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row))
     for (const hostport of row.hostports ?? []) tcpByHostport.set(hostport.toLowerCase(), edge)
@@ -226,14 +231,14 @@ async function buildHttpsEdges(
 ): Promise<Pick<Contents, 'httpsEdges' | 'httpsByHostport' | 'routes'>> {
   const httpsEdges = new Map<string, HttpsEdge>()
   const httpsByHostport = new Map<string, HttpsEdge>()
-  for (const row of source.rows('https_edge')) {
+  for (const row of source.rowsOf('https_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge = new HttpsEdge(row)
     httpsEdges.set(row.id, edge)
     for (const hostport of row.hostports ?? []) httpsByHostport.set(hostport.toLowerCase(), edge)
   }
   const routes = new Parts(previous?.contents.routes)
-  for (const row of source.rows('https_edge_route')) {
+  for (const row of source.rowsOf('https_edge_route')) {
     if (slices.isDue()) await slices.pause()
     const route = routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row))
     httpsEdges.get(row.edge_id)?.add(route)

@@ -8,7 +8,7 @@ import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { type CompiledExpression, compileExpression } from '../expr/expression.js'
 import type { Scope } from '../expr/scope.js'
 import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
-import type { ActionRow, PoliciesModule, PolicyRow } from './configuration.js'
+import type { PoliciesModule, PolicyRow } from './configuration.js'
 
 export type Direction = 'inbound' | 'outbound'
 
@@ -73,7 +73,7 @@ function compileActions(policy: PolicyRow, policyKey: string): Action[] {
   )
 }
 
-function metadataJsonOf({ config }: ActionRow): string {
+function metadataJsonOf({ config }: PolicyRow['actions'][number]): string {
   const entry = Object.entries(config ?? {}).find(([key]) => key.toLowerCase() === 'metadata')
   return JSON.stringify(entry?.[1] ?? {})
 }

@@ -2,7 +2,6 @@
 
 import type { SourceTally } from '../books/ledger.js'
 import { getOrMake } from '../core/maps.js'
-import type { EventSubscriptionRow } from '../evaluate/configuration.js'
 import type { View } from '../view/view.js'
 import type { Buffers } from './route.js'
 
@@ -50,8 +49,8 @@ export class AuditRoutes {
 
   #build(): Map<string, AuditRoute[]> {
     const byKind = new Map<string, AuditRoute[]>()
-    for (const row of this.#view.state.rows.get('event_subscription')?.values() ?? []) {
-      const { id, account_id, sources, destination_ids } = row as unknown as EventSubscriptionRow
+    for (const row of this.#view.state.rowsOf('event_subscription')) {
+      const { id, account_id, sources, destination_ids } = row
       for (const { type } of sources) {
         const routes = getOrMake(byKind, keyOf(account_id, type), () => [])
         for (const destinationId of new Set(destination_ids))

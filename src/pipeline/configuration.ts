@@ -3,19 +3,9 @@ import { after, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { changeCoalesceMs } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { ConfigurationSource } from '../evaluate/configuration.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { View } from '../view/view.js'
 import { buildTrafficView, type TrafficView } from './process-record.js'
-
-const sourceOf = (view: View): ConfigurationSource => {
-  const { state } = view
-  return {
-    revision: state.revision,
-    rows: (kind) => (state.rows.get(kind)?.values() ?? []) as never,
-    rules: (ipPolicyId) => state.rules(ipPolicyId) as never,
-  }
-}
 
 export class Configuration {
   readonly #view: View
@@ -50,7 +40,7 @@ export class Configuration {
 
   async #build(): Promise<void> {
     try {
-      this.#current = await buildTrafficView(sourceOf(this.#view), this.#current, yieldTurn, this.#eventKinds)
+      this.#current = await buildTrafficView(this.#view.state, this.#current, yieldTurn, this.#eventKinds)
       this.#occurrences.configurationBuilt({ revision: this.#current.policySet.revision })
     } catch (error) {
       this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })

@@ -2,7 +2,7 @@
 import { serializersKeptMax } from '../core/limits.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
-import type { ConfigurationSource, EventSourceRow, EventSubscriptionRow } from '../evaluate/configuration.js'
+import type { ConfigurationSource, EventSourceRow } from '../evaluate/configuration.js'
 import { Parts } from '../evaluate/parts.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
 import type { AnyTrafficEvent, Origin, Subjects, TrafficEventKind } from '../event/define.js'
@@ -16,6 +16,7 @@ import { purposePart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
 import { recordTypes } from '../record/traffic-record.js'
+import type { DeclaredRow } from '../resource/registry.js'
 
 /** One source of one subscription. */
 export interface CompiledSource {
@@ -85,7 +86,7 @@ export async function buildSubscriptionSet(
   const parts = new Parts(previous?.subscriptions)
   const serializers = previous?.serializers ?? new Serializers()
   const grouped = new Map<string, AccountSources[]>()
-  for (const row of source.rows('event_subscription')) {
+  for (const row of source.rowsOf('event_subscription')) {
     if (slices.isDue()) await slices.pause()
     const compiled =
       parts.reuse(row.id, row.version) ??
@@ -107,7 +108,7 @@ const merged = (group: readonly AccountSources[]): AccountSources =>
 
 /** Sources of audit kinds are left to `audit-routes.ts`. */
 function compileSubscription(
-  row: EventSubscriptionRow,
+  row: DeclaredRow<'event_subscription'>,
   serializers: Serializers,
   kinds: readonly AnyTrafficEvent[],
 ): AccountSources {
@@ -123,7 +124,7 @@ function compileSubscription(
 }
 
 function compileSource(
-  row: EventSubscriptionRow,
+  row: DeclaredRow<'event_subscription'>,
   source: EventSourceRow,
   kind: AnyTrafficEvent,
   serializers: Serializers,
@@ -138,13 +139,16 @@ function compileSource(
 }
 
 /** A source makes one event of a record. */
-function purposeOfRecords(row: EventSubscriptionRow, kindName: string): () => string {
+function purposeOfRecords(row: DeclaredRow<'event_subscription'>, kindName: string): () => string {
   const purpose = purposePart(row.account_id, kindName, row.id)
   return () => purpose
 }
 
 /** Several log actions may run for a record. */
-function purposesOfLogs(row: EventSubscriptionRow, kindName: string): (action: LogAction) => string {
+function purposesOfLogs(
+  row: DeclaredRow<'event_subscription'>,
+  kindName: string,
+): (action: LogAction) => string {
   const purposes = new WeakMap<LogAction, string>()
   return (action) =>
     getOrMakeWeak(purposes, action, () =>
@@ -152,7 +156,7 @@ function purposesOfLogs(row: EventSubscriptionRow, kindName: string): (action: L
     )
 }
 
-const commonOf = (row: EventSubscriptionRow, kindName: string) => ({
+const commonOf = (row: DeclaredRow<'event_subscription'>, kindName: string) => ({
   subscriptionId: row.id,
   kindName,
   destinationIds: [...new Set(row.destination_ids)],

@@ -81,7 +81,7 @@ export type StoredOf<F> = F extends { readonly fallback: infer Value } ? Value :
 export type RowOf<F extends Fields> = RowHead & { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
 /** Columns of every row. */
-export interface RowHead {
+export type RowHead = {
   readonly id: string
   readonly account_id: string
   /** Grows with each change of the account; a table keeps every version. */

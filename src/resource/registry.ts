@@ -4,7 +4,7 @@ import { account } from './account.js'
 import { apiKey } from './api-key.js'
 import { tunnelGroupBackend } from './backend.js'
 import { certificateAuthority } from './certificate-authority.js'
-import { type AnyResource, anyResource } from './define.js'
+import { type AnyResource, anyResource, type RowOf } from './define.js'
 import { domain } from './domain.js'
 import { eventDestination } from './event-destination.js'
 import { eventSubscription } from './event-subscription.js'
@@ -43,6 +43,13 @@ export const declarations = {
   abuseReport,
   apiKey,
 }
+
+type Declared = (typeof declarations)[keyof typeof declarations]
+
+export type KindName = Declared['kind']
+
+/** A row of a kind, typed by its declaration. */
+export type DeclaredRow<Kind extends KindName> = RowOf<Extract<Declared, { readonly kind: Kind }>['fields']>
 
 export const resources: readonly AnyResource[] = Object.values(declarations).map(anyResource)
 

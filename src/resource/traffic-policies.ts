@@ -60,17 +60,19 @@ const wholePolicy = objectOf(
 
 type Action = Static<typeof action>
 type Policy = Static<typeof policy>
+type WholePolicy = Static<typeof wholePolicy>
 type Direction = 'inbound' | 'outbound'
 
 /** What a policy leaves out: no expressions are an empty list, no name is none. */
-const completePolicy = ({ name, expressions, actions }: Policy): Static<typeof wholePolicy> => ({
+const completePolicy = ({ name, expressions, actions }: Policy): WholePolicy => ({
   ...(typeof name === 'string' && name !== '' ? { name } : {}),
   expressions: expressions ?? [],
   actions: actions.map(({ type, config }) => ({ type, config: config ?? null })),
 })
 
 const direction = () => ({
-  ...defaulted(policies, [] as Policy[], { column: 'json' }),
+  ...defaulted(policies, [], { column: 'json' }),
+  fallback: [] as WholePolicy[],
   complete: (list: readonly Policy[]) => list.map(completePolicy),
   shown: asIs(Type.Array(wholePolicy)),
 })
@@ -80,7 +82,7 @@ export const trafficPoliciesModule = moduleField('TrafficPolicies', {
   outbound: direction(),
 })
 
-type Module = Readonly<Record<Direction, readonly Policy[]>>
+type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
 
 /** Throws what is wrong with the module beyond its shape, naming the place in the body of the request. */
 export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {

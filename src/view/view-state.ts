@@ -3,7 +3,7 @@ import { getOrMake } from '../core/maps.js'
 import type { BucketEntry } from '../nats/bucket.js'
 import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
-import { resources } from '../resource/registry.js'
+import { type DeclaredRow, type KindName, resources } from '../resource/registry.js'
 import {
   type AccountState,
   generationOf,
@@ -179,11 +179,17 @@ export class ViewState {
     return this.#ids.get(`${ownerId} ${kind}`) ?? new SortedIds()
   }
 
+  /** All rows of a kind, typed by its declaration: they were checked when they were saved. */
+  rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    return (this.rows.get(kind)?.values() ?? []) as Iterable<DeclaredRow<Kind>>
+  }
+
   /** The rules of a policy that count, and a version that changes with them. */
-  rules(policyId: string): { version: number; rules: Iterable<Row> } | undefined {
+  rules(policyId: string): { version: number; rules: Iterable<DeclaredRow<'ip_policy_rule'>> } | undefined {
     const policy = this.#rules.get(policyId)
     if (policy === undefined) return undefined
-    return { version: policy.stamp, rules: rulesOf(this.chunks(policyId).values()) }
+    const rules = rulesOf(this.chunks(policyId).values()) as Iterable<DeclaredRow<'ip_policy_rule'>>
+    return { version: policy.stamp, rules }
   }
 
   /** The chunks of the generation that counts. */

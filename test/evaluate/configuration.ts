@@ -1,14 +1,11 @@
 /** A configuration in memory, written the way a test thinks of it. */
-import type {
-  ConfigurationRows,
-  ConfigurationSource,
-  HttpsRouteRow,
-  IpRestrictionRow,
-  IpRule,
-  TcpEdgeRow,
-} from '../../src/evaluate/configuration.js'
+import { getOrMake } from '../../src/core/maps.js'
+import type { ConfigurationSource, IpRule, PolicyRow } from '../../src/evaluate/configuration.js'
+import { completed } from '../../src/resource/fields.js'
+import { type DeclaredRow, type KindName, resourceOf } from '../../src/resource/registry.js'
 
-type Tables = { [Kind in keyof ConfigurationRows]: Map<string, ConfigurationRows[Kind]> }
+/** Fields of a row that a test gives; the others are as a write leaves them. */
+type Given<Kind extends KindName> = Partial<DeclaredRow<Kind>>
 
 /** `10.0.0.0/8` is an allow rule, `!10.0.0.0/8` a deny rule. */
 export const rulesOf = (texts: readonly string[]): IpRule[] =>
@@ -18,86 +15,68 @@ export const rulesOf = (texts: readonly string[]): IpRule[] =>
       : { id: `ipr_${index}`, cidr: text, action: 'allow' },
   )
 
+/** Actions of traffic policies. */
+export const deny: PolicyRow['actions'][number] = { type: 'deny', config: null }
+export const log = (Metadata: object): PolicyRow['actions'][number] => ({ type: 'log', config: { Metadata } })
+
 export class TestConfiguration implements ConfigurationSource {
   revision = 1
-  readonly tables: Tables = {
-    account: new Map(),
-    tcp_edge: new Map(),
-    https_edge: new Map(),
-    https_edge_route: new Map(),
-    ip_policy: new Map(),
-    ip_restriction: new Map(),
-    event_subscription: new Map(),
-    tunnel_credential: new Map(),
-  }
-  readonly #rules = new Map<string, IpRule[]>()
+  readonly #rows = new Map<KindName, Map<string, unknown>>()
+  readonly #rules = new Map<string, { readonly version: number; readonly rules: IpRule[] }>()
 
   constructor(...accountIds: readonly string[]) {
-    for (const id of accountIds) this.tables.account.set(id, { id, name: `Account ${id}` })
+    for (const id of accountIds) this.#put('account', id, { account_id: id, name: `Account ${id}` })
   }
 
-  rows<Kind extends keyof ConfigurationRows>(kind: Kind): Iterable<ConfigurationRows[Kind]> {
-    return this.tables[kind].values()
+  table<Kind extends KindName>(kind: Kind): Map<string, DeclaredRow<Kind>> {
+    const table = getOrMake(this.#rows, kind, () => new Map<string, unknown>())
+    return table as Map<string, DeclaredRow<Kind>>
+  }
+
+  rowsOf<Kind extends KindName>(kind: Kind): Iterable<DeclaredRow<Kind>> {
+    return this.table(kind).values()
   }
 
   rules(ipPolicyId: string) {
-    const rules = this.#rules.get(ipPolicyId)
-    return rules === undefined ? undefined : { version: this.#ruleVersions.get(ipPolicyId)!, rules }
+    return this.#rules.get(ipPolicyId)
   }
 
-  readonly #ruleVersions = new Map<string, number>()
+  #put<Kind extends KindName>(kind: Kind, id: string, given: Given<Kind>): this {
+    this.revision += 1
+    const head = { id, account_id: 'ac_1', version: this.revision, created_at: 0 }
+    const row = { ...head, ...given, ...completed(resourceOf(kind).fields, { ...given }) }
+    this.table(kind).set(id, row as DeclaredRow<Kind>)
+    return this
+  }
 
   ipPolicy(id: string, ...rules: readonly string[]): this {
-    this.revision += 1
-    this.tables.ip_policy.set(id, { id, account_id: 'ac_1', version: this.revision })
-    this.#rules.set(id, rulesOf(rules))
-    this.#ruleVersions.set(id, this.revision)
+    this.#put('ip_policy', id, {})
+    this.#rules.set(id, { version: this.revision, rules: rulesOf(rules) })
     return this
   }
 
-  tcpEdge(id: string, edge: Partial<TcpEdgeRow> = {}): this {
-    this.revision += 1
-    this.tables.tcp_edge.set(id, { id, account_id: 'ac_1', version: this.revision, ...edge })
-    return this
+  tcpEdge(id: string, edge: Given<'tcp_edge'> = {}): this {
+    return this.#put('tcp_edge', id, edge)
   }
 
-  httpsEdge(id: string, hostports: readonly string[] = [], account_id = 'ac_1'): this {
-    this.revision += 1
-    this.tables.https_edge.set(id, { id, account_id, version: this.revision, hostports })
-    return this
+  httpsEdge(id: string, hostports: string[] = [], account_id = 'ac_1'): this {
+    return this.#put('https_edge', id, { account_id, hostports })
   }
 
-  route(
-    id: string,
-    route: Pick<HttpsRouteRow, 'edge_id' | 'match_type' | 'match'> & Partial<HttpsRouteRow>,
-  ): this {
-    this.revision += 1
-    this.tables.https_edge_route.set(id, { id, account_id: 'ac_1', version: this.revision, ...route })
-    return this
+  route(id: string, route: Given<'https_edge_route'>): this {
+    return this.#put('https_edge_route', id, route)
   }
 
-  restriction(id: string, row: Partial<IpRestrictionRow>): this {
-    this.revision += 1
-    const base = { account_id: 'ac_1', enforced: true, type: 'endpoints', ip_policy_ids: [] } as const
-    this.tables.ip_restriction.set(id, { ...base, id, version: this.revision, ...row })
-    return this
+  restriction(id: string, row: Given<'ip_restriction'>): this {
+    return this.#put('ip_restriction', id, { enforced: true, type: 'endpoints', ip_policy_ids: [], ...row })
   }
 
-  subscription(
-    id: string,
-    row: Partial<ConfigurationRows['event_subscription']> &
-      Pick<ConfigurationRows['event_subscription'], 'sources'>,
-  ): this {
-    this.revision += 1
-    const base = { account_id: 'ac_1', destination_ids: ['ed_1'] }
-    this.tables.event_subscription.set(id, { ...base, id, version: this.revision, ...row })
-    return this
+  subscription(id: string, row: Given<'event_subscription'>): this {
+    return this.#put('event_subscription', id, { destination_ids: ['ed_1'], ...row })
   }
 
-  credential(id: string, token_hash: string, acl: readonly string[] | null, account_id = 'ac_1'): this {
-    this.revision += 1
-    this.tables.tunnel_credential.set(id, { id, account_id, version: this.revision, token_hash, acl })
-    return this
+  credential(id: string, token_hash: string, acl: string[], account_id = 'ac_1'): this {
+    return this.#put('tunnel_credential', id, { account_id, token_hash, acl })
   }
 }
 

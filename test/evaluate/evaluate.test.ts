@@ -8,7 +8,7 @@ import { StepBudget } from '../../src/expr/budget.js'
 import { type GeoLookup, noGeo } from '../../src/record/geo.js'
 import { PolicyContext } from '../../src/record/policy-scope.js'
 import type { ConnectionRecord } from '../../src/record/traffic-record.js'
-import { noYield, TestConfiguration } from './configuration.js'
+import { deny, log, noYield, TestConfiguration } from './configuration.js'
 
 interface Question {
   readonly configuration: TestConfiguration
@@ -219,8 +219,7 @@ t.test('modules and restrictions together', async (t) => {
   }
 })
 
-const log = (message: string) => ({ type: 'log', config: { Metadata: { Message: message } } })
-const deny = { type: 'deny', config: null }
+const logging = (Message: string) => log({ Message })
 const policy = (actions: PolicyRow['actions'], ...expressions: string[]): PolicyRow => ({
   actions,
   expressions,
@@ -261,22 +260,22 @@ t.test('traffic policies', async (t) => {
     },
     {
       name: 'log actions before a deny have run',
-      module: { inbound: [policy([log('a')]), policy([log('b'), log('c'), deny])] },
+      module: { inbound: [policy([logging('a')]), policy([logging('b'), logging('c'), deny])] },
       want: ['deny', 'inbound[1]', ['a', 'b', 'c']],
     },
     {
       name: 'nothing runs behind a deny',
-      module: { inbound: [policy([deny]), policy([log('a')])], outbound: [policy([log('b')])] },
+      module: { inbound: [policy([deny]), policy([logging('a')])], outbound: [policy([logging('b')])] },
       want: ['deny', 'inbound[0]', []],
     },
     {
       name: 'outbound runs when inbound let it through',
-      module: { inbound: [policy([log('a')])], outbound: [policy([log('b')])] },
+      module: { inbound: [policy([logging('a')])], outbound: [policy([logging('b')])] },
       want: ['allow', null, ['a', 'b']],
     },
     {
       name: 'outbound waits for the end',
-      module: { inbound: [policy([log('a')])], outbound: [policy([log('b')])] },
+      module: { inbound: [policy([logging('a')])], outbound: [policy([logging('b')])] },
       phase: 'opening',
       want: ['allow', null, ['a']],
     },
@@ -302,7 +301,7 @@ t.test('traffic policies', async (t) => {
     },
     {
       name: 'what an outbound policy can see',
-      module: { outbound: [policy([log('a')], 'conn.bytes_in > 5 && ip_policy.decision == null')] },
+      module: { outbound: [policy([logging('a')], 'conn.bytes_in > 5 && ip_policy.decision == null')] },
       want: ['allow', null, ['a']],
     },
   ]
@@ -317,7 +316,11 @@ t.test('traffic policies', async (t) => {
 })
 
 t.test('a connection that IP policies block runs no traffic policy', async (t) => {
-  const policies = { enabled: true, inbound: [policy([log('a'), deny])], outbound: [policy([log('b')])] }
+  const policies = {
+    enabled: true,
+    inbound: [policy([logging('a'), deny])],
+    outbound: [policy([logging('b')])],
+  }
   const configuration = new TestConfiguration('ac_1').tcpEdge('edge', {
     ip_restriction: { enabled: true, ip_policy_ids: [] },
     policies,
@@ -338,7 +341,7 @@ t.test('expressions without a result do not match and are told of', async (t) =>
     },
   ]
   for (const { name, expression, steps, says: part } of cases) {
-    const inbound = [{ ...policy([deny], expression), name: 'broken' }, policy([log('still here')])]
+    const inbound = [{ ...policy([deny], expression), name: 'broken' }, policy([logging('still here')])]
     const configuration = new TestConfiguration('ac_1').tcpEdge('edge', {
       policies: { enabled: true, inbound, outbound: [] },
     })

@@ -3,10 +3,9 @@ import { hashToken } from '../../src/core/ids.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import { decide, decideAgent } from '../../src/pipeline/decide.js'
 import { noGeo } from '../../src/record/geo.js'
-import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deny, log, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 const conn = { client_ip: '198.51.100.7', server_name: 'ssh.example', server_port: 22 }
-const deny = [{ type: 'deny' }]
 
 const configuration = new TestConfiguration('ac_1')
   .ipPolicy('ipp_1', '198.51.100.0/24', '!198.51.100.66/32')
@@ -16,18 +15,18 @@ const configuration = new TestConfiguration('ac_1')
     policies: {
       enabled: true,
       inbound: [
-        { expressions: ['int(conn.server_name) == 1'], actions: deny },
+        { expressions: ['int(conn.server_name) == 1'], actions: [deny] },
         {
           name: 'No low ports',
           expressions: ['conn.client_port < 1024', 'conn.client_port > 0'],
-          actions: deny,
+          actions: [deny],
         },
         {
           expressions: ['conn.client_port == 5000'],
-          actions: [{ type: 'log', config: { Metadata: {} } }, { type: 'deny' }],
+          actions: [log({}), deny],
         },
       ],
-      outbound: [{ expressions: [], actions: [{ type: 'log', config: { Metadata: {} } }] }],
+      outbound: [{ expressions: [], actions: [log({})] }],
     },
   })
   .tcpEdge('edgtcp_2', { account_id: 'ac_2' })

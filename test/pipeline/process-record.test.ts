@@ -358,7 +358,7 @@ t.test('a walk pauses after every 64 records', async (t) => {
 t.test('the next view has a changed configuration', async (t) => {
   const configuration = configured()
   const first = await view(configuration)
-  configuration.tables.event_subscription.delete('esb_all')
+  configuration.table('event_subscription').delete('esb_all')
   configuration.subscription('esb_new', { sources: [{ type: closed }], destination_ids: ['ed_3'] })
   const second = await buildTrafficView(configuration, first, noYield)
   t.same(Object.keys(run(second, [tcp('r')]).texts), ['ed_3'])

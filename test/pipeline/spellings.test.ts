@@ -5,7 +5,7 @@ import { decide } from '../../src/pipeline/decide.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
 import { noGeo } from '../../src/record/geo.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deny as denyAction, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 interface Given {
   /** An inbound policy that denies. */
@@ -17,7 +17,7 @@ const edgeId = 'edgtcp_1'
 
 /** The result for a connection: the `conn` of its event (undefined if the filter drops it) and the decision. */
 async function outcomes({ deny, filter }: Given) {
-  const inbound = deny === undefined ? [] : [{ expressions: [deny], actions: [{ type: 'deny' }] }]
+  const inbound = deny === undefined ? [] : [{ expressions: [deny], actions: [denyAction] }]
   const configuration = new TestConfiguration('ac_1')
     .tcpEdge(edgeId, { hostports: ['ssh.example:22'], policies: { enabled: true, inbound, outbound: [] } })
     .subscription('esb_1', {

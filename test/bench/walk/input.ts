@@ -1,6 +1,6 @@
 /** What the walk is measured on: a configuration, and messages of 100 records of some 600 bytes. */
 import { randomNumbers } from '../../../fixtures/random-numbers.mjs'
-import { TestConfiguration } from '../../evaluate/configuration.js'
+import { deny, log, TestConfiguration } from '../../evaluate/configuration.js'
 
 export const accountId = 'ac_01K0WEIRBENCH0000000000001'
 const edgeId = 'edgtcp_01K0WEIRBENCH0000000000002'
@@ -74,12 +74,12 @@ export function configuration(): TestConfiguration {
       inbound: denies.map(({ name, expression }) => ({
         name,
         expressions: [expression],
-        actions: [{ type: 'deny' }],
+        actions: [deny],
       })),
       outbound: logs.map(({ name, expression, metadata }) => ({
         name,
         expressions: [expression],
-        actions: [{ type: 'log', config: { Metadata: metadata } }],
+        actions: [log(metadata)],
       })),
     },
   })
