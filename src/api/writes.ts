@@ -114,7 +114,7 @@ export class Writes {
       if (row.id === caller.principal.credentialId) {
         throw conflict('An API key may not delete itself: use another key.')
       }
-      if (resource.keptWhileNamed) refuseWhileNamed(resource, row, state)
+      if (resource.keptWhileReferenced) refuseWhileNamed(resource, row, state)
       resource.checkDeletion?.(row as never, this.#lookups(state, caller))
       const removals: Removal[] = [...familyOf(resource, row, state), { kind: resource.kind, row }]
       lockoutCheck(caller, state, { removals })

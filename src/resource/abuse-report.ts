@@ -25,7 +25,7 @@ const isWebUrl = (text: string): boolean =>
 
 const url = ruled(boundedBytes(urlBytesMax, 'A URL with suspected abusive content.'), (text) => {
   if (!isWebUrl(text)) return 'a URL that begins with "http://" or "https://" is needed'
-  return blank.test(text) ? 'a URL has no white space and no control characters' : undefined
+  return blank.test(text) ? 'a URL must not contain white space or control characters' : undefined
 })
 
 export const abuseReport = defineResource({
@@ -35,7 +35,7 @@ export const abuseReport = defineResource({
   listName: 'abuse_reports',
   title: 'abuse report',
   about:
-    'URLs with suspected abusive content, which the response team decides about. For accounts with the right to it.',
+    'URLs with suspected abusive content, for the response team to decide on. Only for accounts with the right "abuse_reports".',
   example: {
     urls: ['http://evil.example.com/login'],
     status: 'PENDING',

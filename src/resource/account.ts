@@ -9,7 +9,7 @@ export const account = defineResource({
   path: '/accounts',
   listName: 'accounts',
   title: 'account',
-  about: 'What everything belongs to.',
+  about: 'The owner of all other resources.',
   example: { name: 'acme', rights: [] },
   operations: [],
   fields: {

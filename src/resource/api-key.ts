@@ -8,7 +8,7 @@ export const apiKey = defineResource({
   path: '/api_keys',
   listName: 'keys',
   title: 'API key',
-  about: 'A token that requests to this API carry. It is told once.',
+  about: 'A token that authenticates requests to this API. It is shown once, when the key is created.',
   example: { description: 'deployment' },
   audit: 'api_key',
   fields: { ...described, ...bearerToken },

@@ -10,7 +10,7 @@ export const tunnelGroupBackend = defineResource({
   title: 'tunnel group backend',
   about: 'Tunnels that traffic goes to, chosen by their labels.',
   example: { description: 'the website', labels: { app: 'web', zone: 'eu' } },
-  keptWhileNamed: true,
+  keptWhileReferenced: true,
   fields: {
     ...described,
     labels: defaulted(labels, {}, { column: 'json' }),

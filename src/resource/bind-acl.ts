@@ -1,7 +1,7 @@
 /**
  * What an agent may bind: rules of a tunnel or SSH credential. No rules, or the rule `*`, mean no restriction.
  *
- * - `bind:<host>`, `bind:<host>:<port>`: this name or address; without a port, on every one.
+ * - `bind:<host>`, `bind:<host>:<port>`: this name or address; without a port, on any port.
  * - `bind:*.<domain>`: every name below the domain, at any depth, and `*.<domain>` itself; not the domain.
  */
 import { ok, problem, type Result } from '../core/errors.js'
@@ -29,7 +29,7 @@ export function parseBindTarget(target: string): Result<string> {
   const domain = parseHost(target.slice(wildcard.length))
   if (!domain.ok) return domain
   const isAddress = domain.value.startsWith('[') || familyOf(domain.value) !== undefined
-  return isAddress ? problem('there is nothing below an address') : ok(`${wildcard}${domain.value}`)
+  return isAddress ? problem('an address has no subdomains') : ok(`${wildcard}${domain.value}`)
 }
 
 const rule = ruled(
@@ -48,7 +48,7 @@ const rule = ruled(
 export const bindAcl = defaulted(
   Type.Array(rule, {
     maxItems: aclRulesMax,
-    description: 'What may be bound; without rules everything may.',
+    description: 'What may be bound; anything if there are no rules.',
   }),
   [],
 )

@@ -38,4 +38,4 @@ export const certificateAuthority = defineResource({
 })
 
 const notAnAuthority =
-  'holds no certificate of an authority: its basic constraints (RFC 5280, 4.2.1.9) must say "CA:TRUE"'
+  'is not the certificate of an authority: its basic constraints (RFC 5280, 4.2.1.9) must say "CA:TRUE"'

@@ -47,32 +47,32 @@ export type ShownFields<F extends Fields> = Flat<
 // --- requests ---
 
 /** Request bodies are read-only. */
-type Sent<T> = T extends readonly (infer Entry)[]
-  ? readonly Sent<Entry>[]
+type DeepReadonly<T> = T extends readonly (infer Entry)[]
+  ? readonly DeepReadonly<Entry>[]
   : T extends object
-    ? { readonly [Name in keyof T]: Sent<T[Name]> }
+    ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T
 
 type SentValue<F> = F extends { readonly fields: infer Module extends Fields }
   ? BodyOf<Module>
   : F extends { readonly schema: infer S extends TSchema }
-    ? Sent<Static<S>>
+    ? DeepReadonly<Static<S>>
     : never
 
-type IsOfClient<F> = F extends { readonly setBy: 'client' | 'client-at-creation' } ? true : false
+type IsSetByClient<F> = F extends { readonly setBy: 'client' | 'client-at-creation' } ? true : false
 
 type IsRequired<F> = F extends { readonly required: true } ? true : false
 
 /** The body that creates a resource or a module: required fields, and optional ones. */
 export type BodyOf<F extends Fields> = Flat<
   {
-    readonly [Name in keyof F as IsOfClient<F[Name]> extends true
+    readonly [Name in keyof F as IsSetByClient<F[Name]> extends true
       ? IsRequired<F[Name]> extends true
         ? Name
         : never
       : never]: SentValue<F[Name]>
   } & {
-    readonly [Name in keyof F as IsOfClient<F[Name]> extends true
+    readonly [Name in keyof F as IsSetByClient<F[Name]> extends true
       ? IsRequired<F[Name]> extends true
         ? never
         : Name
@@ -80,7 +80,7 @@ export type BodyOf<F extends Fields> = Flat<
   }
 >
 
-/** The body of a change. Null clears an optional field, except a module, which has a DELETE of its own. */
+/** The body of a change. Null clears an optional field, except a module, which has its own DELETE. */
 export type ChangesOf<F extends Fields> = {
   readonly [Name in keyof F as F[Name] extends { readonly setBy: 'client' } ? Name : never]?:
     | SentValue<F[Name]>

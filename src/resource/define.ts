@@ -51,13 +51,13 @@ export interface Shown<S extends TSchema = TSchema> {
  * A field whose type also says who sets it and how it is shown. The types of requests and responses are computed from
  * that, so every declaration consists of such fields.
  */
-export type KnownField<S extends TSchema, Unset extends null | never, K extends Known> = Omit<
+export type TypedField<S extends TSchema, Unset extends null | never, K extends FieldTraits> = Omit<
   Field<S, Unset>,
-  keyof Known
+  keyof FieldTraits
 > &
   K
 
-export type Known = Pick<Field, 'setBy' | 'required' | 'unset' | 'shown'>
+export type FieldTraits = Pick<Field, 'setBy' | 'required' | 'unset' | 'shown'>
 
 export interface Reference {
   readonly kind: string
@@ -143,7 +143,7 @@ export interface ResourceDefinition<
   /** The parent, if resources live under its path; the parent shows them as `listName`. */
   readonly parent?: { readonly kind: ParentKind; readonly field: ParentField }
   /** Refuses deletion while other resources refer to it; otherwise they keep a dangling id. */
-  readonly keptWhileNamed?: boolean
+  readonly keptWhileReferenced?: boolean
   /** Texts that must be unique in the deployment, such as hostports; `takenMessage` is the error for a taken one. */
   claims?(row: RowOf<F>): readonly string[]
   readonly takenMessage?: (claim: string) => string

@@ -15,7 +15,7 @@ export const deliveryStatusSchema = objectOf(
       Type.String({
         format: 'date-time',
         description:
-          'When a deliverer last told the state: now, or some time ago while deliverers are slow to answer; null if none ever did.',
+          'When a deliverer last reported the state: now, or earlier while deliverers are slow to answer; null if none ever did.',
       }),
     ),
     backlog: objectOf({ events: count, oldest_at: instant }),
@@ -33,7 +33,7 @@ export const deliveryStatusSchema = objectOf(
   },
   {
     title: 'DeliveryStatus',
-    description: 'How delivery stands.',
+    description: 'State and counters of delivery.',
     examples: [
       {
         state: 'throttled',

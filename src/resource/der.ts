@@ -3,7 +3,7 @@
 /** The bytes are not valid DER. */
 export class DerError extends Error {
   constructor() {
-    super('The bytes are no DER.')
+    super('The bytes are not valid DER.')
     this.name = 'DerError'
   }
 }
@@ -30,31 +30,31 @@ const lengthBytesMax = 4
 /** The consecutive values in these bytes; throws a `DerError` if they are not valid DER. */
 export function derValues(bytes: Uint8Array): readonly DerValue[] {
   const values: DerValue[] = []
-  for (let at = 0; at < bytes.length; ) {
-    const tag = byteAt(bytes, at)
+  for (let offset = 0; offset < bytes.length; ) {
+    const tag = byteAt(bytes, offset)
     if ((tag & highTagNumber) === highTagNumber) throw new DerError()
-    const { start, end } = extentOf(bytes, at + 1)
+    const { start, end } = extentOf(bytes, offset + 1)
     values.push({ tag, content: bytes.subarray(start, end) })
-    at = end
+    offset = end
   }
   return values
 }
 
-/** Start and end of the content whose length is encoded at `at`. */
-function extentOf(bytes: Uint8Array, at: number): { start: number; end: number } {
-  const first = byteAt(bytes, at)
+/** Start and end of the content whose length is encoded at `offset`. */
+function extentOf(bytes: Uint8Array, offset: number): { start: number; end: number } {
+  const first = byteAt(bytes, offset)
   const count = first < longLength ? 0 : first - longLength
   // A length of no bytes is the indefinite one, which DER does not have.
   if (count > lengthBytesMax || first === longLength) throw new DerError()
   let length = count === 0 ? first : 0
-  for (let each = 1; each <= count; each += 1) length = length * 256 + byteAt(bytes, at + each)
-  const start = at + 1 + count
+  for (let each = 1; each <= count; each += 1) length = length * 256 + byteAt(bytes, offset + each)
+  const start = offset + 1 + count
   if (start + length > bytes.length) throw new DerError()
   return { start, end: start + length }
 }
 
-function byteAt(bytes: Uint8Array, at: number): number {
-  const byte = bytes[at]
+function byteAt(bytes: Uint8Array, offset: number): number {
+  const byte = bytes[offset]
   if (byte === undefined) throw new DerError()
   return byte
 }
@@ -89,7 +89,7 @@ export function derOid(value: DerValue | undefined): string {
 /** The numbers of the bits that are set: the first bit of a bit string is its number 0. */
 export function derBits(value: DerValue | undefined): readonly number[] {
   const [, ...bytes] = derContent(value, derTags.bitString)
-  return bytes.flatMap((byte, at) =>
-    [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (byte & (0x80 >> bit)) !== 0).map((bit) => at * 8 + bit),
+  return bytes.flatMap((byte, index) =>
+    [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (byte & (0x80 >> bit)) !== 0).map((bit) => index * 8 + bit),
   )
 }

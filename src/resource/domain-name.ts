@@ -1,4 +1,4 @@
-/** Names of domains as they are reserved: `app.example.com`, or `*.example.com` for all names one level below. */
+/** Names of reserved domains: `app.example.com`, or `*.example.com` for all names one level below. */
 import { ok, problem, type Result } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
 import { disguiseIn, parseHost } from './hostport.js'
@@ -13,7 +13,7 @@ export function parseDomainName(text: string): Result<string> {
   if (disguise !== undefined) return problem(`the name ${disguise}`)
   const host = parseHost(name)
   if (!host.ok || !host.value.includes('.')) return problem(allowed)
-  if (familyOf(host.value) !== undefined) return problem('an address is no domain name')
+  if (familyOf(host.value) !== undefined) return problem('an address is not a domain name')
   return ok(`${head}${host.value}`)
 }
 

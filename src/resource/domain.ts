@@ -73,7 +73,7 @@ export const domain = defineResource({
   path: '/reserved_domains',
   listName: 'reserved_domains',
   title: 'domain',
-  about: 'A domain name of the account, with a certificate of its own or the wish for a managed one.',
+  about: 'A domain name of the account, with an uploaded certificate or a request for a managed one.',
   example: {
     domain: 'www.example.com',
     certificate_id: exampleId('cert_'),
@@ -83,7 +83,7 @@ export const domain = defineResource({
   fields: {
     ...described,
     domain: domainField,
-    region: writable(oneOf(regions, 'Deprecated, and without effect.'), { atCreation: true, unset: 'null' }),
+    region: writable(oneOf(regions, 'Deprecated; has no effect.'), { atCreation: true, unset: 'null' }),
     cname_target: derived(Type.String(), { unset: 'null' }),
     certificate_id: {
       ...reference('tls_certificate', 'cert_', { shownAs: 'certificate', unset: 'null' }),
@@ -95,7 +95,7 @@ export const domain = defineResource({
   },
   claims: ({ domain }) => [`${claimPrefix}${domain}`],
   takenMessage: (claim) =>
-    `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain is reserved once in a deployment.`,
+    `"domain" is ${JSON.stringify(claim.slice(claimPrefix.length))}, which is reserved already: a domain can be reserved only once in a deployment.`,
   derive(draft, previous, { tcpDomain }) {
     const { id, domain, acme_challenge_cname_target } = draft
     const cname_target = previous === undefined ? cnameTarget(id, tcpDomain) : draft.cname_target
@@ -114,7 +114,7 @@ export const domain = defineResource({
     const { tcpDomain } = lookups
     if (previous === undefined && isUnder(tcpDomain, domain)) {
       throw badRequest(
-        `"domain" is ${shown(domain)}: names under ${tcpDomain} are this deployment's own, and can't be reserved.`,
+        `"domain" is ${shown(domain)}: names under ${tcpDomain} belong to this deployment and can't be reserved.`,
       )
     }
     if (certificate_id === null) return
@@ -142,7 +142,7 @@ function checkNames(domain: string, certificate: StoredCertificate | undefined):
   )
 }
 
-/** An error shows no more of a certificate's names. */
+/** An error shows at most this much of a certificate's names. */
 const namesCharsMax = 300
 
 /** The common name counts only in certificates without DNS names (RFC 6125, 6.4.4). */

@@ -1,4 +1,4 @@
-/** Event destinations: one target of a kind that `deliver/kinds.ts` lists and, at AWS, a role or a pair of keys. */
+/** Event destinations: one target of a kind that `deliver/kinds.ts` lists and, for AWS, a role or a pair of keys. */
 import { badRequest, type Problem } from '../core/errors.js'
 import { listed } from '../core/plural.js'
 import { documented, objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
@@ -8,7 +8,7 @@ import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
 import { defaulted, described, hidden, required, sealed } from './fields.js'
 
-/** AWS accepts no longer ones: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+/** AWS's own limit: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 const addressText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
 
 const roleArn = ruled(addressText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/.+$'), (arn) =>
@@ -121,7 +121,7 @@ const shownAuth = (given: Input) => ({
     : null,
 })
 
-/** All kinds are listed, unset ones null. The secret is never shown. */
+/** Responses list all kinds, unset ones as null. The secret is never shown. */
 function shownTarget(value: unknown): Record<string, unknown> {
   const chosen = chosenTarget(value as Target)
   return Object.fromEntries(
@@ -137,7 +137,7 @@ const targetField = () => ({
 const format = ruled(
   Type.String({ maxLength: 16, ...documented({ pattern: '^[Jj][Ss][Oo][Nn]$' }) }),
   (text) =>
-    text.toLowerCase() === 'json' ? undefined : 'the one serialization format is "json", in any letter case',
+    text.toLowerCase() === 'json' ? undefined : 'the only serialization format is "json", in any letter case',
 )
 
 const fields = {
@@ -168,7 +168,7 @@ export const eventDestination = defineResource({
     },
   },
   audit: 'event_destination',
-  keptWhileNamed: true,
+  keptWhileReferenced: true,
   fields,
   derive(draft, previous, tools) {
     const chosen = chosenTarget(draft.target)
@@ -196,7 +196,7 @@ function checkAuth({ kind, auth: given }: ChosenTarget): void {
 type Row = RowOf<typeof fields>
 type Secret = Partial<Pick<Row, 'sealed_secret' | 'secret_digest'>>
 
-/** The sealed secret; nothing if it stays the same. */
+/** The fields of the secret; none if it stays the same. */
 function secretOf(
   { kind, auth: given }: ChosenTarget,
   draft: Row,

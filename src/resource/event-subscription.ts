@@ -9,7 +9,7 @@ import { asIs, defaulted, repeatedEntry, writable } from './fields.js'
 import { uriSchema } from './id-schema.js'
 import { references } from './reference-fields.js'
 
-/** The OpenAPI document lists the values; later rooms know them. */
+/** The OpenAPI document lists the values; this room does not know them. */
 export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })
 const fieldNames = Type.Array(Type.String({ title: 'EventField', maxLength: 100 }), {
   maxItems: 100,
@@ -22,7 +22,7 @@ export const sourceSchema = objectOf(
     type: eventKindSchema,
     fields: Type.Optional(
       orNull(ruled(fieldNames, repeatedEntry), {
-        description: 'Traffic kinds only: the fields to capture; all where left out.',
+        description: 'Traffic kinds only: the fields to capture; all if omitted.',
       }),
     ),
     filter: Type.Optional(
@@ -30,9 +30,7 @@ export const sourceSchema = objectOf(
         description: 'Traffic kinds only: an expression over the filterable fields.',
       }),
     ),
-    uri: Type.Optional(
-      Type.String({ description: 'As responses show it; it may be sent back, and changes nothing.' }),
-    ),
+    uri: Type.Optional(Type.String({ description: 'As in responses; may be sent back, and has no effect.' })),
   },
   { title: 'EventSourceCreate' },
 )
@@ -92,7 +90,7 @@ export const eventSubscription = defineResource({
   path: '/event_subscriptions',
   listName: 'event_subscriptions',
   title: 'event subscription',
-  about: 'Which kinds of events go to which destinations, and what of them.',
+  about: 'Which kinds of events go to which destinations, with which fields and filter.',
   example: {
     description: 'connections to ssh',
     sources: [

@@ -4,6 +4,6 @@ import { documented, Type } from '../core/schema.js'
 /** An expression. Its users compile it and report problems. */
 export const expressionSchema = Type.String({
   title: 'Expression',
-  description: `An expression over the fields of what it is about. At most ${exprBytesMax} bytes in UTF-8.`,
+  description: `An expression over the fields of a connection or event. At most ${exprBytesMax} bytes in UTF-8.`,
   ...documented({ maxLength: exprBytesMax, 'x-max-bytes': exprBytesMax }),
 })

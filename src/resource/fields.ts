@@ -13,11 +13,11 @@ import {
   Type,
 } from '../core/schema.js'
 import type { ShownFields } from './client-types.js'
-import type { Column, Fields, Known, KnownField, Links, Shown, StoredOf } from './define.js'
+import type { Column, Fields, FieldTraits, Links, Shown, StoredOf, TypedField } from './define.js'
 
 export interface Options {
   readonly atCreation?: boolean
-  readonly unset?: Known['unset']
+  readonly unset?: FieldTraits['unset']
   readonly column?: Column
 }
 
@@ -26,7 +26,7 @@ export const asIs = <S extends TSchema>(schema: S): Shown<S> => ({
   render: (value: unknown) => value,
 })
 
-/** What a schema is kept as, where nothing else is said. */
+/** The default column type of a schema. */
 function columnOf(schema: TSchema): Column {
   const { type, items, enum: values } = schema as { type?: string; items?: TSchema; enum?: unknown[] }
   if (type === 'string' || values !== undefined) return 'text'
@@ -36,13 +36,13 @@ function columnOf(schema: TSchema): Column {
   return 'json'
 }
 
-/** The building block of the others. */
-export const field = <S extends TSchema, U extends null | never, const K extends Omit<Known, 'shown'>>(
+/** The basis of the functions below. */
+export const field = <S extends TSchema, U extends null | never, const K extends Omit<FieldTraits, 'shown'>>(
   schema: S,
   options: Options,
   fallback: Static<S> | U,
   known: K,
-): KnownField<S, U, K & { readonly shown: Shown<S> }> => ({
+): TypedField<S, U, K & { readonly shown: Shown<S> }> => ({
   schema,
   column: options.column ?? columnOf(schema),
   fallback,
@@ -50,9 +50,11 @@ export const field = <S extends TSchema, U extends null | never, const K extends
   ...known,
 })
 
-/** What options say of a field that clients set. */
+/** Traits of a field that clients set, from its options. */
 type SetBy<O extends Options> = O extends { readonly atCreation: true } ? 'client-at-creation' : 'client'
-type Unset<O extends Options> = O extends { readonly unset: infer U extends Known['unset'] } ? U : 'omitted'
+type Unset<O extends Options> = O extends { readonly unset: infer U extends FieldTraits['unset'] }
+  ? U
+  : 'omitted'
 
 export interface ByClient<O extends Options, Required extends boolean> {
   readonly setBy: SetBy<O>
@@ -66,7 +68,7 @@ export const byClient = <O extends Options, R extends boolean>(options: O, requi
   unset: (options.unset ?? 'omitted') as Unset<O>,
 })
 
-/** Optional; unset it is null in the row. */
+/** Optional; null in the row if unset. */
 export const writable = <S extends TSchema, const O extends Options = object>(
   schema: S,
   options: O = {} as O,
@@ -100,12 +102,12 @@ export const derived = <S extends TSchema, const O extends Options = object>(
   options: O = {} as O,
 ) => field<S, null, ByWeir<O, false>>(schema, options, null, byWeir(options, false))
 
-/** Set by Weir at creation, and there ever after. */
+/** Set by Weir at creation; never null. */
 export const assigned = <S extends TSchema>(schema: S) =>
   field<S, never, ByWeir<object, true>>(schema, {}, undefined as never, byWeir({}, true))
 
-/** The field, never shown. */
-export const unseen = <F extends Known>(field: F): Omit<F, 'shown'> & { readonly shown: 'hidden' } => ({
+/** The same field, never shown. */
+export const unseen = <F extends FieldTraits>(field: F): Omit<F, 'shown'> & { readonly shown: 'hidden' } => ({
   ...field,
   shown: 'hidden',
 })
@@ -113,10 +115,10 @@ export const unseen = <F extends Known>(field: F): Omit<F, 'shown'> & { readonly
 /** Set by Weir and never shown. */
 export const hidden = <S extends TSchema>(schema: S) => unseen(derived(schema))
 
-/** A secret at rest: text of the sealer, never shown. */
+/** A secret, stored sealed and never shown. */
 export const sealed = () => ({ ...hidden(Type.String()), sealed: true })
 
-/** A one-time secret: in the response that creates it, null ever after. */
+/** A one-time secret: shown in the response that creates it, null afterwards. */
 export const oneTimeToken = () => ({
   ...derived(Type.String(), { unset: 'null' }),
   shown: { schema: orNull(Type.String()), render: () => null },
@@ -133,11 +135,11 @@ export const described = {
 
 // --- modules ---
 
-const enabled = defaulted(Type.Boolean({ description: 'Is the module applied to traffic?' }), true)
+const enabled = defaulted(Type.Boolean({ description: 'Whether the module is applied to traffic.' }), true)
 
 /**
- * A module of an edge or route: an object that is set, replaced and removed as a whole. `enabled` is true where
- * nothing else is said; `title` is what the API's document calls it.
+ * A module of an edge or route: an object that is set, replaced and removed as a whole. `enabled` defaults to true;
+ * `title` names its schemas in the OpenAPI document.
  */
 export const moduleField = <F extends Fields>(title: string, own: F) => {
   const fields = { enabled, ...own }
@@ -157,7 +159,7 @@ export const moduleField = <F extends Fields>(title: string, own: F) => {
 
 type ModuleOf<F extends Fields> = { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
-/** The object a client sends: required fields required, null the same as left out, nothing unknown. */
+/** The schema of the object that a client sends. Null means omitted; unknown fields are refused. */
 export const bodySchema = (fields: Fields, options: { title?: string } = {}): TSchema =>
   objectOf(
     Object.fromEntries(
@@ -174,7 +176,7 @@ export const bodySchema = (fields: Fields, options: { title?: string } = {}): TS
 const shownSchemaOf = (fields: Fields, options: { title?: string } = {}): TSchema =>
   objectOf(shownMembersOf(fields), options)
 
-/** What may be left out is optional, and nothing else is. */
+/** Members of a response; optional if they can be omitted. */
 export const shownMembersOf = (fields: Fields): Record<string, TSchema> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, f]) => {
@@ -185,7 +187,7 @@ export const shownMembersOf = (fields: Fields): Record<string, TSchema> =>
     }),
   )
 
-/** A valid object with what it leaves out. */
+/** A valid object, with its omitted fields filled in. */
 export function completed(fields: Fields, given: Record<string, unknown>): Record<string, unknown> {
   const row: Record<string, unknown> = {}
   for (const [name, f] of Object.entries(fields)) {
@@ -217,11 +219,11 @@ export function renderFields(
 
 // --- values several kinds share ---
 
-/** A rule for lists in which nothing may stand twice. */
+/** A rule for lists without duplicates. */
 export const repeatedEntry = (values: readonly string[]): string | undefined => {
   const seen = new Set<string>()
   for (const value of values) {
-    if (seen.has(value)) return `${shown(value)} stands in it twice`
+    if (seen.has(value)) return `${shown(value)} appears twice`
     seen.add(value)
   }
   return undefined
@@ -237,6 +239,6 @@ export const labels = ruled(
     const names = Object.keys(given)
     return names.every((name) => name !== '' && Buffer.byteLength(name) <= labelBytesMax)
       ? undefined
-      : `a label's name has 1 to ${labelBytesMax} bytes in UTF-8`
+      : `a label's name must have 1 to ${labelBytesMax} bytes in UTF-8`
   },
 )

@@ -1,4 +1,4 @@
-/** Where an edge is reached: `host:port`, unique over all edges of the deployment. */
+/** Endpoints of edges: `host:port`, unique in the deployment. */
 import { domainToASCII } from 'node:url'
 import { ok, problem, type Result } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
@@ -8,12 +8,15 @@ import { repeatedEntry, writable } from './fields.js'
 
 const portMax = 65_535
 const hostCharsMax = 253
-/** A label of a host name: https://www.rfc-editor.org/rfc/rfc1123#page-13, and the underscore many names carry. */
+/** A label of a host name: https://www.rfc-editor.org/rfc/rfc1123#page-13, plus the underscore, which many names have. */
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 
 const address = new AddressSlot()
 
-/** The host lower-cased and in the ASCII form of IDNA (RFC 5891), an IPv6 address in brackets and in its canonical form, so that equal ones are equal text. */
+/**
+ * The canonical spelling, so that equal hostports are equal texts: names lower-case and in the ASCII form of IDNA
+ * (RFC 5891), IPv6 addresses in brackets.
+ */
 export function parseHostport(text: string): Result<string> {
   const match = /^(\[[^\]]*\]|[^[\]:\s]+):(\d{1,5})$/.exec(text)
   if (match === null) return problem('"host:port" is needed, an IPv6 address in brackets')
@@ -35,19 +38,21 @@ export function parseHost(text: string): Result<string> {
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
 /** Full stops of Chinese, Japanese and Korean keyboards: IDNA reads them as dots. */
 const ideographicStops = /[\u3002\uff61]/g
-/** Node parses a name as the host of a URL: it would end at a slash, and drop tabs. */
+/** Node parses a name as the host of a URL, which ends at a slash and loses its tabs. */
 const convertible = /^(?!.*-(\.|$))(?!-|.*\.-)[\w.\u0080-\u{10ffff}-]*$/u
-/** Characters without a shape, which IDNA drops; joiners are part of the spelling in some scripts. */
+/** Invisible characters, which IDNA drops, except joiners: some scripts need them. */
 const invisible = /^(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}$/u
 
-/** IDNA replaces it by ASCII or by nothing, such as U+212A by a k: the name would only look like the stored one. */
+/** IDNA replaces it by ASCII (U+212A by a k) or drops it, so the name would only look like the stored one. */
 const isDisguise = (character: string): boolean =>
   !isAscii(character) && (invisible.test(character) || isAscii(character.normalize('NFKC').toLowerCase()))
 
-/** Names the first character that is a disguise. */
+/** A message about the first such character. */
 export function disguiseIn(name: string): string | undefined {
   const disguise = [...name.replace(ideographicStops, '.')].find(isDisguise)
-  return disguise && `contains U+${codePointOf(disguise)}, which stands for another character or none`
+  return (
+    disguise && `contains U+${codePointOf(disguise)}, which would be replaced by another character or dropped`
+  )
 }
 
 /** Names in ASCII are not converted: Node would turn "0x7f.1" into an address. */
@@ -64,23 +69,24 @@ const codePointOf = (character: string): string =>
   character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
 
 function bracketed(text: string): Result<string> {
-  if (!text.includes(':') || address.read(text) === 0) return problem('the brackets hold no IPv6 address')
+  if (!text.includes(':') || address.read(text) === 0)
+    return problem('the text in brackets is not an IPv6 address')
   const canonical = formatAddress(address.family || 6, address.words)
   return ok(address.family === 4 ? canonical : `[${canonical}]`)
 }
 
 function hostName(name: string): Result<string> {
   const labels = name.split('.')
-  // A name that ends in a number is an IPv4 address or nothing (WHATWG URL, "ends in a number").
+  // A name that ends in a number is an IPv4 address or invalid (WHATWG URL, "ends in a number").
   if (/^\d+$/.test(labels.at(-1) ?? '')) {
-    return address.read(name) === 4 ? ok(name) : problem('the host is no valid IPv4 address')
+    return address.read(name) === 4 ? ok(name) : problem('the host is not a valid IPv4 address')
   }
   return name.length <= hostCharsMax && labels.every((part) => label.test(part)) ? ok(name) : noHostName
 }
 
-const noHostName = problem('the host is no valid host name')
+const noHostName = problem('the host is not a valid host name')
 
-/** Of text that was checked. */
+/** For text that was checked before. */
 function canonical(text: string): string {
   const parsed = parseHostport(text)
   return parsed.ok ? parsed.value : text
@@ -104,7 +110,7 @@ const list = ruled(
   (texts) => repeatedEntry(texts.map(canonical)),
 )
 
-/** The hostports of an edge; an empty list is none. */
+/** The hostports of an edge; an empty list is stored as null. */
 export const hostports = {
   ...writable(list, { unset: 'null' }),
   complete: (texts: readonly string[]) => (texts.length === 0 ? null : texts.map(canonical)),

@@ -11,10 +11,10 @@ import { checkReserved } from './tcp-address.js'
 
 const match = ruled(boundedBytes(1024, 'The path, or the path prefix in whole segments.'), (path) => {
   if (!path.startsWith('/')) return 'a path that begins with "/" is needed'
-  return /[?#\s]/.test(path) ? 'a path holds no "?", "#" or white space' : undefined
+  return /[?#\s]/.test(path) ? 'a path must not contain "?", "#" or white space' : undefined
 })
 
-/** A prefix matches whole segments, so that a slash at its end says nothing. */
+/** A prefix matches whole segments, so a slash at its end makes no difference. */
 const sameMatch = (type: unknown, match: unknown): string =>
   type === 'path_prefix' ? `${String(match).replace(/\/$/, '')}/` : String(match)
 
@@ -24,7 +24,7 @@ export const httpsEdgeRoute = defineResource({
   path: '/edges/https/{edge_id}/routes',
   listName: 'routes',
   title: 'HTTPS edge route',
-  about: 'What is done with the requests to an HTTPS edge whose path matches.',
+  about: 'What an HTTPS edge does with requests whose path matches.',
   example: {
     edge_id: exampleId('edghts_'),
     match_type: 'path_prefix',
@@ -63,7 +63,7 @@ export const httpsEdge = defineResource({
   path: '/edges/https',
   listName: 'https_edges',
   title: 'HTTPS edge',
-  about: 'Where HTTPS requests come in: the endpoints; routes by path lie under it.',
+  about: 'Hostports that accept HTTPS requests, with routes by path.',
   example: { description: 'the website', hostports: ['www.example.com:443'] },
   fields: { ...described, hostports },
   claims: hostportClaims,

@@ -3,10 +3,10 @@
 import { documented, objectOf, Type } from '../core/schema.js'
 import { componentName } from './component-name.js'
 
-/** The longest prefix, and a suffix as `isId` has it. */
+/** Enough for the longest prefix and the longest suffix that `isId` accepts. */
 const idCharsMax = 80
 
-/** An id of this kind. That its form is right is looked at by those who use it, and told in a better sentence. */
+/** An id of this kind. Users of the schema check its form, to report problems in a better message. */
 export const idSchema = (kind: string, idPrefix: string) =>
   Type.String({
     title: `${componentName(kind)}Id`,

@@ -13,7 +13,8 @@ export const ipPolicy = defineResource({
   path: '/ip_policies',
   listName: 'ip_policies',
   title: 'IP policy',
-  about: 'A list of address ranges that are allowed or denied. Modules of edges and restrictions name it.',
+  about:
+    'A list of address ranges that are allowed or denied. Modules of edges and IP restrictions refer to it.',
   example: { description: 'the office' },
   audit: 'ip_policy',
   fields: described,
@@ -36,7 +37,7 @@ const cidr = ruled(
   },
 )
 
-/** One spelling per range, so that the same range can't stand in a policy twice. */
+/** One spelling per range, so that the same range can't appear in a policy twice. */
 function canonical(text: string): string {
   const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
   return parsed.ok ? formatCidr(parsed.value) : text
@@ -66,13 +67,13 @@ export const ipPolicyRule = defineResource({
     if (previous?.cidr === rule.cidr) return
     if (previous === undefined && lookups.countRules(rule.ip_policy_id) >= rulesPerIpPolicyMax) {
       throw conflict(
-        `"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: no policy may have more.`,
+        `"ip_policy_id" names ${rule.ip_policy_id}, which has ${rulesPerIpPolicyMax} rules: a policy can't have more.`,
       )
     }
     for (const other of lookups.rules(rule.ip_policy_id)) {
       if (other['cidr'] !== rule.cidr || other.id === rule.id) continue
       throw conflict(
-        `"cidr" is "${rule.cidr}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a CIDR may stand in a policy once, whatever the action.`,
+        `"cidr" is "${rule.cidr}", which the rule ${other.id} (${String(other['action'])}) of the same IP policy has: a CIDR may appear in a policy only once, whatever the action.`,
       )
     }
   },

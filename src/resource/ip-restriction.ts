@@ -11,7 +11,8 @@ export const ipRestriction = defineResource({
   path: '/ip_restrictions',
   listName: 'ip_restrictions',
   title: 'IP restriction',
-  about: 'From where endpoints, the API, the dashboard or agents of the account may be used; one for each.',
+  about:
+    'Addresses from which endpoints, API, dashboard or agents of the account may be used; one of each type.',
   example: { type: 'endpoints', enforced: true, ip_policy_ids: [exampleId('ipp_')] },
   audit: 'ip_restriction',
   fields: {
@@ -25,7 +26,7 @@ export const ipRestriction = defineResource({
     for (const other of lookups.all('ip_restriction')) {
       if (other['type'] !== restriction.type) continue
       throw conflict(
-        `"type" is "${restriction.type}", and the restriction ${other.id} has that type: an account has one restriction per type.`,
+        `"type" is "${restriction.type}", and the restriction ${other.id} has that type: an account can have one restriction per type.`,
       )
     }
   },

@@ -1,25 +1,26 @@
 /**
  * Certificates and private keys as PEM text (RFC 7468).
  *
- * What is wrong is told without the text: it may be a private key that was pasted in the wrong place.
+ * Problems never quote the text: it may be a private key that was pasted in the wrong place. Their messages follow the
+ * name of a field, as in "ca_pem holds a malformed certificate".
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
 
-/** No other block of PEM can stand within one, for it holds no hyphen. */
+/** Contains no hyphen, so no other PEM block can be inside. */
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const anyBlock = /-----BEGIN ([^-]*)-----/
 
 export interface CertificateList {
-  /** The certificates alone, one line ending for all: text around them is left out. */
+  /** The certificates only, with Unix line endings; text around them is dropped. */
   readonly pem: string
   /** In the order of the text; at least one. */
   readonly certificates: readonly [X509Certificate, ...X509Certificate[]]
 }
 
-/** All certificates of the text; a problem begins with what is wrong. */
+/** All certificates in the text. */
 export function readCertificates(text: string, countMax: number): Result<CertificateList> {
-  if (text.includes('PRIVATE KEY')) return problem('holds a private key: only certificates belong there')
+  if (text.includes('PRIVATE KEY')) return problem('holds a private key: only certificates are allowed')
   const blocks = text.match(certificateBlock) ?? []
   const [, other] = anyBlock.exec(text.replace(certificateBlock, '')) ?? []
   if (other === 'CERTIFICATE') return problem('holds a certificate that is cut off')
@@ -46,12 +47,12 @@ function certificateOf(pem: string): X509Certificate | undefined {
   }
 }
 
-/** The private key of the text, whichever of PKCS #8, PKCS #1 and SEC 1 it has. */
+/** The private key in the text: PKCS #8, PKCS #1 or SEC 1. */
 export function readPrivateKey(text: string): Result<KeyObject> {
   if (text.includes('ENCRYPTED')) return problem('is encrypted: a key without a passphrase is needed')
   try {
     return ok(createPrivateKey(text))
   } catch {
-    return problem('is no private key in PEM form (PKCS #8, PKCS #1 or SEC 1)')
+    return problem('is not a private key in PEM form (PKCS #8, PKCS #1 or SEC 1)')
   }
 }

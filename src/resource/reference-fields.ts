@@ -11,7 +11,7 @@ const checkedId = (kind: string, idPrefix: string) =>
     isId(idPrefix, id) ? undefined : `an id that begins with "${idPrefix}" is needed`,
   )
 
-/** A reference as responses show it; a request that sends it back may leave out its address. */
+/** A reference as responses show it; a request that sends it back may omit its `uri`. */
 const sentRef = ({ kind, idPrefix }: Reference) =>
   ruled(objectOf({ id: checkedId(kind, idPrefix), uri: Type.Optional(Type.String()) }), ({ id, uri }) =>
     uri === undefined || uri.endsWith(`/${id}`) ? undefined : 'the "uri" must be the one of the "id"',
@@ -33,7 +33,7 @@ export interface ReferenceOptions extends Options {
   readonly foreignPath?: string
 }
 
-/** How a reference is shown: under another name, with the address of what it names. */
+/** How a reference is shown: under another name, with the `uri` of the resource. */
 interface ShownReference<O extends ReferenceOptions, S extends TSchema> extends Shown<S> {
   readonly name: O['shownAs']
 }
@@ -98,7 +98,7 @@ export const references = <const O extends ReferenceOptions & { min: number; max
 
 const foreign = ({ foreignPath }: ReferenceOptions) => (foreignPath === undefined ? {} : { foreignPath })
 
-/** IP policies that a module or a restriction names. */
+/** IP policies of a module or a restriction. */
 export const ipPolicyIds = (min: number) =>
   references('ip_policy', 'ipp_', {
     shownAs: 'ip_policies',

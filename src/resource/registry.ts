@@ -1,4 +1,4 @@
-/** Every resource kind there is, a line each. The order is the one of the API reference. */
+/** All resource kinds, in the order of the API reference. */
 import { abuseReport } from './abuse-report.js'
 import { account } from './account.js'
 import { apiKey } from './api-key.js'
@@ -55,7 +55,7 @@ export const resources: readonly AnyResource[] = Object.values(declarations).map
 
 const byKind = new Map(resources.map((resource) => [resource.kind, resource]))
 
-/** The declaration of a kind; an unknown kind is a defect. */
+/** The declaration of a kind; throws if there is no such kind. */
 export function resourceOf(kind: string): AnyResource {
   const resource = byKind.get(kind)
   if (resource === undefined) throw new Error(`There is no resource kind ${kind}.`)

@@ -11,7 +11,7 @@ export const reservedAddr = defineResource({
   path: '/reserved_addrs',
   listName: 'reserved_addrs',
   title: 'reserved address',
-  about: "A TCP address that is the account's own, until it is given back.",
+  about: 'A TCP address that belongs to the account until it is deleted.',
   example: {
     description: 'the game server',
     region: 'eu',

@@ -4,9 +4,9 @@ import { objectOf, type Static, Type } from '../core/schema.js'
 export const ruleCountsSchema = objectOf(
   {
     added: Type.Integer({ minimum: 0 }),
-    updated: Type.Integer({ minimum: 0, description: 'Other descriptions or metadata; the ids stay.' }),
+    updated: Type.Integer({ minimum: 0, description: 'Description or metadata changed; the id stays.' }),
     removed: Type.Integer({ minimum: 0 }),
-    kept: Type.Integer({ minimum: 0, description: 'As they were.' }),
+    kept: Type.Integer({ minimum: 0, description: 'Unchanged.' }),
   },
   {
     title: 'RuleCounts',

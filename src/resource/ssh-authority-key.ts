@@ -1,4 +1,4 @@
-/** The key pair of an SSH certificate authority: which one is asked for, and making it. */
+/** The key pair of an SSH certificate authority: checks what is requested, and generates it. */
 import {
   createPrivateKey,
   type ECKeyPairOptions,
@@ -18,8 +18,8 @@ import {
   sshPublicKeyText,
 } from './ssh-public-key.js'
 
-/** What a client asks for. */
-export interface AskedKey {
+/** The fields of a request that describe the key. */
+export interface KeyRequest {
   readonly private_key_type: SshKeyType
   readonly key_size: number | null
   readonly elliptic_curve: string | null
@@ -43,11 +43,11 @@ export function parseCurve(text: string): SshCurve | undefined {
 const curveOfSize = (bits: number): SshCurve | undefined =>
   sshCurveNames.find((name) => sshCurves[name].bits === bits)
 
-/** Throws where size and curve don't go with the type, or with one another. */
-export function chosenKey({ private_key_type: type, key_size, elliptic_curve }: AskedKey): ChosenKey {
+/** Throws if size or curve contradict the type or each other. */
+export function chosenKey({ private_key_type: type, key_size, elliptic_curve }: KeyRequest): ChosenKey {
   if (type !== 'ecdsa' && elliptic_curve !== null) {
     throw badRequest(
-      `"elliptic_curve" is "${elliptic_curve}", but goes with the "private_key_type" "ecdsa" alone.`,
+      `"elliptic_curve" is "${elliptic_curve}", but is allowed only with the "private_key_type" "ecdsa".`,
     )
   }
   if (type === 'ecdsa') return { type, curve: chosenCurve(key_size, elliptic_curve) }
@@ -60,7 +60,7 @@ export function chosenKey({ private_key_type: type, key_size, elliptic_curve }: 
   throw badRequest(`"key_size" is ${key_size}, but Ed25519 keys have one size: leave it out.`)
 }
 
-/** A size says which curve, too. */
+/** A size determines the curve, too. */
 function chosenCurve(bits: number | null, text: string | null): SshCurve {
   const named = text === null ? undefined : parseCurve(text)
   if (bits === null) return named ?? curveDefault
@@ -70,20 +70,20 @@ function chosenCurve(bits: number | null, text: string | null): SshCurve {
   }
   if (named === undefined || named === sized) return sized
   throw badRequest(
-    `"key_size" is ${bits}, but the "elliptic_curve" is "${text}": leave one out, or let them agree.`,
+    `"key_size" is ${bits}, but the "elliptic_curve" is "${text}": leave one out, or make them agree.`,
   )
 }
 
-export interface MadeKeyPair {
+export interface GeneratedKeyPair {
   readonly publicKey: { readonly public_key: string; readonly key_type: SshKeyType }
   readonly privateKeyPem: string
 }
 
-/** In threads of their own, a few pairs at a time. */
-export async function makeKeyPair(
+/** Generated in other threads, a few pairs at a time. */
+export async function generateAuthorityKey(
   chosen: ChosenKey,
   tools: Pick<PrepareTools, 'inTurn'>,
-): Promise<MadeKeyPair> {
+): Promise<GeneratedKeyPair> {
   const privateKeyPem = await tools.inTurn(() => generated(chosen))
   const publicKey = sshPublicKeyOf(createPrivateKey(privateKeyPem))
   return { publicKey: { public_key: sshPublicKeyText(publicKey), key_type: publicKey.type }, privateKeyPem }
@@ -92,7 +92,7 @@ export async function makeKeyPair(
 const generate: typeof generateKeyPair.__promisify__ = promisify(generateKeyPair)
 
 /**
- * As text at once: on Node 20, exporting a key object that was just generated on an elliptic curve can hang for ever.
+ * Generated as text: on Node 20, exporting a key object that was just generated on an elliptic curve can hang forever.
  */
 const asText: ED25519KeyPairOptions<'pem', 'pem'> = {
   publicKeyEncoding: { type: 'spki', format: 'pem' },

@@ -1,4 +1,4 @@
-/** What host and user certificates have in common: their fields, and how one is issued. */
+/** The fields that host and user certificates share, and how one is issued. */
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { isoSeconds } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
@@ -25,32 +25,32 @@ const principal = ruled(boundedBytes(principalBytesMax), (text) => {
 const principals = Type.Array(principal, {
   maxItems: principalsPerCertificateMax,
   description:
-    'Names and addresses of hosts, or names of users. Without any, a host certificate is good for every host; sshd takes no user certificate without.',
+    'Names and addresses of hosts, or names of users. Without any, a host certificate is valid for every host, and sshd refuses a user certificate.',
 })
 
-/** The last second of the year 9999, behind which RFC 3339 has no times. */
+/** The last second of the year 9999 and of RFC 3339. */
 const lastSecond = 253_402_300_799
 
 const timestamp = ruled(
   Type.String({
     maxLength: 64,
-    description: 'RFC 3339; a fraction of a second is left out.',
+    description: 'RFC 3339; fractions of a second are dropped.',
     ...documented({ format: 'date-time' }),
   }),
   (text) => {
     const seconds = parseTimestamp(text)
     return seconds !== undefined && seconds >= 0 && seconds <= lastSecond
       ? undefined
-      : 'a time as RFC 3339 has it is needed, in the years 1970 to 9999'
+      : 'an RFC 3339 time in the years 1970 to 9999 is needed'
   },
 )
 
-/** Of text that was checked: in UTC, whole seconds. */
+/** For text that was checked before: in UTC, whole seconds. */
 const canonicalTime = (text: string): string => isoSeconds(secondsOf(text) * 1000)
 
 function secondsOf(text: string): number {
   const seconds = parseTimestamp(text)
-  if (seconds === undefined) throw new Error(`A time that was checked is none: ${text}.`)
+  if (seconds === undefined) throw new Error(`Not a valid time, though it was checked: ${text}.`)
   return seconds
 }
 
@@ -92,27 +92,27 @@ export const sshCertificateExample = {
 }
 
 type Draft = RowOf<typeof sshCertificateFields>
-type Issued = Pick<Draft, 'key_type' | 'valid_after' | 'valid_until' | 'certificate'>
+type IssuedFields = Pick<Draft, 'key_type' | 'valid_after' | 'valid_until' | 'certificate'>
 
-/** What distinguishes the kinds. */
-export interface Issue extends Pick<SshCertificate, 'type' | 'criticalOptions' | 'extensions'> {
-  /** How long it is valid where nothing is said. */
+/** What differs between host and user certificates. */
+export interface CertificateTraits extends Pick<SshCertificate, 'type' | 'criticalOptions' | 'extensions'> {
+  /** How long it is valid by default. */
   readonly seconds: number
 }
 
 /** Signs the certificate that a draft describes, with the key of the authority that it names. */
-export async function issued(
+export async function issueCertificate(
   draft: Draft,
-  { seconds, ...issue }: Issue,
+  { seconds, ...traits }: CertificateTraits,
   tools: PrepareTools,
-): Promise<Issued> {
+): Promise<IssuedFields> {
   const { validAfter, validBefore } = validityOf(draft, seconds)
   const key = checkedSshPublicKey(draft.public_key)
   const { account_id, ssh_certificate_authority_id: authorityId } = draft
   const authority = createPrivateKey(await tools.unsealed(authorityKey({ account_id, id: authorityId })))
   const { id: keyId, principals } = draft
   const certificate = await signSshCertificate(
-    { ...issue, key, keyId, principals, validAfter, validBefore },
+    { ...traits, key, keyId, principals, validAfter, validBefore },
     authority,
     randomBytes(sshNonceBytes),
   )
@@ -124,7 +124,7 @@ export async function issued(
   }
 }
 
-/** A certificate begins to be valid now, and that lasts from its beginning, or from now where it began before. */
+/** By default valid from now on; the default duration counts from the start, or from now if the start is in the past. */
 function validityOf(
   { created_at, valid_after, valid_until }: Draft,
   seconds: number,
@@ -134,6 +134,6 @@ function validityOf(
   const usualEnd = Math.min(Math.max(present, validAfter) + seconds, lastSecond)
   const validBefore = valid_until === null ? usualEnd : secondsOf(valid_until)
   if (validBefore > validAfter) return { validAfter, validBefore }
-  const [from, to] = [validAfter, validBefore].map((at) => isoSeconds(at * 1000))
+  const [from, to] = [validAfter, validBefore].map((time) => isoSeconds(time * 1000))
   throw badRequest(`"valid_until" is "${to}", but must be later than "valid_after", which is "${from}".`)
 }

@@ -2,7 +2,7 @@
  * Critical options and extensions of user certificates:
  * https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.certkeys
  *
- * A server refuses a certificate with a critical option that it doesn't know, and overlooks extensions it doesn't know.
+ * A server refuses a certificate with a critical option that it doesn't know, and ignores unknown extensions.
  */
 import { parseCidr } from '../core/cidr.js'
 import { shown } from '../core/errors.js'
@@ -10,27 +10,27 @@ import { sshOptionBytesMax, sshOptionNameCharsMax, sshOptionsMax } from '../core
 import { boundedBytes, mapOf, ruled } from '../core/schema.js'
 import { defaulted } from './fields.js'
 
-/** What is wrong with an option's value; undefined where nothing is. */
-type Broken = (value: string) => string | undefined
+/** Returns what is wrong with an option's value, if anything. */
+type CheckValue = (value: string) => string | undefined
 
-const isFlag: Broken = (value) => (value === '' ? undefined : 'takes no value: "" is allowed')
+const checkFlag: CheckValue = (value) => (value === '' ? undefined : 'takes no value: only "" is allowed')
 
-const isCommand: Broken = (value) => (value === '' ? 'needs a command' : undefined)
+const checkCommand: CheckValue = (value) => (value === '' ? 'needs a command' : undefined)
 
-/** Read by addr_match_cidr_list() of OpenSSH: no spaces, and no bits set behind a prefix. */
-const isAddressList: Broken = (value) => {
+/** Read by addr_match_cidr_list() of OpenSSH: no spaces, and no bits set after a prefix. */
+const checkAddressList: CheckValue = (value) => {
   for (const range of value.split(',')) {
     const parsed = parseCidr(range, { hostBits: 'refuse', bareAddress: 'allow' })
     if (!parsed.ok)
-      return `needs addresses and ranges with commas in between: ${parsed.problem.msg.slice(0, -1)}`
+      return `needs addresses and ranges, separated by commas: ${parsed.problem.msg.slice(0, -1)}`
   }
   return undefined
 }
 
-const criticalOptions: ReadonlyMap<string, Broken> = new Map([
-  ['force-command', isCommand],
-  ['source-address', isAddressList],
-  ['verify-required', isFlag],
+const criticalOptions: ReadonlyMap<string, CheckValue> = new Map([
+  ['force-command', checkCommand],
+  ['source-address', checkAddressList],
+  ['verify-required', checkFlag],
 ])
 
 const flags = [
@@ -42,11 +42,11 @@ const flags = [
   'permit-user-rc',
 ]
 
-const extensions: ReadonlyMap<string, Broken> = new Map(flags.map((name) => [name, isFlag]))
+const extensions: ReadonlyMap<string, CheckValue> = new Map(flags.map((name) => [name, checkFlag]))
 
 const nameForm = /^[!-~]+$/
-/** Whoever makes options of his own adds his domain to their names. */
-const isForeign = (name: string): boolean => /^[^@]+@[^@]+$/.test(name)
+/** Options that OpenSSH does not define have a domain in their names. */
+const isVendorName = (name: string): boolean => /^[^@]+@[^@]+$/.test(name)
 
 function brokenName(name: string): string | undefined {
   return nameForm.test(name) && name.length <= sshOptionNameCharsMax
@@ -55,12 +55,16 @@ function brokenName(name: string): string | undefined {
 }
 
 function brokenCriticalOption(name: string): string | undefined {
-  return criticalOptions.has(name) || isForeign(name)
+  return criticalOptions.has(name) || isVendorName(name)
     ? undefined
     : `servers refuse a certificate with the option ${shown(name)}: ${[...criticalOptions.keys()].join(', ')} and names such as "name@domain" are allowed`
 }
 
-function brokenValue(name: string, value: string, known: ReadonlyMap<string, Broken>): string | undefined {
+function brokenValue(
+  name: string,
+  value: string,
+  known: ReadonlyMap<string, CheckValue>,
+): string | undefined {
   if (value.includes('\0')) return `the value of ${shown(name)} holds a zero byte`
   const broken = known.get(name)?.(value)
   return broken === undefined ? undefined : `${shown(name)} ${broken}`
@@ -84,7 +88,7 @@ const optionMap = (description: string, broken: (name: string, value: string) =>
 export const sshOptionFields = {
   critical_options: defaulted(
     optionMap(
-      'What a server has to heed, such as "force-command" and "source-address".',
+      'Restrictions that a server must enforce, such as "force-command" and "source-address".',
       (name, value) =>
         brokenName(name) ?? brokenCriticalOption(name) ?? brokenValue(name, value, criticalOptions),
     ),
@@ -93,7 +97,7 @@ export const sshOptionFields = {
   ),
   extensions: defaulted(
     optionMap(
-      'What the certificate permits; "permit-pty" and "permit-user-rc" if the map is empty or not given. A certificate that permits nothing takes an extension that servers ignore, such as "none@example.com".',
+      'What the certificate permits; "permit-pty" and "permit-user-rc" if the map is empty or not given. To permit nothing, send an extension that servers ignore, such as "none@example.com".',
       (name, value) => brokenName(name) ?? brokenValue(name, value, extensions),
     ),
     { 'permit-pty': '', 'permit-user-rc': '' },

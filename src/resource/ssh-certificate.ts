@@ -1,8 +1,8 @@
 /**
  * OpenSSH certificates, version 01: https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.certkeys
  *
- * A certificate is a public key with what it is good for, signed by an authority. In text it is one line, as a public
- * key is.
+ * A certificate is a public key with its names, validity and options, signed by an authority. As text it is one line,
+ * like a public key.
  */
 import { type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -14,9 +14,9 @@ export interface SshCertificate {
   readonly key: SshPublicKey
   /** What servers log when the certificate is used. */
   readonly keyId: string
-  /** Host or user names it is good for; for all where none is given. */
+  /** Host or user names it is valid for; without any, all. */
   readonly principals: readonly string[]
-  /** Seconds since the epoch: from the first to the one before the last. */
+  /** Seconds since the epoch; `validBefore` is exclusive. */
   readonly validAfter: number
   readonly validBefore: number
   readonly criticalOptions: Readonly<Record<string, string>>
@@ -61,10 +61,10 @@ export async function signSshCertificate(
   return `${algorithm} ${blob.toString('base64')}`
 }
 
-/** What follows the name of the algorithm. */
+/** The bytes of the key after the name of the algorithm. */
 const partsOf = ({ algorithm, blob }: SshPublicKey): Buffer => blob.subarray(string(algorithm).length)
 
-/** Sorted by name; a value is a string within the data, and no value is no data. */
+/** Sorted by name. A value is wrapped as a string inside the data; without a value, the data is empty. */
 function options(given: Readonly<Record<string, string>>): Buffer {
   const sorted = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Buffer.concat(
@@ -72,7 +72,7 @@ function options(given: Readonly<Record<string, string>>): Buffer {
   )
 }
 
-/** RSA with SHA-512, for OpenSSH refuses SHA-1 (RFC 8332); ECDSA by RFC 5656, section 3.1.2. */
+/** RSA with SHA-512, because OpenSSH refuses SHA-1 (RFC 8332); ECDSA as in RFC 5656, section 3.1.2. */
 async function signature(data: Buffer, authority: KeyObject): Promise<Buffer> {
   if (authority.asymmetricKeyType === 'ed25519') {
     return Buffer.concat([string('ssh-ed25519'), string(await signAsync(null, data, authority))])

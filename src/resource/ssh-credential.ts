@@ -4,14 +4,13 @@ import { exampleSshKey } from './examples.js'
 import { described } from './fields.js'
 import { sshPublicKeyField } from './ssh-key-fields.js'
 
-/** A key that agents which connect over SSH prove themselves with, and what they may bind then. */
 export const sshCredential = defineResource({
   kind: 'ssh_credential',
   idPrefix: 'sshcr_',
   path: '/ssh_credentials',
   listName: 'ssh_credentials',
   title: 'SSH credential',
-  about: 'A key that agents which connect over SSH prove themselves with, and what they may bind.',
+  about: 'A key that authenticates agents over SSH, and what they may bind.',
   example: {
     description: 'build server',
     public_key: exampleSshKey,

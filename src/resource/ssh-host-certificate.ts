@@ -1,5 +1,5 @@
 import { defineResource } from './define.js'
-import { issued, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
+import { issueCertificate, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
 
 /** A year. */
 const seconds = 365 * 24 * 60 * 60
@@ -10,16 +10,16 @@ export const sshHostCertificate = defineResource({
   path: '/ssh_host_certificates',
   listName: 'ssh_host_certificates',
   title: 'SSH host certificate',
-  about: 'Proves an SSH server to its users; valid for a year where nothing is said.',
+  about: 'Proves the identity of an SSH server to its users; valid for a year by default.',
   example: {
     ...sshCertificateExample,
     principals: ['ssh.example.com'],
   },
   audit: 'ssh_host_certificate',
   fields: sshCertificateFields,
-  /** Host certificates have no options: none is defined for them. */
+  /** No options are defined for host certificates. */
   prepare: async (draft, tools) => ({
     ...draft,
-    ...(await issued(draft, { type: 'host', seconds, criticalOptions: {}, extensions: {} }, tools)),
+    ...(await issueCertificate(draft, { type: 'host', seconds, criticalOptions: {}, extensions: {} }, tools)),
   }),
 })

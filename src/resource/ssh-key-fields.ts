@@ -21,10 +21,10 @@ const publicKey = ruled(
   },
 )
 
-/** The key that a client brings; white space around it and between its parts is left out. */
+/** A key that a client sends; extra white space is removed. */
 export const sshPublicKeyField = {
   ...required(publicKey, { atCreation: true }),
   complete: (text: string) => sshPublicKeyText(checkedSshPublicKey(text)),
 }
 
-export const sshKeyTypeField = assigned(oneOf(sshKeyTypes, 'Of the public key.'))
+export const sshKeyTypeField = assigned(oneOf(sshKeyTypes, 'Type of the public key.'))

@@ -2,7 +2,8 @@
  * SSH public keys: a line of text as in a `.pub` file (the AUTHORIZED_KEYS FILE FORMAT of sshd(8), without options), and
  * the bytes in it (RFC 4253, section 6.6; RFC 5656, section 3.1; RFC 8709, section 4).
  *
- * What is wrong with a line is told without the line: it may be a private key that was pasted in the wrong place.
+ * Problems never quote the line: it may be a private key that was pasted in the wrong place. Their messages follow the
+ * name of a field, as in "public_key is cut short".
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
@@ -34,7 +35,7 @@ export const sshCurveNames = Object.keys(sshCurves) as SshCurve[]
 
 const ecdsaPrefix = 'ecdsa-sha2-'
 
-/** What is wrong with the bytes behind the algorithm's name; undefined where nothing is. */
+/** Returns what is wrong with the bytes after the algorithm's name, if anything. */
 type CheckParts = (parts: readonly Buffer[]) => string | undefined
 
 interface Algorithm {
@@ -55,7 +56,6 @@ export const sshAlgorithms = [...algorithms.keys()]
 const allowed = `${sshAlgorithms.join(', ')} are allowed`
 const damaged = 'is cut short or damaged'
 
-/** Reads a line; a problem begins with what is wrong. */
 export function parseSshPublicKey(text: string): Result<SshPublicKey> {
   if (privateKey.test(text)) return problem(isPrivate)
   const [, algorithm = '', base64 = '', comment = ''] = line.exec(text.trim()) ?? []
@@ -74,7 +74,7 @@ const privateKey = /PRIVATE KEY|PuTTY-User-Key-File|Private-Lines|b3BlbnNzaC1rZX
 const isPrivate =
   'is a private key: send the public key, the line of the .pub file, and make a new pair, for this one has been disclosed'
 
-/** Algorithm, base64 and whatever else stands there: a comment, mostly the name of whom the key belongs to. */
+/** Algorithm, base64 and optionally a comment, usually the owner's name. */
 const line = /^(\S+)[ \t]+(\S+)(?:[ \t]+(\P{Cc}*))?$/u
 
 const certificateSuffix = '-cert-v01@openssh.com'
@@ -82,13 +82,12 @@ const certificateSuffix = '-cert-v01@openssh.com'
 const algorithmName = /^(?:ssh|sk-ssh|sk-ecdsa|ecdsa|x509v3)-[a-z0-9@.-]{1,64}$/
 
 function unknownAlgorithm(text: string, algorithm: string): string {
-  if (algorithm.endsWith(certificateSuffix))
-    return 'is a certificate: the public key that it is for is needed'
+  if (algorithm.endsWith(certificateSuffix)) return 'is a certificate: send the public key that it certifies'
   if (algorithmName.test(algorithm)) return `is of the type "${algorithm}": ${allowed}`
   const [, ...later] = text.trim().split(/[ \t]+/)
   if (later.some((word) => algorithms.has(word)))
     return 'is preceded by options: the key alone is allowed, as in a .pub file'
-  return `is no public key of SSH: one line as in a .pub file is needed, and ${allowed}`
+  return `is not an SSH public key: one line as in a .pub file is needed, and ${allowed}`
 }
 
 function checkEd25519(parts: readonly Buffer[]): string | undefined {
@@ -98,7 +97,7 @@ function checkEd25519(parts: readonly Buffer[]): string | undefined {
 function checkRsa(parts: readonly Buffer[]): string | undefined {
   const [exponent, modulus] = parts.map(positive)
   if (parts.length !== 2 || exponent === undefined || modulus === undefined) return damaged
-  // OpenSSL uses no longer exponent with large moduli (OPENSSL_RSA_MAX_PUBEXP_BITS), and an even one is none.
+  // OpenSSL refuses longer exponents with large moduli (OPENSSL_RSA_MAX_PUBEXP_BITS); even ones are invalid.
   const isUsable = exponent % 2n === 1n && exponent >= 3n && exponent < 2n ** 64n && modulus % 2n === 1n
   if (!isUsable) return damaged
   const bits = modulus.toString(2).length
@@ -107,7 +106,7 @@ function checkRsa(parts: readonly Buffer[]): string | undefined {
     : `is an RSA key of ${bits} bits: ${sshRsaBitsMin} to ${sshRsaBitsMax} are allowed`
 }
 
-/** A number above zero in its one spelling. */
+/** A positive number in its canonical encoding; undefined for any other bytes. */
 function positive(bytes: Buffer): bigint | undefined {
   if (bytes.length === 0 || !mpint(bytes).subarray(4).equals(bytes)) return undefined
   return BigInt(`0x${bytes.toString('hex')}`)
@@ -154,7 +153,7 @@ export function sshPublicKeyOf(privateKey: KeyObject): SshPublicKey {
   return of('ecdsa', `${ecdsaPrefix}${curve}`, string(curve), string(point))
 }
 
-/** Of text that was checked. */
+/** For text that was checked before. */
 export function checkedSshPublicKey(text: string): SshPublicKey {
   const parsed = parseSshPublicKey(text)
   if (!parsed.ok) throw new Error(`A stored public key ${parsed.problem.msg}.`)

@@ -1,5 +1,5 @@
 import { defineResource } from './define.js'
-import { issued, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
+import { issueCertificate, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
 import { sshOptionFields } from './ssh-certificate-options.js'
 
 /** A day. */
@@ -11,7 +11,7 @@ export const sshUserCertificate = defineResource({
   path: '/ssh_user_certificates',
   listName: 'ssh_user_certificates',
   title: 'SSH user certificate',
-  about: 'Proves a user to SSH servers; valid for a day where nothing is said.',
+  about: 'Proves the identity of a user to SSH servers; valid for a day by default.',
   example: {
     ...sshCertificateExample,
     principals: ['alice'],
@@ -22,7 +22,7 @@ export const sshUserCertificate = defineResource({
     const { critical_options: criticalOptions, extensions } = draft
     return {
       ...draft,
-      ...(await issued(draft, { type: 'user', seconds, criticalOptions, extensions }, tools)),
+      ...(await issueCertificate(draft, { type: 'user', seconds, criticalOptions, extensions }, tools)),
     }
   },
 })

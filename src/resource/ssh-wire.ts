@@ -18,7 +18,7 @@ export function string(value: Uint8Array | string): Buffer {
   return Buffer.concat([uint32(bytes.length), bytes])
 }
 
-/** A number that is not negative, as big-endian bytes: none too many, and the first bit free for the sign. */
+/** A non-negative number in the fewest big-endian bytes that leave the first bit, the sign, zero. */
 export function mpint(magnitude: Uint8Array): Buffer {
   const first = magnitude.findIndex((byte) => byte !== 0)
   if (first === -1) return string('')
@@ -26,15 +26,15 @@ export function mpint(magnitude: Uint8Array): Buffer {
   return string(bytes[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes)
 }
 
-/** The strings that the bytes are made of; undefined where they are made of anything else. */
+/** The strings that the bytes consist of; undefined if they hold anything else. */
 export function readStrings(bytes: Buffer): Buffer[] | undefined {
   const strings: Buffer[] = []
-  for (let at = 0; at < bytes.length; ) {
-    if (at + 4 > bytes.length) return undefined
-    const end = at + 4 + bytes.readUInt32BE(at)
+  for (let offset = 0; offset < bytes.length; ) {
+    if (offset + 4 > bytes.length) return undefined
+    const end = offset + 4 + bytes.readUInt32BE(offset)
     if (end > bytes.length) return undefined
-    strings.push(bytes.subarray(at + 4, end))
-    at = end
+    strings.push(bytes.subarray(offset + 4, end))
+    offset = end
   }
   return strings
 }

@@ -1,6 +1,6 @@
 /**
- * Reserved addresses: `<n>.tcp.<region>.<domain>:<port>`. They are drawn, and a claim makes each the deployment's only
- * one; what stands under the domain is served by those alone who reserved it.
+ * Reserved addresses: `<n>.tcp.<region>.<domain>:<port>`. They are drawn at random, and a claim makes each unique in the
+ * deployment. Only the account that reserved an address can serve it.
  */
 import { randomFraction } from '../core/clock.js'
 import { badRequest, conflict, shown } from '../core/errors.js'
@@ -8,7 +8,7 @@ import type { Lookups, Row } from './define.js'
 
 export const regions = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
 
-/** What addresses are drawn from. */
+/** The space that addresses are drawn from. */
 export interface TcpAddressSpace {
   readonly domain: string
   readonly hostsPerRegion: number
@@ -16,7 +16,7 @@ export interface TcpAddressSpace {
   readonly portMax: number
 }
 
-/** Ports above the well-known services', below those that systems give to outgoing connections. */
+/** Ports above the well-known ones, below those that systems use for outgoing connections. */
 export const tcpAddressSpace = (domain: string): TcpAddressSpace => ({
   domain,
   hostsPerRegion: 10,
@@ -24,7 +24,7 @@ export const tcpAddressSpace = (domain: string): TcpAddressSpace => ({
   portMax: 29_999,
 })
 
-/** One of the region's addresses; somebody else may have it. */
+/** A random address of the region; it may be taken. */
 export function drawTcpAddress(
   { domain, hostsPerRegion, portMin, portMax }: TcpAddressSpace,
   region: string,
@@ -41,11 +41,11 @@ interface Edge {
 /** Refuses new hostports under the domain that the account did not reserve. */
 export function checkReserved(edge: Edge, previous: Edge | undefined, lookups: Lookups): void {
   const served = previous?.hostports ?? []
-  for (const [at, hostport] of (edge.hostports ?? []).entries()) {
+  for (const [index, hostport] of (edge.hostports ?? []).entries()) {
     if (served.includes(hostport) || !isUnder(lookups.tcpDomain, hostOf(hostport))) continue
-    if (addressAt(hostport, lookups) !== undefined) continue
+    if (isReserved(hostport, lookups)) continue
     throw badRequest(
-      `"hostports[${at}]" is ${shown(hostport)}: under ${lookups.tcpDomain} an edge serves addresses that its account reserved (POST /reserved_addrs).`,
+      `"hostports[${index}]" is ${shown(hostport)}: under ${lookups.tcpDomain} an edge can serve only addresses that its account reserved (POST /reserved_addrs).`,
     )
   }
 }
@@ -56,14 +56,13 @@ const hostOf = (hostport: string): string => hostport.slice(0, hostport.lastInde
 export const isUnder = (domain: string, name: string): boolean =>
   name === domain || name.endsWith(`.${domain}`)
 
-function addressAt(hostport: string, lookups: Lookups): Row | undefined {
-  for (const address of lookups.all('reserved_addr')) if (address['addr'] === hostport) return address
-  return undefined
+function isReserved(hostport: string, lookups: Lookups): boolean {
+  for (const address of lookups.all('reserved_addr')) if (address['addr'] === hostport) return true
+  return false
 }
 
 /**
- * An address that an edge serves is not given up: it would go on serving what the next account to draw the address
- * takes for its own.
+ * An address that an edge serves can't be deleted: the edge would still serve it after another account has drawn it.
  */
 export function checkUnserved(addr: string, lookups: Lookups): void {
   for (const kind of ['tcp_edge', 'https_edge']) {

@@ -12,7 +12,7 @@ export const tcpEdge = defineResource({
   path: '/edges/tcp',
   listName: 'tcp_edges',
   title: 'TCP edge',
-  about: 'Where TCP connections come in: the endpoints, and what is done with connections to them.',
+  about: 'Hostports that accept TCP connections, and what is done with those.',
   example: {
     description: 'ssh for the office',
     hostports: ['ssh.example.com:22'],

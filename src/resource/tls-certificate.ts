@@ -1,4 +1,4 @@
-/** Certificates that TLS is ended with, and their private keys, which are kept sealed and never shown. */
+/** Certificates that terminate TLS, and their private keys, which are stored sealed and never shown. */
 import type { X509Certificate } from 'node:crypto'
 import { ok, problem, type Result } from '../core/errors.js'
 import { certificatesPerChainMax, privateKeyPemBytesMax } from '../core/limits.js'
@@ -18,7 +18,7 @@ import { keyTypeOf, leafFacts, privateKeyTypes } from './x509.js'
 
 const privateKeyPem = boundedBytes(
   privateKeyPemBytesMax,
-  'The private key of the first certificate, without a passphrase. Kept sealed, and never shown.',
+  'The private key of the first certificate, without a passphrase. Stored sealed, and never shown.',
 )
 
 const privateKeyField = { ...unseen(required(privateKeyPem, { atCreation: true })), sealed: true }
@@ -31,7 +31,7 @@ export const tlsCertificate = defineResource({
   path: '/tls_certificates',
   listName: 'tls_certificates',
   title: 'TLS certificate',
-  about: 'A certificate that TLS is ended with, and its private key, which is kept sealed.',
+  about: 'A certificate that terminates TLS, and its private key, which is stored sealed.',
   example: {
     description: 'www',
     certificate_pem: exampleCertificate,
@@ -42,14 +42,14 @@ export const tlsCertificate = defineResource({
     private_key_type: 'ecdsa',
   },
   audit: 'tls_certificate',
-  keptWhileNamed: true,
+  keptWhileReferenced: true,
   fields: {
     ...described,
     certificate_pem: required(certificatePem, { atCreation: true }),
     private_key_pem: privateKeyField,
     ...certificateFactFields,
     subject_alternative_names: alternativeNamesField,
-    /** Of certificates that Weir obtained: there are none. */
+    /** For certificates that Weir obtains; so far it obtains none. */
     issued_at: derived(certificateTime, { unset: 'null' }),
     private_key_type: assigned(oneOf(privateKeyTypes)),
     issuer_common_name: part(),
@@ -85,17 +85,17 @@ export const privateKeyBelongsTo = (row: { readonly account_id: string; readonly
 
 /** Each certificate is issued by the next (RFC 8446, 4.4.2). */
 function inOrder(certificates: readonly X509Certificate[]): Result<true> {
-  for (const [at, certificate] of certificates.entries()) {
-    const issuer = certificates[at + 1]
+  for (const [index, certificate] of certificates.entries()) {
+    const issuer = certificates[index + 1]
     if (issuer === undefined || certificate.checkIssued(issuer)) continue
     return problem(
-      `is no chain: certificate ${at + 1} was not issued by certificate ${at + 2}; the server's own comes first, and after each the one that issued it`,
+      `is not a chain: certificate ${index + 1} was not issued by certificate ${index + 2}; the server's own must come first, and after each the one that issued it`,
     )
   }
   return ok(true)
 }
 
-/** The key in one form, PKCS #8, whichever it was given in. */
+/** The key as PKCS #8, whatever form it was sent in. */
 function privateKeyOf(leaf: X509Certificate, text: string): string {
   const key = usable('private_key_pem', readPrivateKey(text))
   if (!leaf.checkPrivateKey(key)) usable('private_key_pem', problem(foreignKey))

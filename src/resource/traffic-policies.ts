@@ -1,4 +1,4 @@
-/** The traffic policy module of a TCP edge: its shape, its bounds, and expressions compiled when they are saved. */
+/** The traffic policy module of a TCP edge: its shape and limits; expressions are checked when they are saved. */
 import { badRequest, shown, WeirError } from '../core/errors.js'
 import {
   actionsPerPolicyMax,
@@ -15,7 +15,7 @@ import type { Lookups } from './define.js'
 import { expressionSchema } from './expression-schema.js'
 import { asIs, defaulted, moduleField } from './fields.js'
 
-const configDescription = 'Of log: `{"Metadata": {…}}`, what the event shall say. deny has none.'
+const configDescription = 'For log: `{"Metadata": {…}}`, a map that the event will contain. deny has none.'
 
 const action = objectOf(
   {
@@ -30,7 +30,7 @@ const policy = objectOf(
     name: Type.Optional(orNull(boundedBytes(policyNameBytesMax))),
     expressions: Type.Optional(
       orNull(Type.Array(expressionSchema, { maxItems: expressionsPerPolicyMax }), {
-        description: 'All of them have to be true; none: the policy always applies.',
+        description: 'All must be true; without any, the policy always applies.',
       }),
     ),
     actions: Type.Array(action, { minItems: 1, maxItems: actionsPerPolicyMax }),
@@ -40,7 +40,7 @@ const policy = objectOf(
 
 const policies = Type.Array(policy, { maxItems: policiesPerDirectionMax })
 
-/** A policy with what it leaves out; a name is left out of responses, too. */
+/** A policy with its omitted parts filled in; a missing name is omitted in responses, too. */
 const wholePolicy = objectOf(
   {
     name: Type.Optional(Type.String()),
@@ -63,7 +63,7 @@ type Policy = Static<typeof policy>
 type WholePolicy = Static<typeof wholePolicy>
 type Direction = 'inbound' | 'outbound'
 
-/** What a policy leaves out: no expressions are an empty list, no name is none. */
+/** Fills in omitted parts; an empty name counts as missing. */
 const completePolicy = ({ name, expressions, actions }: Policy): WholePolicy => ({
   ...(typeof name === 'string' && name !== '' ? { name } : {}),
   expressions: expressions ?? [],
@@ -84,7 +84,7 @@ export const trafficPoliciesModule = moduleField('TrafficPolicies', {
 
 type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
 
-/** Throws what is wrong with the module beyond its shape, naming the place in the body of the request. */
+/** Checks what the schema can't; throws an error that names the place in the request's body. */
 export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {
   let expressionBytes = 0
   for (const [side, list] of [
@@ -112,53 +112,54 @@ function checkExpressions({ expressions }: Policy, side: Direction, place: strin
     if (found !== undefined)
       throw new WeirError(
         'ERR_INVALID_EXPRESSION',
-        `"${place}.expressions[${index}]" is no valid expression: ${found.msg}`,
+        `"${place}.expressions[${index}]" is not a valid expression: ${found.msg}`,
       )
   }
   return bytes
 }
 
 function checkActions(actions: readonly Action[], side: Direction, place: string): void {
-  const denyAt = actions.findIndex(({ type }) => type === 'deny')
-  if (denyAt !== -1 && side === 'outbound') {
+  const denyIndex = actions.findIndex(({ type }) => type === 'deny')
+  if (denyIndex !== -1 && side === 'outbound') {
     throw badRequest(
-      `"${place}.actions[${denyAt}].type" is "deny", which only inbound policies may do: outbound ones may "log".`,
+      `"${place}.actions[${denyIndex}].type" is "deny", which only inbound policies may do: outbound ones may "log".`,
     )
   }
-  if (denyAt !== -1 && denyAt < actions.length - 1) {
+  if (denyIndex !== -1 && denyIndex < actions.length - 1) {
     throw badRequest(
-      `"${place}.actions[${denyAt + 1}]" stands behind a deny and would never run: deny must be the last action.`,
+      `"${place}.actions[${denyIndex + 1}]" comes after a deny and would never run: deny must be the last action.`,
     )
   }
   for (const [index, { type, config }] of actions.entries()) {
-    const at = `${place}.actions[${index}].config`
-    if (type === 'log') checkLogConfig(config ?? {}, at)
-    else if (config !== null) throw configOfDeny(at)
+    const configPlace = `${place}.actions[${index}].config`
+    if (type === 'log') checkLogConfig(config ?? {}, configPlace)
+    else if (config !== null) throw configOfDeny(configPlace)
   }
 }
 
-const configOfDeny = (at: string): WeirError =>
-  badRequest(`"${at}" is given, but a deny action has no configuration: leave it out or send null.`)
+const configOfDeny = (place: string): WeirError =>
+  badRequest(`"${place}" is given, but a deny action has no configuration: leave it out or send null.`)
 
 const isMetadata = (key: string): boolean => key.toLowerCase() === 'metadata'
 
-/** The log action's configuration: the one key Metadata, in any case, holding a map. */
-function checkLogConfig(config: Record<string, unknown>, at: string): void {
+/** The log action's configuration: the only key is Metadata, in any letter case, with a map. */
+function checkLogConfig(config: Record<string, unknown>, place: string): void {
   const keys = Object.keys(config)
   const other = keys.find((key) => !isMetadata(key))
-  if (other !== undefined) throw badRequest(`"${at}" has no field ${shown(other)}: supported are "Metadata".`)
+  if (other !== undefined)
+    throw badRequest(`"${place}" has no field ${shown(other)}: supported are "Metadata".`)
   const [name, again] = keys
   if (again !== undefined) {
     throw badRequest(
-      `"${at}" has the fields "${name}" and "${again}", which mean the same: one of them is allowed.`,
+      `"${place}" has the fields "${name}" and "${again}", which mean the same: send only one.`,
     )
   }
   const metadata = name === undefined ? undefined : config[name]
   if (name === undefined || typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-    throw badRequest(`"${at}" must be {"Metadata": {…}}, a map of what the log event shall say.`)
+    throw badRequest(`"${place}" must be {"Metadata": {…}}, a map for the log event.`)
   const bytes = Buffer.byteLength(JSON.stringify(metadata))
   if (bytes > logMetadataBytesMax)
     throw badRequest(
-      `"${at}.${name}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
+      `"${place}.${name}" has ${bytes} bytes as JSON: at most ${logMetadataBytesMax} are allowed.`,
     )
 }

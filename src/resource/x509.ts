@@ -1,10 +1,10 @@
 /**
- * What X.509 certificates say (RFC 5280), in the words of the API.
+ * The facts in X.509 certificates (RFC 5280), named as in the API.
  *
- * Node reads names, dates and keys; it tells nothing of basic key usages, and alternative names as one text with
- * quotes, so these are read from the extensions themselves. Usages have the names of Go's crypto/x509 in snake case
- * (`digital_signature`, `server_auth`), which is how hosted platforms tell them; one without a name is told as its
- * object identifier.
+ * Node reads names, dates and keys. It does not return basic key usages, and returns alternative names as one quoted
+ * text, so both are read from the extensions. Usages have the names of Go's crypto/x509 in snake case
+ * (`digital_signature`, `server_auth`), as on hosted platforms; a usage without a name is shown as its object
+ * identifier.
  */
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { isoSeconds } from '../core/clock.js'
@@ -54,9 +54,9 @@ export const privateKeyTypes = ['rsa', 'ecdsa', 'ed25519'] as const
 
 export type PrivateKeyType = (typeof privateKeyTypes)[number]
 
-/** What is told of any certificate. Times are RFC 3339 in whole seconds. */
+/** The facts of any certificate. Times are RFC 3339 in whole seconds. */
 export interface CertificateFacts {
-  /** Null where the subject has none. */
+  /** Null if the subject has none. */
   readonly subject_common_name: string | null
   readonly not_before: string
   readonly not_after: string
@@ -64,7 +64,7 @@ export interface CertificateFacts {
   readonly extended_key_usages: string[]
 }
 
-/** What is told of the certificate of a server, beyond that. */
+/** Further facts of a server's certificate. */
 export interface LeafFacts extends CertificateFacts {
   readonly subject_alternative_names: { dns_names: string[]; ips: string[] }
   readonly issuer_common_name: string | null
@@ -77,7 +77,6 @@ export interface LeafFacts extends CertificateFacts {
   readonly subject_country: string | null
 }
 
-/** The facts, or a sentence that begins with what is wrong. */
 export const certificateFacts = (certificate: X509Certificate): Result<CertificateFacts> =>
   reading(() => factsOf(certificate, extensionsOf(certificate)))
 
@@ -98,7 +97,7 @@ export const leafFacts = (certificate: X509Certificate): Result<LeafFacts> =>
     }
   })
 
-/** What Node takes for a certificate may still hold extensions that are no DER, or times that are none. */
+/** Node accepts certificates whose extensions are not valid DER or whose times are invalid. */
 function reading<T>(read: () => T): Result<T> {
   try {
     return ok(read())
@@ -121,7 +120,7 @@ const factsOf = (certificate: X509Certificate, extensions: Extensions): Certific
 
 type Names = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Unlike `certificate.subject`, which is text with escapes, this tells values as they are. */
+/** Unlike `certificate.subject`, which is text with escapes, this returns values as they are. */
 const namesOf = (certificate: X509Certificate): { subject: Names; issuer: Names } => {
   const { subject = {}, issuer = {} } = certificate.toLegacyObject() as unknown as Record<string, Names>
   return { subject, issuer }
@@ -146,7 +145,7 @@ function extensionsOf({ raw }: X509Certificate): Extensions {
   return new Map(
     derMembers(list, derTags.sequence).map((extension) => {
       const members = derMembers(extension, derTags.sequence)
-      // Between the two may stand whether the extension is critical.
+      // An optional value between the two says whether the extension is critical.
       return [derOid(members[0]), derContent(members.at(-1), derTags.octetString)]
     }),
   )
@@ -181,7 +180,7 @@ function addressOf(bytes: Buffer): string {
   if (bytes.length !== 16) throw new DerError()
   return formatAddress(
     6,
-    [0, 4, 8, 12].map((at) => bytes.readUInt32BE(at)),
+    [0, 4, 8, 12].map((offset) => bytes.readUInt32BE(offset)),
   )
 }
 
@@ -190,7 +189,7 @@ function addressOf(bytes: Buffer): string {
 /** The curves that TLS has signatures for (RFC 8446, 4.2.3), as Node calls them. */
 const curves: readonly string[] = ['prime256v1', 'secp384r1', 'secp521r1']
 
-/** The type of the certificate's key, where TLS servers can use it. */
+/** The type of the certificate's key, if TLS servers can use it. */
 export function keyTypeOf(certificate: X509Certificate): Result<PrivateKeyType> {
   const key = publicKeyOf(certificate)
   const { modulusLength: bits = 0, namedCurve: curve = '' } = key?.asymmetricKeyDetails ?? {}
@@ -214,7 +213,7 @@ export function keyTypeOf(certificate: X509Certificate): Result<PrivateKeyType> 
   }
 }
 
-/** Undefined where the key is of a kind that is unknown here. */
+/** Undefined if Node does not support the type of key. */
 function publicKeyOf(certificate: X509Certificate): KeyObject | undefined {
   try {
     return certificate.publicKey

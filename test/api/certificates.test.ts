@@ -45,7 +45,7 @@ const refusedCertificates: Row[] = [
   [
     'a certificate as the key',
     certificateBody('rsa', 'rsa'),
-    /"private_key_pem" is no private key in PEM form/,
+    /"private_key_pem" is not a private key in PEM form/,
   ],
   ['an encrypted key', certificateBody('ecdsa', 'encrypted.key'), /"private_key_pem" is encrypted/],
   ['another encryption', certificateBody('ecdsa', 'encrypted-ec.key'), /"private_key_pem" is encrypted/],
@@ -57,7 +57,7 @@ const refusedCertificates: Row[] = [
   [
     'the issuer before the certificate',
     certificateBody('chain-upside-down', 'ecdsa.key'),
-    /"certificate_pem" is no chain: certificate 1 was not issued by certificate 2/,
+    /"certificate_pem" is not a chain: certificate 1 was not issued by certificate 2/,
   ],
   ['a short key', certificateBody('rsa-1024'), /"certificate_pem" has an RSA key of 1024 bits/],
   [
@@ -92,7 +92,11 @@ const refusedAuthorities: Row[] = [
   ['nothing', {}, /"ca_pem" is required/],
   ['words', { ca_pem: 'x' }, /"ca_pem" holds no certificate/],
   ['a private key', { ca_pem: fixturePem('rsa.key') }, /"ca_pem" holds a private key/],
-  ['no authority', { ca_pem: fixturePem('ecdsa') }, /"ca_pem" holds no certificate of an authority.*CA:TRUE/],
+  [
+    'no authority',
+    { ca_pem: fixturePem('ecdsa') },
+    /"ca_pem" is not the certificate of an authority.*CA:TRUE/,
+  ],
   [
     'a bundle',
     { ca_pem: fixturePem('authority') + fixturePem('intermediate') },

@@ -12,7 +12,7 @@ const refused: Row[] = [
   ['empty text', { domain: '' }, /"domain" .*a domain name such as/],
   ['a number', { domain: 5 }, /"domain" is 5, but must be a string/],
   ['a port', { domain: 'a.example:443' }, /"domain" is "a.example:443": a domain name such as/],
-  ['an address', { domain: '192.0.2.1' }, /"domain" is "192.0.2.1": an address is no domain name/],
+  ['an address', { domain: '192.0.2.1' }, /"domain" is "192.0.2.1": an address is not a domain name/],
   ['an endless name', { domain: `${'a.'.repeat(150)}example` }, /"domain" is too long/],
   ['a region that is none', { domain: 'a.example', region: 'mars' }, /"region" is "mars".*"au", "eu"/],
   [
@@ -108,7 +108,7 @@ t.test('domains', async (t) => {
       const says = await me.refused(400, 'POST', '/reserved_domains', { domain })
       t.match(
         says,
-        `"domain" is "${domain.toLowerCase()}": names under weir.localhost are this deployment's own`,
+        `"domain" is "${domain.toLowerCase()}": names under weir.localhost belong to this deployment`,
       )
     }
     await me.post('/reserved_domains', { domain: 'otherweir.localhost' })

@@ -68,12 +68,12 @@ const offCurve = Buffer.from(point)
 offCurve[40] = (offCurve[40] ?? 0) ^ 1
 
 const refused: { name: string; text: string; says: RegExp }[] = [
-  { name: 'nothing', text: '', says: /is no public key of SSH/ },
+  { name: 'nothing', text: '', says: /is not an SSH public key/ },
   { name: 'a word', text: 'key', says: /one line as in a \.pub file is needed/ },
-  { name: 'base64 alone', text: base64, says: /is no public key of SSH/ },
-  { name: 'two keys', text: `${ed25519}\n${ed25519}`, says: /is no public key of SSH/ },
-  { name: 'a control character', text: `${ed25519} a\u0007b`, says: /is no public key of SSH/ },
-  { name: 'a type alone', text: 'ssh-ed25519', says: /is no public key of SSH/ },
+  { name: 'base64 alone', text: base64, says: /is not an SSH public key/ },
+  { name: 'two keys', text: `${ed25519}\n${ed25519}`, says: /is not an SSH public key/ },
+  { name: 'a control character', text: `${ed25519} a\u0007b`, says: /is not an SSH public key/ },
+  { name: 'a type alone', text: 'ssh-ed25519', says: /is not an SSH public key/ },
   { name: 'DSA', text: line('ssh-dss', string('')), says: /is of the type "ssh-dss": ssh-ed25519, ssh-rsa/ },
   {
     name: 'a security key',
@@ -147,7 +147,7 @@ const refused: { name: string; text: string; says: RegExp }[] = [
     text: `PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n${secret}`,
     says: /is a private key/,
   },
-  { name: 'some other secret', text: `${secret} x y`, says: /is no public key of SSH/ },
+  { name: 'some other secret', text: `${secret} x y`, says: /is not an SSH public key/ },
 ]
 
 t.test('what is refused, in a sentence that repeats nothing of it', async (t) => {

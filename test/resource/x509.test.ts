@@ -148,6 +148,6 @@ t.test('private keys in every form', (t) => {
   for (const name of ['encrypted.key', 'encrypted-ec.key'])
     t.match(readPrivateKey(fixturePem(name)), { ok: false, problem: { msg: /is encrypted/ } }, name)
   for (const text of ['', 'secret', fixturePem('rsa'), fixturePem('rsa.key').slice(0, 300)])
-    t.match(readPrivateKey(text), { ok: false, problem: { msg: /is no private key in PEM form/ } })
+    t.match(readPrivateKey(text), { ok: false, problem: { msg: /is not a private key in PEM form/ } })
   t.end()
 })
