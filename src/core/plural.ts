@@ -7,3 +7,11 @@ export function pluralOf(noun: string): string {
 /** `a, b or c`. */
 export const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+
+const mebibyte = 1024 ** 2
+
+/** A size in the largest unit that gives a whole number. */
+export function sizeText(bytes: number): string {
+  if (bytes % mebibyte ** 2 === 0) return `${bytes / mebibyte ** 2} TiB`
+  return bytes % mebibyte === 0 ? `${bytes / mebibyte} MiB` : `${bytes / 1024} KiB`
+}

@@ -14,6 +14,7 @@ import {
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
+  type KindLimits,
   type Rejection,
   type Sender,
   type SenderDeps,
@@ -35,7 +36,7 @@ const groupName = (arn: string): string => parseArn(arn)!.resource.split(':')[1]
 
 const eventOverheadBytes = 26
 
-const limits: Omit<BatchLimits, 'requestBytesMax'> = {
+const limits: KindLimits = {
   // The service accepts 10,000. It does not name the culprit when it refuses a request, and halving finds one among
   // 512 events in nine steps. Requests are seldom larger anyway, because of their bytes.
   eventsMax: 512,
@@ -92,7 +93,7 @@ class CloudWatchLogsSender implements Sender {
       logGroupName: groupName(config.address),
       logStreamName: config.id,
     }
-    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax }
+    this.#limits = deps.limits
     this.#connection = new Connection(
       config,
       deps,
@@ -197,9 +198,12 @@ function rejections(order: readonly number[], info: RejectedLogEventsInfo): Reje
 export const cloudwatchLogs = defineDestinationKind({
   name: 'cloudwatch_logs',
   title: 'CloudWatch log group',
+  about:
+    'PutLogEvents, oldest event first. One log stream per destination, named by its id, created on first use.',
   address,
   auth: 'aws',
   endpointSetting: 'AWS_ENDPOINT_URL_CLOUDWATCH_LOGS',
+  limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },
   keepsLineBreak: false,
   open: (config, deps) => new CloudWatchLogsSender(config, deps),

@@ -39,6 +39,9 @@ export interface BatchLimits {
   readonly spanMaxMs?: number
 }
 
+/** The limits that a kind declares; the size of a request is a setting. */
+export type KindLimits = Omit<BatchLimits, 'requestBytesMax'>
+
 /**
  * - `throttle`: the service asks for less load: send the failed events again later, and fewer at once.
  * - `transient`: try again. After a timeout, the events may have been delivered.
@@ -118,7 +121,8 @@ export interface KindSettings {
   readonly requestBytesMax: number
 }
 
-export interface SenderDeps extends KindSettings {
+export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
+  readonly limits: BatchLimits
   /** From call to answer, fetching credentials included. */
   readonly requestTimeoutMs: number
   readonly aws: AwsAccess
@@ -142,13 +146,16 @@ export interface DestinationKind<
 > {
   /** The member of `target` in the API, the label `target` of metrics, and in capitals a part of settings' names. */
   readonly name: Name
-  /** For the API's document: "Kinesis stream". */
+  /** For the documents: "Kinesis stream". */
   readonly title: string
+  /** For the documents: the service's call, and how it groups or orders events. */
+  readonly about: string
   readonly address: DestinationAddress<Field>
   /** `aws`: a target of this kind has a role or a pair of keys. */
   readonly auth: Auth
   /** The setting that replaces the service's address, if there is one. */
   readonly endpointSetting?: string
+  readonly limits: KindLimits
   /** Bytes of events in one request: the service's limit, and the default of `WEIR_<NAME>_REQUEST_MAX`. */
   readonly requestBytes: { readonly max: number; readonly default: number }
   /** Does the service get the line break after an event's JSON? */

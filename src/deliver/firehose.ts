@@ -10,6 +10,7 @@ import {
   type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
+  type KindLimits,
   type Sender,
   type SenderDeps,
   type SendOutcome,
@@ -30,7 +31,7 @@ const address = arnAddress('delivery_stream_arn', {
 
 const mebibyte = 1024 * 1024
 
-const limits: Omit<BatchLimits, 'requestBytesMax'> = {
+const limits: KindLimits = {
   eventsMax: 500,
   eventBytesMax: 1000 * 1024,
   sizeOf: (event) => event.data.length,
@@ -66,7 +67,7 @@ class FirehoseSender implements Sender {
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
-    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax }
+    this.#limits = deps.limits
     this.#connection = new Connection(
       config,
       deps,
@@ -101,9 +102,11 @@ class FirehoseSender implements Sender {
 export const firehose = defineDestinationKind({
   name: 'firehose',
   title: 'Firehose delivery stream',
+  about: 'PutRecordBatch.',
   address,
   auth: 'aws',
   endpointSetting: 'AWS_ENDPOINT_URL_FIREHOSE',
+  limits,
   requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },
   keepsLineBreak: true,
   open: (config, deps) => new FirehoseSender(config, deps),

@@ -27,6 +27,10 @@ export function kindNamed(name: string): DestinationKind {
   return kind
 }
 
+/** The setting that says how many bytes of events a request holds. */
+export const requestMaxSetting = ({ name }: DestinationKind): string =>
+  `WEIR_${name.toUpperCase()}_REQUEST_MAX`
+
 export interface DeliverySettings {
   /** By the name of the kind. */
   readonly kinds: Readonly<Record<string, KindSettings>>
@@ -39,6 +43,7 @@ export function openSender(
   { kinds, aws, requestTimeoutMs }: DeliverySettings,
 ): Sender {
   const kind = kindNamed(config.kind)
-  const deps: SenderDeps = { ...kinds[kind.name]!, aws, requestTimeoutMs }
+  const { endpointUrl, requestBytesMax } = kinds[kind.name]!
+  const deps: SenderDeps = { endpointUrl, limits: { ...kind.limits, requestBytesMax }, aws, requestTimeoutMs }
   return kind.open(config, deps)
 }

@@ -10,6 +10,7 @@ import {
   type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
+  type KindLimits,
   type Sender,
   type SenderDeps,
   type SendOutcome,
@@ -28,7 +29,7 @@ const address = arnAddress('stream_arn', {
 
 const mebibyte = 1024 * 1024
 
-const limits: Omit<BatchLimits, 'requestBytesMax'> = {
+const limits: KindLimits = {
   eventsMax: 500,
   // The limit of a new stream; it can be raised to 10 MiB.
   eventBytesMax: 1024 * 1024,
@@ -73,7 +74,7 @@ class KinesisSender implements Sender {
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
     this.#arn = config.address
-    this.#limits = { ...limits, requestBytesMax: deps.requestBytesMax }
+    this.#limits = deps.limits
     this.#connection = new Connection(
       config,
       deps,
@@ -120,9 +121,11 @@ class KinesisSender implements Sender {
 export const kinesis = defineDestinationKind({
   name: 'kinesis',
   title: 'Kinesis stream',
+  about: "PutRecords. Partition key: the event's id; for audit events, the id of the object.",
   address,
   auth: 'aws',
   endpointSetting: 'AWS_ENDPOINT_URL_KINESIS',
+  limits,
   requestBytes: { max: 10 * mebibyte, default: 5 * mebibyte },
   keepsLineBreak: true,
   open: (config, deps) => new KinesisSender(config, deps),

@@ -1,4 +1,7 @@
-/** The field reference as tables in Markdown, for the documents and the API reference. */
+/** The field reference and the destination kinds as tables in Markdown, for the documents and the API reference. */
+import { sizeText } from '../core/plural.js'
+import type { DestinationKind } from '../deliver/destination.js'
+import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
 import type { FieldReference } from './field-reference.js'
 
 const code = (text: string): string => `\`${text}\``
@@ -60,12 +63,46 @@ export const functionTable = ({ expressions }: FieldReference): string =>
     ]),
   )
 
+const hourMs = 3_600_000
+
+/** The destination kinds: a column per kind. */
+export function destinationTable(kinds: readonly DestinationKind[]): string {
+  const row = (title: string, cell: (kind: DestinationKind) => string): string[] => [
+    title,
+    ...kinds.map(cell),
+  ]
+  return table(
+    row('', ({ title }) => title),
+    [
+      row('`target`', ({ name, address, auth }) =>
+        code(`"${name}": {"${address.field}": …${auth === 'none' ? '' : ', "auth": …'}}`),
+      ),
+      row('Address', ({ address }) => code(address.example)),
+      row('Call', ({ about }) => about),
+      row('One event is', ({ keepsLineBreak }) => (keepsLineBreak ? 'its JSON and a line feed' : 'its JSON')),
+      row('Largest event', ({ limits }) => sizeText(limits.eventBytesMax)),
+      row('Most events in a request', ({ limits }) => String(limits.eventsMax)),
+      row('Longest time span of a request', ({ limits: { spanMaxMs } }) =>
+        spanMaxMs === undefined ? 'any' : `${spanMaxMs / hourMs} h`,
+      ),
+      row('Largest request', (kind) => {
+        const { max, default: usual } = kind.requestBytes
+        return `${sizeText(usual)}; ${usual < max ? `up to ${sizeText(max)}` : 'less'} with ${code(requestMaxSetting(kind))}`
+      }),
+      row('Endpoint setting', ({ endpointSetting }) =>
+        endpointSetting === undefined ? '' : code(endpointSetting),
+      ),
+    ],
+  )
+}
+
 /** The tables by what the documents call them: `<!-- generated: names -->`. */
 const tables: Readonly<Record<string, (reference: FieldReference) => string>> = {
   records: recordTables,
   fields: eventTables,
   names: nameTable,
   functions: functionTable,
+  destinations: () => destinationTable(destinationKinds),
 }
 
 const generatedPart = /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end of generated -->)/g

@@ -3,7 +3,7 @@
  */
 import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import type { DestinationKind } from '../deliver/destination.js'
-import { destinationKinds } from '../deliver/kinds.js'
+import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
 import * as form from './setting-value.js'
 
 export interface Setting<T> {
@@ -66,11 +66,11 @@ export const declared = {
 export type SettingGroup = Readonly<Record<string, Setting<unknown>>>
 
 /** The settings of a destination kind. */
-const settingsOfKind = ({ name, endpointSetting, requestBytes }: DestinationKind): SettingGroup => ({
-  ...(endpointSetting !== undefined && { endpointUrl: optional(endpointSetting, form.httpUrl) }),
+const settingsOfKind = (kind: DestinationKind): SettingGroup => ({
+  ...(kind.endpointSetting !== undefined && { endpointUrl: optional(kind.endpointSetting, form.httpUrl) }),
   requestBytesMax: {
-    ...required(`WEIR_${name.toUpperCase()}_REQUEST_MAX`, form.requestSize(requestBytes.max)),
-    fallback: requestBytes.default,
+    ...required(requestMaxSetting(kind), form.requestSize(kind.requestBytes.max)),
+    fallback: kind.requestBytes.default,
   },
 })
 

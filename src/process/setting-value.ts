@@ -1,6 +1,7 @@
 /** Value formats of settings: each form parses a text, describes what it allows, and returns `undefined` for the rest. */
 import { isIP } from 'node:net'
 import { requestBytesMin } from '../core/limits.js'
+import { sizeText } from '../core/plural.js'
 
 export interface ValueForm<T> {
   /** Completes the sentence "it must be …". */
@@ -101,14 +102,8 @@ const bytes = units({
   tb: 1e12,
 })
 
-/** In the largest unit that gives a whole number. */
-const shownSize = (size: number): string => {
-  if (size % mebi ** 2 === 0) return `${size / mebi ** 2} TiB`
-  return size % mebi === 0 ? `${size / mebi} MiB` : `${size / 1024} KiB`
-}
-
 const sizeWithin = (minBytes: number, maxBytes: number, examples: string): ValueForm<number> => ({
-  allowed: `a size from ${shownSize(minBytes)} to ${shownSize(maxBytes)}, such as ${examples}`,
+  allowed: `a size from ${sizeText(minBytes)} to ${sizeText(maxBytes)}, such as ${examples}`,
   parse: (text) => within(minBytes, maxBytes, bytes(text)),
 })
 

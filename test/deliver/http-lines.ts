@@ -5,6 +5,7 @@ import {
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
+  type KindLimits,
   type Sender,
   type SenderDeps,
   type SendOutcome,
@@ -22,7 +23,7 @@ const check = (url: string): Problem | undefined =>
 
 const mebibyte = 1024 * 1024
 
-const limits: Omit<BatchLimits, 'requestBytesMax'> = {
+const limits: KindLimits = {
   eventsMax: 1_000,
   eventBytesMax: mebibyte,
   sizeOf: ({ data }) => data.length,
@@ -40,7 +41,7 @@ class HttpLinesSender implements Sender {
   }
 
   limits(): BatchLimits {
-    return { ...limits, requestBytesMax: this.#deps.requestBytesMax }
+    return this.#deps.limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
@@ -72,8 +73,10 @@ function faultOf(status: number): Fault {
 export const httpLines = defineDestinationKind({
   name: 'http_lines',
   title: 'web server',
+  about: 'POST. The body is the lines of the events.',
   address: { field: 'url', pattern: '^https?://.+', example: 'http://127.0.0.1:8080/events', check },
   auth: 'none',
+  limits,
   requestBytes: { max: mebibyte, default: mebibyte / 2 },
   keepsLineBreak: true,
   open: (config, deps) => new HttpLinesSender(config, deps),

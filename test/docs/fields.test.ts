@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { trafficEvents } from '../../src/event/catalog.js'
 import { eventSchemas } from '../../src/event/event-schemas.js'
 import { fieldReference } from '../../src/event/field-reference.js'
-import { withTables } from '../../src/event/field-tables.js'
+import { destinationTable, withTables } from '../../src/event/field-tables.js'
 import { checkExpression } from '../../src/expr/expression.js'
 import { expressionFunctions } from '../../src/expr/functions.js'
 import { complaintAboutRecord } from '../../src/record/check.js'
@@ -12,6 +12,7 @@ import { outboundScope } from '../../src/record/policy-scope.js'
 import { recordFields } from '../../src/record/record-fields.js'
 import { recordSchemas } from '../../src/record/record-schemas.js'
 import { recordTypes } from '../../src/record/traffic-record.js'
+import { httpLines } from '../deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { pages } from './pages.js'
 
@@ -22,7 +23,27 @@ t.test('generated parts of the documents are up to date; `npm run docs` writes t
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
   )
-  t.strictSame(marked.toSorted(), ['fields', 'functions', 'names', 'records'])
+  t.strictSame(marked.toSorted(), ['destinations', 'fields', 'functions', 'names', 'records'])
+  t.end()
+})
+
+t.test('the table of destination kinds comes from their declarations', (t) => {
+  const cells = destinationTable([httpLines])
+    .split('\n')
+    .map((line) => line.split(' | ').at(-1)?.replace(/ \|$/, ''))
+  t.strictSame(cells, [
+    'web server',
+    '|---|---|',
+    '`"http_lines": {"url": …}`',
+    '`http://127.0.0.1:8080/events`',
+    'POST. The body is the lines of the events.',
+    'its JSON and a line feed',
+    '1 MiB',
+    '1000',
+    'any',
+    '512 KiB; up to 1 MiB with `WEIR_HTTP_LINES_REQUEST_MAX`',
+    '',
+  ])
   t.end()
 })
 
