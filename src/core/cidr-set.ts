@@ -78,10 +78,10 @@ export class CidrSet {
   }
 }
 
-/** Compares row `at` of the columns with an address of as many words. */
-function compareWords(columns: readonly Uint32Array[], at: number, words: Uint32Array): number {
+/** Compares a row of the columns with an address of as many words. */
+function compareWords(columns: readonly Uint32Array[], row: number, words: Uint32Array): number {
   for (let column = 0; column < 4; column++) {
-    const difference = columns[column]![at]! - words[column]!
+    const difference = columns[column]![row]! - words[column]!
     if (difference !== 0) return difference
   }
   return 0
@@ -90,10 +90,10 @@ function compareWords(columns: readonly Uint32Array[], at: number, words: Uint32
 function indexOf(ranges: Ranges): Uint32Array {
   const starts = ranges.first[0]!
   const index = new Uint32Array(0x10001)
-  let at = 0
+  let below = 0
   for (let top = 0; top <= 0x10000; top++) {
-    while (at < ranges.count && starts[at]! < top * 0x10000) at++
-    index[top] = at
+    while (below < ranges.count && starts[below]! < top * 0x10000) below++
+    index[top] = below
   }
   return index
 }
@@ -131,12 +131,12 @@ class Columns {
     const order = yield* sortedOrder(first)
     const kept = new Uint32Array(order.length)
     let count = 0
-    for (let at = 0; at < order.length; at++) {
-      const row = order[at]!
+    for (let index = 0; index < order.length; index++) {
+      const row = order[index]!
       if (count === 0 || compareRows(first, row, last, kept[count - 1]!) > 0) kept[count++] = row
       // The widest of the ranges with the same start must win, whichever comes first.
       else if (compareRows(last, row, last, kept[count - 1]!) > 0) kept[count - 1] = row
-      if (at % rangesPerSlice === rangesPerSlice - 1) yield
+      if (index % rangesPerSlice === rangesPerSlice - 1) yield
     }
     const rows = kept.subarray(0, count)
     const pick = (column: Uint32Array) => rows.map((row) => column[row]!)
@@ -186,11 +186,12 @@ function* sortedOrder(columns: readonly Uint32Array[]): Generator<void, Uint32Ar
 /** One stable pass of a radix sort by 16 bits of the column. False, and nothing done, if all rows have the same bits. */
 function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: Uint32Array): boolean {
   const starts = new Uint32Array(0x10001)
-  for (let at = 0; at < from.length; at++) starts[((column[from[at]!]! >>> shift) & 0xffff) + 1]!++
+  for (let index = 0; index < from.length; index++)
+    starts[((column[from[index]!]! >>> shift) & 0xffff) + 1]!++
   if (starts[((column[from[0]!]! >>> shift) & 0xffff) + 1] === from.length) return false
   for (let digit = 0; digit < 0x10000; digit++) starts[digit + 1]! += starts[digit]!
-  for (let at = 0; at < from.length; at++) {
-    const row = from[at]!
+  for (let index = 0; index < from.length; index++) {
+    const row = from[index]!
     to[starts[(column[row]! >>> shift) & 0xffff]!++] = row
   }
   return true

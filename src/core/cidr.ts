@@ -41,7 +41,7 @@ export function parseCidr(value: unknown, options: CidrOptions): Result<Cidr> {
   const address = cut < 0 ? value : value.slice(0, cut)
   const family = scratch.read(address)
   if (family === 0)
-    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is no IP address.`)
+    return problem(`${shown(value)} is not a range in CIDR notation: ${shown(address)} is not an IP address.`)
   const writtenBits = address.includes(':') ? 128 : 32
   if (cut < 0 && options.bareAddress === 'refuse') {
     return problem(
@@ -73,7 +73,7 @@ function rangeOf(text: string, prefix128: number, options: CidrOptions): Result<
   const cidr: Cidr = { family, prefix, words: [low0, low1, low2, low3] }
   const hasHostBits = low0 !== words[0] || low1 !== words[1] || low2 !== word2 || low3 !== words[3]
   if (hasHostBits && options.hostBits === 'refuse') {
-    return problem(`${shown(text)} has bits set behind its prefix; write ${formatCidr(cidr)}.`)
+    return problem(`${shown(text)} has bits set after its prefix; write ${formatCidr(cidr)}.`)
   }
   return ok(cidr)
 }

@@ -61,7 +61,7 @@ export class Turns {
   /** The caller that finishes passes its slot to the next one. */
   #turn(): Promise<void> {
     if (this.#waiting.length >= this.#waitingMax) {
-      throw unavailable('Too many wait for work of this kind.')
+      throw unavailable('Too many requests wait for work of this kind.')
     }
     return new Promise((resolve) => this.#waiting.push(resolve))
   }

@@ -44,8 +44,8 @@ export function listenFault(error: unknown, host: string, port: number): StartFa
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: `Another process listens on ${urlOf(host, port)}: set WEIR_PORT to a free port, or to 0 for any.`,
     EACCES: `This user may not listen on port ${port}: set WEIR_PORT to one above 1023, or to 0 for any.`,
-    EADDRNOTAVAIL: `WEIR_HOST is ${host}, which is no address of this machine: 127.0.0.1 is one, and 0.0.0.0 stands for all.`,
-    ENOTFOUND: `WEIR_HOST is ${host}, a name that has no address: set it to an address of this machine, such as 127.0.0.1.`,
+    EADDRNOTAVAIL: `WEIR_HOST is ${host}, which is not an address of this machine: set it to 127.0.0.1, for example, or to 0.0.0.0 for all.`,
+    ENOTFOUND: `WEIR_HOST is ${host}, a name that does not resolve: set it to an address of this machine, such as 127.0.0.1.`,
   }
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = reasons[code === 'EAI_AGAIN' ? 'ENOTFOUND' : code]

@@ -22,8 +22,8 @@ function readIpv4(text: string, start: number): number {
   let part = 0
   let digits = 0
   let dots = 0
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at)
+  for (let index = start; index < text.length; index++) {
+    const code = text.charCodeAt(index)
     if (code === dot) {
       if (digits === 0 || dots === 3) return -1
       dots++
@@ -56,26 +56,26 @@ function readIpv6(text: string, groups: Uint16Array): boolean {
   let value = 0
   let digits = 0
   let groupStart = 0
-  let at = 0
+  let index = 0
   if (text.charCodeAt(0) === colon) {
     if (text.charCodeAt(1) !== colon) return false
     gap = 0
-    at = 2
+    index = 2
     groupStart = 2
   }
-  for (; at < length; at++) {
-    const code = text.charCodeAt(at)
+  for (; index < length; index++) {
+    const code = text.charCodeAt(index)
     if (code === colon) {
       if (digits === 0) {
-        if (gap !== -1 || at === 0) return false
+        if (gap !== -1 || index === 0) return false
         gap = count
       } else {
-        if (count === 8 || at === length - 1) return false
+        if (count === 8 || index === length - 1) return false
         groups[count++] = value
         value = 0
         digits = 0
       }
-      groupStart = at + 1
+      groupStart = index + 1
     } else if (code === dot) {
       const embedded = count <= 6 ? readIpv4(text, groupStart) : -1
       if (embedded < 0) return false
@@ -104,7 +104,7 @@ function spreadGap(groups: Uint16Array, count: number, gap: number): boolean {
   // Explicit loops: for eight items, typed array methods would cost more than everything else here.
   const behind = count - gap
   for (let step = 1; step <= behind; step++) groups[8 - step] = groups[count - step]!
-  for (let at = gap; at < 8 - behind; at++) groups[at] = 0
+  for (let index = gap; index < 8 - behind; index++) groups[index] = 0
   return true
 }
 

@@ -12,10 +12,10 @@ export function outlineOf(text: string): JsonOutline {
   let depth = 0
   let keys = 0
   let inString = false
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at)
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text.charCodeAt(index)
     if (inString) {
-      if (char === 0x5c) at += 1
+      if (char === 0x5c) index += 1
       else if (char === 0x22) inString = false
     } else if (char === 0x22) inString = true
     else if (char === 0x3a) keys += 1

@@ -116,7 +116,7 @@ export const recordsPerTurnMax = 64
 /** A view of the configuration is built in slices of this length, so that records wait no longer. */
 export const buildSliceMs = 5
 /** Compiled serializers cached for subscriptions that select the same fields. */
-export const serializersKeptMax = 1000
+export const serializersCachedMax = 1000
 /** Rules listed in the explanation of a decision; the reply must fit a NATS message. */
 export const explainedRulesMax = 1000
 /** A value in the explanation of a decision. */
@@ -125,8 +125,8 @@ export const explainedValueCharsMax = 256
 // --- pipeline ---
 
 /** Shares of the records stream's limit at which removal of the oldest processed records starts and stops. */
-export const recordsFullShare = 0.8
-export const recordsKeptShare = 0.6
+export const removalStartShare = 0.8
+export const removalStopShare = 0.6
 /** A pack below its consumer's ack floor for this long was left over by a killed server. */
 export const leftoverPackAfterMs = 60_000
 /** After this time a missing destination counts as deleted, and its packs are swept. */
@@ -136,7 +136,7 @@ export const destinationGoneAfterMs = 60 * 60_000
 export const prefetchMessagesMax = 256
 export const prefetchBytesTarget = 16 * 1024 * 1024
 /** A new account reaches every pipeline within this time; one still unknown after it does not exist. */
-export const accountNewsMs = 5_000
+export const accountPropagationMs = 5_000
 /** A message delivered this often without being acknowledged is tried record by record in the quarantine process. */
 export const deliveriesBeforeQuarantine = 3
 
@@ -156,9 +156,9 @@ export const packIdleSpacingMs = 350
 /** Bytes in all unfinished packs together; pulling pauses beyond it. */
 export const packsBufferedBytesMax = 64 * 1024 * 1024
 /** Packs of one destination in flight in one process. */
-export const packsInHandMax = 16
+export const packsInFlightMax = 16
 /** Bytes of packs of all destinations in flight in one process; fetching pauses beyond it. */
-export const packsInHandBytesMax = 64 * 1024 * 1024
+export const packsInFlightBytesMax = 64 * 1024 * 1024
 /** Lower bound of the request size settings; a larger event gets a request of its own. */
 export const requestBytesMin = 64 * 1024
 

@@ -1,6 +1,6 @@
 /**
  * The table of everything worth reporting. Calling an entry writes the log line and moves the counter, so that neither
- * is ever forgotten.
+ * is forgotten.
  *
  *     occurrences.childEnded({ role: 'deliver', exitCode: 1 })
  *
@@ -32,7 +32,7 @@ const processes = {
     ['role'],
   ),
   childStopForced: warn(
-    'A process did not stop in time and was killed; what it had not acknowledged is done again.',
+    'A process did not stop in time and was killed; its unacknowledged work is repeated.',
     'weir_process_kills_total',
     'Processes killed because they did not stop in time.',
     ['role'],
@@ -44,9 +44,9 @@ const processes = {
     ['role'],
   ),
   parentLost: warn(
-    'The process that started this one is gone; stopping.',
+    'The parent process has ended; stopping.',
     'weir_parent_lost_total',
-    'Stops because the parent process was gone.',
+    'Stops because the parent process had ended.',
   ),
   childrenRunning: gauge('weir_processes', 'Processes of this instance that are running.', ['role']),
 }
@@ -60,7 +60,7 @@ const nats = {
     'Starts of the local nats-server.',
   ),
   natsServerStopped: info(
-    'The local nats-server was told to stop; it is brought back until this process closes it.',
+    'The local nats-server was stopped by another process; it is started again.',
     'weir_nats_server_stops_total',
     'Stops of the local nats-server by a signal from outside.',
   ),
@@ -75,28 +75,28 @@ const nats = {
     'Servers left behind by a killed Weir and ended at the next start.',
   ),
   natsServerUnstartable: error(
-    'The local nats-server does not start; it is tried again.',
+    'The local nats-server does not start; trying again.',
     'weir_nats_server_failed_starts_total',
     'Starts of the local nats-server that failed.',
   ),
   natsServerMoved: warn(
-    'The local nats-server has another port than at its last start; ingress nodes must be given the new one.',
+    'The local nats-server has another port than at its last start; ingress nodes need the new one.',
     'weir_nats_server_moves_total',
     'Starts of the local nats-server on another port than before.',
   ),
   natsServerOutdated: warn(
-    'The nats-server is older than 2.9.15: any client crashes it by a wildcard in the reply subject of a message. Put a newer one on the PATH, or run one elsewhere and name it in NATS_URL.',
+    'The nats-server is older than 2.9.15: any client can crash it with a wildcard in the reply subject of a message. Put a newer one on the PATH, or set NATS_URL to a server elsewhere.',
     'weir_nats_server_outdated_reports_total',
-    'Reports of a nats-server that clients can crash by a wildcard in a reply subject: one per process and version.',
+    'Reports of a nats-server that clients can crash with a wildcard in a reply subject: one per process and version.',
   ),
   natsServersOutdated: gauge(
     'weir_nats_server_outdated',
-    'Processes of this instance that run or use a nats-server which clients can crash by a wildcard in a reply subject.',
+    'Processes of this instance that run or use a nats-server which clients can crash with a wildcard in a reply subject.',
   ),
   natsStoreLost: warn(
-    'NATS lost what it stored for this deployment; its streams were made again, empty.',
+    'NATS lost the data of this deployment; its streams were recreated, empty.',
     'weir_nats_store_losses_total',
-    'Times that streams of a deployment in use were found missing and made again.',
+    'Times that streams of a deployment in use were found missing and recreated.',
   ),
   natsDisconnected: warn(
     'The connection to NATS is lost; reconnecting.',
@@ -116,7 +116,7 @@ const nats = {
   ),
   natsCallRetried: count(
     'weir_nats_retries_total',
-    'Publishes and calls of key-value buckets that were tried again.',
+    'Publishes and calls of key-value buckets that were retried.',
     ['call'],
   ),
 }
@@ -135,20 +135,20 @@ const evaluation = {
     ['asked_by'],
   ),
   policyFailing: warn(
-    'Expressions of a traffic policy have no result for some records; there, the policy does not apply.',
+    'Expressions of a traffic policy have no result for some records; the policy does not apply to those.',
     'weir_policy_failure_reports_total',
     'Reports of policies whose expressions had no result: at most one a minute for each policy.',
   ),
   filterFailed: count('weir_filter_failures_total', 'Filters that had no result for a record.', ['kind']),
   restrictionWarned: count(
     'weir_restriction_warnings_total',
-    'Records and requests for decisions that a restriction which is not enforced would have blocked.',
+    'Records and requests for decisions that an unenforced restriction would have blocked.',
     ['asked_by'],
   ),
   restrictionWarning: warn(
-    'A restriction that is not enforced would have blocked.',
+    'An unenforced restriction would have blocked a record or a request for a decision.',
     'weir_restriction_warning_reports_total',
-    'Reports of restrictions that are not enforced: at most one a minute for each.',
+    'Reports of unenforced restrictions: at most one a minute for each.',
   ),
 }
 
@@ -158,30 +158,30 @@ const store = {
   storeUnavailable: error(
     'ClickHouse does not answer; writes are refused until it does.',
     'weir_store_failures_total',
-    'Statements that failed because ClickHouse was away.',
+    'Statements that failed because ClickHouse was unavailable.',
   ),
   configurationReread: warn(
-    'The configuration bucket was made anew or put back; it is read again from its start.',
+    'The configuration bucket was recreated or restored; it is read again from its start.',
     'weir_configuration_rereads_total',
     'Full reads of the configuration bucket after the first.',
   ),
   configurationUnreachable: warn(
     'The configuration bucket does not answer; the last good configuration stays in use.',
     'weir_configuration_failures_total',
-    'Looks at the configuration bucket that failed.',
+    'Failed reads of the configuration bucket.',
   ),
   changeFinished: warn(
     'A change that another process left unfinished was finished.',
     'weir_changes_finished_total',
-    'Changes finished for a process that did not get to it.',
+    'Changes finished on behalf of another process.',
   ),
   changeUnfinished: error(
-    'A committed change can not be finished yet; it is tried again.',
+    'A committed change cannot be finished yet; trying again.',
     'weir_changes_unfinished_total',
-    'Tries to finish a committed change that failed.',
+    'Failed attempts to finish a committed change.',
   ),
   projectionRepaired: info(
-    'The configuration bucket was brought up to what ClickHouse holds.',
+    'The configuration bucket was updated to match ClickHouse.',
     'weir_projection_repairs_total',
     'Comparisons of bucket and ClickHouse that wrote something.',
   ),
@@ -191,7 +191,7 @@ const store = {
     'API keys found in the configuration bucket that ClickHouse does not have.',
   ),
   keysUnchecked: warn(
-    'New API keys can not be compared with ClickHouse; each is compared when it is used.',
+    'New API keys cannot be compared with ClickHouse; each is compared when it is used.',
     'weir_api_key_check_failures_total',
     'Comparisons of API keys with ClickHouse that failed.',
   ),
@@ -202,7 +202,7 @@ const store = {
     ['kind'],
   ),
   storeMismatch: error(
-    'ClickHouse and the configuration bucket disagree; nothing is written until someone decides.',
+    'ClickHouse and the configuration bucket disagree; nothing is written until an operator decides.',
     'weir_store_mismatches_total',
     'Times that ClickHouse and the bucket were found to disagree.',
   ),
@@ -211,7 +211,11 @@ const store = {
 // --- management API ---
 
 const api = {
-  requestFailed: error('A request met a defect.', 'weir_api_failures_total', 'Requests answered with 500.'),
+  requestFailed: error(
+    'A request failed with an internal error.',
+    'weir_api_failures_total',
+    'Requests answered with 500.',
+  ),
   requestUnavailable: warn(
     'A request could not be served now.',
     'weir_api_unavailable_total',
@@ -220,21 +224,21 @@ const api = {
   requestAborted: info(
     'A connection ended before its request was complete.',
     'weir_api_aborted_requests_total',
-    'Requests whose body did not arrive whole, because the client went away or took too long.',
+    'Requests with an incomplete body, because the client disconnected or took too long.',
   ),
   loginFailed: warn('A login failed.', 'weir_api_failed_logins_total', 'Requests without a valid API key.'),
   apiRestrictionWarning: warn(
-    'An IP restriction that is not enforced would have blocked a request.',
+    'An unenforced IP restriction would have blocked a request.',
     'weir_api_restriction_warnings_total',
     'Requests that an unenforced restriction of the type api would have blocked.',
   ),
   usageMessageIgnored: warn(
-    'A message about what another API process counted is malformed and was ignored.',
+    'A malformed message with the counts of another API process was ignored.',
     'weir_api_usage_messages_ignored_total',
-    'Malformed messages about what other API processes counted.',
+    'Malformed messages with the counts of other API processes.',
   ),
   usageUnshared: warn(
-    'NATS does not let this process exchange counts with other API processes: until a restart, its limits are its own.',
+    'NATS does not let this process exchange counts with other API processes: until a restart, its limits count its own requests only.',
     'weir_api_usage_refusals_total',
     'Times that NATS refused the exchange of counts between API processes.',
   ),

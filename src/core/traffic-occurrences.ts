@@ -1,7 +1,7 @@
 /** Occurrences of processing records and delivering events: part of the table of `occurrences.ts`. */
 import { count, error, info, warn } from './occurrence.js'
 
-// --- ingest and pipeline ---
+// --- pipeline ---
 
 export const pipeline = {
   configurationBuilt: info(
@@ -10,38 +10,38 @@ export const pipeline = {
     'Configurations compiled and put to use.',
   ),
   configurationUnbuilt: error(
-    'A configuration can not be compiled; the last good one stays in use.',
+    'A configuration cannot be compiled; the last good one stays in use.',
     'weir_configurations_unbuilt_total',
     'Configurations that could not be compiled.',
   ),
   recordsUnavailable: warn(
-    'Records can not be pulled; it is tried again.',
+    'Records cannot be pulled; trying again.',
     'weir_pull_failures_total',
     'Pulls of records that failed.',
   ),
   recordsUnstored: warn(
-    'What records caused could not be stored; they are processed again.',
+    'Events of records could not be stored; the records are processed again.',
     'weir_store_retries_total',
     'Packs or ledger entries that could not be stored.',
   ),
   recordsUnserved: warn(
-    'No edge serves some records: no policy of an edge was looked at for them.',
+    'No edge serves some records, so no policy of an edge was applied to them.',
     'weir_unserved_reports_total',
     'Reports of records that no edge serves: at most one a minute for each process.',
   ),
   inputRemoved: info(
-    'A stream of input nears its bound; its oldest processed messages were removed.',
+    'An input stream is nearly full; its oldest processed messages were removed.',
     'weir_input_removals_total',
     'Removals of processed messages to make room for new ones.',
     ['stream'],
   ),
   packsSwept: warn(
-    'Packs that nobody will deliver were removed: they were delivered before, or their destination is gone.',
+    'Leftover packs were removed: they were delivered before, or their destination was deleted.',
     'weir_pack_sweeps_total',
     'Sweeps of the deliveries stream that removed something.',
   ),
   janitorFailed: warn(
-    'Streams can not be tidied up; it is tried again.',
+    'Streams cannot be tidied up; trying again.',
     'weir_janitor_failures_total',
     'Rounds of the janitor that failed.',
   ),
@@ -56,9 +56,9 @@ export const pipeline = {
     'Stops that ended before every message was acknowledged.',
   ),
   auditUnrouted: warn(
-    'Audit events could not be handed on; it is tried again.',
+    'Audit events could not be passed on; trying again.',
     'weir_audit_failures_total',
-    'Messages of audit events that could not be handed on.',
+    'Messages of audit events that could not be passed on.',
   ),
 }
 
@@ -66,17 +66,17 @@ export const pipeline = {
 
 export const delivery = {
   booksUnsaved: warn(
-    'A snapshot of the books could not be saved; the ledger keeps what it would hold.',
+    'A snapshot of the books could not be saved; the ledger keeps its entries.',
     'weir_books_unsaved_total',
     'Snapshots of the books that failed.',
   ),
   booksReopened: warn(
-    'The ledger was made anew, has a gap or went silent; the books are read again.',
+    'The ledger was recreated, has a gap or went silent; the books are read again.',
     'weir_books_reopened_total',
     'Times that the books were read again.',
   ),
   ledgerUnwritten: warn(
-    'The ledger can not be written; it is tried again, and nothing is acknowledged until then.',
+    'The ledger cannot be written; trying again, and acknowledging nothing until then.',
     'weir_ledger_failures_total',
     'Writes to the ledger that failed.',
   ),
@@ -88,19 +88,19 @@ export const delivery = {
   deliveryFaulted: warn(
     'A step of delivery failed and is tried again; nothing is lost.',
     'weir_delivery_faults_total',
-    'Steps of delivery that failed for a reason of ours or of NATS.',
+    'Steps of delivery that failed because of Weir or NATS.',
   ),
   packLineMalformed: error(
-    'A line of a pack can not be read and is left out.',
+    'A line of a pack is malformed and was skipped.',
     'weir_pack_lines_malformed_total',
-    'Lines of packs that nobody could have written.',
+    'Malformed lines of packs, which no process of Weir writes.',
   ),
   eventsDelivered: count('weir_delivery_accepted_total', 'Events accepted by AWS, repeats included.', [
     'target',
   ]),
-  eventsRetried: count('weir_delivery_retries_total', 'Events sent once more.', ['target']),
+  eventsRetried: count('weir_delivery_retries_total', 'Events sent again.', ['target']),
   eventDeadLettered: warn(
-    'An event was refused for itself and lies in the dead letters.',
+    'A destination refused an event, which is now in the dead letters.',
     'weir_delivery_refused_total',
     'Events parked in the dead letters, repeats included.',
     ['target'],
@@ -118,7 +118,7 @@ export const delivery = {
     ['target'],
   ),
   destinationPaused: error(
-    'A destination is paused until its credentials or configuration are mended; it is probed.',
+    'A destination is paused until its credentials or configuration are corrected; it is probed.',
     'weir_destination_pauses_total',
     'Destinations that were paused.',
     ['target'],

@@ -5,7 +5,7 @@
  * a resource, an edge or a policy is.
  */
 import { messageOf } from '../core/errors.js'
-import { packsInHandBytesMax } from '../core/limits.js'
+import { packsInFlightBytesMax } from '../core/limits.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
@@ -21,7 +21,7 @@ export class Deliverer {
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
-    this.#deps = { ...deps, budget: new ByteBudget(packsInHandBytesMax) }
+    this.#deps = { ...deps, budget: new ByteBudget(packsInFlightBytesMax) }
   }
 
   /** Adapts the runs to the existing destinations; `gone` are those known to be deleted. */

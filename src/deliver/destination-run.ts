@@ -9,7 +9,7 @@
 import type { LedgerWriter } from '../books/ledger.js'
 import { sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { packBytesTarget, packsInHandMax } from '../core/limits.js'
+import { packBytesTarget, packsInFlightMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
 import { DurableReader, type MessageInFlight } from '../nats/durable-reader.js'
@@ -108,7 +108,7 @@ export class DestinationRun {
   }
 
   async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
-    const mayTake = this.#lane.wanted(packsInHandMax - this.#delivering.size)
+    const mayTake = this.#lane.wanted(packsInFlightMax - this.#delivering.size)
     if (mayTake === 0) return this.#packEnds(signal)
     const { budget } = this.#deps
     const wanted = this.#hasBacklog ? Math.min(fetchMax, mayTake) : 1

@@ -5,7 +5,7 @@
 
 import { now } from '../core/clock.js'
 import { problem, type Result, shown, unavailable } from '../core/errors.js'
-import { accountNewsMs } from '../core/limits.js'
+import { accountPropagationMs } from '../core/limits.js'
 import { type AuditInEvent, readAuditIn } from '../event/audit-in.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { View } from '../view/view.js'
@@ -42,7 +42,7 @@ async function readEvent(
 /** Waits for an account that may have been created just before its first event. */
 async function isKnown(view: View, accountId: string, storedAtMs: number): Promise<boolean> {
   const isThere = (): boolean => view.state.rows.get('account')?.has(accountId) === true
-  if (!isThere() && now() - storedAtMs < accountNewsMs) {
+  if (!isThere() && now() - storedAtMs < accountPropagationMs) {
     // A timeout is no failure: the account may not exist.
     await view.reached(accountId, 1).catch(() => undefined)
   }

@@ -15,8 +15,8 @@ import { messageOf } from '../core/errors.js'
 import {
   destinationGoneAfterMs,
   leftoverPackAfterMs,
-  recordsFullShare,
-  recordsKeptShare,
+  removalStartShare,
+  removalStopShare,
   removalsPerPassMax,
 } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
@@ -79,11 +79,11 @@ export class Janitor {
     if (info === undefined) return
     const { bytes, messages, first_seq, last_seq } = info.state
     const { max_bytes } = info.config
-    if (bytes < max_bytes * recordsFullShare) return
+    if (bytes < max_bytes * removalStartShare) return
     const consumer = await nats.consumerInfo(stream, inputConsumer)
     // The position of a consumer that is ahead of its stream means nothing.
     if (consumer === undefined || consumer.delivered > last_seq) return
-    const excess = Math.ceil((messages * (bytes - max_bytes * recordsKeptShare)) / bytes)
+    const excess = Math.ceil((messages * (bytes - max_bytes * removalStopShare)) / bytes)
     const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1)
     if (below <= first_seq) return
     await nats.removeMessages(stream, range(first_seq, below))

@@ -1,5 +1,5 @@
 /** Event subscriptions, compiled: per account and subject of events, what to write and where it goes. */
-import { serializersKeptMax } from '../core/limits.js'
+import { serializersCachedMax } from '../core/limits.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
 import type { ConfigurationSource, EventSourceRow } from '../evaluate/configuration.js'
@@ -69,7 +69,7 @@ class Serializers {
   of<R>(kind: TrafficEventKind<R>, fields: readonly string[] | null | undefined): ObjectSerializer<R> {
     const selection = [...new Set(fields ?? kind.fields.keys())].toSorted()
     const known = getOrMakeWeak(this.#bySelection, kind, () => new Map<string, unknown>())
-    if (known.size >= serializersKeptMax) known.clear()
+    if (known.size >= serializersCachedMax) known.clear()
     // The map of a kind holds serializers for the kind's subject only.
     return getOrMake(known, selection.join(), () => compileSerializer(kind, selection)) as ObjectSerializer<R>
   }

@@ -469,7 +469,7 @@ const sshUserCertificate = (ssh_certificate_authority_id: string): Row[] => {
     ['no command', critical({ 'force-command': '' }), /"force-command" needs a command/],
     ['a zero byte', critical({ 'force-command': 'a\0b' }), /"force-command" holds a zero byte/],
     ['no addresses', critical({ 'source-address': '' }), /"source-address" needs addresses/],
-    ['a host', critical({ 'source-address': 'a.example' }), /"a.example" is no IP address/],
+    ['a host', critical({ 'source-address': 'a.example' }), /"a.example" is not an IP address/],
     ['host bits', critical({ 'source-address': '10.0.0.1/8' }), /write 10\.0\.0\.0\/8/],
     ['a space', critical({ 'source-address': '10.0.0.1, 10.0.0.2' }), /" 10.0.0.2"/],
     ['a flag with a value', critical({ 'verify-required': 'yes' }), /"verify-required" takes no value/],

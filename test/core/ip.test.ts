@@ -106,10 +106,10 @@ const ranges: readonly { text: unknown; want: string }[] = [
   { text: '10.0.0.0/8/8', want: 'it must be 0 to 32' },
   { text: '10.0.0.0/8 ', want: 'it must be 0 to 32' },
   { text: '10.0.0.0/255.0.0.0', want: 'it must be 0 to 32' },
-  { text: '010.0.0.0/8', want: 'no IP address' },
-  { text: '1.2.3/24', want: 'no IP address' },
-  { text: 'fe80::1%eth0/64', want: 'no IP address' },
-  { text: '', want: 'no IP address' },
+  { text: '010.0.0.0/8', want: 'not an IP address' },
+  { text: '1.2.3/24', want: 'not an IP address' },
+  { text: 'fe80::1%eth0/64', want: 'not an IP address' },
+  { text: '', want: 'not an IP address' },
   { text: 10, want: '10 is not a range' },
 ]
 

@@ -54,7 +54,7 @@ t.test('faults of settings', async (t) => {
       name: 'a host of another machine',
       roles: everyRole,
       env: { WEIR_HOST: '192.0.2.1' },
-      says: /WEIR_HOST is 192\.0\.2\.1, which is no address of this machine/,
+      says: /WEIR_HOST is 192\.0\.2\.1, which is not an address of this machine/,
     },
     {
       name: 'a port that is taken',
