@@ -11,8 +11,6 @@
  * `weir serve` runs all four as processes. A pipeline that runs on its own runs a `decide` for itself.
  */
 import { connectionLimits } from './api/connection-limits.js'
-import { destinationOperations } from './api/destination-operations.js'
-import { exchangeUsage, Usage } from './api/usage.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
 import { now } from './core/clock.js'
@@ -78,6 +76,8 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   release.own(listening)
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
+  const { destinationOperations } = await import('./api/destination-operations.js')
+  const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)

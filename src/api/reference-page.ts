@@ -75,16 +75,22 @@ export async function registerReference(app: FastifyInstance): Promise<void> {
   app.get('/favicon.ico', hidden, (_request, reply) =>
     reply.header('Cache-Control', iconCaching).type('image/x-icon').send(icon),
   )
-  const scripts = { 'scalar.js': await scalarScript(), 'start.js': start }
+  let scalar: Promise<string> | undefined
+  const scripts = {
+    'scalar.js': () => {
+      scalar ??= scalarScript()
+      return scalar
+    },
+    'start.js': () => start,
+  }
   for (const [name, text] of Object.entries(scripts))
-    app.get(`/docs/${name}`, hidden, (_request, reply) =>
-      reply.type('text/javascript; charset=utf-8').send(text),
+    app.get(`/docs/${name}`, hidden, async (_request, reply) =>
+      reply.type('text/javascript; charset=utf-8').send(await text()),
     )
 }
 
-/** Scalar's browser script, which its package only serves through a route. */
+/** Scalar's browser script, which its package only serves through a route. It is slow to load and rarely needed. */
 async function scalarScript(): Promise<string> {
-  // Imported here because it is slow to load and other roles load this file, too.
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const host = fastify()
   await host.register(scalar, { routePrefix: '/', configuration: { url: configuration.url } })

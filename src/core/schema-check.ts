@@ -3,7 +3,7 @@
  * loading the compiler takes a quarter of a second that roles without checks should not pay.
  */
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { memberName, scalarShown, shown, valueAt } from './errors.js'
 import { insteadOf } from './nearest.js'
 import { maxBytesKey, tooManyBytes } from './schema.js'
@@ -24,8 +24,8 @@ export function compileCheck(schema: TSchema): Check {
   const compiled = Compile(schema)
   return (value, name) => {
     if (compiled.Check(value)) return undefined
-    const errors = [...compiled.Errors(value)] as SchemaError[]
-    return sentence(chosen(errors), schema, value, name)
+    const [, errors] = compiled.Errors(value)
+    return sentence(chosen(errors as SchemaError[]), schema, value, name)
   }
 }
 

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { within } from '../core/clock.js'
+import { forkOptions } from '../core/source-maps.js'
 
 export interface ProgramOptions {
   readonly name: string
@@ -30,7 +31,7 @@ export class Program {
 
   constructor({ name, module, args, environment, logFile }: ProgramOptions) {
     this.#name = name
-    this.#child = spawn(process.execPath, ['--enable-source-maps', module, ...args], {
+    this.#child = spawn(process.execPath, [...forkOptions(), module, ...args], {
       env: environment,
       stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
     })

@@ -1,5 +1,6 @@
 /** Processes that a role starts for itself: the same program with another role as its argument. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { forkOptions } from '../core/source-maps.js'
 import type { RoleContext } from './role-context.js'
 import { type RoleSpec, type StartingSupervisor, startSupervisor } from './supervisor.js'
 
@@ -28,7 +29,7 @@ export const startDecider = ({ occurrences, registry }: RoleContext, program: Pr
 /** Forks the quarantine process. It exchanges raw buffers and is expected to crash on poisonous records. */
 export const forkQuarantine = ({ module, argumentsOf }: Program): ChildProcess =>
   fork(module, argumentsOf('quarantine'), {
-    execArgv: ['--enable-source-maps'],
+    execArgv: forkOptions(),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

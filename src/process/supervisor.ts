@@ -11,6 +11,7 @@ import { monotonicMs, sleep, within } from '../core/clock.js'
 import type { Failing } from '../core/health.js'
 import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { forkOptions } from '../core/source-maps.js'
 import type { Addresses, Answers, ChildAnswers, FromChild, FromParent } from './child.js'
 import { Pulse, pulseLimits } from './pulse.js'
 import { environmentWith } from './settings.js'
@@ -230,7 +231,7 @@ class Child {
     const { module, argv, env, readyTimeoutMs } = this.#spec
     const child = fork(module, [...argv], {
       env: environmentWith(env(this.#addresses)),
-      execArgv: ['--enable-source-maps'],
+      execArgv: forkOptions(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#process = child

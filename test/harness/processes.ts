@@ -34,13 +34,16 @@ export interface Running {
   kill(): Promise<void>
 }
 
-/** Runs a compiled program of the tree. `env` is added to this process' own. */
+/**
+ * Runs a compiled program of the tree. `env` is added to this process' own. Reading source maps would be a sixth of a
+ * role's start, of which there are hundreds here; `NODE_OPTIONS=--enable-source-maps` has them read.
+ */
 export function run(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Running {
-  const child = spawn(process.execPath, ['--enable-source-maps', compiled(program), ...args], optionsOf(env))
+  const child = spawn(process.execPath, [compiled(program), ...args], optionsOf(env))
   return watched(child, (signal) => child.kill(signal))
 }
 
