@@ -11,16 +11,16 @@ import { killedAtEachWrite } from './killed-api.js'
 t.setTimeout(2_700_000)
 
 /** `--full` kills as often as it takes to be sure. */
-const randomKills = process.argv.includes('--full') ? 100 : 10
+const randomKills = process.argv.includes('--full') ? 100 : 6
 
-t.test('killed before and after each write of a change', { timeout: 300_000 }, async (t) => {
+t.test('killed at each write of a change', { timeout: 300_000 }, async (t) => {
   const fixture = await openFixture(t)
   const survivor = await fixture.startApi('survivor')
   const policy = await survivor.client.post('/ip_policies', { description: 'before' })
   const path = `/ip_policies/${policy.id}`
   const changed: string[] = []
   let points = 0
-  for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
+  for await (const { client, point } of killedAtEachWrite(t, fixture)) {
     const answer = await client.send('PATCH', path, { body: { description: point } }).catch(() => undefined)
     await survivor.client.patch(path, { metadata: point })
     const { description: now } = await survivor.client.get(path)
@@ -28,7 +28,7 @@ t.test('killed before and after each write of a change', { timeout: 300_000 }, a
     if (now === point) changed.push(point)
     points += 1
   }
-  t.ok(points >= 8, `met ${points} points`)
+  t.ok(points >= 4, `met ${points} points`)
   const events = (await fixture.audited()).filter(({ object }) => object.id === policy.id)
   t.equal(new Set(events.map(({ id }) => id)).size, events.length, 'no event twice')
   t.equal(events.length, 1 + changed.length + points, 'an event for each change')
@@ -42,7 +42,7 @@ t.test(
     const survivor = await fixture.startApi('survivor')
     const gone: string[] = []
     let points = 0
-    for await (const { client, point } of killedAtEachWrite(t, fixture, ['before'])) {
+    for await (const { client, point } of killedAtEachWrite(t, fixture)) {
       const policy = await survivor.client.post('/ip_policies', { description: point })
       gone.push(policy.id)
       const rules = Array.from({ length: ruleEventsPerMessage + 5 }, (_, at) => ({
@@ -57,7 +57,7 @@ t.test(
       if (answer?.status === 204) t.equal(status, 404, `${point}: answered, so it is deleted`)
       points += 1
     }
-    t.ok(points >= 8, `met ${points} points`)
+    t.ok(points >= 4, `met ${points} points`)
     const deleted = (await fixture.audited())
       .filter(({ type }) => type === 'ip_policy_deleted.v0' || type === 'ip_policy_rule_deleted.v0')
       .map(({ object }) => object.id)

@@ -71,7 +71,7 @@ async function rulesByEvents(t: Test, fixture: StoreFixture): Promise<string[]> 
   return [...rules.values()].sort()
 }
 
-t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) => {
+t.test('killed at each write', { timeout: 1_200_000 }, async (t) => {
   const fixture = await openFixture(t)
   let survivor = await fixture.startApi('survivor')
   const { id } = await survivor.client.post('/ip_policies', {})
@@ -80,7 +80,7 @@ t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) =
   let now: Action = 'allow'
   await survivor.client.put(path, { rules: rulesWith(now, count) })
   let points = 0
-  for await (const { client, point } of killedAtEachWrite(t, fixture, ['before', 'after'])) {
+  for await (const { client, point } of killedAtEachWrite(t, fixture)) {
     const next: Action = now === 'allow' ? 'deny' : 'allow'
     const answer = await client
       .send('PUT', path, { body: { rules: rulesWith(next, count) } })
@@ -94,7 +94,7 @@ t.test('killed before and after each write', { timeout: 1_200_000 }, async (t) =
     if (actions.has(next)) now = next
     points += 1
   }
-  t.ok(points >= 8, `met ${points} points`)
+  t.ok(points >= 4, `met ${points} points`)
   const rules = sorted(await rulesOf(survivor.client))
   t.strictSame(await rulesByEvents(t, fixture), rules, 'the audit events tell of the same rules')
   t.strictSame(await storedRules(t, fixture), rules, 'ClickHouse holds them')
