@@ -25,7 +25,7 @@ function toNumber(value: unknown, name: string): number {
 
 const double: ExpressionFunction = {
   name: 'double',
-  about: 'The value as a number; fails if it is none.',
+  about: 'The value as a number; fails if it is not a number.',
   example: "double('1.5') < conn.geo.latitude",
   parameters: ['value'],
   call: (value) => toNumber(value, 'double'),
@@ -33,7 +33,7 @@ const double: ExpressionFunction = {
 
 const int: ExpressionFunction = {
   name: 'int',
-  about: 'The value as a whole number, cut towards zero; fails if it is no number.',
+  about: 'The value as a whole number, cut towards zero; fails if it is not a number.',
   example: "int('22') == conn.server_port",
   parameters: ['value'],
   call: (value) => {
