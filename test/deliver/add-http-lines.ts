@@ -1,4 +1,4 @@
-/** Loaded before a program of Weir, by `node --import`: the line that a new kind adds to `deliver/kinds.ts`. */
+/** For `node --import` before a program of Weir: adds a kind, like a line in `deliver/kinds.ts`. */
 import { destinationKinds } from '../../src/deliver/kinds.js'
 import { httpLines } from './http-lines.js'
 

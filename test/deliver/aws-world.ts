@@ -1,4 +1,4 @@
-/** An emulator with one resource of each kind, and the configurations of destinations that lead to them. */
+/** An emulator with one resource of each kind, and configurations of destinations for them. */
 import type { Test } from 'tap'
 import { parseArn } from '../../src/deliver/arn.js'
 import type { DestinationAuth, DestinationConfig } from '../../src/deliver/destination.js'
@@ -18,7 +18,7 @@ export const roleAuth: DestinationAuth = { role: { role_arn: roleArn } }
 
 export const kindNames = destinationKinds.map(({ name }) => name)
 
-/** The emulator calls services as ARNs do. */
+/** The emulator uses the services' names in ARNs. */
 const serviceOf = (kind: string): Service => parseArn(kindNamed(kind).address.example)!.service as Service
 
 export interface AwsWorld {
@@ -27,9 +27,9 @@ export interface AwsWorld {
   config(kind: string, auth?: DestinationAuth, name?: string): DestinationConfig
   resource(kind: string, name?: string): ResourceName
   ledger(kind: string, name?: string): Ledger
-  /** How many requests the operation that takes events has seen. */
+  /** Number of requests to the operation that accepts events. */
   puts(kind: string): number
-  /** That operation. */
+  /** The operation that accepts events. */
   putOperation(kind: string): string
 }
 
@@ -48,7 +48,7 @@ export async function openAwsWorld(
   {
     role,
     resource: spec,
-    // No answer is given up, however busy the machine: that would be a fault of another kind.
+    // Long, because a timeout on a busy machine would be another kind of fault.
     requestTimeoutMs = 60_000,
     ...options
   }: EmulatorOptions & AwsWorldOptions = {},

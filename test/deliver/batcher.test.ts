@@ -4,7 +4,7 @@ import { type Batchable, Batcher } from '../../src/deliver/batcher.js'
 import type { BatchLimits } from '../../src/deliver/destination.js'
 import type { PackedEvent } from '../../src/wire/pack.js'
 
-/** An event as far as a batcher looks at it. */
+/** The part of an event that a batcher reads. */
 interface Fake extends Batchable {
   readonly name: number
   abandoned: boolean
@@ -60,7 +60,7 @@ t.test('requests are cut at the limit that is met first', (t) => {
       want: [[1], [2]],
     },
     {
-      name: 'an event beyond the bound of a request',
+      name: 'an event larger than a request',
       items: [fake(1, 1), fake(2, 480), fake(3, 1), fake(4, 1)],
       limits: { requestBytesMax: 100 },
       want: [[1], [2], [3, 4]],
@@ -72,7 +72,7 @@ t.test('requests are cut at the limit that is met first', (t) => {
       want: [[1, 2, 3], [4]],
     },
     {
-      name: 'span, backwards',
+      name: 'span, if the newest event is first',
       items: [fake(1, 1, 200), fake(2, 1, 99)],
       limits: { spanMaxMs: 100 },
       want: [[1], [2]],
@@ -84,13 +84,13 @@ t.test('requests are cut at the limit that is met first', (t) => {
   t.end()
 })
 
-t.test('an oversize event is set apart alone', (t) => {
+t.test('an oversize event is set aside alone', (t) => {
   const items = [fake(1, 100), fake(2, 491), fake(3, 490)]
   t.same(cutAll(items, limitsWith({})), { batches: [[1, 3]], oversize: [2] })
   t.end()
 })
 
-t.test('what is sent again goes first, and what nobody waits for is passed over', (t) => {
+t.test('repeated events go first, and abandoned ones are skipped', (t) => {
   const batcher = new Batcher<Fake>()
   const items = [1, 2, 3, 4].map((n) => fake(n, 1))
   batcher.add(items.slice(0, 2))
@@ -106,7 +106,7 @@ t.test('what is sent again goes first, and what nobody waits for is passed over'
   t.end()
 })
 
-t.test('nothing is lost, nothing is doubled, no limit is broken', (t) => {
+t.test('no event is lost or doubled, and no limit exceeded', (t) => {
   const sizes = fc.array(fc.tuple(fc.integer({ min: 0, max: 600 }), fc.nat({ max: 300 })), { maxLength: 200 })
   fc.assert(
     fc.property(sizes, fc.integer({ min: 1, max: 20 }), (given, eventsMax) => {
@@ -128,7 +128,7 @@ t.test('nothing is lost, nothing is doubled, no limit is broken', (t) => {
   t.end()
 })
 
-t.test('a full request is known before it is cut', (t) => {
+t.test('a full request is recognized before it is cut', (t) => {
   const batcher = new Batcher<Fake>()
   batcher.add([fake(1, 400)])
   t.notOk(batcher.fills(limitsWith({})))

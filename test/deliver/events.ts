@@ -5,7 +5,7 @@ export interface EventSpec {
   readonly id: string
   readonly partitionKey?: string
   readonly timestampMs?: number
-  /** Fills the event up. */
+  /** Makes the event larger. */
   readonly padding?: string
 }
 

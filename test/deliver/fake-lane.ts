@@ -1,4 +1,4 @@
-/** A lane over a sender that does as it is told. */
+/** A lane over a sender whose outcomes the test chooses. */
 import type {
   DestinationConfig,
   Fault,
@@ -40,7 +40,7 @@ export interface Opened {
   /** The ids of each request, in order. */
   readonly requests: string[][]
   readonly dead: string[]
-  /** The states the lane went through, beginning with the first change. */
+  /** The states of the lane, beginning with the first change. */
   readonly states: string[]
   readonly counts: { drops: number; closed: number; underWayMax: number }
 }
@@ -105,7 +105,7 @@ export function openLane(
 
 export const roomForAll: HoldingBudget = { hold: () => true, release: () => {} }
 
-/** Each signal has one, so that requests without number leave no listeners behind. */
+/** One per signal, so that many requests leave no listeners behind. */
 const abortions = new WeakMap<AbortSignal, Promise<SendOutcome>>()
 
 function aborted(signal: AbortSignal): Promise<SendOutcome> {
@@ -118,7 +118,7 @@ function aborted(signal: AbortSignal): Promise<SendOutcome> {
   return made
 }
 
-/** A promise and the function that fulfils it. */
+/** A promise and the function that resolves it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   let open = (): void => {}
   const opened = new Promise<void>((resolve) => {

@@ -48,7 +48,7 @@ t.test('every error has its class', (t) => {
   t.end()
 })
 
-t.test('no secret stands in a message', (t) => {
+t.test('no message contains a secret', (t) => {
   const signature = 'ab'.repeat(32)
   const said = `The key AKIAIOSFODNN7EXAMPLE or ASIAIOSFODNN7EXAMPLE is wrong: Signature=${signature}\n  ${signature} ${'x'.repeat(9000)}`
   const { msg } = faultOf(sdkError('InvalidSignatureException', 403, said))
@@ -58,7 +58,7 @@ t.test('no secret stands in a message', (t) => {
   t.end()
 })
 
-t.test('of single records only those that failed are named', (t) => {
+t.test('a partial failure names the failed records only', (t) => {
   const throttled = { ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'slow' }
   const refused = { ErrorCode: 'ValidationException', ErrorMessage: 'bad' }
   t.same(outcomeOfRecords([{}, {}], 'r'), { outcome: 'accepted', requestId: 'r' })

@@ -4,7 +4,7 @@ import { type HalfResult, isolate } from '../../src/deliver/isolate.js'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-t.test('one culprit is found wherever it is, in ten requests among 512', async (t) => {
+t.test('one culprit among 512 is found at any place, in ten requests', async (t) => {
   for (const count of [1, 2, 3, 7, 500, 512]) {
     for (const culprit of numbers(count)) {
       const accepted: number[] = []
@@ -24,7 +24,7 @@ t.test('one culprit is found wherever it is, in ten requests among 512', async (
   t.pass('every position')
 })
 
-t.test('of several culprits one is found, and the others stay with what remains', async (t) => {
+t.test('one of several culprits is found, and the others stay with the rest', async (t) => {
   const culprits = [3, 4, 400]
   const isolated = await isolate(numbers(500), async (half) =>
     half.some((value) => culprits.includes(value)) ? 'refused' : 'accepted',
@@ -33,7 +33,7 @@ t.test('of several culprits one is found, and the others stay with what remains'
   t.ok(isolated.remaining.includes(4) && isolated.remaining.includes(400))
 })
 
-t.test('if only the whole is refused, there is no culprit', async (t) => {
+t.test('if only the whole request is refused, there is no culprit', async (t) => {
   for (const count of [2, 3, 7, 500]) {
     const accepted: number[] = []
     const isolated = await isolate(numbers(count), async (half) => {
@@ -45,7 +45,7 @@ t.test('if only the whole is refused, there is no culprit', async (t) => {
   }
 })
 
-t.test('an interrupted search gives back everything it has not finished', async (t) => {
+t.test('an interrupted search returns everything unfinished', async (t) => {
   let requests = 0
   const isolated = await isolate(numbers(8), async () => {
     requests += 1
@@ -58,14 +58,14 @@ t.test('an interrupted search gives back everything it has not finished', async 
 
 // --- every pattern of refusals ---
 
-/** Why a service refuses a request; what is asked for is fixed, so that a run can be repeated. */
+/** Why a service refuses a request; fixed, so that a run can be repeated. */
 interface Service {
   readonly poisonous: ReadonlySet<number>
-  /** A request of more items is refused. */
+  /** A request with more items is refused. */
   readonly itemsMax: number
-  /** A request whose items' sizes (their number modulo 7) add up to more is refused. */
+  /** A request with a larger sum of sizes (an item's number modulo 7) is refused. */
   readonly sizeMax: number
-  /** Of requests that hold more than one item, the nth is refused where the nth of these is set. */
+  /** The nth request is refused if the nth of these is set and it holds more than one item. */
   readonly whims: readonly boolean[]
 }
 
@@ -78,7 +78,7 @@ interface Delivered {
 const requestItemsMax = 64
 const sizeOf = (item: number): number => item % 7
 
-/** Sends all items as a lane does: what remains of a search goes before the rest. */
+/** Sends all items as a lane does: the rest of a search goes first. */
 async function deliver(count: number, service: Service): Promise<Delivered> {
   const accepted: number[] = []
   const condemned: number[] = []
@@ -102,7 +102,8 @@ async function deliver(count: number, service: Service): Promise<Delivered> {
     line = line.slice(request.length)
     if ((await send(request)) === 'accepted') continue
     const { culprit, remaining } = await isolate(request, send)
-    if (culprit !== undefined && !refusedAlone.has(culprit)) throw new Error('condemned with others only')
+    if (culprit !== undefined && !refusedAlone.has(culprit))
+      throw new Error('condemned without being refused alone')
     if (culprit !== undefined) condemned.push(culprit)
     line = [...remaining, ...line]
   }
@@ -123,7 +124,7 @@ const services = counts.chain((count) =>
 
 const ascending = (a: number, b: number): number => a - b
 
-t.test('whatever requests are refused for, the poisonous are condemned, and nobody else is', async (t) => {
+t.test('whatever requests are refused for, exactly the poisonous items are condemned', async (t) => {
   await fc.assert(
     fc.asyncProperty(services, async ({ count, poisonous, ...service }) => {
       const { accepted, condemned } = await deliver(count, { ...service, poisonous: new Set(poisonous) })
@@ -139,7 +140,7 @@ t.test('whatever requests are refused for, the poisonous are condemned, and nobo
 })
 
 t.test(
-  'the requests it takes are bounded by the poisonous events and the logarithm of a request',
+  'the number of requests is bounded by the poisonous items and the logarithm of a request',
   async (t) => {
     const estates = counts.chain((count) => fc.tuple(fc.constant(count), poisonIn(count)))
     await fc.assert(
@@ -147,7 +148,7 @@ t.test(
         const service = { poisonous: new Set(poisonous), itemsMax: 500, sizeMax: 1e6, whims: [false] }
         const { requests } = await deliver(count, service)
         const perSearch = Math.log2(requestItemsMax) + 1
-        // What a search leaves over has to be sent once more.
+        // The rest of a search is sent once more.
         const bound = Math.ceil(count / requestItemsMax) + poisonous.length * (perSearch + 2)
         t.ok(requests <= bound, `${requests} requests, at most ${bound}`)
       }),

@@ -12,7 +12,7 @@ import { type AwsWorld, accountId, keyAuth, kindNames, openAwsWorld, roleArn, ro
 import { eventJson, eventsOf, someEvents } from './events.js'
 
 const dayMs = 86_400_000
-/** For what never answers. */
+/** For requests that never get an answer. */
 const shortMs = 300
 
 async function send(
@@ -74,7 +74,7 @@ t.test('full requests pass the limits of the services', async (t) => {
   }
 })
 
-t.test('faults of requests have their class', async (t) => {
+t.test('faults of requests are classified', async (t) => {
   const world = await openAwsWorld(t)
   const cases: { effect: FaultEffect; want: object }[] = [
     { effect: { type: 'throttle' }, want: { class: 'throttle' } },
@@ -121,7 +121,7 @@ t.test('records that failed within an accepted request are named', async (t) => 
   }
 })
 
-t.test('CloudWatch Logs: events it would not take are rejected one by one', async (t) => {
+t.test('CloudWatch Logs: events that it would refuse are rejected one by one', async (t) => {
   const world = await openAwsWorld(t)
   const now = Date.now()
   const config = world.config('cloudwatch_logs')
@@ -144,7 +144,7 @@ t.test('CloudWatch Logs: events it would not take are rejected one by one', asyn
   t.same(Object.keys(world.ledger('cloudwatch_logs').ids(false)).sort(), ['ev_now', 'ev_present'])
 })
 
-t.test('CloudWatch Logs: a log stream that is gone is made again', async (t) => {
+t.test('CloudWatch Logs: a deleted log stream is recreated', async (t) => {
   const world = await openAwsWorld(t)
   const sender = openSender(world.config('cloudwatch_logs'), world.deps)
   t.teardown(() => sender.close())
@@ -158,7 +158,7 @@ t.test('CloudWatch Logs: a log stream that is gone is made again', async (t) => 
 })
 
 t.test(
-  'CloudWatch Logs: a destination has one log stream, made once, however often and by whom it is opened',
+  'CloudWatch Logs: a destination has one log stream, created once, however many senders open it',
   async (t) => {
     const world = await openAwsWorld(t)
     const creations = () => world.emulator.world.stats()['logs.CreateLogStream']?.requests
@@ -177,11 +177,11 @@ t.test(
     logStreams.clear()
     const again = await Promise.all([1, 2, 3, 4].map(() => sender.send(someEvents(1), signal)))
     t.ok(again.every(({ outcome }) => outcome === 'accepted'))
-    t.same([...logStreams.keys()], [config.id], 'made again after it was deleted')
+    t.same([...logStreams.keys()], [config.id], 'recreated after it was deleted')
   },
 )
 
-t.test('CloudWatch Logs: a log stream that could not be made is made by the next request', async (t) => {
+t.test('CloudWatch Logs: if a log stream could not be created, the next request tries again', async (t) => {
   const world = await openAwsWorld(t)
   world.emulator.world.faults.add({ effect: { type: 'throttle' }, operation: 'CreateLogStream', count: 1 })
   const sender = openSender(world.config('cloudwatch_logs'), world.deps)
@@ -211,7 +211,7 @@ t.test('requests name Weir and its version as their user agent', async (t) => {
   for (const userAgent of seen) t.ok(userAgent.split(' ').includes(`weir/${version}`), userAgent)
 })
 
-t.test('a Kinesis stream that takes larger records is asked for its limit', async (t) => {
+t.test('a Kinesis stream that accepts larger records is asked for its limit', async (t) => {
   const world = await openAwsWorld(t, { resource: { recordBytesMax: 4096 * 1024 } })
   const sender = openSender(world.config('kinesis'), world.deps)
   t.teardown(() => sender.close())
@@ -223,40 +223,43 @@ t.test('a Kinesis stream that takes larger records is asked for its limit', asyn
   t.equal(sender.limits().eventBytesMax, 4096 * 1024)
 })
 
-t.test('a role is assumed in the name of the account, and again once its session has ended', async (t) => {
-  const world = await openAwsWorld(t)
-  const { emulator } = world
-  for (const kind of kindNames) {
-    emulator.world.sessions.clear()
-    const sender = openSender(world.config(kind, roleAuth), world.deps)
-    t.teardown(() => sender.close())
-    const put = () => sender.send(someEvents(1), new AbortController().signal)
-    t.match(await put(), { outcome: 'accepted' }, kind)
-    await put()
-    const sessions = [...emulator.world.sessions.values()]
-    t.match(sessions, [{ roleArn, externalId: accountId, sessionName: `weir-${world.config(kind).id}` }])
-    t.equal(sessions.length, 1, 'one session for two requests')
-    emulator.world.expireSessions()
-    t.match(await put(), {
-      outcome: 'failed',
-      fault: { class: 'credentials', code: 'ExpiredTokenException' },
-    })
-    sender.dropCredentials()
-    t.match(await put(), { outcome: 'accepted' })
-  }
-})
+t.test(
+  'a role is assumed with the account as external id, and again after its session expired',
+  async (t) => {
+    const world = await openAwsWorld(t)
+    const { emulator } = world
+    for (const kind of kindNames) {
+      emulator.world.sessions.clear()
+      const sender = openSender(world.config(kind, roleAuth), world.deps)
+      t.teardown(() => sender.close())
+      const put = () => sender.send(someEvents(1), new AbortController().signal)
+      t.match(await put(), { outcome: 'accepted' }, kind)
+      await put()
+      const sessions = [...emulator.world.sessions.values()]
+      t.match(sessions, [{ roleArn, externalId: accountId, sessionName: `weir-${world.config(kind).id}` }])
+      t.equal(sessions.length, 1, 'one session for two requests')
+      emulator.world.expireSessions()
+      t.match(await put(), {
+        outcome: 'failed',
+        fault: { class: 'credentials', code: 'ExpiredTokenException' },
+      })
+      sender.dropCredentials()
+      t.match(await put(), { outcome: 'accepted' })
+    }
+  },
+)
 
-t.test('a session is replaced before it ends', async (t) => {
+t.test('a session is renewed before it expires', async (t) => {
   const world = await openAwsWorld(t, { role: { sessionMs: 240_000 } })
   const sender = openSender(world.config('kinesis', roleAuth), world.deps)
   t.teardown(() => sender.close())
   for (let at = 0; at < 3; at += 1) {
     t.match(await sender.send(someEvents(1), new AbortController().signal), { outcome: 'accepted' })
   }
-  t.ok(world.emulator.world.sessions.size >= 3, 'four minutes are too few to go on with')
+  t.ok(world.emulator.world.sessions.size >= 3, 'a session with four minutes left is renewed')
 })
 
-t.test('a role that may not be assumed is a fault of credentials', async (t) => {
+t.test('a role that may not be assumed is a credentials fault', async (t) => {
   const world = await openAwsWorld(t, { role: { externalId: 'ac_another' } })
   const outcome = await send(world, world.config('firehose', roleAuth), someEvents(1))
   t.match(outcome, { outcome: 'failed', fault: { class: 'credentials', code: 'AccessDenied' } })
@@ -281,7 +284,7 @@ t.test('an abort ends a request at once', async (t) => {
   )
 })
 
-t.test('a test event is sent, or says why not', async (t) => {
+t.test('a test event is sent, or the reason is returned', async (t) => {
   const world = await openAwsWorld(t)
   const access: DestinationAccess = {
     openSender: (config) => openSender(config, world.deps),
@@ -302,10 +305,10 @@ t.test('a test event is sent, or says why not', async (t) => {
   const late = await sendTestEvent(world.config('firehose'), event, 50, access)
   t.match(late, { ok: false, problem: { code: 'Timeout' } })
   const lateRole = await sendTestEvent(world.config('firehose', roleAuth), event, 50, access)
-  t.match(lateRole, { ok: false, problem: { code: 'Timeout' } }, 'also where STS hangs')
+  t.match(lateRole, { ok: false, problem: { code: 'Timeout' } }, 'also if STS hangs')
 })
 
-t.test('a role is checked: who names no external id must be refused', async (t) => {
+t.test('a role is checked: assuming it without the external id must be refused', async (t) => {
   const guarded = await openAwsWorld(t)
   const check = (world: AwsWorld, auth: DestinationAuth, requestTimeoutMs = world.deps.requestTimeoutMs) =>
     checkRole(

@@ -43,7 +43,7 @@ function openLane(test: Test, world: AwsWorld, kind: string, options: Options = 
   return { lane, dead, states }
 }
 
-/** As the deliverer does: what is given back comes again. */
+/** Like the deliverer: a returned pack is delivered again. */
 async function deliver(lane: Lane, ids: readonly string[], eventsPerPack = 200): Promise<PackResult[]> {
   const packs = Array.from({ length: Math.ceil(ids.length / eventsPerPack) }, (_, at) =>
     ids.slice(at * eventsPerPack, (at + 1) * eventsPerPack),
@@ -65,7 +65,7 @@ const ids = (count: number): string[] => Array.from({ length: count }, (_, at) =
 const sum = (results: readonly PackResult[], count: 'delivered' | 'dead_lettered' | 'retried'): number =>
   results.reduce((total, result) => total + (result.outcome === 'done' ? result.counts[count] : 0), 0)
 
-t.test('faults that pass: nothing is lost, and nothing accepted is sent again', async (t) => {
+t.test('passing faults: nothing is lost, and nothing accepted is sent again', async (t) => {
   const some = (effect: FaultSpec['effect'], probability = 0.3): FaultSpec => ({ effect, probability })
   const cases: { name: string; fault: FaultSpec; kinds?: string[]; state: string }[] = [
     {
@@ -105,7 +105,7 @@ t.test('faults that pass: nothing is lost, and nothing accepted is sent again', 
   }
 })
 
-t.test('answers lost after the service took the request: repeats, but no loss', async (t) => {
+t.test('answers lost after the service accepted the request: repeats, but no loss', async (t) => {
   const world = await openAwsWorld(t, { seed: 8, requestTimeoutMs: 2_000 })
   for (const kind of kindNames) {
     for (const type of ['commit_then_hang', 'commit_then_drop'] as const) {
@@ -115,15 +115,15 @@ t.test('answers lost after the service took the request: repeats, but no loss', 
       const results = await deliver(lane, ids(3000))
       const { events, unique, duplicates } = world.ledger(kind).counts()
       t.same([unique, events - duplicates], [3000, 3000], `${kind}: ${type}`)
-      t.ok(duplicates > 0, 'some came twice')
-      t.equal(duplicates, sum(results, 'retried'), 'just those that were sent again')
+      t.ok(duplicates > 0, 'some arrived twice')
+      t.equal(duplicates, sum(results, 'retried'), 'exactly those that were sent again')
       await lane.close()
     }
   }
 })
 
 t.test(
-  'one of several shards fails beyond the cap of the backoff, and recovers: nothing comes twice',
+  'one of several shards fails beyond the cap of the backoff, and recovers: nothing arrives twice',
   async (t) => {
     const world = await openAwsWorld(t, { seed: 9, resource: { shards: 4 } })
     world.emulator.world.faults.add({ effect: { type: 'fail_records', code: 'InternalFailure', shard: 1 } })
@@ -143,7 +143,7 @@ t.test(
   },
 )
 
-t.test('a session that ends in the middle is replaced unnoticed', async (t) => {
+t.test('a session that expires in the middle is renewed without a failure', async (t) => {
   const world = await openAwsWorld(t)
   for (const kind of kindNames) {
     const { lane, dead, states } = openLane(t, world, kind, { auth: roleAuth })
@@ -157,7 +157,7 @@ t.test('a session that ends in the middle is replaced unnoticed', async (t) => {
   }
 })
 
-t.test('what waits for a person pauses the destination, which then resumes by itself', async (t) => {
+t.test('faults that an operator must mend pause the destination, which then resumes by itself', async (t) => {
   const cases: {
     name: string
     cause: string
@@ -187,7 +187,7 @@ t.test('what waits for a person pauses the destination, which then resumes by it
       },
     },
     {
-      name: 'the stream is gone',
+      name: 'the stream is deleted',
       cause: 'configuration',
       code: 'ResourceNotFoundException',
       break: ({ emulator, resource }, kind) => {
@@ -239,7 +239,7 @@ t.test('one refused event in a full request is found with at most eleven more', 
   }
 })
 
-t.test('events too old for CloudWatch Logs are parked, and their neighbours arrive', async (t) => {
+t.test('events too old for CloudWatch Logs are dead-lettered, and their neighbours arrive', async (t) => {
   const world = await openAwsWorld(t)
   const { lane, dead } = openLane(t, world, 'cloudwatch_logs')
   const old = someEvents(3, 'ev_old', { timestampMs: Date.now() - 15 * 86_400_000 })
@@ -252,7 +252,7 @@ t.test('events too old for CloudWatch Logs are parked, and their neighbours arri
   t.equal(world.ledger('cloudwatch_logs').counts().events, 5)
 })
 
-t.test('a destination that never answers is nothing to its neighbour', async (t) => {
+t.test('a destination that never answers does not affect another one', async (t) => {
   const world = await openAwsWorld(t, { requestTimeoutMs: 300 })
   const { emulator, resource } = world
   emulator.world.addResource({ ...resource('kinesis', 'hole'), recordsPerSecond: null, bytesPerSecond: null })
@@ -269,7 +269,7 @@ t.test('a destination that never answers is nothing to its neighbour', async (t)
   t.same(hole.states, ['failing', 'healthy'])
 })
 
-t.test('closing under load loses nothing: what was not taken is given back', async (t) => {
+t.test('closing under load loses nothing: unfinished packs are returned', async (t) => {
   const world = await openAwsWorld(t)
   world.emulator.world.faults.add({ effect: { type: 'latency', ms: 5 } })
   const { lane } = openLane(t, world, 'kinesis')

@@ -1,4 +1,4 @@
-/** The ways of a lane that is refused: credentials, pauses, probes and another target. */
+/** A lane whose requests are refused: credentials, pauses, probes and another target. */
 import t from 'tap'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import type { SendOutcome } from '../../src/deliver/destination.js'
@@ -11,7 +11,7 @@ import { accepted, config, done, failed, fault, openLane } from './fake-lane.js'
 const keepAlive = setInterval(() => {}, 1000)
 t.teardown(() => clearInterval(keepAlive))
 
-t.test('refused credentials are fetched anew, once, before anybody notices', async (t) => {
+t.test('refused credentials are fetched again, once, before the lane pauses', async (t) => {
   const { lane, counts, states } = openLane((_, request) => (request <= 4 ? failed('credentials') : accepted))
   t.same(await lane.deliver(someEvents(16)), done(16, 0, 16))
   t.equal(counts.drops, 1, 'four requests under way with the same credentials, one new pair')
@@ -20,7 +20,7 @@ t.test('refused credentials are fetched anew, once, before anybody notices', asy
   await lane.close()
 })
 
-t.test('failures that go on to the cap of the backoff end in probing, too', async (t) => {
+t.test('failures that last until the cap of the backoff lead to probing, too', async (t) => {
   let well = false
   const backoff = { baseMs: 1, capMs: 4 }
   const { lane, states } = openLane(() => (well ? accepted : failed('transient')), {
@@ -54,7 +54,7 @@ function twoShards() {
 const soonProbing = { baseMs: 1, capMs: 4 }
 const probingSoon = { backoffs: { throttle: soonProbing, transient: soonProbing, record: soonProbing } }
 
-/** As a destination's run does: what is given back comes again, when the lane wants it. */
+/** Like a destination's run: a returned pack is delivered again once the lane wants it. */
 async function deliverAll(lane: Lane, packs: number, eventsPerPack: number) {
   let [delivered, retried, returned] = [0, 0, 0]
   const one = async (pack: number): Promise<void> => {
@@ -91,7 +91,7 @@ t.test('one of two shards fails beyond the cap of the backoff: nothing accepted 
   await lane.close()
 })
 
-t.test('packs that stay while nothing is delivered leave room for other destinations', async (t) => {
+t.test('packs held while nothing is delivered leave room for other destinations', async (t) => {
   const { shards, behave } = twoShards()
   const bytesPerPack = someEvents(8, 'p10-').reduce((sum, { data }) => sum + data.length, 0)
   const budget = new ByteBudget(bytesPerPack * 8)
@@ -108,7 +108,7 @@ t.test('packs that stay while nothing is delivered leave room for other destinat
   await lane.close()
 })
 
-t.test('a pack of which only refused events are left does not stand in the way of others', async (t) => {
+t.test('a pack with only refused events left does not block others', async (t) => {
   const { lane, dead, states } = openLane(
     (events) => (events.some(({ id }) => id.startsWith('bad')) ? failed('poison') : accepted),
     { concurrencyMax: 1 },
@@ -117,7 +117,7 @@ t.test('a pack of which only refused events are left does not stand in the way o
   const mixed = lane.deliver([...someEvents(4, 'good'), ...someEvents(20, 'bad')])
   while (!lane.probing) await new Promise(setImmediate)
   t.equal(lane.wanted(16), 1, 'another pack is wanted')
-  // It may be that an event of the first is tried before: then the other pack comes again.
+  // An event of the first pack may be tried before; then the other pack is returned and delivered again.
   for (let pack = 0; pack < 3; pack += 1) t.match(await deliverAll(lane, 1, 1), { delivered: 1 })
   t.match(await mixed, { outcome: 'done', counts: { delivered: 4, dead_lettered: 20 } })
   t.equal(new Set(dead).size, 20)
@@ -126,12 +126,12 @@ t.test('a pack of which only refused events are left does not stand in the way o
   await lane.close()
 })
 
-t.test('where everything is refused it is no event, and the lane pauses', async (t) => {
+t.test('if everything is refused, no event is the culprit, and the lane pauses', async (t) => {
   let refusing = true
   const { lane, dead } = openLane(() => (refusing ? failed('poison') : accepted), { concurrencyMax: 1 })
   const packs = Array.from({ length: 20 }, (_, at) => lane.deliver(someEvents(2, `p${at}-`)))
   const results = await Promise.all(packs)
-  t.equal(dead.length, 8, 'a few are parked until that is clear')
+  t.equal(dead.length, 8, 'a few are dead-lettered until that is clear')
   t.ok(results.some(({ outcome }) => outcome === 'returned'))
   t.match(lane.status(), { state: 'paused', cause: 'configuration' })
   refusing = false
@@ -142,7 +142,7 @@ t.test('where everything is refused it is no event, and the lane pauses', async 
   await lane.close()
 })
 
-t.test('with another target everything pending goes there at once', async (t) => {
+t.test('after a change of target everything pending goes there at once', async (t) => {
   let target = 'old'
   const { lane, states, counts } = openLane(() => (target === 'old' ? failed('configuration') : accepted), {
     probeMinMs: 1e6,

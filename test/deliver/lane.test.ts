@@ -1,4 +1,4 @@
-/** The ways of a lane that flows, and its end. */
+/** A lane whose requests are accepted or fail briefly, and its end. */
 import * as fc from 'fast-check'
 import t from 'tap'
 import type { SendOutcome } from '../../src/deliver/destination.js'
@@ -35,7 +35,7 @@ t.test('no more requests are under way than allowed', async (t) => {
   await lane.close()
 })
 
-t.test('only the records that failed are sent again, and the rest of the line goes on', async (t) => {
+t.test('only the records that failed are sent again, and the others continue', async (t) => {
   const seen = new Map<string, number>()
   const { lane, states } = openLane((events) => {
     const retry = events.flatMap(({ id }, index) => {
@@ -73,41 +73,37 @@ t.test('whole requests that fail are tried again, one at a time until one is acc
   }
 })
 
-t.test(
-  'a lane that may not send is paused, holds one pack, gives the others back, and resumes',
-  async (t) => {
-    for (const faultClass of ['credentials', 'configuration'] as const) {
-      let allowed = false
-      const { lane, requests, counts, states } = openLane(() => (allowed ? accepted : failed(faultClass)), {
-        concurrencyMax: 1,
-      })
-      const held = lane.deliver(someEvents(3, 'h'))
-      const others = [lane.deliver(someEvents(9, 'o')), lane.deliver(someEvents(1, 'p'))]
-      for (const result of await Promise.all(others))
-        t.match(result, { outcome: 'returned', delayMs: Number })
-      t.match(lane.status(), { state: 'paused', cause: faultClass, last_success_at: null })
-      t.ok(lane.probing)
-      t.match(await lane.deliver(someEvents(1, 'q')), { outcome: 'returned' }, 'and takes no more')
-      const before = requests.length
-      while (requests.length < before + 4) await new Promise((resolve) => setTimeout(resolve, 1))
-      const probes = requests.slice(before)
-      t.ok(
-        probes.every((ids) => ids.length === 1 && ids[0]!.startsWith('h')),
-        'one event of the held pack at a time',
-      )
-      t.ok(new Set(probes.flat()).size > 1, 'not always the same')
-      t.ok(counts.drops >= 4, 'each with credentials fetched anew')
-      allowed = true
-      t.match(await held, { outcome: 'done', counts: { delivered: 3, dead_lettered: 0 } })
-      t.same(states, ['paused', 'healthy'])
-      t.notOk(lane.probing)
-      t.same(await lane.deliver(someEvents(8)), done(8, 0, 0))
-      await lane.close()
-    }
-  },
-)
+t.test('a lane that may not send is paused, holds one pack, returns the others, and resumes', async (t) => {
+  for (const faultClass of ['credentials', 'configuration'] as const) {
+    let allowed = false
+    const { lane, requests, counts, states } = openLane(() => (allowed ? accepted : failed(faultClass)), {
+      concurrencyMax: 1,
+    })
+    const held = lane.deliver(someEvents(3, 'h'))
+    const others = [lane.deliver(someEvents(9, 'o')), lane.deliver(someEvents(1, 'p'))]
+    for (const result of await Promise.all(others)) t.match(result, { outcome: 'returned', delayMs: Number })
+    t.match(lane.status(), { state: 'paused', cause: faultClass, last_success_at: null })
+    t.ok(lane.probing)
+    t.match(await lane.deliver(someEvents(1, 'q')), { outcome: 'returned' }, 'and accepts no more')
+    const before = requests.length
+    while (requests.length < before + 4) await new Promise((resolve) => setTimeout(resolve, 1))
+    const probes = requests.slice(before)
+    t.ok(
+      probes.every((ids) => ids.length === 1 && ids[0]!.startsWith('h')),
+      'one event of the held pack at a time',
+    )
+    t.ok(new Set(probes.flat()).size > 1, 'not always the same')
+    t.ok(counts.drops >= 4, 'each with newly fetched credentials')
+    allowed = true
+    t.match(await held, { outcome: 'done', counts: { delivered: 3, dead_lettered: 0 } })
+    t.same(states, ['paused', 'healthy'])
+    t.notOk(lane.probing)
+    t.same(await lane.deliver(someEvents(8)), done(8, 0, 0))
+    await lane.close()
+  }
+})
 
-t.test('the event that is refused goes to the dead letters alone', async (t) => {
+t.test('only the refused event goes to the dead letters', async (t) => {
   const { lane, dead, requests } = openLane((events) =>
     events.some(({ id }) => id === 'e2' || id === 'e3' || id === 'e9') ? failed('poison') : accepted,
   )
@@ -115,7 +111,7 @@ t.test('the event that is refused goes to the dead letters alone', async (t) => 
   t.match(result, { outcome: 'done', counts: { delivered: 9, dead_lettered: 3 } })
   t.same(dead.sort(), ['e2', 'e3', 'e9'])
   const good = requests.filter((ids) => !ids.some((id) => dead.includes(id))).flat()
-  t.equal(new Set(good).size, good.length, 'what was accepted is not sent again')
+  t.equal(new Set(good).size, good.length, 'accepted events are not sent again')
   t.equal(lane.status().state, 'healthy')
   await lane.close()
 })
@@ -152,19 +148,22 @@ t.test('an event goes to the dead letters if the service refused it alone, and o
   )
 })
 
-t.test('events the service rejects beside others, and those too large to send, are parked', async (t) => {
-  const { lane, dead, requests } = openLane((events) => {
-    const rejected = events.flatMap(({ id }, index) =>
-      id === 'e1' ? [{ index, fault: fault('poison') }] : [],
-    )
-    return rejected.length === 0 ? accepted : { outcome: 'partial', retry: [], rejected }
-  })
-  const large = eventsOf([{ id: 'large', padding: 'x'.repeat(1000) }])
-  t.same(await lane.deliver([...someEvents(3, 'e'), ...large]), done(2, 2, 0))
-  t.same(dead.sort(), ['e1', 'large'])
-  t.notOk(requests.flat().includes('large'))
-  await lane.close()
-})
+t.test(
+  'events that the service rejects, and those too large to send, are dead-lettered; the others are accepted',
+  async (t) => {
+    const { lane, dead, requests } = openLane((events) => {
+      const rejected = events.flatMap(({ id }, index) =>
+        id === 'e1' ? [{ index, fault: fault('poison') }] : [],
+      )
+      return rejected.length === 0 ? accepted : { outcome: 'partial', retry: [], rejected }
+    })
+    const large = eventsOf([{ id: 'large', padding: 'x'.repeat(1000) }])
+    t.same(await lane.deliver([...someEvents(3, 'e'), ...large]), done(2, 2, 0))
+    t.same(dead.sort(), ['e1', 'large'])
+    t.notOk(requests.flat().includes('large'))
+    await lane.close()
+  },
+)
 
 t.test('a search for the refused event survives other faults', async (t) => {
   const { lane, dead } = openLane((events, request) => {
@@ -179,7 +178,7 @@ t.test('a search for the refused event survives other faults', async (t) => {
   await lane.close()
 })
 
-t.test('a pack whose dead letter can not be stored is given back', async (t) => {
+t.test('a pack whose dead letter can not be stored is returned', async (t) => {
   const { lane, dead } = openLane(
     () => failed('poison'),
     {},
@@ -192,7 +191,7 @@ t.test('a pack whose dead letter can not be stored is given back', async (t) => 
   await lane.close()
 })
 
-t.test('closing waits for what is under way and gives the rest back', async (t) => {
+t.test('closing waits for requests under way and returns the rest', async (t) => {
   const first = gate()
   const { lane, requests } = openLane(
     async () => {
@@ -212,7 +211,7 @@ t.test('closing waits for what is under way and gives the rest back', async (t) 
   t.equal(requests.length, 1)
 })
 
-t.test('closing gives up what does not end', async (t) => {
+t.test('closing aborts requests that do not end', async (t) => {
   const { lane, counts } = openLane(() => new Promise<SendOutcome>(() => {}), { closeTimeoutMs: 5 })
   const hung = lane.deliver(someEvents(4))
   await lane.close()

@@ -1,4 +1,4 @@
-/** How much a lane delivers where records are throttled, in simulated time. */
+/** How much a lane delivers while records are throttled, in simulated time. */
 import t from 'tap'
 import { type Run, type Stream, simulate } from './simulated-stream.js'
 
@@ -8,7 +8,7 @@ const median = ({ latenciesMs }: Run): number => latenciesMs[Math.floor(latencie
 
 t.setTimeout(300_000)
 
-t.test('a share of the records fails, whatever the rate: what is offered is delivered', async (t) => {
+t.test('a share of the records fails at any rate: everything offered is delivered', async (t) => {
   const cases: { name: string; eventsPerSecond: number; stream: Stream }[] = [
     { name: '30 % throttled', eventsPerSecond: 1_500, stream: { failingShare: 0.3 } },
     {
@@ -34,7 +34,7 @@ t.test('a share of the records fails, whatever the rate: what is offered is deli
   }
 })
 
-t.test('a limited stream is used, and not flooded', async (t) => {
+t.test('a limited stream is used up to its limit, and not flooded', async (t) => {
   const cases: { name: string; eventsPerSecond: number; stream: Stream; triesMax: number }[] = [
     { name: 'a bucket', eventsPerSecond: 1_500, stream: { recordsPerSecond: 1_000 }, triesMax: 2 },
     {
@@ -66,23 +66,23 @@ t.test('a limited stream is used, and not flooded', async (t) => {
   }
 })
 
-t.test('a stream that is limited no more is used again', async (t) => {
+t.test('a stream whose limit is lifted is used fully again', async (t) => {
   const streamAt = (second: number): Stream => (second < 30 ? { recordsPerSecond: 500 } : {})
   const run = await simulate({ eventsPerSecond: 1_500, seconds: 60, streamAt })
   t.ok(accepted(run, 0, 30) >= 0.9 * 30 * 500, 'while it is limited')
-  t.ok(accepted(run, 0, 50) >= 0.95 * 50 * 1_500, 'everything that waited has arrived 20 s later')
+  t.ok(accepted(run, 0, 50) >= 0.95 * 50 * 1_500, 'the backlog has arrived 20 s later')
 })
 
-t.test('one reason after the other: each is told from the other', async (t) => {
+t.test('one reason after the other: the lane distinguishes them', async (t) => {
   const streamAt = (second: number): Stream =>
     second >= 30 && second < 60 ? { recordsPerSecond: 1_000 } : { failingShare: 0.3 }
   const run = await simulate({ eventsPerSecond: 1_500, seconds: 90, streamAt })
   t.ok(accepted(run, 0, 30) >= 0.95 * 30 * 1_500, 'a share fails')
   t.ok(accepted(run, 30, 60) >= 0.9 * 30 * 1_000, 'the stream is limited')
-  t.ok(accepted(run, 0, 90) >= 0.95 * 90 * 1_500, 'a share fails again: what waited has arrived')
+  t.ok(accepted(run, 0, 90) >= 0.95 * 90 * 1_500, 'a share fails again: the backlog has arrived')
 })
 
-t.test('after requests that nobody answered, more and more are under way, not all at once', async (t) => {
+t.test('after requests without an answer, their number grows step by step', async (t) => {
   const streamAt = (second: number): Stream =>
     second >= 5 && second < 35 ? { isHole: true } : { latencyMs: 100 }
   const run = await simulate({ eventsPerSecond: 6_000, seconds: 60, streamAt })

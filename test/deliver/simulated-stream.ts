@@ -1,5 +1,5 @@
 /**
- * A lane over a simulated stream, in simulated time: the lane's own code, with a clock and dice of ours, so that a
+ * A lane over a simulated stream, in simulated time: the lane's own code, with a simulated clock and chance, so that a
  * minute of load takes a second and is the same on every machine.
  */
 import { mock } from 'node:test'
@@ -9,12 +9,12 @@ import { someEvents } from './events.js'
 import { config, fault, roomForAll } from './fake-lane.js'
 
 export interface Stream {
-  /** Of the records, failing whatever the rate. */
+  /** The share of records that fail at any rate. */
   readonly failingShare?: number
   readonly failingCode?: 'throttle' | 'transient'
-  /** Records a second; at most those of one second are saved up. */
+  /** Records per second; unused capacity of at most one second is saved up. */
   readonly recordsPerSecond?: number
-  /** Counts by the second of the clock, instead of a bucket that fills up steadily. */
+  /** Counts per second of the clock, instead of a bucket that fills up steadily. */
   readonly isByTheSecond?: boolean
   /** Never answers. */
   readonly isHole?: boolean
@@ -24,7 +24,7 @@ export interface Stream {
 export interface Load {
   readonly eventsPerSecond: number
   readonly seconds: number
-  /** The stream as it is in a second of the run. */
+  /** The stream during this second of the run. */
   readonly streamAt: (second: number) => Stream
 }
 
@@ -33,13 +33,13 @@ export interface Run {
   readonly acceptedPerSecond: readonly number[]
   /** Events tried in each second. */
   readonly triedPerSecond: readonly number[]
-  /** From an event's being produced to its being accepted, ascending. */
+  /** Times from production to acceptance of events, ascending. */
   readonly latenciesMs: readonly number[]
   readonly underWayMax: readonly number[]
 }
 
 const packEveryMs = 350
-/** As a destination's run holds them. */
+/** As many as a destination's run holds. */
 const packsInHandMax = 16
 const tickMs = 5
 const timeoutMs = 15_000
@@ -125,7 +125,7 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
   return run
 }
 
-/** What a stream can still take now. */
+/** What a stream can accept now. */
 class Capacity {
   #tokens = Number.NaN
   #atMs = 0

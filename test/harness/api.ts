@@ -1,6 +1,6 @@
 /**
- * The management API in this process, on a real store (embedded ClickHouse, a nats-server of its own), without a
- * port. Every answer and every audit event is held against the API's own OpenAPI document.
+ * The management API in this process, on a real store (embedded ClickHouse, its own nats-server), without a
+ * port. Every answer and every audit event is checked against the API's own OpenAPI document.
  */
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
@@ -53,7 +53,7 @@ export interface AuditEvent {
   readonly principal: object
   // biome-ignore lint/suspicious/noExplicitAny: tests look into objects of every kind.
   readonly object: any
-  /** What orders it at a destination. */
+  /** Partition key at a destination. */
   readonly partitionKey: string
 }
 
@@ -79,7 +79,7 @@ export class TestApi {
   async account(name = 'test'): Promise<RawClient> {
     const { store, writes } = this.parts
     const made = await createAccount(store, writes, name)
-    if (made === undefined) throw new Error('The account was not made.')
+    if (made === undefined) throw new Error('The account was not created.')
     return this.#client(made.token, made.accountId)
   }
 
@@ -98,7 +98,7 @@ export class TestApi {
     })
   }
 
-  /** Everything that was logged. */
+  /** All log lines so far. */
   log(): string {
     return this.#lines.join('')
   }
@@ -120,7 +120,7 @@ export class TestApi {
     }
   }
 
-  /** The audit events that `work` leads to. */
+  /** The audit events that `work` causes. */
   async auditsOf(accountId: string, work: () => Promise<unknown>): Promise<AuditEvent[]> {
     const before = (await this.audits(accountId)).length
     await work()
@@ -138,7 +138,7 @@ export type TestApiOptions = Partial<
 /** A store for a test file, and any number of API instances on it. ClickHouse allows one store per process. */
 export interface TestStore {
   readonly parts: StoreParts
-  /** A connection that may do everything. */
+  /** A connection with all rights. */
   readonly admin: Nats
   /** The data directory. */
   readonly dir: string

@@ -1,4 +1,4 @@
-/** A real browser for tests: the Chromium of the system, if there is one. */
+/** A real browser for tests: the system's Chromium, if installed. */
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { env } from 'node:process'
@@ -21,11 +21,11 @@ const chromiumPath: string | undefined = (env['PATH'] ?? '')
   .flatMap((dir) => names.map((name) => join(dir, name)))
   .find(isExecutable)
 
-/** For `skip` of a test; false if there is a browser. */
+/** Why a test must be skipped; false if there is a browser. */
 export const noChromium: string | false =
   chromiumPath === undefined ? 'There is no Chromium on this system.' : false
 
-/** Nothing that asks for the world outside, and nothing that a container lacks. */
+/** No requests to the internet, and nothing that a container lacks. */
 const args = [
   '--no-sandbox',
   '--disable-gpu',
@@ -36,6 +36,6 @@ const args = [
   '--disable-sync',
 ]
 
-/** With a profile of its own, which is removed when it is closed. */
+/** Has its own profile, which is removed when it is closed. */
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath!, headless: true, args })

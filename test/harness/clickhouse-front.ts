@@ -1,5 +1,5 @@
 /**
- * Enough of ClickHouse's HTTP interface over the embedded engine for the real HTTP client: a process of its own.
+ * Enough of ClickHouse's HTTP interface over the embedded engine for the real HTTP client, as a separate process.
  *
  *     node dist/test/harness/clickhouse-front.js --port 0 --path DIR [--password PASSWORD]
  *
@@ -15,7 +15,7 @@ import { type Running, run } from './processes.js'
 export type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'die'
 
 const user = 'default'
-/** What of a query string is no setting. */
+/** Parameters of a query string that are not settings. */
 const ownParameters = new Set(['query', 'query_id', 'database', 'default_format', 'session_id'])
 const httpSettings = /^(wait_end_of_query|send_progress|enable_http_compression|http_|cancel_http|compress)/
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -42,7 +42,7 @@ class Front {
     }
     const body = await bodyOf(request)
     if (this.mode === 'hang') return
-    if (this.mode === 'fail') return refuse(response, 1000, 'The front was told to fail', 'POCO_EXCEPTION')
+    if (this.mode === 'fail') return refuse(response, 1000, 'The front fails on request', 'POCO_EXCEPTION')
     if (!this.#mayEnter(request)) {
       return refuse(
         response,
@@ -133,7 +133,7 @@ export interface ClickhouseFront {
 
 const frontPassword = 'pass:word'
 
-/** A front of its own process over this directory; `port` 0: any free one. */
+/** Starts a front over this directory as a process; `port` 0: any free one. */
 export async function startClickhouseFront(path: string, port = 0): Promise<ClickhouseFront> {
   const started = run('test/harness/clickhouse-front.js', [
     ...['--port', String(port), '--path', path],

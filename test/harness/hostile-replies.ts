@@ -1,10 +1,10 @@
-/** Messages with a wildcard in the reply subject, byte by byte, as a client is not obliged to refuse them. */
+/** Messages with a wildcard in the reply subject, sent byte by byte: a hostile client does not refuse to send them. */
 import { connect } from 'node:net'
 import { until } from './weir.js'
 
 export const hostileReplies = ['_INBOX.>', '>', '*', 'a.*.b', '_INBOX.*'] as const
 
-/** Publishes as the user of `url`; resolves when the server has answered what was sent behind it, or has hung up. */
+/** Publishes as the user of `url`; resolves when the server has answered a later ping, or has closed the connection. */
 export async function publishHostile(url: string, subject: string, reply: string): Promise<void> {
   const { hostname, port, username: user, password: pass } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })

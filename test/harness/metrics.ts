@@ -1,6 +1,6 @@
 /** Reads the page of metrics. */
 
-/** The sum of a counter over all its labels, or over those that `labels` is a part of. */
+/** The sum of a counter over all series, or over those whose labels contain `labels`. */
 export function total(metrics: string, name: string, labels = ''): number {
   const lines = metrics.split('\n').filter((line) => line.startsWith(name) && line.includes(labels))
   return lines

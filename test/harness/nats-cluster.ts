@@ -7,12 +7,12 @@ const serverCount = 3
 
 export interface NatsCluster {
   readonly servers: readonly OwnNats[]
-  /** All servers, as `NATS_URL` has them. */
+  /** All servers, in the form of `NATS_URL`. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** `dir` is removed by whoever made it. */
+/** The caller removes `dir`. */
 export async function startNatsCluster(dir: string): Promise<NatsCluster> {
   const routes: string[] = []
   for (let n = 0; n < serverCount; n += 1) routes.push(`nats://127.0.0.1:${await freePort()}`)

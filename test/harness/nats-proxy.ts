@@ -1,17 +1,17 @@
 /**
- * Stands between a process and NATS and counts what is written: to buckets, and to the stream of audit events. At the
- * n-th write it calls back, with the write held back or let through first: every point of a sequence of writes can be
- * met, again and again, without a hook in the program.
+ * A proxy between a process and NATS that counts writes to buckets and to the stream of audit events. At the n-th write
+ * it calls back, either before the write is passed on or after. So a test can stop at every point of a sequence of
+ * writes, without a hook in the program.
  */
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface Cut {
   /** Counted from 1, from now on. */
   readonly write: number
-  /** Is the write itself to arrive? */
+  /** Is the write passed on before the callback? */
   readonly after: boolean
   readonly meet: () => unknown
-  /** Is a write that was held back let through when `meet` has resolved? */
+  /** Is a held write passed on once `meet` has resolved? */
   readonly passes?: boolean
 }
 
@@ -23,7 +23,7 @@ export interface NatsProxy {
   close(): void
 }
 
-/** Publishes of a client, as NATS' protocol writes them. */
+/** Publishes of a client, in NATS' protocol. */
 const write = /\r?\n?H?PUB (\$KV\.|weir\.events\.)/g
 
 export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {

@@ -1,4 +1,4 @@
-/** Holds answers against the OpenAPI document of the API that gave them. */
+/** Checks answers against the OpenAPI document of the API that gave them. */
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Answer } from './raw-client.js'
@@ -26,7 +26,7 @@ interface Template {
 
 type Validator = ReturnType<typeof Compile<TSchema>>
 
-/** Holds events against the schemas of the document. */
+/** Checks events against the schemas of the document. */
 export class EventCheck {
   readonly #validators = new Map<string, Validator>()
   readonly #webhooks: Document['webhooks']
@@ -35,12 +35,12 @@ export class EventCheck {
     this.#webhooks = (resolved(document) as Document).webhooks
   }
 
-  /** The kinds there are. */
+  /** All kinds of events. */
   get kinds(): readonly string[] {
     return Object.keys(this.#webhooks)
   }
 
-  /** Throws where an event is none that the document has. */
+  /** Throws if the document does not allow the event. */
   check(event: { readonly event_type: string }): void {
     const { event_type: kind } = event
     const schema = this.#webhooks[kind]?.post.requestBody.content['application/json']?.schema
@@ -52,7 +52,7 @@ export class EventCheck {
   }
 }
 
-/** What every error looks like. */
+/** The form of every error. */
 const problem = Compile(
   Type.Object(
     {
@@ -65,7 +65,7 @@ const problem = Compile(
   ),
 )
 
-/** The document with what it refers to in the place of references. */
+/** The document with its references resolved. */
 export function resolved<D extends object>(document: D): D {
   const at = (reference: string): unknown =>
     reference
@@ -95,7 +95,7 @@ export class AnswerCheck {
     }))
   }
 
-  /** Throws where the answer is none that the document or the protocol allows. */
+  /** Throws if the document or the protocol does not allow the answer. */
   check(method: string, url: string, answer: Answer): void {
     const say = (what: string): never => {
       throw new Error(`${method} ${url} → ${answer.status} ${answer.text.slice(0, 400)}\n${what}`)
@@ -115,7 +115,7 @@ export class AnswerCheck {
     if (operation === undefined) return
     const { responses } = operation
     const response = responses[answer.status]
-    // A body where none belongs: operations without one do not tell of it.
+    // Operations without a body also refuse one, and do not declare these answers.
     if (response === undefined && [413, 415].includes(answer.status)) return
     if (response === undefined) throw say('The document has no such response.')
     const schema = response.content?.['application/json']?.schema

@@ -7,23 +7,23 @@ import { arch, env, platform, versions } from 'node:process'
 
 export interface OtherNode {
   readonly version: string
-  /** Where its program is, or why there is none. */
+  /** The path of its program, or why it is missing. */
   readonly program: { readonly path: string } | { readonly missing: string }
 }
 
-/** The last of each line that is still maintained, beside the oldest that Weir runs on. */
+/** The newest version of each maintained line, and the oldest that Weir runs on. */
 const wanted = ['22.23.3', '24.21.0']
 const installTimeoutMs = 300_000
 
 const majorOf = (version: string): string => version.split('.')[0] ?? ''
 
-/** All but those of the same line as the Node that runs this. */
+/** All except those of the running Node's line. */
 export const otherNodes = (): OtherNode[] =>
   wanted
     .filter((version) => majorOf(version) !== majorOf(versions.node))
     .map((version) => ({ version, program: find(version) }))
 
-/** The fetched one, which is kept beside what else Weir fetches for this user. */
+/** The fetched program, in the cache directory of this user. */
 function find(version: string): OtherNode['program'] {
   const name = `node-${platform}-${arch}`
   const dir = join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'weir', 'node', version)
@@ -36,7 +36,7 @@ function find(version: string): OtherNode['program'] {
   return stdout?.trim() === `v${version}` ? { path } : { missing: `${path} does not run on this machine` }
 }
 
-/** Returns why it can't be installed; into place in one step, as several may do it at once. */
+/** Returns why it can't be installed. Moves it into place in one step, because several processes may install it. */
 function install(spec: string, dir: string): string | undefined {
   mkdirSync(dirname(dir), { recursive: true })
   const work = mkdtempSync(`${dir}-`)

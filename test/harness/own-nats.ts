@@ -1,4 +1,4 @@
-/** A nats-server of a test's own, whose store can be copied and put back while it is down. */
+/** A nats-server for one test, whose store can be copied and restored while it is down. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ export class OwnNats {
 
   readonly #more: readonly string[]
 
-  /** `dir` is removed by whoever made it. `more`: further arguments of the program. */
+  /** The caller removes `dir`. `more`: further arguments of the program. */
   constructor(dir: string, more: readonly string[] = []) {
     this.#dir = dir
     this.#more = more
@@ -23,7 +23,7 @@ export class OwnNats {
     return `nats://127.0.0.1:${this.#port}`
   }
 
-  /** On the same port every time. */
+  /** Always on the same port. */
   async start(port?: number): Promise<void> {
     if (this.#port === 0) this.#port = port ?? (await freePort())
     const args = ['-js', '-sd', this.#dir, '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
@@ -31,7 +31,7 @@ export class OwnNats {
     await until('nats-server answers', async () => (await readServerName(this.#port)) !== undefined)
   }
 
-  /** SIGTERM: everything is on the disk then. */
+  /** SIGTERM, after which everything is on disk. */
   stop(): Promise<void> {
     return this.#end('SIGTERM')
   }
@@ -40,7 +40,7 @@ export class OwnNats {
     return this.#end('SIGKILL')
   }
 
-  /** SIGSTOP: its connections stand, and it answers nothing. */
+  /** SIGSTOP: its connections stay open, and it does not answer. */
   freeze(): void {
     this.#child?.kill('SIGSTOP')
   }
@@ -57,7 +57,7 @@ export class OwnNats {
     await ended
   }
 
-  /** Copies what lies at `path` of the store, which is down; the result puts it back in place of what lies there then. */
+  /** Copies `path` of the store of a stopped server; the result restores the copy. */
   copy(path = 'jetstream'): () => void {
     const [live, kept] = [join(this.#dir, path), join(this.#dir, 'kept', path)]
     mkdirSync(dirname(kept), { recursive: true })
@@ -69,5 +69,5 @@ export class OwnNats {
   }
 }
 
-/** The messages of a stream without its consumers, as a path of the store. */
+/** The path of a stream's messages, without its consumers, in the store. */
 export const messagesOf = (stream: string): string => join('jetstream', '$G', 'streams', stream, 'msgs')

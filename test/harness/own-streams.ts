@@ -1,4 +1,4 @@
-/** A nats-server of a test's own with Weir's streams on it, and nobody at work. */
+/** A nats-server for one test, with Weir's streams and no process of Weir. */
 import type { Test } from 'tap'
 import { LedgerWriter } from '../../src/books/ledger.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'

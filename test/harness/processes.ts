@@ -1,9 +1,9 @@
-/** Real processes for tests: started, waited for, and ended, whatever becomes of the test. */
+/** Real processes for tests: started, waited for, and ended even if the test fails. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The root of the compiled tree, and the directory it stands in. */
+/** The root of the compiled tree, and its parent directory. */
 const dist = fileURLToPath(new URL('../../', import.meta.url))
 const checkout = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -11,7 +11,7 @@ export const compiled = (path: string): string => `${dist}${path}`
 
 const readyTimeoutMs = 120_000
 const endTimeoutMs = 20_000
-/** Its last lines are read within this time. A process that it left behind may hold the other end for longer. */
+/** Time to read its last lines. A child that it left behind may keep the pipe open for longer. */
 const lastLinesMs = 10_000
 
 /** How a process ended. */
@@ -24,11 +24,11 @@ export interface Running {
   readonly child: ChildProcess
   readonly pid: number
   readonly ended: Promise<Ending>
-  /** Everything it wrote so far, both streams. */
+  /** All output so far, of both streams. */
   output(): string
-  /** Resolves with the first match of a line that is written from its start on. */
+  /** Resolves with the first match of a line of its output. */
   line(pattern: RegExp): Promise<RegExpExecArray>
-  /** SIGTERM, and SIGKILL where that does not help; resolves with how it ended. */
+  /** SIGTERM, and SIGKILL if that does not help; resolves with how it ended. */
   stop(): Promise<Ending>
   /** SIGKILL. */
   kill(): Promise<void>
@@ -47,15 +47,15 @@ export function run(
   return watched(child, (signal) => child.kill(signal))
 }
 
-/** `npm start` in this checkout. Like a terminal's, it is a process group, and signals reach all of it. */
+/** `npm start` in this checkout, as a process group, so that signals reach all of it, as in a terminal. */
 export function runNpmStart(env: Readonly<Record<string, string>>): Running {
   const child = spawn('npm', ['start'], { ...optionsOf(env), cwd: checkout, detached: true })
   const group = child.pid
-  if (group === undefined) throw new Error('npm can not be started.')
+  if (group === undefined) throw new Error('npm could not be started.')
   return watched(child, (signal) => signalGroup(group, signal))
 }
 
-/** As a terminal sends it: to every process of the group that is still there. */
+/** Sends a signal as a terminal does: to every process of the group. */
 export function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal)

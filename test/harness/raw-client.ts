@@ -8,8 +8,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
-  /** Undefined for an empty body; text that is no JSON stays text. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  /** Undefined for an empty body; text that is not JSON stays text. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect answers of every shape.
   readonly body: any
 }
 

@@ -1,4 +1,4 @@
-/** A connection that sends what a test says, byte for byte, and keeps every answer. */
+/** A connection that sends exact bytes and keeps every answer. */
 import { connect, type Server, type Socket } from 'node:net'
 import { until } from './weir.js'
 
@@ -41,7 +41,7 @@ export class RawConnection {
     await until('everything is sent', () => !this.#socket.connecting && this.#socket.writableLength === 0)
   }
 
-  /** The client goes away: the rest is never sent. */
+  /** Closes the connection; the rest is never sent. */
   destroy(): void {
     this.#socket.destroy()
   }
@@ -65,7 +65,7 @@ export class RawConnection {
     return this.answers.map(({ status }) => status)
   }
 
-  /** Waits for so many answers. */
+  /** Waits for this many answers. */
   async answered(count: number): Promise<RawAnswer[]> {
     await until(`${count} answers`, () => this.answers.length >= count)
     return this.answers

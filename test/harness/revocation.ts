@@ -1,4 +1,4 @@
-/** How soon something that was revoked is refused by a process that learns of it from another one. */
+/** How soon a process refuses something that another process revoked. */
 import { until } from './weir.js'
 
 export interface Revocable {
@@ -10,8 +10,8 @@ export interface Revocable {
 const times = 3
 
 /**
- * Does it several times, and tells the shortest time in milliseconds from the answer to the refusal. A busy machine
- * makes any of them longer, so the others say nothing of the process.
+ * The shortest time in milliseconds between answer and refusal, of several tries. A busy machine delays some of them, so
+ * the longer ones say nothing about the process.
  */
 export async function soonestRefusalMs(make: () => Promise<Revocable>): Promise<number> {
   const waitsMs: number[] = []

@@ -1,14 +1,14 @@
-/** OpenSSH's own programs, which have the last word on keys and certificates. */
+/** OpenSSH's own programs, which decide whether keys and certificates are valid. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const hasSshKeygen = spawnSync('ssh-keygen', ['-?']).error === undefined
 
-/** Why a test is left out, in the form of tap's `skip`. */
+/** Why a test must be skipped; false if it can run. */
 export const withoutSshKeygen = hasSshKeygen ? false : 'no ssh-keygen'
 
-/** Every kind of key that users bring. */
+/** Every kind of key that users have. */
 export const keyKinds = [
   { name: 'ed25519', type: 'ed25519', bits: undefined },
   { name: 'rsa-2048', type: 'rsa', bits: 2048 },
@@ -18,13 +18,13 @@ export const keyKinds = [
 ] as const
 
 export interface KeyPairFiles {
-  /** The file of the private key; that of the public key has `.pub` behind it. */
+  /** The file of the private key; the name of the public key's file ends in `.pub`. */
   readonly file: string
   readonly publicKey: string
   readonly privateKey: string
 }
 
-/** A key pair in files of a directory of its own. */
+/** A key pair in files of a new directory. */
 export function makeKeyFiles(
   dir: string,
   { type, bits }: { readonly type: string; readonly bits?: number | undefined } = keyKinds[0],
@@ -41,7 +41,7 @@ export function makeKeyFiles(
 
 const utc = { ...process.env, TZ: 'UTC', LC_ALL: 'C' }
 
-/** `256 SHA256:… a comment (ED25519)`, in words. */
+/** The parts of `256 SHA256:… a comment (ED25519)`. */
 const listed = (publicKey: string): string[] =>
   execFileSync('ssh-keygen', ['-l', '-f', '-'], { input: `${publicKey}\n`, encoding: 'utf8' }).split(' ')
 
@@ -50,11 +50,11 @@ export const bitsOf = (publicKey: string): number => Number(listed(publicKey)[0]
 /** `SHA256:…` of a public key. */
 export const fingerprintOf = (publicKey: string): string => listed(publicKey)[1] ?? ''
 
-/** A certificate as `ssh-keygen -L` tells it. */
+/** A certificate as `ssh-keygen -L` shows it. */
 export interface ToldCertificate {
   /** `ssh-ed25519-cert-v01@openssh.com host certificate` */
   readonly type: string
-  /** Of the public key and of the authority's. */
+  /** Fingerprints of the public key and of the authority's key. */
   readonly fingerprint: string
   readonly authority: string
   /** The algorithm of the signature. */
@@ -89,7 +89,7 @@ export function toldCertificate(certificate: string): ToldCertificate {
   }
 }
 
-/** The lines that are indented below a heading; none where it says `(none)`. */
+/** The indented lines below a heading; none if it says `(none)`. */
 function entries(text: string, heading: string): string[] {
   const [, block = ''] = new RegExp(`^ {8}${heading}: ?\\n((?: {16}.*\\n)*)`, 'm').exec(text) ?? []
   return block.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))

@@ -1,14 +1,14 @@
-/** A real sshd for each connection, as inetd starts it, and a real ssh. */
+/** A real sshd for each connection, started as by inetd, and a real ssh. */
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 
 const sshd = '/usr/sbin/sshd'
-/** Where sshd leaves its rights behind; a service manager makes it otherwise. */
+/** The directory for sshd's privilege separation; usually a service manager creates it. */
 const privilegeSeparation = '/run/sshd'
 
-/** Why a test is left out, in the form of tap's `skip`; only root can log others in. */
+/** Why a test must be skipped; only root can log in other users. */
 export const withoutSshd =
   process.getuid?.() !== 0 || !existsSync(sshd) || spawnSync('ssh', ['-V']).error !== undefined
     ? 'no sshd'
@@ -19,7 +19,7 @@ export interface Sshd {
   close(): Promise<void>
 }
 
-/** Files of a server and what they hold: a host key with its certificate, and an authority of users. */
+/** Contents of a server's files: a host key with its certificate, and an authority of users. */
 export interface SshdFiles {
   readonly hostKey: string
   readonly hostCertificate: string
@@ -31,7 +31,7 @@ const lines = (settings: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name} "${value}"\n`)
     .join('')
 
-/** Listens on a free port of the loopback. */
+/** Listens on a free loopback port. */
 export async function openSshd(
   dir: string,
   { hostKey, hostCertificate, userAuthority }: SshdFiles,
@@ -66,17 +66,17 @@ export async function openSshd(
   }
 }
 
-/** Who calls which host, and what it trusts. */
+/** Who connects to which host, and what they trust. */
 export interface Call {
   readonly port: number
-  /** The name that the server has to prove. */
+  /** The name that the server's certificate must have. */
   readonly host: string
   readonly hostAuthority: string
   readonly userKey: string
   readonly userCertificate: string
 }
 
-/** Runs `echo here` there; resolves with what was written, and says why where it failed. */
+/** Runs `echo here` on the host; resolves with the output, or with the reason for a failure. */
 export function ssh(dir: string, call: Call): Promise<{ code: number; output: string; errors: string }> {
   const own = mkdtempSync(join(dir, 'ssh-'))
   const certificate = join(own, 'user-cert.pub')

@@ -1,4 +1,4 @@
-/** A store with several processes on it: a nats-server and a ClickHouse front of their own, and APIs beside them. */
+/** A store for several processes: a nats-server, a ClickHouse front, and any number of APIs. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ export interface StoreApi {
   readonly client: RawClient
 }
 
-/** An audit event as it lies in its stream. */
+/** An audit event as it is stored in its stream. */
 export interface Audited {
   readonly id: string
   readonly type: string
@@ -75,8 +75,8 @@ export class StoreFixture {
   }
 
   /**
-   * An API of its own. `name`: its data directory; the same name again is the same host again. `answering`: what it
-   * answers to the first key once it is there.
+   * Starts an API. `name`: its data directory; the same name means the same host. `answering`: the status with which it
+   * answers the first key once it is ready.
    */
   async startApi(
     name = 'one',
@@ -97,12 +97,12 @@ export class StoreFixture {
     })
     this.#apis.push(process)
     const isOver = () => process.child.exitCode !== null
-    await until('the API is there', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
+    await until('the API is ready', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
     const runtime = readRuntime(dataDir)
     if (runtime === undefined) throw new Error(process.output())
     const client = new RawClient({ base: runtime.apiUrl, token })
     await until(
-      'the first account is there',
+      'the first account exists',
       async () => (await client.send('GET', '/api_keys').catch(() => undefined))?.status === answering,
     )
     return { process, client }
@@ -114,7 +114,7 @@ export class StoreFixture {
     return nats
   }
 
-  /** Every audit event there is, in order. */
+  /** All audit events, in order. */
   async audited(): Promise<Audited[]> {
     const nats = await this.nats()
     const events: Audited[] = []

@@ -1,4 +1,4 @@
-/** The processes below a running Weir, as a test finds and ends them. */
+/** Finds and ends the processes below a running Weir. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -8,7 +8,7 @@ export interface TreeProcess {
   readonly role: string
 }
 
-/** Of one that runs: those that have ended and only wait to be asked how are left out. */
+/** Of a running process; zombies are left out. */
 function parentOf(pid: string): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -28,7 +28,7 @@ function roleOf(pid: number): string {
   }
 }
 
-/** Every process below this one. */
+/** All descendants of this process. */
 export function processesBelow(pid: number): TreeProcess[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
@@ -50,18 +50,18 @@ export function endNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
-/** SIGKILL to one process of this role below `pid`; the number of those hit. */
+/** Sends SIGKILL to the processes of this role below `pid`; returns how many there were. */
 export function killRole(pid: number, role: string): number {
   const found = processesBelow(pid).filter((one) => one.role === role)
   for (const one of found) endNow(one.pid)
   return found.length
 }
 
-/** SIGKILL to a process and all below it, as a power switch does it. */
+/** Sends SIGKILL to a process and all its descendants, like a power cut. */
 export async function killAll(pid: number): Promise<void> {
   const below = processesBelow(pid)
   endNow(pid)

@@ -1,4 +1,4 @@
-/** Weir as its users meet it: the processes, the API over HTTP, records over NATS, AWS emulated. */
+/** Weir as its users see it: processes, the API over HTTP, records over NATS, an emulated AWS. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,22 +30,22 @@ export async function startEmulator(): Promise<Emulator> {
 export interface RunningWeir {
   readonly process: Running
   readonly api: RawClient
-  /** Where ingress nodes publish, as it is printed. */
+  /** The printed address at which ingress nodes publish. */
   readonly natsUrl: string
   readonly accountId: string
-  /** A connection that may do everything, to look into streams. */
+  /** A connection with all rights, to look into streams. */
   nats(): Promise<Nats>
   stop(): Promise<unknown>
 }
 
 type Environment = Readonly<Record<string, string>>
 
-/** How a test starts Weir: `weir serve` itself, or the way there that a person takes. */
+/** How a test starts Weir: `weir serve` itself, or `npm start`, as people do. */
 export type Serve = (env: Environment) => Running
 
 const serve: Serve = (env) => run('src/main.js', ['serve'], env)
 
-/** The user of the local nats-server that may do everything. */
+/** The user of the local nats-server with all rights. */
 const adminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''
 
 /** `weir serve` on free ports and this data directory; waits until it is ready. */
@@ -79,7 +79,7 @@ export async function startWeir(
   }
 }
 
-/** Calls until it answers true; fails with `what` when that takes too long. */
+/** Calls until the result is true; fails with `what` if that takes too long. */
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
@@ -87,7 +87,7 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`It did not come true: ${what}.`)
+    if (Date.now() > deadline) throw new Error(`This did not happen in time: ${what}.`)
     await sleep(50)
   }
 }

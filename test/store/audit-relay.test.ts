@@ -31,7 +31,7 @@ async function cut(audits: readonly AuditEvent[], rendered: readonly (readonly A
 
 const idsIn = (pack: Uint8Array): string[] => readPack(pack).events.map(({ id }) => id)
 
-t.test('where the events of a change are cut', async (t) => {
+t.test('places at which the events of a change are cut', async (t) => {
   const cases = [
     { name: 'no events', bytes: [], want: [] },
     { name: 'one event', bytes: [100], want: [1] },

@@ -145,16 +145,16 @@ t.test('limits of all buckets changed under a running API: nothing is read again
 
   const before = (await api.client.get('/ip_policies')).ip_policies
   await deleteBucket(nats, bucketNames.config)
-  await until('it is found to be gone', async () => (await rereads()) !== '0', 60_000)
+  await until('the deletion is noticed', async () => (await rereads()) !== '0', 60_000)
   await until(
     'writes are accepted again',
     async () =>
-      (await api.client.send('POST', '/ip_policies', { body: { description: 'anew' } })).status === 201,
+      (await api.client.send('POST', '/ip_policies', { body: { description: 'again' } })).status === 201,
     60_000,
   )
   const { ip_policies: after } = await api.client.get('/ip_policies')
   t.strictSame(
-    after.filter(({ description }: { description: string }) => description !== 'anew'),
+    after.filter(({ description }: { description: string }) => description !== 'again'),
     before,
     'its entries are unchanged',
   )

@@ -135,7 +135,7 @@ const cases: readonly Case[] = [
     want: 'behind',
   },
   {
-    name: 'a sealed value is there',
+    name: 'a sealed value of the same version',
     seen: seenOf({ event_destination: { d: 5 } }),
     stored: storedOf({ event_destination: [present('d', 5)] }),
     secrets: { 'event_destination.d': 5 },

@@ -1,4 +1,4 @@
-/** A store that holds resources of every sort. */
+/** A store with resources of many kinds. */
 import type { Test } from 'tap'
 import type { RawClient } from '../harness/raw-client.js'
 import { type StoreApi, StoreFixture } from '../harness/store-fixture.js'
@@ -10,7 +10,7 @@ export async function openFixture(t: Test): Promise<StoreFixture> {
   return fixture
 }
 
-/** Something of every sort: children, rules in several chunks, claims, secrets, a deletion. */
+/** Resources of every sort: children, rules in several chunks, claims, secrets, a deletion. */
 export async function fill(client: RawClient): Promise<void> {
   const policy = await client.post('/ip_policies', { description: 'kept' })
   for (let at = 0; at < 70; at += 1) {

@@ -78,7 +78,7 @@ t.test('known keys still work while ClickHouse is away', async (t) => {
   const row = JSON.parse(Buffer.from(entry!.value!).toString())
   const forged = { ...row, id: 'ak_forged', token_hash: hashToken(forgedToken) }
   await config.put(rowKey('api_key', forged.id), JSON.stringify(forged))
-  await until('the other can not be told yet', async () => (await statusOf(api, forgedToken)) === 503)
+  await until('the forged key can not be checked yet', async () => (await statusOf(api, forgedToken)) === 503)
   t.equal(await statusOf(api), 200)
   await fixture.front.mode('ok')
   await until('it is refused', async () => (await statusOf(api, forgedToken)) === 401)

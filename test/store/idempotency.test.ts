@@ -76,7 +76,7 @@ t.test(
     t.test('a full bucket takes new entries', async (t) => {
       const bucket = await (await fixture.nats()).openBucket('small', 64 * 1024, { ageMaxMs: 60_000 })
       for (let at = 0; at < 100; at += 1) t.ok(await bucket.replace(`key${at}`, 'x'.repeat(2_000), 0))
-      t.equal(await bucket.get('key0'), undefined, 'the oldest is gone')
+      t.equal(await bucket.get('key0'), undefined, 'the oldest is deleted')
       t.ok(await bucket.get('key99'))
     })
   },
@@ -92,7 +92,7 @@ t.test('killed at each write of a request with a key', async (t) => {
     const again = await post(survivor.client, point, body)
     t.equal(again.status, 201, `${point}: ${JSON.stringify(again.body)}`)
     if (first?.status === 201)
-      t.equal(again.body.id, first.body.id, `${point}: answered, so it is told again`)
+      t.equal(again.body.id, first.body.id, `${point}: it was answered, so the answer is repeated`)
     t.strictSame(await described(survivor.client, point), [again.body.id], `${point}: made once`)
     points += 1
   }

@@ -83,7 +83,7 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
   fixture.wipeNats()
   await fixture.startNats()
   api = await fixture.startApi()
-  t.match(api.process.output(), lossLine, 'the start says what is gone')
+  t.match(api.process.output(), lossLine, 'the start says what was lost')
   t.equal(await losses(api), 1, 'it is counted')
   t.equal(await everything(api), before, 'the same configuration')
   t.equal(

@@ -1,4 +1,4 @@
-/** What becomes of a draft: its counts, its claims, and the change that carries it out. */
+/** What follows from a draft: its counts, its claims, and the change that carries it out. */
 import t from 'tap'
 import { resourceBytesMax } from '../../src/core/limits.js'
 import type { Principal } from '../../src/store/change.js'

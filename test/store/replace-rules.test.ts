@@ -67,7 +67,7 @@ async function rulesByEvents(t: Test, fixture: StoreFixture): Promise<string[]> 
     if (verb === 'deleted') rules.delete(object.id)
     else rules.set(object.id, textOf(object))
   }
-  t.strictSame(impossible, [], 'each event fits what was told before it')
+  t.strictSame(impossible, [], 'each event fits the events before it')
   return [...rules.values()].sort()
 }
 
@@ -103,7 +103,7 @@ t.test('killed at each write', { timeout: 1_200_000 }, async (t) => {
   fixture.wipeNats()
   await fixture.startNats()
   survivor = await fixture.startApi('survivor')
-  t.strictSame(sorted(await rulesOf(survivor.client)), rules, 'and gives them back where NATS was lost')
+  t.strictSame(sorted(await rulesOf(survivor.client)), rules, 'and restores them after NATS was lost')
   await survivor.client.put(path, { rules: [] })
   const config = await (await fixture.nats()).findBucket(bucketNames.config)
   t.strictSame(await config?.keys('rules.>'), [], 'nothing is left behind')
@@ -124,7 +124,7 @@ t.test('NATS loses staged rules before they count', { timeout: 300_000 }, async 
     for (const key of await config.keys(`rules.${id}.>`)) {
       if (!present.includes(key)) await config.remove(key, (await config.get(key))!.revision)
     }
-    // The process has heard of it when it goes on.
+    // By then the process has noticed.
     await sleep(1_000)
   }
   // One chunk is staged first; the second write commits the change.

@@ -44,7 +44,7 @@ const secret = (aws_secret_access_key: string) => ({
   },
 })
 
-/** A change of every sort: made, changed, deleted, a hostport given away, a secret replaced, a rule fewer. */
+/** A change of every sort: made, changed, deleted, a hostport released, a secret replaced, a rule removed. */
 async function changeAll({ client }: StoreApi): Promise<void> {
   const { ip_policies } = await client.get('/ip_policies')
   await client.patch(`/ip_policies/${ip_policies[0].id}`, { description: 'changed today' })

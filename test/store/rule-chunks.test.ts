@@ -14,7 +14,7 @@ const rulesOf = (count: number, from = 0, version = 1): Row[] =>
 const put = (row: Row) => ({ kind: ruleKind, row, isNew: true })
 const removal = (row: Row) => ({ kind: ruleKind, row })
 
-t.test('where rules are placed', async (t) => {
+t.test('the chunks in which rules are placed', async (t) => {
   const full = rulesOf(rulesPerChunkMax)
   const some = rulesOf(2, 100)
   const state = stateWith(
@@ -147,7 +147,7 @@ t.test('what a replacement puts and removes', async (t) => {
     { name: 'a changed rule', present: [one, two], staged: [one, newer], put: [newer], removed: [] },
     { name: 'rules left out', present: [one, two, three], staged: [two], put: [], removed: [one, three] },
     { name: 'all of them', present: [one], staged: [], put: [], removed: [one] },
-    { name: 'rules where none were', present: [], staged: [newer], put: [newer], removed: [] },
+    { name: 'the first rules', present: [], staged: [newer], put: [newer], removed: [] },
   ]
   for (const { name, present, staged, put, removed } of cases) {
     const replaced: ReplacedRules = { put: [], removed: [] }

@@ -1,4 +1,4 @@
-/** Two API processes on one store: no write is lost, what is unique stays so, and a revoked key is refused by both. */
+/** Two API processes on one store: no write is lost, unique names stay unique, and a revoked key is refused by both. */
 import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { usageSubject } from '../../src/wire/names.js'
@@ -34,7 +34,7 @@ t.test('two processes change one resource', { timeout: 1_200_000 }, async (t) =>
 
   const told = (await fixture.audited()).map(({ object }) => object as Policy)
   const states = told.filter(({ id }) => id === policy.id)
-  t.equal(states.length, 1 + writes, 'each change is told of once')
+  t.equal(states.length, 1 + writes, 'each change has one event')
   const set: Record<'description' | 'metadata', string[]> = { description: [], metadata: [] }
   for (const [at, state] of states.entries()) {
     const before = states[at - 1]
@@ -141,7 +141,7 @@ t.test('two processes count the requests of an account together', { timeout: 300
   const askUntilRefused = async ({ client }: StoreApi): Promise<number> => {
     let answered = 0
     for (; (await client.send('GET', '/api_keys')).status !== 429; answered += 1)
-      if (answered > limit) throw new Error('It answers more than it may.')
+      if (answered > limit) throw new Error('It answers more requests than the limit.')
     return answered
   }
   const first = await askUntilRefused(one)

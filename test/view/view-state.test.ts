@@ -1,4 +1,4 @@
-/** What a view knows after the entries of a bucket: rows, lists of ids, rules that count, and whether that is all. */
+/** A view's state after entries of a bucket: rows, lists of ids, rules that count, and whether it is complete. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { Row } from '../../src/resource/define.js'
@@ -102,7 +102,7 @@ t.test('is an account whole?', async (t) => {
   }
 })
 
-t.test('a state is complete when each account was whole once', async (t) => {
+t.test('a state is complete once each account was whole at some time', async (t) => {
   const meta = (accounts: number) => ({ deployment_id: 'd', epoch: 1, accounts, key_fingerprint: '' })
   const account = (counts: object) => ({ version: 1, stored: 1, counts })
   const { state, take } = fed()
@@ -147,7 +147,7 @@ t.test('is a state older than another?', async (t) => {
   for (const { name, state, want } of cases) t.equal(state.isOlderThan(inUse), want, name)
 })
 
-t.test('sorted ids are a sorted set, however they come and go', async () => {
+t.test('sorted ids are a sorted set after any additions and removals', async () => {
   const id = fc.stringMatching(/^[a-c]{1,3}$/)
   const step = fc.oneof(
     fc.record({ add: id }),
