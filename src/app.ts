@@ -40,7 +40,7 @@ import type { Frame, Role } from './process/child.js'
 import { connect } from './process/connect.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, type Program, startDecider } from './process/programs.js'
-import { openReadiness, openRoleServer, Readiness, roleOf, workOfTheApi } from './process/readiness.js'
+import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
 import type { RoleContext } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
@@ -168,7 +168,7 @@ export async function openPipeline(
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
-  readiness.waitsFor(workOfTheApi)
+  readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   const configuration = release.own(new Configuration(view, occurrences, eventKinds))
   await configuration.open()
@@ -219,7 +219,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'decide'))
-  readiness.waitsFor(workOfTheApi)
+  readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
   const configuration = release.own(new Configuration(view, occurrences, context.eventKinds))
   await configuration.open()
@@ -239,7 +239,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const { settings, occurrences } = context
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'deliver'))
-  readiness.waitsFor(workOfTheApi)
+  readiness.waitsFor(firstApiStart)
   const sealer = new Sealer(secretKey(settings.data))
   const view = release.own(await openView(nats, occurrences))
   await view.usable

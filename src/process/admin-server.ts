@@ -16,11 +16,11 @@ export interface AdminServer extends Listening {
   readonly token: string
 }
 
-/** Runs a command. Throws an error with a sentence for the operator. */
-type Run = (command: AdminCommand) => Promise<string>
+/** Runs a command. Throws an error whose message is for the operator. */
+type RunCommand = (command: AdminCommand) => Promise<string>
 
 /** Listens on loopback only, and takes commands only with the token. */
-export async function openAdminServer(run: Run): Promise<AdminServer> {
+export async function openAdminServer(run: RunCommand): Promise<AdminServer> {
   const token = randomToken(32)
   const server = await listenHttp('127.0.0.1', 0, (request, response) => {
     void answer(run, token, request, response)
@@ -29,7 +29,7 @@ export async function openAdminServer(run: Run): Promise<AdminServer> {
 }
 
 async function answer(
-  run: Run,
+  run: RunCommand,
   token: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -64,7 +64,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Sends a command to the running service. Throws an error with the service's sentence. */
+/** Sends a command to the running service. Throws an error with the service's message. */
 export async function sendAdminCommand(url: string, token: string, command: AdminCommand): Promise<string> {
   const reply = await fetch(url, {
     method: 'POST',

@@ -38,7 +38,7 @@ const formats: Readonly<Record<string, TextFormat>> = {
 const commands: Commands = {
   async 'account create'({ store, writes }, { name = '' }) {
     const made = await createAccount(store, writes, name)
-    if (made === undefined) throw new Error('A new id is taken already.')
+    if (made === undefined) throw new Error('The generated id is taken already: try again.')
     return describeMade(made)
   },
   'account list': async ({ store }) => listAccounts(store),
@@ -77,7 +77,7 @@ async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<
   return clickhouse.text(query, known)
 }
 
-/** Returns the answer as text for a person. Throws an error with a sentence. */
+/** Returns the answer as text for a person. Throws an error whose message is for the operator. */
 export function runAdminCommand(parts: StoreParts, command: AdminCommand): Promise<string> {
   const run = Object.hasOwn(commands, command.command) ? commands[command.command] : undefined
   if (run === undefined) throw badRequest(`There is no command "${command.command}".`)

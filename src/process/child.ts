@@ -16,17 +16,17 @@ import type { MetricsSnapshot } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { ReleaseStack } from '../core/release.js'
 
-/** Where a role can be reached, by name: `{ api: 'http://127.0.0.1:8080' }`. */
+/** Addresses of a role by name: `{ api: 'http://127.0.0.1:8080' }`. */
 export type Addresses = Readonly<Record<string, string>>
 
-/** What a child may ask its parent: the state of all processes together. */
-export interface Answers {
+/** A parent's answers to a child: the state of all processes together. */
+export interface ParentAnswers {
   /** Prometheus' text. */
   readonly metrics: string
   readonly failing: Failing
 }
 
-/** What a parent asks a child about: its own state, and that of processes it runs itself. */
+/** A child's answers to its parent: its own state, and that of processes it runs itself. */
 export interface ChildAnswers {
   readonly metrics: readonly MetricsSnapshot[]
   readonly failing: Failing
@@ -36,7 +36,7 @@ export type FromChild =
   | { readonly type: 'ready'; readonly addresses: Addresses }
   | { readonly type: 'failed'; readonly msg: string }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly type: 'ask'; readonly id: number; readonly about: keyof Answers }
+  | { readonly type: 'ask'; readonly id: number; readonly about: keyof ParentAnswers }
 
 export type FromParent =
   | { readonly type: 'stop' }
@@ -45,7 +45,7 @@ export type FromParent =
 
 export interface Parent {
   /** Rejects if the parent ends before it answers. */
-  ask<About extends keyof Answers>(about: About): Promise<Answers[About]>
+  ask<About extends keyof ParentAnswers>(about: About): Promise<ParentAnswers[About]>
 }
 
 export interface Role {
@@ -86,11 +86,11 @@ export async function runRole(options: RoleOptions): Promise<never> {
   const link = process.send === undefined ? undefined : new ParentLink()
   const fail = (error: unknown): never => {
     if (!(error instanceof StartFault)) logger.error({ err: error }, 'The process ends.')
-    // A parent shows the sentence itself.
+    // A parent shows the message itself.
     else if (link === undefined) process.stderr.write(`weir: ${error.message}\n`)
     return end(1, link)
   }
-  // Node would print a defect only after the listeners of `exit`, one of which may end the process.
+  // Node would print an uncaught error only after the listeners of `exit`, one of which may end the process.
   process.on('uncaughtException', fail)
   const lastResort = await guard(link !== undefined)
   const stop = link === undefined ? stopAlone(lastResort) : link.stopped(options.occurrences)
@@ -99,7 +99,7 @@ export async function runRole(options: RoleOptions): Promise<never> {
     const opening = options.open({ parent: link, release })
     const role = await Promise.race([opening, stop])
     if (role === undefined) {
-      // It may wait for others for ever: it is not awaited, and what it has opened so far is closed under it.
+      // It may wait for other processes forever, so it is not awaited; everything it has opened so far is closed.
       lastResort.endWithin(stopStartingMs)
       opening.catch(() => {})
     } else link?.ready(role)
@@ -125,14 +125,14 @@ function end(code: number, link: ParentLink | undefined): never {
 export async function guard(isChild: boolean): Promise<LastResort> {
   const lastResort = new LastResort({ parentPid: isChild ? process.ppid : undefined, orphanMs })
   if (isChild) {
-    void parentGone().then(() => lastResort.endWithin(orphanMs))
+    void parentEnded().then(() => lastResort.endWithin(orphanMs))
     await yieldTurn()
   }
   return lastResort
 }
 
 /** The parent may have ended before this process listened to it. */
-const parentGone = (): Promise<unknown> =>
+const parentEnded = (): Promise<unknown> =>
   process.connected ? once(process, 'disconnect') : Promise.resolve()
 
 async function stopAlone(lastResort: LastResort): Promise<void> {
@@ -150,13 +150,13 @@ const sameSignalMs = 1_000
 export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<void> {
   return new Promise((resolve) => {
     let firstMs: number | undefined
-    const heard = () => {
+    const onSignal = () => {
       firstMs ??= monotonicMs()
       if (monotonicMs() - firstMs > sameSignalMs) endNow()
       resolve()
     }
-    process.on('SIGINT', heard)
-    process.on('SIGTERM', heard)
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
     process.once('disconnect', resolve)
     // The channel must not keep this process alive.
     process.channel?.unref()
@@ -165,7 +165,7 @@ export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<
 
 class ParentLink implements Parent {
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
-  #asked = 0
+  #lastId = 0
   /** Resolves when the parent asks this process to stop, which may happen while it still loads. */
   readonly #stopRequest: Promise<void>
   #role: Role | undefined
@@ -179,9 +179,9 @@ class ParentLink implements Parent {
     })
     process.on('SIGINT', () => {})
     process.on('SIGTERM', () => {})
-    process.on('message', (message: FromParent) => void this.#hear(message))
+    process.on('message', (message: FromParent) => void this.#receive(message))
     process.on('disconnect', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('The parent process is gone.'))
+      for (const { reject } of this.#waiting.values()) reject(new Error('The parent process has ended.'))
       this.#waiting.clear()
     })
   }
@@ -192,7 +192,7 @@ class ParentLink implements Parent {
 
   /** Resolves when the parent asks for it, or has ended. */
   async stopped(occurrences: Occurrences): Promise<void> {
-    const lost = parentGone().then(() => occurrences.parentLost({}))
+    const lost = parentEnded().then(() => occurrences.parentLost({}))
     await Promise.race([this.#stopRequest, lost])
   }
 
@@ -209,17 +209,17 @@ class ParentLink implements Parent {
     })
   }
 
-  ask<About extends keyof Answers>(about: About): Promise<Answers[About]> {
-    this.#asked += 1
-    const id = this.#asked
+  ask<About extends keyof ParentAnswers>(about: About): Promise<ParentAnswers[About]> {
+    this.#lastId += 1
+    const id = this.#lastId
     return new Promise((resolve, reject) => {
-      if (!process.connected) return reject(new Error('The parent process is gone.'))
-      this.#waiting.set(id, { resolve: (value) => resolve(value as Answers[About]), reject })
+      if (!process.connected) return reject(new Error('The parent process has ended.'))
+      this.#waiting.set(id, { resolve: (value) => resolve(value as ParentAnswers[About]), reject })
       this.#send({ type: 'ask', id, about })
     })
   }
 
-  async #hear(message: FromParent): Promise<void> {
+  async #receive(message: FromParent): Promise<void> {
     if (message.type === 'ask') {
       const value = (await this.#role?.[message.about]()) ?? (message.about === 'metrics' ? [] : {})
       this.#send({ type: 'answer', id: message.id, value })

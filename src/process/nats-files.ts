@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { processStart } from './process-start.mjs'
 
 /** The record of a running server, used to find one left over by a killed Weir. */
-export interface Kept {
+export interface ServerRecord {
   readonly pid: number
   readonly start: string
   readonly port: number
@@ -12,20 +12,20 @@ export interface Kept {
 
 const recordPath = (dir: string): string => join(dir, 'server.json')
 
-export function keep(dir: string, { pid, port }: { pid: number; port: number }): void {
+export function writeServerRecord(dir: string, { pid, port }: { pid: number; port: number }): void {
   writeWhole(recordPath(dir), JSON.stringify({ pid, start: processStart(pid), port }))
 }
 
-export function readKept(dir: string): Kept | undefined {
+export function readServerRecord(dir: string): ServerRecord | undefined {
   const text = readText(recordPath(dir))
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as Kept)
+    return text === undefined ? undefined : (JSON.parse(text) as ServerRecord)
   } catch {
     return undefined
   }
 }
 
-export const removeKept = (dir: string): void => rmSync(recordPath(dir), { force: true })
+export const removeServerRecord = (dir: string): void => rmSync(recordPath(dir), { force: true })
 
 /** A separate file, because it stays when the server is closed; the record of the process is removed. */
 const portPath = (dir: string): string => join(dir, 'port')

@@ -3,7 +3,7 @@
  *
  * Two servers on one store lose acknowledged messages, and the server itself takes no lock. So:
  * - Its process id, start time and port are stored in the data directory. A server left over by a killed Weir is
- *   recognised by process id *and* start time, and is ended before another one starts. No other process is ever ended.
+ *   recognized by process id *and* start time, and is ended before another one starts. No other process is ever ended.
  * - It ends when Weir ends, however that happens: a watcher process reads from a pipe that only Weir holds, and
  *   terminates the server when the pipe closes. A line written to the pipe dismisses the watcher after the server ended.
  * - It has its own process group: Ctrl-C signals the whole group of a terminal, and the other processes still have to
@@ -20,7 +20,15 @@ import type { Occurrences } from '../core/occurrences.js'
 import { VersionReports } from '../nats/server-2-9.js'
 import { natsServerMissing } from './find-nats-server.mjs'
 import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
-import { type Kept, keep, readKept, readPort, readText, removeKept, writePort } from './nats-files.js'
+import {
+  readPort,
+  readServerRecord,
+  readText,
+  removeServerRecord,
+  type ServerRecord,
+  writePort,
+  writeServerRecord,
+} from './nats-files.js'
 import { freePort, isPortFree, readGreeting } from './nats-probe.js'
 import { ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
@@ -59,26 +67,26 @@ const restartDelayMaxMs = 5_000
 /** After running this long, a server is restarted with the shortest delay again. */
 const wellAfterMs = 10_000
 const firstStartsMax = 5
-/** The result of a server that was stopped by a signal from another process. */
-const endedAsAsked = 'exit code 0'
+/** How a server ends that another process has stopped by a signal. */
+const cleanExit = 'exit code 0'
 
 /**
  * The server replaces the shell, so `$$` is its process id. Only the server has the standard error, which therefore
  * closes when it ends.
  */
 const withWatcher =
-  'exec 3<&0; { read -r gone <&3 || kill -TERM $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 3<&-'
+  'exec 3<&0; { read -r ended <&3 || kill -TERM $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 3<&-'
 
 /** Starts the server and resolves when it answers. */
 export async function openNatsServer(options: NatsServerOptions): Promise<NatsServer> {
   if (options.executable === undefined) throw new Error(natsServerMissing)
   const dir = join(options.dataDir, 'nats')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const kept = readKept(dir)
-  if (kept !== undefined) await endLeftover(kept, options.occurrences)
+  const leftover = readServerRecord(dir)
+  if (leftover !== undefined) await endLeftover(leftover, options.occurrences)
   moveStore(join(dir, 'store'), options.access.streamsOf)
   const server = new LocalServer(options.executable, dir, options)
-  await server.open(readPort(dir) ?? kept?.port)
+  await server.open(readPort(dir) ?? leftover?.port)
   return server
 }
 
@@ -93,7 +101,7 @@ class LocalServer implements NatsServer {
   #child: ChildProcess | undefined
   #stderr: ServerStderr | undefined
   #up = false
-  #keeping: Promise<void> = Promise.resolve()
+  #supervision: Promise<void> = Promise.resolve()
 
   constructor(executable: string, dir: string, options: NatsServerOptions) {
     this.#executable = executable
@@ -117,20 +125,20 @@ class LocalServer implements NatsServer {
   }
 
   /** Retries a few times: another process can take a free port just before it is used. */
-  async open(keptPort: number | undefined): Promise<void> {
+  async open(previousPort: number | undefined): Promise<void> {
     for (let tries = 1; ; tries += 1) {
-      this.#port = await this.#choosePort(keptPort)
+      this.#port = await this.#choosePort(previousPort)
       const ended = this.#spawn()
       if (await this.#answers()) {
         writePort(this.#dir, this.#port)
         writeUserUrls(this.#dir, new Map([...this.#passwords.keys()].map((user) => [user, this.urlOf(user)])))
-        if (keptPort !== undefined && keptPort !== this.#port)
-          this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: keptPort })
-        this.#keeping = this.#keep(ended)
+        if (previousPort !== undefined && previousPort !== this.#port)
+          this.#options.occurrences.natsServerMoved({ port: this.#port, port_before: previousPort })
+        this.#supervision = this.#supervise(ended)
         return
       }
       await ended
-      const { reason, output } = this.#said()
+      const { reason, output } = this.#failureReport()
       if (tries === firstStartsMax)
         throw new Error(`The local nats-server does not start: ${reason} (See ${output.join(', ')}.)`)
     }
@@ -139,21 +147,23 @@ class LocalServer implements NatsServer {
   async close(): Promise<void> {
     this.#closing.abort()
     if (this.#child?.pid !== undefined) await end(this.#child.pid, processStart(this.#child.pid))
-    await this.#keeping
-    removeKept(this.#dir)
+    await this.#supervision
+    removeServerRecord(this.#dir)
   }
 
-  async #choosePort(keptPort: number | undefined): Promise<number> {
+  async #choosePort(previousPort: number | undefined): Promise<number> {
     const { port } = this.#options
     if (port !== 0) {
       if (await isPortFree(port)) return port
-      throw new Error(`Port ${port} (WEIR_NATS_PORT), which the local nats-server is to use, is taken.`)
+      throw new Error(
+        `Port ${port} (WEIR_NATS_PORT) for the local nats-server is taken: set it to a free one, or to 0 for any.`,
+      )
     }
-    return keptPort !== undefined && (await isPortFree(keptPort)) ? keptPort : await freePort()
+    return previousPort !== undefined && (await isPortFree(previousPort)) ? previousPort : await freePort()
   }
 
   /** Restarts the server whenever it ends, until `close`. */
-  async #keep(firstEnded: Promise<string>): Promise<void> {
+  async #supervise(firstEnded: Promise<string>): Promise<void> {
     const { occurrences } = this.#options
     let ended = firstEnded
     let wasUp = true
@@ -161,9 +171,9 @@ class LocalServer implements NatsServer {
     for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
       const how = await ended
       if (this.#closing.signal.aborted) return
-      if (how === endedAsAsked) occurrences.natsServerStopped({ port: this.#port })
-      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#said() })
-      else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#said() })
+      if (how === cleanExit) occurrences.natsServerStopped({ port: this.#port })
+      else if (wasUp) occurrences.natsServerEnded({ how, port: this.#port, ...this.#failureReport() })
+      else occurrences.natsServerUnstartable({ how, port: this.#port, ...this.#failureReport() })
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
       if (this.#closing.signal.aborted) return
@@ -183,16 +193,16 @@ class LocalServer implements NatsServer {
     const stderr = new ServerStderr(join(this.#dir, 'server.stderr'), child.stderr)
     this.#child = child
     this.#stderr = stderr
-    if (child.pid !== undefined) keep(this.#dir, { pid: child.pid, port: this.#port })
+    if (child.pid !== undefined) writeServerRecord(this.#dir, { pid: child.pid, port: this.#port })
     child.stdin.on('error', () => {})
     return new Promise((resolve) => {
-      const gone = (how: string) => {
+      const onEnd = (how: string) => {
         this.#up = false
-        child.stdin.end('gone\n')
+        child.stdin.end('ended\n')
         void stderr.ended().then(() => resolve(how))
       }
-      child.once('error', (error) => gone(error.message))
-      child.once('exit', (code, signal) => gone(signal ?? `exit code ${code}`))
+      child.once('error', (error) => onEnd(error.message))
+      child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`))
     })
   }
 
@@ -214,7 +224,7 @@ class LocalServer implements NatsServer {
   }
 
   /** The reason of the last server's end, if it reported one, and the files with details. */
-  #said(): { reason: string; output: string[] } {
+  #failureReport(): { reason: string; output: string[] } {
     const log = logPath(this.#dir)
     if (this.#stderr?.reason !== undefined)
       return { reason: this.#stderr.reason, output: [log, this.#stderr.path] }
@@ -254,7 +264,7 @@ const serverName = (dir: string): unknown => JSON.parse(readText(configPath(dir)
 
 // --- ending ---
 
-async function endLeftover({ pid, start, port }: Kept, occurrences: Occurrences): Promise<void> {
+async function endLeftover({ pid, start, port }: ServerRecord, occurrences: Occurrences): Promise<void> {
   if (start === undefined || processStart(pid) !== start) return
   occurrences.natsServerLeftover({ serverPid: pid, port })
   await end(pid, start)
@@ -262,10 +272,10 @@ async function endLeftover({ pid, start, port }: Kept, occurrences: Occurrences)
 
 /** Ends exactly this process, first by SIGTERM, then by SIGKILL; resolves when it has ended. */
 async function end(pid: number, start: string | undefined): Promise<void> {
-  const isThere = () => start !== undefined && processStart(pid) === start
+  const isRunning = () => start !== undefined && processStart(pid) === start
   const deadlineMs = now() + endTimeoutMs
-  if (isThere()) signal(pid, 'SIGTERM')
-  while (isThere()) {
+  if (isRunning()) signal(pid, 'SIGTERM')
+  while (isRunning()) {
     if (now() > deadlineMs) signal(pid, 'SIGKILL')
     await sleep(probeDelayMs)
   }

@@ -24,7 +24,7 @@ export class ServerStderr {
   constructor(path: string, stream: Readable) {
     this.path = path
     this.#stream = stream
-    stream.on('data', (chunk: Buffer) => this.#keep(chunk.subarray(0, stderrBytesMax - this.#bytes)))
+    stream.on('data', (chunk: Buffer) => this.#store(chunk.subarray(0, stderrBytesMax - this.#bytes)))
     // After an error nothing more can be read.
     stream.on('error', () => {})
     this.#ended = new Promise((resolve) => stream.once('close', resolve))
@@ -43,7 +43,7 @@ export class ServerStderr {
     this.#stream.destroy()
   }
 
-  #keep(chunk: Buffer): void {
+  #store(chunk: Buffer): void {
     if (chunk.length === 0) return
     const write = this.#bytes === 0 ? writeFileSync : appendFileSync
     this.#bytes += chunk.length

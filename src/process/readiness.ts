@@ -30,7 +30,7 @@ export interface Needs {
   /** Streams it reads or writes. */
   readonly streams: readonly string[]
   readonly view: View
-  /** Makes streams that are missing, if this role is the one to do so. */
+  /** Creates missing streams, if this role is the one to do so. */
   readonly makeStreams?: () => Promise<void>
   /** If given, its metrics include the deployment's books. */
   readonly books?: BooksKeeper | undefined
@@ -62,7 +62,7 @@ export class Readiness {
   /** Resolves when everything the role needs works for the first time; it is watched from then on. */
   async started(needs: Needs): Promise<void> {
     const watch = this.#release.own(new StreamWatch(needs))
-    this.waitsFor('answers of JetStream')
+    this.waitsFor('JetStream')
     await watch.first
     this.#parts = { ...needs, watch }
   }
@@ -132,7 +132,7 @@ export async function openRoleServer(
   return server
 }
 
-/** The readiness of a role other than the API. It has a server of its own unless a supervisor reports for it. */
+/** The readiness of a role other than the API. It opens a server unless a supervisor reports for it. */
 export async function openReadiness(
   context: RoleContext,
   parent: Parent | undefined,
@@ -145,7 +145,7 @@ export async function openReadiness(
 }
 
 /** The other roles find streams and buckets only after an API has started once. */
-export const workOfTheApi = 'an API to make the streams and buckets'
+export const firstApiStart = 'an API to create the streams and buckets'
 
 /** A role whose parts are open. The API reports its own health, so its supervisor need not ask. */
 export const roleOf = ({ registry }: RoleContext, readiness?: Readiness): Role => ({

@@ -26,12 +26,12 @@ const path = (dir: string): string => join(dir, 'runtime.json')
 
 /** Written atomically: a reader never sees half of it. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
-  const kept = { pid: process.pid, start: processStart(process.pid), ...runtime }
+  const stored = { pid: process.pid, start: processStart(process.pid), ...runtime }
   // With external NATS and ClickHouse, nothing else has created the directory.
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path(dir)}.new`
   rmSync(aside, { force: true })
-  writeFileSync(aside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
+  writeFileSync(aside, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 })
   renameSync(aside, path(dir))
 }
 

@@ -15,10 +15,10 @@ export interface SecretKeyOptions {
 }
 
 /** 32 bytes. Throws if the stored key is unreadable or damaged: a new key could not open existing secrets. */
-export function secretKey({ dir, secretKey: given }: SecretKeyOptions): Buffer {
-  if (given !== undefined) return Buffer.from(given, 'base64')
+export function secretKey({ dir, secretKey: configured }: SecretKeyOptions): Buffer {
+  if (configured !== undefined) return Buffer.from(configured, 'base64')
   const path = join(dir, fileName)
-  const key = Buffer.from(readStored(path) ?? make(dir, path), 'base64')
+  const key = Buffer.from(readStored(path) ?? generate(dir, path), 'base64')
   if (key.length !== keyBytes) {
     throw new StartFault(
       `${path} is damaged: it must hold 32 bytes as base64. Restore it from a copy, or set WEIR_SECRET_KEY.`,
@@ -37,7 +37,7 @@ function readStored(path: string): string | undefined {
 }
 
 /** Written to a temporary file and linked into place: if several processes start at once, one key wins. */
-function make(dir: string, path: string): string {
+function generate(dir: string, path: string): string {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const aside = `${path}.${randomToken(6)}`
   const key = Buffer.from(randomToken(keyBytes), 'base64url').toString('base64')

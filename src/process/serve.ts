@@ -1,4 +1,4 @@
-/** `weir serve`: every role as a process of its own, stopped in order, and a nats-server unless one is configured. */
+/** `weir serve`: every role as a separate process, stopped in order, and a nats-server unless one is configured. */
 import { existsSync } from 'node:fs'
 import { ReleaseStack } from '../core/release.js'
 import { version } from '../core/version.js'

@@ -55,14 +55,14 @@ const settingOfKey = new Map(all.map((setting) => [fileKey(setting.env), setting
 /** An invalid setting; the message says which, where it was set and what is allowed. */
 export class SettingsError extends StartFault {}
 
-/** The text of a value and its origin, such as `config/mine.jsonc:12: port` or `WEIR_PORT`. */
-interface Given {
+/** The text of a value; `name` is its origin, such as `config/mine.jsonc:12: port` or `WEIR_PORT`. */
+interface RawValue {
   readonly text: string
   readonly name: string
   readonly layer: 'default' | 'file' | 'environment'
 }
 
-type Layer = ReadonlyMap<Setting<unknown>, Given>
+type Layer = ReadonlyMap<Setting<unknown>, RawValue>
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface LoadedSettings {
@@ -84,8 +84,8 @@ export function loadSettings({ file, environment = process.env }: LoadOptions = 
   const layers = [readFile(defaultsFile(), 'default')]
   if (file !== undefined) layers.push(readFile(file, 'file'))
   layers.push(readEnvironment(environment))
-  const given = new Map(layers.flatMap((layer) => [...layer]))
-  return { settings: settingsOf(given), warnings: unknownNames(environment) }
+  const raw = new Map(layers.flatMap((layer) => [...layer]))
+  return { settings: settingsOf(raw), warnings: unknownNames(environment) }
 }
 
 /** The environment of a child process: that of this process with additions. */
@@ -97,55 +97,53 @@ export const environmentWith = (added: Readonly<Record<string, string>>): NodeJS
 /** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
-function settingsOf(given: Layer): Settings {
-  const values = groupsValues(declared, given) as unknown as Values
+function settingsOf(raw: Layer): Settings {
+  const values = groupsValues(declared, raw) as unknown as Values
   if (values.clickhouse.url !== undefined && values.data.secretKey === undefined) {
     throw new SettingsError(
-      'WEIR_SECRET_KEY is required where CLICKHOUSE_URL is set: every host needs the same one. ' +
-        'Make one with: openssl rand -base64 32',
+      'WEIR_SECRET_KEY is required if CLICKHOUSE_URL is set: every host needs the same one. ' +
+        'Generate one with: openssl rand -base64 32',
     )
   }
   return deepFreeze({
     ...values,
-    destinationKinds: groupsValues(declaredOfKinds, given) as Readonly<Record<string, KindSettings>>,
+    destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
     data: { ...values.data, dir: resolve(values.data.dir) },
     geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? [bundledGeoDatabase()] },
-    ops: { ...values.ops, port: values.ops.port ?? soleApiPort(given) },
+    ops: { ...values.ops, port: values.ops.port ?? soleApiPort(raw) },
   })
 }
 
 /** A role that runs alone uses the API's port if one was chosen, else any free one, so that several can run. */
-function soleApiPort(given: Layer): number {
-  const port = given.get(declared.api.port)
+function soleApiPort(raw: Layer): number {
+  const port = raw.get(declared.api.port)
   return port === undefined || port.layer === 'default' ? 0 : Number(port.text)
 }
 
-const groupsValues = (groups: Readonly<Record<string, SettingGroup>>, given: Layer): object =>
-  Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, groupValues(group, given)]))
+const groupsValues = (groups: Readonly<Record<string, SettingGroup>>, raw: Layer): object =>
+  Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, groupValues(group, raw)]))
 
-const groupValues = (group: SettingGroup, given: Layer): object =>
+const groupValues = (group: SettingGroup, raw: Layer): object =>
   Object.fromEntries(
-    Object.entries(group).map(([key, setting]) => [key, settingValue(setting, given.get(setting))]),
+    Object.entries(group).map(([key, setting]) => [key, settingValue(setting, raw.get(setting))]),
   )
 
-function settingValue(setting: Setting<unknown>, given: Given | undefined): unknown {
-  if (given === undefined) {
+function settingValue(setting: Setting<unknown>, raw: RawValue | undefined): unknown {
+  if (raw === undefined) {
     if (setting.optional || setting.fallback !== undefined) return setting.fallback
     throw new SettingsError(`${setting.env} has no value: it must be ${setting.form.allowed}.`)
   }
-  const value = setting.form.parse(given.text)
+  const value = setting.form.parse(raw.text)
   if (value !== undefined) return value
-  const shownValue = setting.form.secret
-    ? 'has another form'
-    : `is ${shown(form.withoutCredentials(given.text))}`
-  throw new SettingsError(`${given.name} ${shownValue}: it must be ${setting.form.allowed}.`)
+  const shownValue = setting.form.secret ? 'is malformed' : `is ${shown(form.withoutCredentials(raw.text))}`
+  throw new SettingsError(`${raw.name} ${shownValue}: it must be ${setting.form.allowed}.`)
 }
 
 /** Only names with Weir's prefix are checked for typing errors; other variables may belong to other programs. */
 function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('WEIR_') && !settingNames.includes(name))
-    .map((name) => `${name} is no setting of Weir and has no effect.${didYouMean(name, settingNames)}`)
+    .map((name) => `Unknown setting ${name} was ignored.${didYouMean(name, settingNames)}`)
 }
 
 const didYouMean = (name: string, known: Iterable<string>): string => {
@@ -154,7 +152,7 @@ const didYouMean = (name: string, known: Iterable<string>): string => {
 }
 
 function readEnvironment(environment: Environment): Layer {
-  const layer = new Map<Setting<unknown>, Given>()
+  const layer = new Map<Setting<unknown>, RawValue>()
   for (const setting of all) {
     const text = environment[setting.env]
     if (text !== undefined && text !== '')
@@ -169,7 +167,7 @@ function defaultsFile(): string {
   const candidates = ['../..', '../../..'].map((up) => join(here, up, 'config', 'default.jsonc'))
   const found = candidates.find((path) => existsSync(path))
   if (found === undefined)
-    throw new SettingsError(`config/default.jsonc is missing: it belongs beside ${here}.`)
+    throw new SettingsError(`config/default.jsonc is missing: it was not found above ${here}.`)
   return found
 }
 
@@ -185,20 +183,22 @@ function readFile(path: string, layer: 'default' | 'file'): Layer {
     )
   }
   if (root?.type !== 'object') throw new SettingsError(`${path}:1: the file must hold one JSON object.`)
-  const given = new Map<Setting<unknown>, Given>()
+  const raw = new Map<Setting<unknown>, RawValue>()
   for (const member of root.children ?? []) {
     const [keyNode, valueNode] = member.children as [Node, Node]
     const key = String(keyNode.value)
     const place = `${path}:${lineOf(keyNode.offset)}`
     const setting = settingOfKey.get(key)
     if (setting === undefined) {
-      throw new SettingsError(`${place}: ${shown(key)} is no setting.${didYouMean(key, settingOfKey.keys())}`)
+      throw new SettingsError(
+        `${place}: unknown setting ${shown(key)}.${didYouMean(key, settingOfKey.keys())}`,
+      )
     }
-    if (given.has(setting)) throw new SettingsError(`${place}: ${key} stands in the file twice.`)
+    if (raw.has(setting)) throw new SettingsError(`${place}: ${key} appears twice in the file.`)
     const value = textOf(valueNode, setting, `${place}: ${key}`)
-    if (value !== undefined) given.set(setting, { text: value, name: `${place}: ${key}`, layer })
+    if (value !== undefined) raw.set(setting, { text: value, name: `${place}: ${key}`, layer })
   }
-  return given
+  return raw
 }
 
 function readText(path: string): string {

@@ -12,7 +12,7 @@ import { Pulse } from './pulse.js'
 export interface StreamWatchOptions {
   readonly nats: Pick<Nats, 'isConnected' | 'streamInfo' | 'payloadBytesMax'>
   readonly streams: readonly string[]
-  /** Makes missing streams, if that is this process' job. */
+  /** Creates missing streams, if that is this process' job. */
   readonly makeStreams?: () => Promise<void>
 }
 
@@ -58,7 +58,7 @@ export class StreamWatch {
     // The largest message must fit: smaller ones may still be taken.
     const isFull = max_bytes > 0 && bytes + nats.payloadBytesMax > max_bytes
     return isFull
-      ? `The stream is full (${bytes} of ${max_bytes} bytes): what is published to it is refused.`
+      ? `The stream is full (${bytes} of ${max_bytes} bytes): it refuses publishes.`
       : quorumProblem(info)
   }
 

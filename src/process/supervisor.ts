@@ -12,7 +12,7 @@ import type { Failing } from '../core/health.js'
 import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { forkOptions } from '../core/source-maps.js'
-import type { Addresses, Answers, ChildAnswers, FromChild, FromParent } from './child.js'
+import type { Addresses, ChildAnswers, FromChild, FromParent, ParentAnswers } from './child.js'
 import { Pulse, pulseLimits } from './pulse.js'
 import { environmentWith } from './settings.js'
 
@@ -122,7 +122,7 @@ class ProcessSupervisor implements Supervisor {
     for (const child of this.#children) await child.close()
   }
 
-  async #answer(about: keyof Answers): Promise<Answers[keyof Answers]> {
+  async #answer(about: keyof ParentAnswers): Promise<ParentAnswers[keyof ParentAnswers]> {
     return about === 'metrics' ? this.metrics() : this.failing()
   }
 }
@@ -130,22 +130,22 @@ class ProcessSupervisor implements Supervisor {
 class Child {
   readonly #spec: RoleSpec
   readonly #options: SupervisorOptions
-  readonly #answer: (about: keyof Answers) => Promise<unknown>
+  readonly #answer: (about: keyof ParentAnswers) => Promise<unknown>
   readonly #closing = new AbortController()
-  readonly #asked = new Map<number, (value: unknown) => void>()
-  #questions = 0
+  readonly #pending = new Map<number, (value: unknown) => void>()
+  #lastId = 0
   #process: ChildProcess | undefined
   #addresses: Addresses | undefined
   #running = false
   /** Runs while the process does. */
   #pulse: Pulse<Failing> | undefined
   #ended: Promise<string> = Promise.resolve('')
-  #keeping: Promise<void> = Promise.resolve()
+  #supervision: Promise<void> = Promise.resolve()
 
   constructor(
     spec: RoleSpec,
     options: SupervisorOptions,
-    answer: (about: keyof Answers) => Promise<unknown>,
+    answer: (about: keyof ParentAnswers) => Promise<unknown>,
   ) {
     this.#spec = spec
     this.#options = options
@@ -167,7 +167,7 @@ class Child {
   async open(): Promise<void> {
     const failure = await this.#start()
     if (failure !== undefined) throw new Error(`${this.name} does not start: ${failure}`)
-    this.#keeping = this.#keep()
+    this.#supervision = this.#supervise()
   }
 
   /** A running process may be frozen, and one that answers may be cut off from what it needs. */
@@ -185,14 +185,14 @@ class Child {
   }
 
   async #ask<About extends keyof ChildAnswers>(about: About, ms: number): Promise<ChildAnswers[About]> {
-    this.#questions += 1
-    const id = this.#questions
-    const answer = new Promise<unknown>((resolve) => this.#asked.set(id, resolve))
+    this.#lastId += 1
+    const id = this.#lastId
+    const answer = new Promise<unknown>((resolve) => this.#pending.set(id, resolve))
     this.#send({ type: 'ask', id, about })
     try {
       return (await within(ms, answer, 'late')) as ChildAnswers[About]
     } finally {
-      this.#asked.delete(id)
+      this.#pending.delete(id)
     }
   }
 
@@ -206,11 +206,11 @@ class Child {
       this.#process?.kill('SIGKILL')
     }
     await this.#ended
-    await this.#keeping
+    await this.#supervision
   }
 
   /** Restarts the process whenever it ends, until `close`. */
-  async #keep(): Promise<void> {
+  async #supervise(): Promise<void> {
     const { occurrences } = this.#options
     let startedMs = monotonicMs()
     for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
@@ -236,15 +236,15 @@ class Child {
     })
     this.#process = child
     this.#ended = this.#endOf(child)
-    const told = new Promise<string | undefined>((resolve) => {
+    const reported = new Promise<string | undefined>((resolve) => {
       child.on('message', (message: FromChild) => {
         if (message.type === 'ready') resolve(this.#ready(message.addresses))
         else if (message.type === 'failed') resolve(message.msg)
-        else void this.#hear(message)
+        else void this.#receive(message)
       })
     })
     try {
-      return await within(readyTimeoutMs, Promise.race([told, this.#ended]), 'late')
+      return await within(readyTimeoutMs, Promise.race([reported, this.#ended]), 'late')
     } catch {
       child.kill('SIGKILL')
       return `it was not ready after ${readyTimeoutMs / 1000} s.`
@@ -254,13 +254,13 @@ class Child {
   /** Resolves with how the process ended. An `error` is an end only if the process could not be started at all. */
   #endOf(child: ChildProcess): Promise<string> {
     return new Promise((resolve) => {
-      const gone = (how: string) => {
+      const onEnd = (how: string) => {
         this.#running = false
         this.#pulse?.close()
         resolve(how)
       }
-      child.on('error', (error) => child.pid === undefined && gone(error.message))
-      child.once('exit', (code, signal) => gone(signal ?? `exit code ${code}`))
+      child.on('error', (error) => child.pid === undefined && onEnd(error.message))
+      child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`))
     })
   }
 
@@ -271,8 +271,8 @@ class Child {
     this.#options.onReady?.(this.name, addresses)
   }
 
-  async #hear(message: FromChild): Promise<void> {
-    if (message.type === 'answer') this.#asked.get(message.id)?.(message.value)
+  async #receive(message: FromChild): Promise<void> {
+    if (message.type === 'answer') this.#pending.get(message.id)?.(message.value)
     if (message.type !== 'ask') return
     this.#send({ type: 'answer', id: message.id, value: await this.#answer(message.about) })
   }

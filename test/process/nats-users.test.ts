@@ -10,7 +10,7 @@ import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import { crashesOnWildcardReply } from '../../src/nats/server-2-9.js'
-import { readKept } from '../../src/process/nats-files.js'
+import { readServerRecord } from '../../src/process/nats-files.js'
 import { readGreeting } from '../../src/process/nats-probe.js'
 import { type NatsServer, openNatsServer } from '../../src/process/nats-server.js'
 import { natsAccess, roleInboxPrefix } from '../../src/process/nats-users.js'
@@ -249,7 +249,7 @@ let server: NatsServer
 let admin: Nats
 const dataDir = tempDir(t)
 
-const keptServer = () => readKept(join(dataDir, 'nats'))!
+const keptServer = () => readServerRecord(join(dataDir, 'nats'))!
 
 t.before(async () => {
   const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })

@@ -104,7 +104,7 @@ t.test('faults of settings', async (t) => {
 t.test('a setting that does not exist is warned of once, not by every process', async (t) => {
   const weir = await startWeir(tempDir(t), { WEIR_DATA_DIRECTORY: 'data' })
   t.teardown(() => weir.stop())
-  t.equal(weir.process.output().match(/WEIR_DATA_DIRECTORY is no setting/g)?.length, 1)
+  t.equal(weir.process.output().match(/Unknown setting WEIR_DATA_DIRECTORY/g)?.length, 1)
 })
 
 t.test('a secret key that is not the one of the database', async (t) => {
