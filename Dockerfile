@@ -1,4 +1,4 @@
-# Weir and all it needs, a nats-server for `weir serve` included.
+# Weir with everything it needs, including a nats-server for `weir serve`.
 #
 #   docker build -t weir .
 #   docker run --init -v weir-data:/data -p 127.0.0.1:8080:8080 weir

@@ -1,7 +1,7 @@
 /**
- * Fetches a `nats-server` on Debian and Ubuntu: the distribution's package, downloaded by its own client, which
- * checks its signature, and unpacked into a cache directory. The system is not changed and nobody needs to be
- * root: where the package lists are missing they are fetched into the cache directory, too.
+ * Fetches a `nats-server` on Debian and Ubuntu: apt-get downloads the distribution's package and checks its signature,
+ * and it is unpacked into a cache directory. The system is not changed and root is not needed: missing package lists
+ * are fetched into the cache directory, too.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { natsServerCacheDir } from '../src/process/find-nats-server.mjs'
 
 /**
- * Returns why there is none afterwards, or `undefined` when there is.
+ * Returns why it failed, or `undefined` if a server is there.
  *
  * @param {Readonly<Record<string, string | undefined>>} environment
  * @param {(line: string) => void} say
@@ -54,7 +54,7 @@ function download(workDir, options, say) {
 
 const downloadTimeoutMs = 300_000
 
-/** Root's apt-get works as another user, who can't enter a cache directory of root's. */
+/** Run by root, apt-get switches to another user, who can't read root's cache directory. */
 const userOptions = process.getuid?.() === 0 ? ['-o', 'APT::Sandbox::User=root'] : []
 
 /**

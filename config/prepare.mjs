@@ -1,6 +1,6 @@
 /**
- * Makes a clone ready to run: installs packages, finds or fetches a nats-server, compiles. Says something only
- * when it takes long, changes nothing when nothing is missing, and may run several times at once.
+ * Makes a clone ready to run: installs packages, finds or fetches a nats-server, compiles. Prints something only if it
+ * takes long, changes nothing if nothing is missing, and may run several times at once.
  *
  *     node config/prepare.mjs [--no-nats-server] [--tests]
  */
@@ -42,7 +42,7 @@ const path = {
 /** @param {string} line */
 const say = (line) => stderr.write(`weir: ${line}\n`)
 
-/** What keeps a clone from running; its message is for a person. */
+/** The reason why a clone can't run; its message is for a person. */
 class PrepareError extends Error {}
 
 /**
@@ -66,16 +66,16 @@ export async function prepare({ natsServer, tests = false }) {
 
 // --- packages ---
 
-/** Is what is installed what the lock file asks for? An `npm ci` or `npm install` by hand counts. */
+/** Do the installed packages match the lock file? Those that `npm ci` or `npm install` installed count, too. */
 function isInstalled() {
   const wanted = hashOf(readFileSync(path.lockFile))
   if (readText(path.installed) === wanted) return true
-  if (!isInstalledByHand()) return false
+  if (!isInstalledByNpm()) return false
   finishInstall(wanted)
   return true
 }
 
-function isInstalledByHand() {
+function isInstalledByNpm() {
   const installed = readText(path.npmInstalled)
   if (installed === undefined) return false
   const has = JSON.parse(installed).packages
@@ -105,7 +105,7 @@ function install() {
 }
 
 /**
- * npm links no program of the package it installs for; `npx weir` looks for one.
+ * npm does not link the programs of the root package, but `npx weir` needs the link.
  *
  * @param {string} lockHash
  */
@@ -119,7 +119,7 @@ function finishInstall(lockHash) {
 
 // --- compiling ---
 
-/** Has every source the time and size it had when it was compiled? */
+/** Does every source have the same time and size as when it was compiled? */
 function isBuilt() {
   return readText(path.built) === sourcesSignature()
 }
@@ -129,7 +129,7 @@ function build() {
   const signature = sourcesSignature()
   say('Compiling …')
   removeOrphans()
-  // What the compiler remembers is worth nothing where its output is gone.
+  // Without its output, the compiler's incremental state is wrong.
   if (!existsSync(path.built)) rmSync(join(path.dist, '.tsbuildinfo'), { force: true })
   run(
     execPath,
@@ -154,7 +154,7 @@ function sourcesSignature() {
   return hashOf([readText(path.installed), ...lines].join('\n'))
 }
 
-/** A compiled test whose source is gone would go on being run. */
+/** A compiled test whose source was deleted would still run. */
 function removeOrphans() {
   for (const output of [...filesBelow('dist/src', '.js'), ...filesBelow('dist/test', '.js')]) {
     const source = output.slice('dist/'.length).replace(/\.js$/, '.ts')
@@ -178,12 +178,12 @@ function filesBelow(dir, extension) {
 
 // --- tap ---
 
-/** As npm brings it, tap compiles every file of every test once more, which takes longer than most tests. */
+/** As published, tap compiles every file of every test once more, which takes longer than most tests. */
 function isTapBuilt() {
   return readText(path.tapBuilt)?.includes('@tapjs/typescript') === false
 }
 
-/** Makes tap anew with the plugins that package.json names. */
+/** Rebuilds tap with the plugins that package.json names. */
 function buildTap() {
   say('Preparing the test runner …')
   run(execPath, [path.tap, 'build'], 'tap build failed: see above.')
@@ -216,7 +216,7 @@ async function alone(work) {
 // --- helpers ---
 
 /**
- * Standard output belongs to whatever runs afterwards.
+ * Standard output is reserved for the program that runs afterwards.
  *
  * @param {string} command
  * @param {readonly string[]} args

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the generated parts of the documents. They are found by `<!-- generated: … -->`. */
+/** `npm run docs`: writes the generated parts of the documents, which are marked by `<!-- generated: … -->`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fieldReference } from '../dist/src/event/field-reference.js'
 import { withTables } from '../dist/src/event/field-tables.js'

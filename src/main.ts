@@ -1,4 +1,4 @@
-/** Start here: the command line. Roles run in this process; an operator's commands go to the process that has the store. */
+/** Start here: the command line. Roles run in this process; an operator's commands are sent to the process with the store. */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'

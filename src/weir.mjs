@@ -8,7 +8,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   exit(1)
 }
 
-/** The commands that run a nats-server of their own, unless they are told of one. */
+/** Commands that run a local nats-server unless NATS_URL is set. */
 const runsNatsServer = argv.some((word) => ['serve', 'demo', 'bench'].includes(word)) && !env.NATS_URL
 
 const { prepareOrExit } = await import('../config/prepare.mjs')
