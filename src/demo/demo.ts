@@ -82,7 +82,7 @@ async function show(
     () => openServices(options.module, options.environment, release, stopping),
     ({ apiUrl }) => `API at ${apiUrl}`,
   )
-  if (!options.once) release.add(() => screen.say('\nStopping …'))
+  if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
   const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
   return { services, file, textOf: recordText(scenario, account.built), isFine: tell(account, screen) }
 }
@@ -114,8 +114,13 @@ function tell(account: Account, screen: Screen): boolean {
   return isFine
 }
 
-const addresses = ({ apiUrl, natsUrl, emulatorUrl, token, dir }: Services): string => `
-Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
+const addresses = ({
+  apiUrl,
+  natsUrl,
+  emulatorUrl,
+  token,
+  dir,
+}: Services): string => `Everything stays up until Ctrl-C, and some ${recordsPerSecond} records a second keep coming.
   API      ${apiUrl} (/docs, /metrics), key ${token}
   NATS     ${natsUrl}
   AWS      ${emulatorUrl} (emulated), logs in ${join(dir, 'logs')}`

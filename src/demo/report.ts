@@ -132,7 +132,7 @@ function deadLetters({ letters, deadLetters: count }: Account): string {
   )
 }
 
-/** The first event at each destination, if events were kept. */
+/** An event at each destination, if events were kept. */
 const samples = (destinations: readonly DestinationResult[]): string[][] => {
   const lines = destinations.flatMap(({ destination, samples }) =>
     samples.map((event) => {
@@ -140,7 +140,7 @@ const samples = (destinations: readonly DestinationResult[]): string[][] => {
       return `  ${destination.kind}: ${text.length > sampleChars ? `${text.slice(0, sampleChars)} …` : text}`
     }),
   )
-  return lines.length === 0 ? [] : [['The first event at each destination', lines.join('\n')]]
+  return lines.length === 0 ? [] : [['An event at each destination', lines.join('\n')]]
 }
 
 function rate({ published, destinations, timing, outage }: Account): string {

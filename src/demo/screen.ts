@@ -36,6 +36,11 @@ export class Screen {
     this.#output.write(`${text}\n`)
   }
 
+  /** On a terminal, Ctrl-C has left `^C` on the line. */
+  sayAfterKey(text: string): void {
+    this.say(this.#output.isTTY ? `\n${text}` : text)
+  }
+
   /** Shows what is being done; with all details also its result and how long it took. */
   async step<T>(what: string, work: () => Promise<T>, result?: (value: T) => string): Promise<T> {
     const startedMs = monotonicMs()

@@ -52,7 +52,6 @@ export function summary(account: Account, screen: Paint): string {
     '',
     ...outage(account),
     ...deadLetters(account),
-    '',
     ...sample(account, screen),
     books(account, screen),
   ].join('\n')
@@ -116,7 +115,6 @@ function sample({ destinations }: Account, screen: Paint): string[] {
   return [
     screen.paint('bold', `${what} as the ${kindNamed(shortest.kind).title} received it:`),
     ...lines.slice(0, eventLinesMax).map((line) => `  ${line}`),
-    '',
   ]
 }
 

@@ -72,13 +72,6 @@ export function tour(counts: TourCounts): Scenario {
         warns: true,
       },
       question('a client from the United States', ssh.us, '73.0.0.9', 'allow', noObjection),
-      question(
-        'a client from South Africa',
-        game,
-        '41.0.0.9',
-        'deny',
-        `traffic policy "${policy.notFromAfrica}"`,
-      ),
       question('a client from Germany', database, '84.128.0.9', 'allow', noObjection),
       question('a browser of the restricted networks', web, '203.0.113.9', 'block', restriction),
     ],
