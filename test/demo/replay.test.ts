@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { total } from '../harness/metrics.js'
+import { isReady, metricsOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { isAlive, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
@@ -23,10 +24,10 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   writeFileSync(file, `${[...records, JSON.stringify(nameless), 'no json', '{}', '', '[]'].join('\r\n')}\n`)
   const running = demo(tmp, '--verbose', '--records', file)
   t.teardown(() => running.stop())
-  const [, api] = await running.line(/^ {2}API +(http:\S+) /)
+  const [, api = ''] = await running.line(/^ {2}API +(http:\S+) /)
   await running.line(/^ {2}AWS /)
-  t.equal((await fetch(`${api}/readyz`)).status, 200)
-  const recordsIn = async () => total(await (await fetch(`${api}/metrics`)).text(), 'weir_records_in_total')
+  t.ok(await isReady(api))
+  const recordsIn = async () => total(await metricsOf(api), 'weir_records_in_total')
   await until('further records keep coming', async () => (await recordsIn()) >= 430)
   const below = processesBelow(running.pid)
   running.child.kill('SIGINT')

@@ -24,8 +24,8 @@ t.test('the first event', async (t) => {
   t.teardown(() => weir.stop())
   const adapted = (script: string): string =>
     script
-      .replaceAll('weir_…', weir.api.token)
-      .replaceAll('http://127.0.0.1:8080', weir.api.base)
+      .replaceAll('weir_…', weir.token)
+      .replaceAll('http://127.0.0.1:8080', weir.url)
       .replaceAll('http://127.0.0.1:4566', emulator.url)
       .replaceAll(/\bdata\/nats/g, join(dir, 'nats').replaceAll(' ', '\\ '))
   const output = async (script: string): Promise<string> =>

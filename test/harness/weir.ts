@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, openClient } from '../../src/client/client.js'
 import { type EmulatorClient, emulatorClient } from '../../src/emulator/client.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import { readUserUrl } from '../../src/process/nats-access.js'
 import { type Running, run } from './processes.js'
-import { RawClient } from './raw-client.js'
 
 export interface Emulator {
   readonly url: string
@@ -29,7 +29,10 @@ export async function startEmulator(): Promise<Emulator> {
 
 export interface RunningWeir {
   readonly process: Running
-  readonly api: RawClient
+  /** The address of the API. */
+  readonly url: string
+  readonly token: string
+  readonly api: Client
   /** The printed address at which ingress nodes publish. */
   readonly natsUrl: string
   readonly accountId: string
@@ -57,13 +60,16 @@ export async function startWeir(
 ): Promise<RunningWeir> {
   const running = start({ WEIR_DATA_DIR: dataDir, WEIR_PORT: '0', ...env })
   const [, natsUrl = ''] = await running.line(/^nats: (\S+)$/)
-  const [, base = ''] = await running.line(/^API: (\S+)$/)
+  const [, url = ''] = await running.line(/^API: (\S+)$/)
   const [, made = token] = /^API key: (\S+)$/m.exec(running.output()) ?? []
   const [, accountId = ''] = /^account: (\S+)$/m.exec(running.output()) ?? []
+  const key = env['WEIR_BOOTSTRAP_TOKEN'] ?? made
   const opened: Nats[] = []
   return {
     process: running,
-    api: new RawClient({ base, token: env['WEIR_BOOTSTRAP_TOKEN'] ?? made }),
+    url,
+    token: key,
+    api: openClient({ url, token: key }),
     natsUrl,
     accountId,
     nats: async () => {

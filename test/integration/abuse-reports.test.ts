@@ -17,10 +17,12 @@ t.test('abuse reports are decided', async (t) => {
     return { code, text: output() }
   }
   const { api, accountId } = weir
-  t.equal((await api.send('POST', '/abuse_reports', { body: { urls: ['http://a.example'] } })).status, 403)
+  await t.rejects(api.abuseReport.create({ urls: ['http://a.example'] }), {
+    name: 'ApiError',
+    status_code: 403,
+  })
   t.match(await command('account', 'grant', '--account', accountId, 'abuse_reports'), { code: 0 })
-  const report = await api.post('/abuse_reports', { urls: ['http://a.example', 'http://b.example'] })
-  const path = `/abuse_reports/${report.id}`
+  const report = await api.abuseReport.create({ urls: ['http://a.example', 'http://b.example'] })
 
   const nats = await weir.nats()
   const ask = async (request: object) => {
@@ -29,7 +31,7 @@ t.test('abuse reports are decided', async (t) => {
   }
   const banned = await ask({ report_id: report.id, hostname: 'a.example', status: 'BANNED' })
   t.match(banned, { id: report.id, status: 'PARTIALLY_PROCESSED' })
-  t.strictSame(banned, await api.get(path))
+  t.strictSame(banned, await api.abuseReport.get(report.id))
   t.match(await ask({ report_id: report.id, hostname: 'c.example', status: 'BANNED' }), {
     error_code: 'ERR_NOT_FOUND',
     msg: /c\.example/,
@@ -38,7 +40,7 @@ t.test('abuse reports are decided', async (t) => {
   t.match(await command('abuse', 'list'), { code: 0, text: `${report.id}  PARTIALLY_PROCESSED` })
   const decided = await command('abuse', 'decide', report.id, 'b.example', 'ignore')
   t.match(decided, { code: 0, text: `${report.id}  PROCESSED` })
-  t.equal((await api.get(path)).status, 'PROCESSED')
+  t.equal((await api.abuseReport.get(report.id)).status, 'PROCESSED')
   t.strictSame(await command('abuse', 'list'), { code: 0, text: '' })
   t.match(await command('abuse', 'list', '--all'), { code: 0, text: report.id })
   const wrong = await command('abuse', 'decide', report.id, 'b.example', 'PENDING')

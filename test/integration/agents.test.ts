@@ -1,5 +1,7 @@
 /** Agents: credentials made over HTTP, asked about over NATS. */
 import t from 'tap'
+import { openClient } from '../../src/client/client.js'
+import { metricsOf } from '../harness/pages.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
@@ -17,8 +19,10 @@ t.test('decisions about agents', async (t) => {
     JSON.parse(Buffer.from(await nats.request('weir.decide.agent', request, 20_000)).toString())
   const ask = (token: string, bind: string, client_ip = address) =>
     askRaw(JSON.stringify({ token, client_ip, bind }))
-  const credential = (acl?: readonly string[]): Promise<{ id: string; token: string }> =>
-    api.post('/credentials', acl === undefined ? {} : { acl })
+  const credential = async (acl?: readonly string[]): Promise<{ id: string; token: string }> => {
+    const { id, token } = await api.tunnelCredential.create({ acl })
+    return { id, token: String(token) }
+  }
 
   t.test('by the rules of their credential', async (t) => {
     const rules: [acl: string[] | undefined, allowed: string[], blocked: string[]][] = [
@@ -60,20 +64,22 @@ t.test('decisions about agents', async (t) => {
     const decided = (bind: string, decision: string) =>
       until(`${decision} ${bind}`, async () => (await ask(token, bind)).decision === decision)
     await decided('a.example', 'allow')
-    await api.patch(`/credentials/${id}`, { acl: ['bind:b.example'] })
+    await api.tunnelCredential.update(id, { acl: ['bind:b.example'] })
     await decided('b.example', 'allow')
     t.equal((await ask(token, 'a.example')).decision, 'block')
-    await api.patch(`/credentials/${id}`, { acl: null })
+    await api.tunnelCredential.update(id, { acl: null })
     await decided('a.example', 'allow')
-    await api.delete(`/credentials/${id}`)
+    await api.tunnelCredential.delete(id)
     await decided('a.example', 'block')
     const unknown = { decision: 'block', reason: 'The token is unknown.', credential_id: null }
     t.strictSame(await ask(token, 'a.example'), unknown)
     t.strictSame(await ask('weir_nobody', 'a.example'), unknown)
-    t.strictSame(await ask(api.token, 'a.example'), unknown, 'an API key is no credential of an agent')
-    t.equal(
-      (await api.send('GET', '/credentials', { headers: { authorization: `Bearer ${token}` } })).status,
-      401,
+    t.strictSame(await ask(weir.token, 'a.example'), unknown, 'an API key is no credential of an agent')
+    const agent = openClient({ url: weir.url, token })
+    await t.rejects(
+      agent.tunnelCredential.get(id),
+      { name: 'ApiError', status_code: 401 },
+      'nor the other way round',
     )
   })
 
@@ -84,7 +90,7 @@ t.test('decisions about agents', async (t) => {
         const { id, token } = await credential()
         return {
           isAccepted: async () => (await ask(token, 'a.example')).decision === 'allow',
-          revoke: () => api.delete(`/credentials/${id}`),
+          revoke: () => api.tunnelCredential.delete(id),
         }
       }
       const first = await revocable()
@@ -98,10 +104,10 @@ t.test('decisions about agents', async (t) => {
 
   t.test('by the agent restriction', async (t) => {
     const { id, token } = await credential()
-    const policy = await api.post('/ip_policies', {})
-    await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
-    const body = { type: 'agent', ip_policy_ids: [policy.id], enforced: true }
-    const restriction = await api.post('/ip_restrictions', body)
+    const policy = await api.ipPolicy.create({})
+    await api.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
+    const body = { type: 'agent', ip_policy_ids: [policy.id], enforced: true } as const
+    const restriction = await api.ipRestriction.create(body)
     const elsewhere = '198.51.100.1'
     await until('it is enforced', async () =>
       (await ask(token, 'a', elsewhere)).reason.includes('restriction'),
@@ -113,14 +119,14 @@ t.test('decisions about agents', async (t) => {
     })
     t.equal((await ask(token, 'a')).decision, 'allow')
     t.equal((await ask(token, 'a', `::ffff:${address}`)).decision, 'allow')
-    await api.patch(`/ip_restrictions/${restriction.id}`, { enforced: false })
+    await api.ipRestriction.update(restriction.id, { enforced: false })
     await until('it only warns', async () => (await ask(token, 'a', elsewhere)).decision === 'allow')
     const warned = await ask(token, 'a', elsewhere)
     t.match(
       warned.reason,
       `The agent restriction ${restriction.id} would block ${elsewhere}; it is not enforced.`,
     )
-    const metrics: string = (await api.send('GET', '/metrics')).body
+    const metrics = await metricsOf(weir.url)
     t.match(metrics, /^weir_restriction_warnings_total\{[^}]*asked_by="decision"[^}]*\} [1-9]/m)
     t.match(weir.process.output(), restriction.id, 'and the log has it')
   })

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Nats } from '../../src/nats/nats.js'
 import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
+import { metricsOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { killRole } from '../harness/tree.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
@@ -20,12 +21,11 @@ t.test('audit events of other services', async (t) => {
   const weir = await startWeir(tempDir(t), { AWS_ENDPOINT_URL: emulator.url })
   t.teardown(() => weir.stop())
   const { api, accountId } = weir
-  const { id: destination } = await api.post(
-    '/event_destinations',
+  const { id: destination } = await api.eventDestination.create(
     target(await stream(emulator, kinesis.name), emulator),
   )
   const sources = [{ type: 'ip_policy_updated.v0' }, { type: 'certificate_authority_created.v0' }]
-  await api.post('/event_subscriptions', { sources, destination_ids: [destination] })
+  await api.eventSubscription.create({ sources, destination_ids: [destination] })
   await settle()
   const nats: Nats = await weir.nats()
 
@@ -153,10 +153,10 @@ t.test('audit events of other services', async (t) => {
   })
 
   await t.test('the books balance', async (t) => {
-    const metrics = async (): Promise<string> => (await api.send('GET', '/metrics')).body
+    const metrics = () => metricsOf(weir.url)
     const inBooks = async () => total(await metrics(), 'weir_audits_in_total') >= told + 1 + bad.length
     await until('everything is in the books', inBooks, 90_000)
-    const status = () => api.get(`/event_destinations/${destination}/status`)
+    const status = () => api.deliveryStatus(destination)
     await until('nothing is on its way', async () => (await status()).backlog.events === 0, 60_000)
     const text = await metrics()
     t.equal(total(text, 'weir_audits_in_total'), told + 1 + bad.length, 'one was published twice')

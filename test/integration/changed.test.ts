@@ -1,6 +1,7 @@
 /** What changes under running processes: the configuration, the API's presence, streams, the room they have. */
 import t from 'tap'
 import { deliveriesStream, deliverySubject, recordsStream } from '../../src/wire/names.js'
+import { isReady, metricsOf, readyOf } from '../harness/pages.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import {
@@ -24,29 +25,23 @@ t.test('a change takes effect within two seconds; traffic continues without the 
     return JSON.parse(Buffer.from(answer).toString()).decision
   }
   t.equal(await decide(), 'allow')
-  const { event_subscriptions } = await deployment.api.get('/event_subscriptions')
-  const edge = await deployment.api.get(`/edges/tcp/${deployment.edgeId}`)
-  const [{ id: policyId }] = edge.ip_restriction.ip_policies
-  await deployment.api.post('/ip_policy_rules', {
-    ip_policy_id: policyId,
-    cidr: '10.1.0.0/16',
-    action: 'deny',
-  })
+  const { api } = deployment.weir
+  const { ip_restriction } = await api.tcpEdge.get(deployment.edgeId)
+  const ip_policy_id = ip_restriction?.ip_policies[0]?.id ?? ''
+  await api.ipPolicyRule.create({ ip_policy_id, cidr: '10.1.0.0/16', action: 'deny' })
   await settle()
   t.equal(await decide(), 'block')
   await publish(nats, 'before', 0, 100)
-  const ofAll = event_subscriptions.find((one: { destinations?: unknown; destination_ids?: unknown }) =>
-    JSON.stringify(one).includes(deployment.destinations.all),
-  )
   await until(
     'the first are there',
     async () => (await deployment.emulator.client.counts(all)).events === 100,
   )
-  await deployment.api.delete(`/event_subscriptions/${ofAll.id}`)
+  for await (const { id, destinations } of api.eventSubscription.list())
+    if (destinations[0]?.id === deployment.destinations.all) await api.eventSubscription.delete(id)
   await settle()
   await publish(nats, 'after', 100, 200)
   await until('they are processed', async () => {
-    const metrics: string = (await deployment.api.send('GET', '/metrics')).body
+    const metrics = await metricsOf(deployment.weir.url)
     return metrics.includes('weir_records_in_total 200')
   })
   t.equal(
@@ -96,12 +91,12 @@ t.test('no room for packs: nothing is lost, readiness gives the reason, and it r
   await t.rejects(fill(), 'the stream refuses what is beyond its bound')
   await nats.publish(blocker, Buffer.alloc(100), { triesMax: 1 }).catch(() => {})
   await until('readiness says why', async () => {
-    const { status, body } = await deployment.api.send('GET', '/readyz')
-    return status === 503 && JSON.stringify(body).includes(deliveriesStream)
+    const { status, failing } = await readyOf(deployment.weir.url)
+    return status === 503 && JSON.stringify(failing).includes(deliveriesStream)
   })
   await publish(nats, 'run', 0, 4_000)
   await nats.purgeSubject(deliveriesStream, blocker)
   await untilArrived(deployment, expectedEvents(4_000))
-  await until('it is ready', async () => (await deployment.api.send('GET', '/readyz')).status === 200)
+  await until('it is ready', () => isReady(deployment.weir.url))
   await checkBooks(t, deployment, 4_000)
 })

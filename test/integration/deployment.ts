@@ -3,10 +3,10 @@
  * every connection, the second of those from blocked networks alone, the third of log actions.
  */
 
-import { type NewSource, openClient } from '../../src/client/client.js'
+import { ApiError, type Client, type NewSource } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { total } from '../harness/metrics.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { metricsOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import {
   type Emulator,
@@ -25,7 +25,6 @@ export type DestinationName = (typeof destinationNames)[number]
 export interface Deployment {
   readonly emulator: Emulator
   weir: RunningWeir
-  readonly api: RawClient
   readonly dataDir: string
   readonly env: Readonly<Record<string, string>>
   readonly destinations: Readonly<Record<DestinationName, string>>
@@ -49,7 +48,6 @@ export async function openDeployment(
   const deployment = {
     emulator,
     weir,
-    api: weir.api,
     dataDir,
     env: all,
     ...(await configure(weir.api, emulator)),
@@ -63,10 +61,9 @@ export async function openDeployment(
 export const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2_000))
 
 export async function configure(
-  api: RawClient,
+  weir: Client,
   emulator: Emulator,
 ): Promise<Pick<Deployment, 'destinations' | 'edgeId'>> {
-  const weir = openClient({ url: api.base, token: api.token })
   const policy = await weir.ipPolicy.create({})
   await weir.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
   const edge = await weir.tcpEdge.create({
@@ -173,20 +170,29 @@ export async function untilArrived(
 
 async function untilIdle(deployment: Deployment, timeoutMs = 90_000): Promise<void> {
   for (const name of destinationNames) {
-    const path = `/event_destinations/${deployment.destinations[name]}/status`
     let last: unknown
     await until(
       `nothing on its way to ${name}`,
       async () => {
-        const { status, body } = await deployment.api.send('GET', path)
-        last = body
-        return status === 200 && body.backlog.events === 0 && body.backlog.oldest_at === null
+        const status = await statusOf(deployment, name).catch(unlessRefused)
+        last = status
+        return (
+          !(status instanceof ApiError) && status.backlog.events === 0 && status.backlog.oldest_at === null
+        )
       },
       timeoutMs,
     ).catch((error: Error) => {
       throw new Error(`${error.message} ${JSON.stringify(last)}`)
     })
   }
+}
+
+export const statusOf = ({ weir, destinations }: Deployment, name: DestinationName) =>
+  weir.api.deliveryStatus(destinations[name])
+
+const unlessRefused = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error
+  throw error
 }
 
 /** The numbers of the records that arrived at the destination that hears of all. */
@@ -239,11 +245,10 @@ export async function checkBooks(
   const expected = expectedEvents(count)
   // What a killed process had in hand is done again after the acknowledgement wait, though its events are there.
   const inBooks = async (): Promise<boolean> => {
-    const text: string = (await deployment.api.send('GET', '/metrics')).body
-    return total(text, 'weir_records_in_total') >= count + bad
+    return total(await metricsOf(deployment.weir.url), 'weir_records_in_total') >= count + bad
   }
   await until('every record is in the books', inBooks, 90_000)
-  const metrics: string = (await deployment.api.send('GET', '/metrics')).body
+  const metrics = await metricsOf(deployment.weir.url)
   const sums = {
     in: total(metrics, 'weir_records_in_total'),
     bad: total(metrics, 'weir_records_bad_total'),
@@ -268,7 +273,7 @@ export async function checkBooks(
     'the books of the deployment',
   )
   for (const name of destinationNames) {
-    const { counts } = await deployment.api.get(`/event_destinations/${deployment.destinations[name]}/status`)
+    const { counts } = await statusOf(deployment, name)
     const of = { produced: expected[name], delivered: expected[name], dead_lettered: 0 }
     t.match(counts, of, `the books of ${name}`)
   }

@@ -3,10 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
+import type { NewResource } from '../../src/client/kinds.js'
+import { documentAt, metricsOf } from '../harness/pages.js'
 import { compiled } from '../harness/processes.js'
-import type { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { startWeir, until } from '../harness/weir.js'
+import { type RunningWeir, startWeir, until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
@@ -39,8 +40,11 @@ const record = (id: string, server_name: string): string =>
     conn: { client_ip: '192.0.2.1', server_name, server_port: 22 },
   })
 
-async function checkApi(t: Test, api: RawClient, url: string): Promise<void> {
-  const { components } = await api.get('/openapi.json')
+/** The typed client does not know the made-up kind. */
+type DestinationTarget = NewResource<'eventDestination'>['target']
+
+async function checkApi(t: Test, weir: RunningWeir, url: string): Promise<void> {
+  const { components } = await documentAt(`${weir.url}/openapi.json`)
   t.match(JSON.stringify(components.schemas.DestinationTargetInput), /"http_lines":/, 'in the document')
   const badTargets = [
     { target: { http_lines: { url: 'ftp://x' } }, says: /"target.http_lines.url" is "ftp:\/\/x"/ },
@@ -48,9 +52,8 @@ async function checkApi(t: Test, api: RawClient, url: string): Promise<void> {
     { target: {}, says: /exactly one of kinesis, firehose, cloudwatch_logs, http_lines/ },
   ]
   for (const { target, says } of badTargets) {
-    const { status, body } = await api.send('POST', '/event_destinations', { body: { target } })
-    t.equal(status, 400)
-    t.match(body.msg, says)
+    const refused = { name: 'ApiError', status_code: 400, msg: says }
+    await t.rejects(weir.api.eventDestination.create({ target: target as DestinationTarget }), refused)
   }
 }
 
@@ -62,19 +65,21 @@ t.test('a made-up kind has its API, settings, metrics and deliveries', async (t)
   t.teardown(() => weir.stop())
   const { api } = weir
   t.notMatch(weir.process.output(), /WEIR_HTTP_LINES_REQUEST_MAX/, 'its setting is known')
-  await checkApi(t, api, sink.url)
+  await checkApi(t, weir, sink.url)
 
-  const { id, target } = await api.post('/event_destinations', { target: { http_lines: { url: sink.url } } })
+  const { id, target } = await api.eventDestination.create({
+    target: { http_lines: { url: sink.url } } as DestinationTarget,
+  })
   const shown = { kinesis: null, firehose: null, cloudwatch_logs: null, http_lines: { url: sink.url } }
   t.strictSame(target, shown, 'shown with every kind')
-  const tested = await api.expect(200, 'POST', `/event_destinations/${id}/send_test_event`, {})
+  const tested = await api.sendTestEvent(id)
   t.match(sink.lines, [new RegExp(tested.event_id)], 'a test event arrives')
 
-  await api.post('/edges/tcp', { hostports: ['ssh.example.com:22', 'refused.example.com:22'] })
+  await api.tcpEdge.create({ hostports: ['ssh.example.com:22', 'refused.example.com:22'] })
   const sources = [{ type: 'tcp_connection_closed.v0', fields: ['conn.server_name'] }]
-  await api.post('/event_subscriptions', { sources, destination_ids: [id] })
+  await api.eventSubscription.create({ sources, destination_ids: [id] })
   const nats = await weir.nats()
-  const counts = async () => (await api.get(`/event_destinations/${id}/status`)).counts
+  const counts = async () => (await api.deliveryStatus(id)).counts
   // A pipeline may not know the subscription yet: its records are judged, and make no event.
   await until('a subscribed record arrives', async () => {
     await nats.publish('weir.records.eu.node-1', record(`try-${Date.now()}`, 'ssh.example.com'))
@@ -83,7 +88,7 @@ t.test('a made-up kind has its API, settings, metrics and deliveries', async (t)
   const names = ['ssh.example.com', 'refused.example.com', 'ssh.example.com']
   await nats.publish('weir.records.eu.node-1', names.map((name, n) => record(`r${n}`, name)).join('\n'))
   await until('the refused event is dead-lettered, and nothing is under way', async () => {
-    const { counts, backlog } = await api.get(`/event_destinations/${id}/status`)
+    const { counts, backlog } = await api.deliveryStatus(id)
     return counts.dead_lettered === 1 && backlog.events === 0
   })
 
@@ -93,6 +98,6 @@ t.test('a made-up kind has its API, settings, metrics and deliveries', async (t)
   t.equal(ids.size, delivered + 1, 'every event arrived, and the test event')
   t.ok(retried > 0, 'sent again after the outage')
   t.match(JSON.parse(sink.lines[1]!), { object: { conn: { server_name: 'ssh.example.com' } } })
-  const metrics: string = (await api.send('GET', '/metrics')).body
+  const metrics = await metricsOf(weir.url)
   t.match(metrics, new RegExp(`^weir_events_delivered_total\\{target="http_lines"\\} ${delivered}$`, 'm'))
 })

@@ -1,6 +1,7 @@
 /** A traffic event kind is one file and one line: a made-up one works in every process from its declaration alone. */
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { documentAt } from '../harness/pages.js'
 import { compiled } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
@@ -26,11 +27,11 @@ t.test('a made-up kind has its schema, its checks, its filter and its events', a
   t.teardown(() => weir.stop())
   const { api } = weir
 
-  const { components, webhooks } = await api.get('/openapi.json')
+  const { components, webhooks } = await documentAt(`${weir.url}/openapi.json`)
   t.ok(components.schemas.EventKind.enum.includes(kind), 'in the document')
   t.ok(components.schemas.EventField.enum.includes('session.bytes'), 'its field, too')
   t.ok(kind in webhooks)
-  const { events } = await api.get('/fields')
+  const { events } = await documentAt(`${weir.url}/fields`)
   const entry = events.find((event: { kind: string }) => event.kind === kind)
   t.match(
     entry,
@@ -48,31 +49,25 @@ t.test('a made-up kind has its schema, its checks, its filter and its events', a
       about: 'Bytes in both directions.',
     },
   )
-  t.match(await api.get(`/schemas/${kind}.json`), { $schema: String }, 'with a schema')
+  t.match(await documentAt(`${weir.url}/schemas/${kind}.json`), { $schema: String }, 'with a schema')
 
-  const { id } = await api.post('/event_destinations', target(await stream(emulator, 'ssh'), emulator))
+  const { id } = await api.eventDestination.create(target(await stream(emulator, 'ssh'), emulator))
   const bad = [
     { source: { type: kind, fields: ['session.byte'] }, says: /did you mean session\.bytes/ },
     { source: { type: kind, filter: 'session.bytes > 1' }, says: /session\.bytes is not filterable/ },
   ]
   for (const { source, says } of bad) {
-    const { status, body } = await api.send('POST', '/event_subscriptions', {
-      body: {
-        sources: [source],
-        destination_ids: [id],
-      },
-    })
-    t.equal(status, 400)
-    t.match(body.msg, says)
+    const made = api.eventSubscription.create({ sources: [source], destination_ids: [id] })
+    await t.rejects(made, { name: 'ApiError', status_code: 400, msg: says })
   }
-  await api.post('/edges/tcp', { hostports: ['ssh.example.com:22', 'ssh.example.com:23'] })
+  await api.tcpEdge.create({ hostports: ['ssh.example.com:22', 'ssh.example.com:23'] })
   const sources = [
     { type: kind, fields: ['session.bytes', 'conn.server_port'], filter: 'conn.server_port == 22' },
   ]
-  await api.post('/event_subscriptions', { sources, destination_ids: [id] })
+  await api.eventSubscription.create({ sources, destination_ids: [id] })
 
   const nats = await weir.nats()
-  const counts = async () => (await api.get(`/event_destinations/${id}/status`)).counts
+  const counts = async () => (await api.deliveryStatus(id)).counts
   let tries = 0
   // A pipeline may not know the subscription yet: its records are judged, and make no event.
   await until('a subscribed record arrives', async () => {

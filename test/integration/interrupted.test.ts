@@ -47,7 +47,7 @@ async function startAgain(
 ): Promise<Deployment> {
   const weir = await startWeir(deployment.dataDir, deployment.env, '', runNpmStart)
   t.teardown(() => weir.stop())
-  return { ...deployment, weir, api: weir.api }
+  return { ...deployment, weir }
 }
 
 /** How often messages of records were given to a pipeline, repeats included. */

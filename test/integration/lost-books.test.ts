@@ -2,20 +2,12 @@
 import t from 'tap'
 import { booksBucket, ledgerStream } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
+import { metricsOf } from '../harness/pages.js'
 import { killAll, killRole } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
-import {
-  checkBooks,
-  type Deployment,
-  expectedEvents,
-  openDeployment,
-  publish,
-  untilArrived,
-} from './deployment.js'
+import { checkBooks, expectedEvents, openDeployment, publish, statusOf, untilArrived } from './deployment.js'
 
 t.setTimeout(480_000)
-
-const metricsOf = async ({ api }: Deployment): Promise<string> => (await api.send('GET', '/metrics')).body
 
 t.test('deleted books start again; saved outcomes survive a process', async (t) => {
   const deployment = await openDeployment(t)
@@ -27,16 +19,16 @@ t.test('deleted books start again; saved outcomes survive a process', async (t) 
       await publish(nats, 'run', 0, 100)
       await untilArrived(deployment, expectedEvents(100))
       await nats.request(`$JS.API.STREAM.DELETE.${ledgerStream}`, '', 2_000)
-      const isEmpty = async () => total(await metricsOf(deployment), 'weir_records_in_total') === 0
+      const isEmpty = async () => total(await metricsOf(deployment.weir.url), 'weir_records_in_total') === 0
       await until('new books begin', isEmpty)
       await publish(nats, 'run', 100, 200)
       await untilArrived(deployment, expectedEvents(200))
       await until('they hold what is new', async () => {
-        const metrics = await metricsOf(deployment)
+        const metrics = await metricsOf(deployment.weir.url)
         const sum = (name: string) => total(metrics, `weir_${name}`)
         return sum('records_in_total') === 100 && sum('events_delivered_total') === 175
       })
-      t.equal(total(await metricsOf(deployment), 'weir_events_backlog'), 0)
+      t.equal(total(await metricsOf(deployment.weir.url), 'weir_events_backlog'), 0)
       await nats.close()
     },
   )
@@ -44,8 +36,7 @@ t.test('deleted books start again; saved outcomes survive a process', async (t) 
   await t.test(
     'what is known of a destination outlives its deliverer, and its kind the destination',
     async (t) => {
-      const id = deployment.destinations.all
-      const status = (api = deployment.weir.api) => api.get(`/event_destinations/${id}/status`)
+      const status = () => statusOf(deployment, 'all')
       await deployment.emulator.client.addFault({
         effect: { type: 'error', code: 'InternalFailure', status: 500 },
         resource: 'all',
@@ -62,16 +53,14 @@ t.test('deleted books start again; saved outcomes survive a process', async (t) 
       await until('another delivers', async () => (await status()).cause !== 'no deliverer answers')
       t.match(await status(), { state: 'healthy', last_success_at, last_error })
 
-      const before = await metricsOf(deployment)
-      for (const { id: subscription } of (await deployment.api.get('/event_subscriptions'))
-        .event_subscriptions)
-        await deployment.api.delete(`/event_subscriptions/${subscription}`)
-      for (const destination of Object.values(deployment.destinations))
-        await deployment.api.delete(`/event_destinations/${destination}`)
+      const before = await metricsOf(deployment.weir.url)
+      const { eventSubscription, eventDestination } = deployment.weir.api
+      for await (const { id } of eventSubscription.list()) await eventSubscription.delete(id)
+      for (const id of Object.values(deployment.destinations)) await eventDestination.delete(id)
       await nats.close()
       await killAll(deployment.weir.process.pid)
       deployment.weir = await startWeir(deployment.dataDir, deployment.env)
-      const after = await metricsOf({ ...deployment, api: deployment.weir.api })
+      const after = await metricsOf(deployment.weir.url)
       for (const name of ['produced', 'filtered', 'delivered']) {
         const counter = `weir_events_${name}_total`
         t.ok(total(before, counter) > 0)
@@ -88,14 +77,13 @@ t.test('the bucket of snapshots is deleted under running processes: nothing is l
   // A snapshot is saved at a stop, and what it holds is taken out of the ledger.
   await deployment.weir.stop()
   deployment.weir = await startWeir(deployment.dataDir, deployment.env)
-  const running = { ...deployment, api: deployment.weir.api }
   const nats = await deployment.weir.nats()
   t.ok((await nats.streamInfo(ledgerStream))!.state.first_seq > 1, 'the ledger begins later')
   await nats.request(`$JS.API.STREAM.DELETE.KV_${booksBucket}`, '', 2_000)
   await publish(nats, 'run', 100, 200)
-  await untilArrived(running, expectedEvents(200))
-  await checkBooks(t, running, 200)
+  await untilArrived(deployment, expectedEvents(200))
+  await checkBooks(t, deployment, 200)
   await deployment.weir.stop()
   deployment.weir = await startWeir(deployment.dataDir, deployment.env)
-  await checkBooks(t, { ...deployment, api: deployment.weir.api }, 200)
+  await checkBooks(t, deployment, 200)
 })

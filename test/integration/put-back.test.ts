@@ -1,8 +1,10 @@
 /** A NATS store, or a stream of it, that is put back to an earlier copy under running and restarting processes. */
 import t from 'tap'
+import { ApiError } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { deliveriesStream } from '../../src/wire/names.js'
 import { messagesOf, OwnNats } from '../harness/own-nats.js'
+import { isReady } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { killRole, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
@@ -27,6 +29,11 @@ async function openDeploymentOnNats(t: {
   await server.start()
   t.teardown(() => server.stop())
   return { server, deployment: await openDeployment(t, { NATS_URL: server.url }) }
+}
+
+const isRefusal = (error: unknown): boolean => {
+  if (error instanceof ApiError) return false
+  throw error
 }
 
 /** As soon as the server answers. */
@@ -80,9 +87,10 @@ t.test(
 
     const late = { service: 'kinesis', name: 'late' } as const
     const made = target(await stream(deployment.emulator, late.name), deployment.emulator)
-    const { id } = await deployment.api.post('/event_destinations', made)
+    const { api } = deployment.weir
+    const { id } = await api.eventDestination.create(made)
     const sources = [{ type: 'tcp_connection_closed.v0' }]
-    await deployment.api.post('/event_subscriptions', { sources, destination_ids: [id] })
+    await api.eventSubscription.create({ sources, destination_ids: [id] })
     await settle()
     await publish(nats, 'run', 100, 300)
     await untilArrived(deployment, expectedEvents(300))
@@ -92,7 +100,7 @@ t.test(
     await server.stop()
     putBack()
     await server.start()
-    await until('it is ready', async () => (await deployment.api.send('GET', '/readyz')).status === 200)
+    await until('it is ready', () => isReady(deployment.weir.url))
     await publish(nats, 'run', 300, 400)
     await untilArrived(deployment, expectedEvents(400))
     t.strictSame(roles(), before, 'every process is the same')
@@ -109,7 +117,7 @@ t.test(
     // Running roles keep today's configuration; restarted ones find it in the bucket as soon as the API has repaired it.
     await until(
       'changes are accepted again',
-      async () => (await deployment.api.send('POST', '/ip_policies', {})).status === 201,
+      () => api.ipPolicy.create({}).then(() => true, isRefusal),
       60_000,
     )
     await until('a destination of today was kept', async () => (await heardSince(300)) === 100)
@@ -125,13 +133,13 @@ t.test(
       },
       90_000,
     ).catch(async (error: Error) => {
-      const status = await deployment.api.send('GET', `/event_destinations/${id}/status`)
+      const status = await api.deliveryStatus(id).catch(String)
       const output = deployment.weir.process.output().slice(-3_000)
-      throw new Error(`${error.message} ${heard} of 100. ${JSON.stringify(status.body)} ${output}`)
+      throw new Error(`${error.message} ${heard} of 100. ${JSON.stringify(status)} ${output}`)
     })
     t.equal(heard, 100)
-    t.equal((await deployment.api.get(`/event_destinations/${id}`)).id, id)
-    const { id: another } = await deployment.api.post('/ip_policies', {})
-    t.equal((await deployment.api.get(`/ip_policies/${another}`)).id, another, 'changes are possible')
+    t.equal((await api.eventDestination.get(id)).id, id)
+    const { id: another } = await api.ipPolicy.create({})
+    t.equal((await api.ipPolicy.get(another)).id, another, 'changes are possible')
   },
 )

@@ -7,6 +7,7 @@ import { freePort } from '../../src/process/nats-probe.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
 import { startNatsCluster } from '../harness/nats-cluster.js'
 import { OwnNats } from '../harness/own-nats.js'
+import { type Ready, readyOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
 import { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -18,21 +19,10 @@ const token = 'token-of-the-first-key'
 /** The promise is 5 s, and `test/core/pulse.test.ts` holds the limits to it; this is for a machine with other work. */
 const noticedMs = 15_000
 
-interface Ready {
-  readonly status: number
-  readonly failing: Readonly<Record<string, string>>
-}
-
 interface RunningRole {
   readonly name: string
   readonly url: string
   readonly process: Running
-}
-
-async function readyOf(url: string): Promise<Ready> {
-  const response = await fetch(`${url}/readyz`)
-  const { failing } = (await response.json()) as { failing: Ready['failing'] }
-  return { status: response.status, failing }
 }
 
 /** Starts every role that runs alone, on one NATS and one ClickHouse. */
@@ -136,7 +126,7 @@ t.test('serve with its own nats-server frozen', async (t) => {
   const dir = tempDir(t)
   const weir = await startWeir(dir)
   t.teardown(() => weir.stop())
-  const roles = [{ name: 'serve', url: weir.api.base, process: weir.process }]
+  const roles = [{ name: 'serve', url: weir.url, process: weir.process }]
   await untilAll(roles, 200, 60_000)
 
   const { pid } = JSON.parse(readFileSync(join(dir, 'nats/server.json'), 'utf8'))

@@ -5,6 +5,7 @@ import t from 'tap'
 import { isStorageFull } from '../../src/nats/retry.js'
 import { natsAccess } from '../../src/process/nats-users.js'
 import { inputConsumer, recordsStream } from '../../src/wire/names.js'
+import { isReady, readyOf } from '../harness/pages.js'
 import { processesBelow } from '../harness/tree.js'
 import { startWeir, until } from '../harness/weir.js'
 import {
@@ -48,8 +49,8 @@ t.test('full: it refuses records, discards none, and accepts them again once the
   t.ok(isStorageFull(refusal), 'and may try again')
   t.match(await state(), { messages: stored, first_seq: 1, last_seq: stored }, 'nothing was discarded')
   await until('readiness says why', async () => {
-    const { status, body } = await deployment.api.send('GET', '/readyz')
-    return status === 503 && JSON.stringify(body).includes(recordsStream)
+    const { status, failing } = await readyOf(deployment.weir.url)
+    return status === 503 && JSON.stringify(failing).includes(recordsStream)
   })
   t.match(await state(), { messages: stored, first_seq: 1 }, 'nothing is discarded later')
 
@@ -60,7 +61,7 @@ t.test('full: it refuses records, discards none, and accepts them again once the
   await untilArrived(deployment, expectedEvents(more))
   t.equal((await arrivedRecords(deployment)).size, more, 'every record that was taken arrived')
   t.ok((await state()).first_seq > 1, 'processed records made room')
-  await until('it is ready', async () => (await deployment.api.send('GET', '/readyz')).status === 200)
+  await until('it is ready', () => isReady(deployment.weir.url))
   await checkBooks(t, deployment, more)
 })
 
@@ -120,10 +121,9 @@ t.test('restored to a state behind its consumer: later records are processed', a
     deployment.weir = await startWeir(deployment.dataDir, deployment.env)
   }
   const publishAndWait = async (from: number, to: number): Promise<void> => {
-    const again = { ...deployment, api: deployment.weir.api }
     await publish(await deployment.weir.nats(), 'run', from, to, 10)
-    await untilArrived(again, expectedEvents(to))
-    await checkBooks(t, again, to)
+    await untilArrived(deployment, expectedEvents(to))
+    await checkBooks(t, deployment, to)
   }
   await publishAndWait(0, 100)
   await restart(() => cpSync(messages, saved, { recursive: true }))

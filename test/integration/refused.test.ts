@@ -6,14 +6,17 @@ import {
   deadRecordsSubject,
   recordsStream,
 } from '../../src/wire/names.js'
+import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
 import {
   checkBooks,
+  type DestinationName,
   expectedEvents,
   openDeployment,
   publish,
   record,
   settle,
+  statusOf,
   stream,
   target,
   untilArrived,
@@ -80,9 +83,9 @@ t.test('a repeated record has the same event ids', async (t) => {
 t.test('one destination that fails does not hold up the others', async (t) => {
   const deployment = await openDeployment(t)
   const { client } = deployment.emulator
+  const { api } = deployment.weir
   const nats = await deployment.weir.nats()
-  const status = (name: 'all' | 'filtered' | 'logs') =>
-    deployment.api.get(`/event_destinations/${deployment.destinations[name]}/status`)
+  const status = (name: DestinationName) => statusOf(deployment, name)
   await client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
   await client.addFault({ effect: { type: 'error', code: 'InternalFailure', status: 500 }, resource: 'logs' })
   await publish(nats, 'run', 0, 400)
@@ -97,10 +100,7 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   await client.clearFaults()
   // Another target, and what waited goes there at once.
   const moved = await stream(deployment.emulator, 'moved')
-  await deployment.api.patch(
-    `/event_destinations/${deployment.destinations.all}`,
-    target(moved, deployment.emulator),
-  )
+  await api.eventDestination.update(deployment.destinations.all, target(moved, deployment.emulator))
   await until('the backlog is at the new target', async () => {
     const { unique } = await client.counts({ service: 'kinesis', name: 'moved' })
     return unique === expected.all
@@ -123,14 +123,13 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   await client.addFault({ effect: { type: 'hang' }, resource: 'filtered' })
   await publish(nats, 'run', 500, 600)
   await until('the hanging one has a backlog', async () => (await status('filtered')).backlog.events === 25)
-  for (const subscription of (await deployment.api.get('/event_subscriptions')).event_subscriptions)
-    await deployment.api.delete(`/event_subscriptions/${subscription.id}`)
-  await deployment.api.delete(`/event_destinations/${deployment.destinations.filtered}`)
+  for await (const { id } of api.eventSubscription.list()) await api.eventSubscription.delete(id)
+  await api.eventDestination.delete(deployment.destinations.filtered)
   await settle()
   await until('nothing is stored for the deleted one', async () => {
     const counts = await nats.subjectCounts('WEIR_DELIVERIES', '>')
     return Object.keys(counts).every((subject) => !subject.endsWith(deployment.destinations.filtered))
   })
-  const metrics: string = (await deployment.api.send('GET', '/metrics')).body
+  const metrics = await metricsOf(deployment.weir.url)
   t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 25$/m)
 })

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { openClient } from '../../src/client/client.js'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
@@ -17,8 +18,8 @@ import { localNatsServer } from '../../src/process/settings.js'
 import { recordsStream } from '../../src/wire/names.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
 import { total } from '../harness/metrics.js'
+import { isReady, metricsOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
-import { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, until } from '../harness/weir.js'
 import { configure, settle, token } from './deployment.js'
@@ -67,9 +68,9 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     return running
   }
   const apiProcess = start('api')
-  const [, base = ''] = await apiProcess.line(/^API: (\S+)$/)
+  const [, url = ''] = await apiProcess.line(/^API: (\S+)$/)
   t.match(apiProcess.output(), /^account: /m, 'the first account was made before')
-  const api = new RawClient({ base, token })
+  const api = openClient({ url, token })
   const { destinations } = await configure(api, emulator)
   const roles = ['pipeline', 'pipeline', 'deliver', 'deliver'].map(start)
   await Promise.all(roles.slice(0, 2).map((one) => one.line(/A new configuration is in use/)))
@@ -90,14 +91,14 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   for (let at = 0; at < lines.length; at += perMessage)
     await nats.publish('weir.records.eu.node-1', lines.slice(at, at + perMessage).join('\n'))
 
-  const status = () => api.get(`/event_destinations/${destinations.all}/status`)
+  const status = () => api.deliveryStatus(destinations.all)
   await until('all are delivered', async () => {
     const { counts, backlog } = await status()
     return counts.produced === lines.length && counts.delivered === lines.length && backlog.events === 0
   })
   const counts = await emulator.client.counts({ service: 'kinesis', name: 'all' })
   t.match(counts, { unique: lines.length, duplicates: 0 }, 'every event arrived once')
-  const metrics: string = (await api.send('GET', '/metrics')).body
+  const metrics = await metricsOf(url)
   t.equal(total(metrics, 'weir_records_in_total'), lines.length)
   t.equal(total(metrics, 'weir_events_produced_total'), total(metrics, 'weir_events_delivered_total'))
 
@@ -124,7 +125,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     t.ok(after.first_seq > before.first_seq, 'some are gone')
     t.ok(after.first_seq <= waiting[0]!, 'none that waits to be processed')
     t.equal(after.last_seq, waiting.at(-1))
-    t.match((await fetch(`${base}/readyz`)).status, 200)
+    t.ok(await isReady(url))
   })
 })
 

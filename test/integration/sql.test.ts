@@ -19,9 +19,9 @@ t.test('a query on the embedded store, with the service running and stopped', as
   const query = 'select id, description from ip_policies order by id'
   const weir = await startWeir(dir)
   t.teardown(() => weir.process.kill())
-  const policy = await weir.api.post('/ip_policies', { description: 'it\'s "asked" for' })
-  await weir.api.patch(`/ip_policies/${policy.id}`, { description: 'asked for' })
-  await weir.api.post('/event_destinations', {
+  const policy = await weir.api.ipPolicy.create({ description: 'it\'s "asked" for' })
+  await weir.api.ipPolicy.update(policy.id, { description: 'asked for' })
+  await weir.api.eventDestination.create({
     target: {
       kinesis: {
         stream_arn: 'arn:aws:kinesis:eu-central-1:123456789012:stream/events',
@@ -47,11 +47,11 @@ t.test('a query on the embedded store, with the service running and stopped', as
   const destinations = await sql('select * from event_destinations')
   t.match(destinations.text, /arn:aws:kinesis/)
   t.notMatch(destinations.text, /sealed|digest|kept-from/, 'no secret is shown')
-  t.equal((await weir.api.get('/ip_policies')).ip_policies.length, 1, 'the service goes on')
+  t.equal((await weir.api.ipPolicy.get(policy.id)).id, policy.id, 'the service goes on')
   t.strictSame(await weir.stop(), { code: 0, signal: null })
   await t.test('after a stop', checkAnswers)
 
-  const again = await startWeir(dir, {}, weir.api.token)
+  const again = await startWeir(dir, {}, weir.token)
   t.teardown(() => again.process.kill())
   await again.process.kill()
   await until('its processes are gone', async () => (await sql('select 1')).code === 0, 60_000)

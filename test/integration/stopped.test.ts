@@ -77,7 +77,7 @@ t.test('stopped under load and started again, several times', async (t) => {
     records = await publisher.stop()
     const weir = await startWeir(deployment.dataDir, deployment.env)
     t.teardown(() => weir.stop())
-    deployment = { ...deployment, weir, api: weir.api }
+    deployment = { ...deployment, weir }
   }
   await publish(await deployment.weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
   records += recordsPerMessage
@@ -100,7 +100,7 @@ t.test('stopped while a slow service has more in flight than it can accept in ti
   await deployment.emulator.client.clearFaults()
   const weir = await startWeir(deployment.dataDir, deployment.env)
   t.teardown(() => weir.stop())
-  const again = { ...deployment, weir, api: weir.api }
+  const again = { ...deployment, weir }
   await untilArrived(again, expectedEvents(slowRecords))
   await checkOnce(t, again)
 })

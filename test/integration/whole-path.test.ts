@@ -1,5 +1,6 @@
 /** The whole path: resources over HTTP, records over NATS, events at AWS. */
 import t from 'tap'
+import { metricsOf } from '../harness/pages.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
 
@@ -19,16 +20,16 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     recordsPerSecond: null,
     bytesPerSecond: null,
   })
-  const destination = await api.post('/event_destinations', {
+  const destination = await api.eventDestination.create({
     description: 'kinesis',
     target: { kinesis: { stream_arn: arn, auth: { creds } } },
   })
-  t.equal(destination.target.kinesis.auth.creds.aws_secret_access_key, null, 'the secret is not shown')
-  const tested = await api.expect(200, 'POST', `/event_destinations/${destination.id}/send_test_event`, {})
+  t.equal(destination.target.kinesis?.auth.creds?.aws_secret_access_key, null, 'the secret is not shown')
+  const tested = await api.sendTestEvent(destination.id)
   t.match(tested.event_id, /^ev_/)
-  const policy = await api.post('/ip_policies', { description: 'office' })
-  await api.post('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
-  const edge = await api.post('/edges/tcp', {
+  const policy = await api.ipPolicy.create({ description: 'office' })
+  await api.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '203.0.113.0/24', action: 'allow' })
+  const edge = await api.tcpEdge.create({
     hostports: ['ssh.example.com:22'],
     ip_restriction: { ip_policy_ids: [policy.id] },
     policies: {
@@ -41,7 +42,7 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
       ],
     },
   })
-  await api.post('/event_subscriptions', {
+  await api.eventSubscription.create({
     sources: [
       { type: 'tcp_connection_closed.v0', fields: ['conn.client_ip', 'ip_policy.decision'] },
       { type: 'log.v0' },
@@ -50,7 +51,7 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     destination_ids: [destination.id],
   })
   await new Promise((resolve) => setTimeout(resolve, 2_000))
-  const audited = await api.post('/ip_policies', { description: 'audited' })
+  const audited = await api.ipPolicy.create({ description: 'audited' })
   const nats = await weir.nats()
   const record = (id: string, client_ip: string): string =>
     JSON.stringify({
@@ -82,11 +83,11 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
   t.strictSame(byType('log.v0'), [{ metadata: { Message: 'hello' } }])
   t.strictSame(byType('ip_policy_created.v0'), [{ ...audited }])
   await until('the books balance', async () => {
-    const { counts, backlog } = await api.get(`/event_destinations/${destination.id}/status`)
+    const { counts, backlog } = await api.deliveryStatus(destination.id)
     return counts.produced === 4 && counts.delivered === 4 && backlog.events === 0
   })
-  const metrics: string = (await api.send('GET', '/metrics')).body
+  const metrics = await metricsOf(weir.url)
   t.match(metrics, /^weir_records_in_total 3$/m)
   t.match(metrics, /^weir_records_bad_total 1$/m)
-  t.equal(await api.delete(`/edges/tcp/${edge.id}`), undefined)
+  await api.tcpEdge.delete(edge.id)
 })
