@@ -8,7 +8,7 @@ import { eventDestination } from '../resource/event-destination.js'
 import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { checkNames } from './input.js'
 import { describe, idempotencyHeaders, routePath } from './openapi.js'
-import { actionHandler } from './writing.js'
+import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 

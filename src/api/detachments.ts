@@ -5,7 +5,7 @@ import type { AnyResource } from '../resource/define.js'
 import { type ApiContext, rowAt } from './context.js'
 import { article } from './input.js'
 import { describe, routePath, writeParameters } from './openapi.js'
-import { withAnswer, writeHandler } from './writing.js'
+import { withAnswer, writeHandler } from './write-handlers.js'
 
 export function registerDetachments(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   for (const [name, { isDetachable, shown, fallback }] of Object.entries(resource.fields)) {

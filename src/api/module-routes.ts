@@ -8,7 +8,7 @@ import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './contex
 import { moduleExample, shownModuleExample } from './examples.js'
 import { article, asInPart, moduleValue } from './input.js'
 import { describe, type OperationDescription, routePath, shownBy, writeParameters } from './openapi.js'
-import { withAnswer, writeHandler } from './writing.js'
+import { withAnswer, writeHandler } from './write-handlers.js'
 
 export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
   for (const [name, field] of Object.entries(resource.fields)) {

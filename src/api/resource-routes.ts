@@ -21,8 +21,8 @@ import { createValues, updateValues } from './input.js'
 import { listHandler } from './lists.js'
 import { describeOperation, routePath } from './openapi.js'
 import { pathOf } from './present.js'
+import { withAnswer, writeHandler } from './write-handlers.js'
 import type { WriteResult } from './writes.js'
-import { withAnswer, writeHandler } from './writing.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | unknown
 

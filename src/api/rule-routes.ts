@@ -10,7 +10,7 @@ import { whileKeyLasts } from './caller.js'
 import { type ApiContext, requestBody, rowAt, sendJson } from './context.js'
 import { describe, routePath, writeParameters } from './openapi.js'
 import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
-import { isValidateOnly } from './writing.js'
+import { isValidateOnly } from './write-handlers.js'
 
 export function registerRules(app: FastifyInstance, context: ApiContext): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules`

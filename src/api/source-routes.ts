@@ -27,7 +27,7 @@ import {
   writeParameters,
 } from './openapi.js'
 import { changedSource, parseSource } from './source-input.js'
-import { withAnswer, writeHandler } from './writing.js'
+import { withAnswer, writeHandler } from './write-handlers.js'
 
 const subscription = anyResource(eventSubscription)
 const sourcesPath = '/event_subscriptions/:subscription_id/sources'
