@@ -4,7 +4,7 @@ import { now } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { type AccountRight, type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
-import type { Answer } from '../store/answers.js'
+import type { WriteAnswer } from '../store/answers.js'
 import type { ViewState } from '../view/view-state.js'
 import {
   type ApiContext,
@@ -97,7 +97,7 @@ const shownOf = (
   { presenter }: ApiContext,
   { resource, row, once }: WriteResult,
   state: ViewState,
-): Pick<Answer, 'body' | 'once'> => ({ body: presenter.show(resource, row, state), once })
+): Pick<WriteAnswer, 'body' | 'once'> => ({ body: presenter.show(resource, row, state), once })
 
 /** Route options: refuses accounts without the right before an id or a body is checked. */
 const rightNeeded = (context: ApiContext, { right }: AnyResource) =>

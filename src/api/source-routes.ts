@@ -13,7 +13,7 @@ import {
   sourceSchema,
 } from '../resource/event-subscription.js'
 import { exampleId } from '../resource/examples.js'
-import type { Answer } from '../store/answers.js'
+import type { WriteAnswer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { exampleLinks, shownExample } from './examples.js'
@@ -54,7 +54,7 @@ function sourceAt(row: Row, type: string): Source {
   throw notFound(`The event subscription ${row.id} has no source ${shown(type)}.`)
 }
 
-const created = (source: { readonly uri: string }): Answer => ({
+const created = (source: { readonly uri: string }): WriteAnswer => ({
   status: 201,
   location: source.uri,
   body: source,
@@ -66,8 +66,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
   const changed = (
     request: FastifyRequest,
     change: (present: Row) => readonly Source[],
-    answerOf: (row: Row) => Answer,
-  ): Plan<Answer> => {
+    answerOf: (row: Row) => WriteAnswer,
+  ): Plan<WriteAnswer> => {
     const { caller } = request
     const sources = (present: Row) => ({ sources: change(present) })
     const plan = context.writes.update(caller, subscription, rowFor(request).id, sources, nameInBody)

@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
 import { idempotencyKeyCharsMax } from '../core/limits.js'
-import { type Answer, type RequestKey, requestKey } from '../store/answers.js'
+import { type RequestKey, requestKey, type WriteAnswer } from '../store/answers.js'
 import { type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import { whileKeyLasts } from './caller.js'
@@ -16,7 +16,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 
 /** The plan, with its result rendered as an answer. */
 export const withAnswer =
-  <T>(plan: Plan<T>, answerOf: (result: T, state: ViewState) => Answer): Plan<Answer> =>
+  <T>(plan: Plan<T>, answerOf: (result: T, state: ViewState) => WriteAnswer): Plan<WriteAnswer> =>
   (state, version, at) => {
     const draft = plan(state, version, at)
     return { ...draft, result: answerOf(draft.result, state) }
@@ -26,7 +26,7 @@ export const withAnswer =
 export const writeHandler =
   (
     context: ApiContext,
-    planFor: (request: FastifyRequest) => Promise<Plan<Answer>> | Plan<Answer>,
+    planFor: (request: FastifyRequest) => Promise<Plan<WriteAnswer>> | Plan<WriteAnswer>,
   ): Handler =>
   async (request, reply) => {
     const validateOnly = isValidateOnly(request)
@@ -46,7 +46,7 @@ export const writeHandler =
 
 /** The handler of an action that changes no resource. With a key, an answered action is not repeated. */
 export const actionHandler =
-  (context: ApiContext, act: (request: FastifyRequest) => Promise<Answer>): Handler =>
+  (context: ApiContext, act: (request: FastifyRequest) => Promise<WriteAnswer>): Handler =>
   async (request, reply) => {
     queryOf(request)
     const key = keyOf(request)
@@ -83,7 +83,7 @@ function keyOf(request: FastifyRequest): RequestKey | undefined {
   return requestKey(caller.accountId, key, `${method} ${path} ${JSON.stringify(body ?? {})}`)
 }
 
-function send(reply: FastifyReply, { status, location, body, once }: Answer): FastifyReply {
+function send(reply: FastifyReply, { status, location, body, once }: WriteAnswer): FastifyReply {
   reply.status(status)
   if (location !== undefined) reply.header('Location', location)
   return body === undefined ? reply.send() : sendJson(reply, { ...body, ...once })

@@ -82,7 +82,7 @@ export type SendOutcome =
   | { readonly outcome: 'failed'; readonly fault: Fault }
 
 /** The request was answered, but some of its events may have failed. */
-export type Answer = Exclude<SendOutcome, { outcome: 'failed' }>
+export type SendAnswer = Exclude<SendOutcome, { outcome: 'failed' }>
 
 export interface Sender {
   /** The limits as far as known now: a Kinesis stream has its own record limit. */

@@ -26,7 +26,7 @@ import { after, sleep, type Timer } from '../core/clock.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { Batcher } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
-import type { Answer, BatchLimits, DestinationConfig, Fault, Sender, SendOutcome } from './destination.js'
+import type { BatchLimits, DestinationConfig, Fault, SendAnswer, Sender, SendOutcome } from './destination.js'
 import { throttledIn, timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { HeldPacks } from './held-packs.js'
@@ -165,7 +165,7 @@ export class Lane {
 
   // --- answered: some records may still have failed ---
 
-  async #answered(batch: readonly Item[], answer: Answer): Promise<void> {
+  async #answered(batch: readonly Item[], answer: SendAnswer): Promise<void> {
     if (answer.outcome === 'accepted') {
       for (const { job } of batch) job.delivered()
       return this.#accepted(true)

@@ -1,5 +1,5 @@
 /** Finds the event for which a whole request was refused. */
-import type { Answer, Fault, SendOutcome } from './destination.js'
+import type { Fault, SendAnswer, SendOutcome } from './destination.js'
 import { type HalfResult, type Isolated, isolate } from './isolate.js'
 import type { Item } from './job.js'
 
@@ -7,7 +7,7 @@ export interface SearchDeps {
   /** Sends a part of the request. */
   readonly send: (part: readonly Item[]) => Promise<SendOutcome>
   /** Handles the outcome of every item of a part that was answered. */
-  readonly answered: (part: readonly Item[], answer: Answer) => Promise<void>
+  readonly answered: (part: readonly Item[], answer: SendAnswer) => Promise<void>
 }
 
 export interface SearchResult extends Isolated<Item> {

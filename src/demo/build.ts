@@ -22,7 +22,7 @@ export interface Built extends Made {
   readonly destinations: readonly Destination[]
 }
 
-export interface Answer {
+export interface Decision {
   readonly decision: string
   readonly policy: string | null
   readonly warnings: readonly string[]
@@ -133,9 +133,13 @@ class AccountBuilder {
 }
 
 /** Asks `weir.decide` like an ingress node, until every answer is the one that the configuration must give. */
-export async function whenInEffect(scenario: Scenario, built: Built, services: Services): Promise<Answer[]> {
+export async function whenInEffect(
+  scenario: Scenario,
+  built: Built,
+  services: Services,
+): Promise<Decision[]> {
   const edges = new Map(scenario.accounts.flatMap(({ edges }) => edges.map((edge) => [edge.key, edge])))
-  const ask = async ({ edge: key, conn }: Question): Promise<Answer> => {
+  const ask = async ({ edge: key, conn }: Question): Promise<Decision> => {
     const edge = edges.get(key)!
     const named = edge.hostports.length > 0 ? {} : { edge_id: built.edgeIds.get(key) }
     const http = edge.type === 'http_request' ? { http: { request: { url: { path: '/' } } } } : {}

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../core/clock.js'
 import type { EmulatorClient } from '../emulator/client.js'
 import type { DestinationResult } from './books.js'
-import { type Answer, type Built, build, type Destination, whenInEffect } from './build.js'
+import { type Built, build, type Decision, type Destination, whenInEffect } from './build.js'
 import { countDeadLetters, firstDeadLetters } from './dead-letters.js'
 import type { MetricsPage } from './metrics-page.js'
 import { publish } from './publish.js'
@@ -87,7 +87,7 @@ export const recordText =
     return record === undefined ? line : JSON.stringify(published(record, built))
   }
 
-function questions(scenario: Scenario, answers: readonly Answer[]): string {
+function questions(scenario: Scenario, answers: readonly Decision[]): string {
   const rows = scenario.questions.map(({ says, conn }, at) => {
     const { decision, policy, warnings } = answers[at]!
     const warned = warnings.length === 0 ? '' : 'with a warning of the restriction'

@@ -1,7 +1,7 @@
 /** The report of a run in some twenty lines: what a person sees without `--verbose`. */
 import { kindNamed } from '../deliver/kinds.js'
 import { checksOf, holds } from './books.js'
-import type { Answer } from './build.js'
+import type { Decision } from './build.js'
 import type { Account } from './report.js'
 import type { Scenario } from './scenario.js'
 import { grouped, type Screen } from './screen.js'
@@ -15,7 +15,7 @@ const eventLinesMax = 6
 const cut = (text: string): string => (text.length > widthMax ? `${text.slice(0, widthMax - 2)} …` : text)
 
 /** What `weir.decide` answered, a line per policy that decides. */
-export function decided({ questions }: Scenario, answers: readonly Answer[], screen: Paint): string {
+export function decided({ questions }: Scenario, answers: readonly Decision[], screen: Paint): string {
   const asked = questions.map((question, index) => ({ question, answer: answers[index]! }))
   const firstOfEach = asked.filter(
     ({ question }, index) => questions.findIndex(({ by }) => by === question.by) === index,

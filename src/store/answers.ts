@@ -10,7 +10,7 @@ import { hash128 } from '../core/ids.js'
 import type { Bucket } from '../nats/bucket.js'
 
 /** The answer to a write. */
-export interface Answer {
+export interface WriteAnswer {
   readonly status: 200 | 201 | 204
   /** Path of a new resource. */
   readonly location?: string
@@ -29,7 +29,7 @@ export interface RequestKey {
 
 /** An answer as it is stored in a change and in the bucket. */
 export interface StoredAnswer extends RequestKey {
-  readonly answer: Answer
+  readonly answer: WriteAnswer
 }
 
 /** A commit whose request may be repeated. */
@@ -45,7 +45,10 @@ export const requestKey = (accountId: string, key: string, request: string): Req
   request: hash128(request),
 })
 
-export const storedAnswer = ({ key, request }: RequestKey, { once: _, ...answer }: Answer): StoredAnswer => ({
+export const storedAnswer = (
+  { key, request }: RequestKey,
+  { once: _, ...answer }: WriteAnswer,
+): StoredAnswer => ({
   key,
   request,
   answer,
@@ -59,7 +62,7 @@ export class Answers {
   }
 
   /** The first answer to the request; a `WeirError` if the key belongs to another request. */
-  async find({ key, request }: RequestKey): Promise<Answer | undefined> {
+  async find({ key, request }: RequestKey): Promise<WriteAnswer | undefined> {
     const entry = await this.#bucket.get(key)
     if (entry?.value === undefined) return undefined
     const kept = JSON.parse(Buffer.from(entry.value).toString()) as StoredAnswer

@@ -14,7 +14,7 @@ import type { Nats } from '../nats/nats.js'
 import type { AnyResource } from '../resource/define.js'
 import { View } from '../view/view.js'
 import type { IdleGeneration, ViewState } from '../view/view-state.js'
-import { type Answer, Answers, type Repeatable, type RequestKey, storedAnswer } from './answers.js'
+import { Answers, type Repeatable, type RequestKey, storedAnswer, type WriteAnswer } from './answers.js'
 import { AuditRelay, type RenderRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import { Carrier } from './carrier.js'
@@ -160,10 +160,15 @@ export class Store {
   }
 
   /** Like `commit`, but once for each key: a repeated request gets its first answer again. */
-  commitOnce(accountId: string, principal: Principal, plan: Plan<Answer>, key: RequestKey): Promise<Answer> {
+  commitOnce(
+    accountId: string,
+    principal: Principal,
+    plan: Plan<WriteAnswer>,
+    key: RequestKey,
+  ): Promise<WriteAnswer> {
     const repeatable = {
       before: () => this.#answers.find(key),
-      kept: (answer: Answer) => storedAnswer(key, answer),
+      kept: (answer: WriteAnswer) => storedAnswer(key, answer),
     }
     return this.#write(accountId, () => this.#commit(accountId, principal, plan, repeatable))
   }
@@ -184,7 +189,7 @@ export class Store {
   }
 
   /** The first answer to the request; undefined if there was none, or its change is not carried out yet. */
-  answered(key: RequestKey): Promise<Answer | undefined> {
+  answered(key: RequestKey): Promise<WriteAnswer | undefined> {
     return this.#answers.find(key)
   }
 

@@ -4,15 +4,15 @@ import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
 import { openTestStore } from '../harness/api.js'
-import type { Answer, RawClient } from '../harness/raw-client.js'
+import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
-const post = (me: RawClient, key: string, path: string, body?: unknown): Promise<Answer> =>
+const post = (me: RawClient, key: string, path: string, body?: unknown): Promise<HttpAnswer> =>
   me.send('POST', path, { headers: { 'idempotency-key': key }, ...(body === undefined ? {} : { body }) })
 
-const refused = (t: Test, { status, body }: Answer, says: RegExp): void => {
+const refused = (t: Test, { status, body }: HttpAnswer, says: RegExp): void => {
   t.equal(status, 400)
   t.match(body.msg, says)
 }
@@ -217,7 +217,7 @@ t.test('idempotency keys', async (t) => {
     const first = await post(me, 'k', '/ip_policies')
     await store.admin.request(`$JS.API.STREAM.DELETE.${streamOf(bucketNames.idempotency)}`, '', 5_000)
     t.equal((await me.send('POST', '/ip_policies')).status, 201, 'requests without a key need none')
-    let again: Answer | undefined
+    let again: HttpAnswer | undefined
     await until('it is there again', async () => {
       again = await post(me, 'k', '/ip_policies')
       return again.status !== 503

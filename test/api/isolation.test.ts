@@ -4,7 +4,7 @@ import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations } from '../../src/resource/define.js'
 import { resourceOf } from '../../src/resource/registry.js'
 import { openTestStore, type TestApi } from '../harness/api.js'
-import type { Answer } from '../harness/raw-client.js'
+import type { HttpAnswer } from '../harness/raw-client.js'
 import { Estate, type ReferenceField, referenceFields, servedResources, sharedDescription } from './estate.js'
 
 const neverMade = '00000000000000000000000000'
@@ -34,7 +34,7 @@ const unknownId = (kind: string): string => `${resourceOf(kind).idPrefix}${never
 const anyId = /\b([a-z]+_)[0-9A-Za-z]{26}\b/g
 
 /** What an answer tells, whichever ids were asked for; fails where it names an id that was not. */
-function told({ status, body }: Answer, asked: string): object {
+function told({ status, body }: HttpAnswer, asked: string): object {
   for (const [id] of body.msg.matchAll(anyId))
     if (!asked.includes(id)) throw new Error(`An answer names ${id}, which nobody asked for: ${body.msg}`)
   return { status, code: body.error_code, msg: body.msg.replaceAll(anyId, '$1…') }

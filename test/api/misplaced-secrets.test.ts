@@ -4,7 +4,7 @@ import t from 'tap'
 import { grantRight } from '../../src/api/accounts.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
-import type { Answer, RequestParts } from '../harness/raw-client.js'
+import type { HttpAnswer, RequestParts } from '../harness/raw-client.js'
 import { Estate, servedResources } from './estate.js'
 
 type Json = unknown
@@ -100,7 +100,7 @@ t.test('misplaced secrets', async (t) => {
   const document = api.app.swagger() as unknown as Document
   const refusedWith = new Set<string>()
 
-  const check = (what: string, secret: string, answer: Answer): void => {
+  const check = (what: string, secret: string, answer: HttpAnswer): void => {
     if (answer.status < 400) return
     refusedWith.add(tellTale(secret))
     const spellings = [tellTale(secret), encodeURIComponent(secret.replaceAll('\n', ' '))]

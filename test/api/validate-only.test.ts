@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
-import type { Answer, RawClient } from '../harness/raw-client.js'
+import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
 
 const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
@@ -11,14 +11,14 @@ const unknownPolicy = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
 
 type Request = readonly [method: string, path: string, body?: unknown]
 
-const send = (me: RawClient, [method, path, body]: Request, query = ''): Promise<Answer> =>
+const send = (me: RawClient, [method, path, body]: Request, query = ''): Promise<HttpAnswer> =>
   me.send(method, `${path}${query}`, body === undefined ? {} : { body })
 
-const rehearse = (me: RawClient, request: Request): Promise<Answer> =>
+const rehearse = (me: RawClient, request: Request): Promise<HttpAnswer> =>
   send(me, request, '?validate_only=true')
 
 /** An answer without what is drawn anew for each request. */
-const told = ({ status, text, body }: Answer): string => {
+const told = ({ status, text, body }: HttpAnswer): string => {
   const { token: _, addr: __, ...rest } = body ?? {}
   return `${status} ${body === undefined ? text : JSON.stringify(rest)}`
     .replaceAll(/_[0-9A-HJKMNP-TV-Z]{26}/g, '_<id>')
@@ -36,7 +36,7 @@ t.test('validate_only', async (t) => {
     return Promise.all(opened.map(async (bucket) => (await bucket.position()).lastRevision))
   }
   /** Rehearses while nothing else is written; nothing may be written. */
-  const unchanging = async (t: Test, me: RawClient, request: Request): Promise<Answer> => {
+  const unchanging = async (t: Test, me: RawClient, request: Request): Promise<HttpAnswer> => {
     const before = await revisions()
     const audits = (await api.audits(me.accountId)).length
     const answer = await rehearse(me, request)

@@ -1,7 +1,7 @@
 /** Checks answers against the OpenAPI document of the API that gave them. */
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Answer } from './raw-client.js'
+import type { HttpAnswer } from './raw-client.js'
 
 export interface Operation {
   readonly operationId?: string
@@ -96,7 +96,7 @@ export class AnswerCheck {
   }
 
   /** Throws if the document or the protocol does not allow the answer. */
-  check(method: string, url: string, answer: Answer): void {
+  check(method: string, url: string, answer: HttpAnswer): void {
     const say = (what: string): never => {
       throw new Error(`${method} ${url} → ${answer.status} ${answer.text.slice(0, 400)}\n${what}`)
     }

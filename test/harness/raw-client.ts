@@ -4,7 +4,7 @@
  */
 import { type Client, openClient } from '../../src/client/client.js'
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
@@ -34,7 +34,7 @@ export interface RawRequest {
   readonly from: string | undefined
 }
 
-export type Transport = (request: RawRequest) => Promise<Omit<Answer, 'body'>>
+export type Transport = (request: RawRequest) => Promise<Omit<HttpAnswer, 'body'>>
 
 export interface RawClientOptions {
   /** The address of the API. */
@@ -44,7 +44,7 @@ export interface RawClientOptions {
   /** Default: over HTTP. */
   readonly transport?: Transport
   /** Throws for an answer that the API must not give. */
-  readonly check?: (method: string, path: string, answer: Answer) => void
+  readonly check?: (method: string, path: string, answer: HttpAnswer) => void
 }
 
 export class RawClient {
@@ -68,7 +68,11 @@ export class RawClient {
     return new RawClient({ ...this.#options, token })
   }
 
-  async send(method: string, path: string, { body, headers = {}, from }: RequestParts = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    { body, headers = {}, from }: RequestParts = {},
+  ): Promise<HttpAnswer> {
     const isRaw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
     const all: Headers = {
       authorization: `Bearer ${this.token}`,
@@ -91,7 +95,7 @@ export class RawClient {
   }
 
   /** The body of an answer with this status; any other status fails with the answer's text. */
-  async expect(status: number, method: string, path: string, body?: unknown): Promise<Answer['body']> {
+  async expect(status: number, method: string, path: string, body?: unknown): Promise<HttpAnswer['body']> {
     const answer = await this.send(method, path, { body })
     if (answer.status === status) return answer.body
     throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text}`)

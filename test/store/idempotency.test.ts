@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
-import type { Answer, RawClient } from '../harness/raw-client.js'
+import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
 import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 
 t.setTimeout(1_200_000)
 
 /** Tries again if nothing was written: on an overloaded machine the database can seem to be away briefly. */
-async function post(client: RawClient, key: string, body: object): Promise<Answer> {
+async function post(client: RawClient, key: string, body: object): Promise<HttpAnswer> {
   for (;;) {
     const answer = await client.send('POST', '/ip_policies', { body, headers: { 'idempotency-key': key } })
     if (answer.status !== 503) return answer
