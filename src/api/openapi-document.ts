@@ -1,16 +1,16 @@
 /** The OpenAPI document: its head, and corrections of what @fastify/swagger generates for operations. */
 import type { SwaggerTransformObject } from '@fastify/swagger'
-import { pluralOf } from '../core/plural.js'
+import { listed, pluralOf } from '../core/plural.js'
+import { destinationKinds } from '../deliver/kinds.js'
 import { eventFieldNames, subscribableKinds } from '../event/check-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
-import { eventSchemas } from '../event/event-schemas.js'
+import { type EventSchema, eventSchemas } from '../event/event-schemas.js'
 import { isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { supportedVersion } from './auth.js'
 import { Components } from './openapi-components.js'
 import { introduction } from './openapi-introduction.js'
 import { problemReferences, problemResponses } from './openapi-problems.js'
-import { webhooks, webhooksTag } from './openapi-webhooks.js'
 import { problemSchema } from './problem.js'
 
 export interface OpenapiOptions {
@@ -19,6 +19,32 @@ export interface OpenapiOptions {
   readonly versionHeaders: readonly string[]
   readonly eventKinds: readonly AnyTrafficEvent[]
 }
+
+const withLineBreak = destinationKinds.filter((kind) => kind.keepsLineBreak).map(({ title }) => title)
+
+const webhooksTag = {
+  name: 'events',
+  description: `The events that are sent to event destinations: one JSON object per record, followed by a line break if the target is a ${listed(withLineBreak)}. They are listed as webhooks so that tools know their schemas; Weir sends no HTTP requests to clients.`,
+}
+
+/** Events as webhooks: they are not HTTP requests, but that is where tools look for messages. */
+const webhooks = (events: readonly EventSchema[]): Record<string, object> =>
+  Object.fromEntries(
+    events.map(({ kind, about, schema }) => [
+      kind,
+      {
+        post: {
+          operationId: kind.replace('.', '_'),
+          summary: kind,
+          description: about,
+          tags: [webhooksTag.name],
+          security: [],
+          requestBody: { required: true, content: { 'application/json': { schema } } },
+          responses: { 200: { description: 'The destination has accepted the event.' } },
+        },
+      },
+    ]),
+  )
 
 export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
   openapi: '3.1.0',

@@ -6,7 +6,7 @@
  * are given back with a delay, and nothing more is fetched.
  */
 
-import type { LedgerWriter } from '../books/ledger.js'
+import type { InputStream, LedgerWriter, PackContents } from '../books/ledger.js'
 import { sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget, packsInFlightMax } from '../core/limits.js'
@@ -18,7 +18,13 @@ import type { Nats } from '../nats/nats.js'
 import { pullBatch } from '../nats/pull.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
-import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
+import {
+  deadEventsSubject,
+  deadLetterHeaders,
+  deliveriesStream,
+  deliverySubject,
+  packHeaders,
+} from '../wire/names.js'
 import { type PackedEvent, readPack } from '../wire/pack.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
@@ -26,8 +32,9 @@ import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
-import { packContents } from './pack-headers.js'
 
+/** JetStream's own: the id of a published message. */
+const messageIdHeader = 'Nats-Msg-Id'
 const ackPendingMax = 1_000
 const fetchMax = 8
 /** How often a run that waits for room, or for a probe, looks again. */
@@ -229,5 +236,16 @@ export class DestinationRun {
     await this.#lane.close()
     await ended
     await this.#reader.close()
+  }
+}
+
+/** What the headers of a pack's message say. */
+function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {
+  return {
+    destination,
+    pack: headers?.get(messageIdHeader) || `${destination} ${sequence}`,
+    stream: (headers?.get(packHeaders.stream) || 'records') as InputStream,
+    since: headers?.get(packHeaders.since) ?? '',
+    segments: headers?.get(packHeaders.segments) ?? '',
   }
 }

@@ -2,7 +2,9 @@
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { PackWriter, readPack } from '../wire/pack.js'
+import { checkRole, requestTimeoutMsDefault } from './aws.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
+import { type DeliverySettings, openSender } from './kinds.js'
 
 export interface TestEvent {
   readonly partitionKey: string
@@ -24,6 +26,21 @@ export interface DestinationAccess {
   readonly checkRole: (config: DestinationConfig, signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }
 
+/** How destinations are reached under the settings of a process. */
+export function destinationAccess({
+  aws,
+  destinationKinds: kinds,
+}: {
+  readonly aws: DeliverySettings['aws']
+  readonly destinationKinds: DeliverySettings['kinds']
+}): DestinationAccess {
+  const delivery = { kinds, aws, requestTimeoutMs: requestTimeoutMsDefault }
+  return {
+    openSender: (config) => openSender(config, delivery),
+    checkRole: (config, signal) => checkRole(config, delivery, signal),
+  }
+}
+
 /**
  * Uses a sender of its own, with fresh credentials. The fault is the service's reason, or what is wrong with the role;
  * in that case nothing is sent. Never rejects.
@@ -32,16 +49,16 @@ export async function sendTestEvent(
   config: DestinationConfig,
   event: TestEvent,
   timeoutMs: number,
-  { openSender, checkRole }: DestinationAccess,
+  access: DestinationAccess,
 ): Promise<Result<undefined, Fault>> {
   const writer = new PackWriter()
   writer.append(event.partitionKey, event.timestampMs, event.json)
   const { events } = readPack(writer.take())
-  const sender = openSender(config)
+  const sender = access.openSender(config)
   const abort = new AbortController()
   const deadline = after(timeoutMs, () => abort.abort())
   try {
-    const role = await checkRole(config, abort.signal)
+    const role = await access.checkRole(config, abort.signal)
     if (!role.ok) return fail(abort.signal.aborted ? timedOut : role.problem)
     const outcome = await sender.send(events, abort.signal)
     if (outcome.outcome === 'accepted') return ok(undefined)

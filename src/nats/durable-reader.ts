@@ -9,7 +9,6 @@
  * The owner pulls and decides what happens to a message; it calls `begin`, then `acknowledge` or `giveBack`.
  */
 import { every, sleep, type Timer } from '../core/clock.js'
-import { Recent } from '../core/recent.js'
 import type { Consumer, ConsumerOptions } from './consumers.js'
 import type { PulledMessage } from './messages.js'
 import type { Nats } from './nats.js'
@@ -152,5 +151,28 @@ export class DurableReader {
     if (this.#inFlight.size > 0 || !isConfirmed) stoppedEarly(this.#inFlight.size)
     this.#stopListening()
     this.#progress.stop()
+  }
+}
+
+/** The most recently added values, up to a maximum. */
+class Recent<T> {
+  readonly #max: number
+  readonly #values = new Set<T>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  has(value: T): boolean {
+    return this.#values.has(value)
+  }
+
+  add(value: T): void {
+    this.#values.add(value)
+    if (this.#values.size <= this.#max) return
+    for (const oldest of this.#values) {
+      this.#values.delete(oldest)
+      break
+    }
   }
 }

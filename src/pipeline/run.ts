@@ -16,10 +16,10 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { GeoLookup } from '../record/geo.js'
-import { deadRecordsSubject, recordsStream } from '../wire/names.js'
+import { type DeadLetter, deadLetter } from '../wire/dead-letter.js'
+import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
 import type { Configuration } from './configuration.js'
 import { type CountVector, inputCounts } from './counts.js'
-import { deadRecord } from './dead-record.js'
 import { FailureReports } from './failure-reports.js'
 import { Intake, type Processed } from './intake.js'
 import type { InputMessage } from './packs.js'
@@ -123,3 +123,20 @@ const withBad = (counts: CountVector, more: number): CountVector => ({
   records: counts.records + more,
   bad: counts.bad + more,
 })
+
+/** The dead letter of a bad record: its original bytes and their origin. */
+const deadRecord = (
+  { bytes, line, reason }: BadRecord,
+  sequence: number,
+  payloadBytesMax: number,
+): DeadLetter =>
+  deadLetter(
+    bytes,
+    {
+      [deadLetterHeaders.reason]: reason,
+      [deadLetterHeaders.stream]: recordsStream,
+      [deadLetterHeaders.sequence]: String(sequence),
+      [deadLetterHeaders.line]: String(line),
+    },
+    payloadBytesMax,
+  )
