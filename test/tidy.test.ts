@@ -92,6 +92,20 @@ const forbidden = [
   { what: 'a silenced type error', pattern: /@ts-(ignore|nocheck)/ },
 ]
 
+/** Files that list the files of their room: one file per kind, however small. */
+const catalogs = ['src/deliver/kinds.ts', 'src/event/catalog.ts', 'src/resource/registry.ts']
+
+const smallFileLines = 30
+/** Smaller files with one importer, and why they are not part of it. */
+const smallFiles: Readonly<Record<string, string>> = {
+  'src/deliver/credentials-age.ts': 'a small state machine; the lane only asks it',
+  'src/deliver/dead-events.ts': 'counts by the segments of a pack, which its run need not know',
+  'src/pipeline/audits-of-api.ts':
+    'one of two sources of audit events; the other one is audits-of-services.ts',
+  'src/pipeline/quarantine-child.ts': 'what the child process loads, without its parent',
+  'src/store/queues.ts': 'a queue like others, tested alone',
+}
+
 const fileLinesMax = 300
 const functionLinesMax = 70
 const topLevel = [
@@ -293,6 +307,40 @@ t.test('an export has a user', (t) => {
   for (const { file, tree } of [...sources, ...tests]) {
     if (used.has(`${file} *`)) continue
     for (const name of exportedValues(tree)) t.ok(used.has(`${file} ${name}`), `${file}: ${name}`)
+  }
+  t.end()
+})
+
+t.test('a small file with one importer has a reason to be a file', (t) => {
+  const importers = new Map<string, Set<string>>()
+  for (const source of sources) {
+    for (const { from } of importsOf(source).filter((each) => each.from.startsWith('.'))) {
+      const imported = target(source.file, from)
+      importers.set(imported, (importers.get(imported) ?? new Set()).add(source.file))
+    }
+  }
+  const small = sources.filter(({ file, text }) => {
+    const [importer = '', ...others] = importers.get(file) ?? []
+    const isPart = importer !== '' && others.length === 0 && !catalogs.includes(importer)
+    return isPart && text.split('\n').length <= smallFileLines
+  })
+  t.strictSame(
+    small.map(({ file }) => file),
+    Object.keys(smallFiles),
+    'merge it into its importer, or list it with the reason',
+  )
+  t.end()
+})
+
+t.test('one file of each room says "Start here"', (t) => {
+  for (const room of rooms) {
+    const files = sources.filter(({ file }) => roomOf(file) === room)
+    const chiefs = files
+      .filter(({ text }) => /^\/\*\*\s+(\* )?Start here: /.test(text))
+      .map(({ file }) => file)
+    t.equal(chiefs.length, 1, `${room}: ${chiefs.join(', ')}`)
+    const namesake = `src/${room}/${room}.ts`
+    if (existsSync(namesake)) t.strictSame(chiefs, [namesake], `${room}: the file with its name`)
   }
   t.end()
 })

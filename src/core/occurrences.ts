@@ -1,6 +1,6 @@
 /**
- * The table of everything worth reporting. Calling an entry writes the log line and moves the counter, so that neither
- * is forgotten.
+ * Start here: the table of everything worth reporting. Calling an entry writes the log line and moves the counter, so
+ * that neither is forgotten.
  *
  *     occurrences.childEnded({ role: 'deliver', exitCode: 1 })
  *

@@ -1,5 +1,5 @@
 /**
- * An emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs and STS on one port. It checks signatures
+ * Start here: an emulated AWS for tests and the demo: Kinesis, Firehose, CloudWatch Logs and STS on one port. It checks signatures
  * and limits like AWS, injects faults on demand, and keeps everything it receives for reading. It must never know Weir.
  *
  * A request is dispatched by `X-Amz-Target` (JSON 1.1), or as a form with `Action` (STS): signature ▸ latency, hang, drop

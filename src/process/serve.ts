@@ -1,4 +1,8 @@
-/** `weir serve`: every role as a separate process, stopped in order, and a nats-server unless one is configured. */
+/**
+ * Start here: `weir serve` runs every role as a process, stopped in order, and a nats-server unless one is configured. How
+ * a process runs one role is in `child.ts`, what an operator can set in `declared-settings.ts`. The room never knows what
+ * the roles do.
+ */
 import { existsSync } from 'node:fs'
 import { ReleaseStack } from '../core/release.js'
 import { version } from '../core/version.js'
