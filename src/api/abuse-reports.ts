@@ -16,7 +16,7 @@ import { parseJsonBody } from './json-body.js'
 import type { Presenter } from './present.js'
 import type { Writes } from './writes.js'
 
-export interface ReportParts {
+interface ReportParts {
   readonly store: Store
   readonly writes: Writes
   readonly presenter: Presenter

@@ -19,7 +19,7 @@ import type { Usage } from './usage.js'
 
 export const supportedVersion = '2'
 
-export interface AuthOptions {
+interface AuthOptions {
   readonly view: View
   /** Did Weir create this key? A row can be forged in the bucket. */
   readonly isKeyGenuine: (row: Row) => Promise<boolean>

@@ -31,7 +31,7 @@ export interface ApiContext {
   readonly presenter: Presenter
 }
 
-export type PathParams = Readonly<Record<string, string>>
+type PathParams = Readonly<Record<string, string>>
 
 export const pathParams = (request: FastifyRequest): PathParams => request.params as PathParams
 

@@ -8,10 +8,10 @@ import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
 import { statusSubject } from '../wire/names.js'
 
 /** Sends a request to all deliverers and resolves with the replies in time; undefined without a subscriber. */
-export type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>
+type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>
 
 /** The state of all lanes together; `as_of` is the time of the report, null if there was none. */
-export type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
+type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
   readonly cause: string | null
   readonly as_of: string | null
 }

@@ -17,7 +17,7 @@ import type { DestinationOperations } from './destination-routes.js'
 
 const testEventTimeoutMs = 10_000
 
-export interface DestinationOperationsDeps {
+interface DestinationOperationsDeps {
   readonly nats: Nats
   readonly books: BooksKeeper
   readonly secrets: SecretsView

@@ -88,7 +88,7 @@ export function createValues(resource: AnyResource, body: Values, prefix = ''): 
 }
 
 /** A resource before an update: as it is stored, and as GET shows it. */
-export interface CurrentResource {
+interface CurrentResource {
   readonly row: Row
   readonly shown: Readonly<Values>
 }
@@ -165,7 +165,7 @@ export const asInPart =
     path.replace(part, '')
 
 /** A reference to another resource in some values. */
-export interface NamedReference {
+interface NamedReference {
   /** `ip_restriction.ip_policy_ids[0]` */
   readonly path: string
   /** `ip_restriction.ip_policy_ids` */

@@ -11,7 +11,7 @@ import { resourceSchema } from '../resource/shown-schema.js'
 
 type Shown = Readonly<Record<string, unknown>>
 
-export type Filter = (shown: Shown) => boolean
+type Filter = (shown: Shown) => boolean
 
 /** Throws a `WeirError` for a text that is not a valid expression over the resource. */
 export function compileFilter(resource: AnyResource, text: string): Filter {

@@ -9,7 +9,7 @@ import { monotonicMs } from '../core/clock.js'
 export const windowMs = 60_000
 
 /** The count of one process for a key since its last message. */
-export interface Increment {
+interface Increment {
   readonly key: string
   readonly count: number
   /** Since the window was opened. */
@@ -24,7 +24,7 @@ interface Window {
   unsent: number
 }
 
-export interface RateLimit {
+interface RateLimit {
   /** Per key and minute; 0: no limit, and nothing is counted. */
   readonly perMinute: number
   /** Maximum number of keys with a window; a further key evicts the oldest, whose count starts again. */

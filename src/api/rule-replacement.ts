@@ -62,7 +62,7 @@ export const rulesBodySchema = Type.Object(
 )
 
 /** A rule of the body, with every field. */
-export interface WantedRule {
+interface WantedRule {
   readonly cidr: string
   readonly action: string
   readonly description: string | null

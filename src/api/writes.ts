@@ -23,7 +23,7 @@ import { lockoutCheck } from './lockout.js'
 import { type Presenter, rowsOf } from './present.js'
 import { claimsOf, claimTexts, redraws } from './row-claims.js'
 
-export interface WriteTools extends DeriveParts {
+interface WriteTools extends DeriveParts {
   readonly presenter: Presenter
   readonly store: Pick<Store, 'settled' | 'sealedValue'>
   readonly sourceProblem: Lookups['sourceProblem']

@@ -21,7 +21,7 @@ import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } f
 import { InputRun, type InputRunSnapshot } from './input-run.js'
 import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
 
-export interface RecordTotals extends Record<RecordType, number> {
+interface RecordTotals extends Record<RecordType, number> {
   records: number
   bad: number
   allow: number
@@ -45,7 +45,7 @@ export const noRecords: Readonly<RecordTotals> = {
   audits_bad: 0,
 }
 
-export interface SourceTotals {
+interface SourceTotals {
   readonly subscription: string
   readonly kind: string
   readonly destination: string

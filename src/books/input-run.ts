@@ -16,7 +16,7 @@ export interface InputRunSnapshot {
  * Called with the number of events that packs held of a message in excess of those it settled with; with a negative
  * number if it settles with some of them after all.
  */
-export type ExtraEvents = (destination: string, events: number) => void
+type ExtraEvents = (destination: string, events: number) => void
 
 export class InputRun {
   readonly stream: InputStream

@@ -55,12 +55,12 @@ export interface PackContents {
 }
 
 /** A pack was stored. */
-export interface PackEntry extends PackContents {
+interface PackEntry extends PackContents {
   readonly type: 'pack'
 }
 
 /** Delivery to a destination begins. */
-export interface DestinationEntry {
+interface DestinationEntry {
   readonly type: 'destination'
   readonly destination: string
   readonly target: string
@@ -78,14 +78,14 @@ export interface DeliveredEntry extends PackContents {
 }
 
 /** Events of a pack failed before it was given back: the process that gets it next sends them again. */
-export interface RetriedEntry {
+interface RetriedEntry {
   readonly type: 'retried'
   readonly destination: string
   readonly retried: number
 }
 
 /** A destination was deleted, and its backlog dropped. */
-export interface DroppedEntry {
+interface DroppedEntry {
   readonly type: 'dropped'
   readonly destination: string
 }

@@ -3,7 +3,7 @@ import { recordTypes } from '../record/traffic-record.js'
 import type { Books } from './books.js'
 
 /** The kind of target of a configured destination; undefined if there is no such destination. */
-export type TargetOf = (destinationId: string) => string | undefined
+type TargetOf = (destinationId: string) => string | undefined
 
 /** The kind shown for events of a crashed attempt whose source was removed before the next attempt. */
 const reconfigured = 'reconfigured'

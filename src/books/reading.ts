@@ -21,7 +21,7 @@ const silenceMaxMs = 10_000
 /** A snapshot that none of these attempts can read is damaged. */
 const triesMax = 10
 
-export interface LedgerReadingDeps {
+interface LedgerReadingDeps {
   readonly nats: Nats
   readonly snapshots: Snapshots
   /** Entries are missing: this reading is useless now. */

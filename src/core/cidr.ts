@@ -16,7 +16,7 @@ export interface Cidr {
   readonly words: readonly [number, number, number, number]
 }
 
-export interface CidrOptions {
+interface CidrOptions {
   /** May bits be set after the prefix (`10.1.2.3/8`)? If so, they are cleared. */
   readonly hostBits: 'allow' | 'refuse'
   /** May the prefix be missing? The range is then that one address. */

@@ -4,7 +4,7 @@
  */
 import { yieldTurn } from './clock.js'
 
-export interface GroupCommitOptions<T> {
+interface GroupCommitOptions<T> {
   /** Resolves when all these items are durable. Items are written in the order they were added in. */
   readonly write: (items: readonly T[]) => Promise<void>
   /** Bounds a group; an item larger than `sizeMax` is written alone. */

@@ -1,7 +1,7 @@
 /** Scans JSON text before any parser or error message recurses into its brackets. */
 import { jsonNestingMax } from './limits.js'
 
-export interface JsonOutline {
+interface JsonOutline {
   /** Is it nested deeper than any of Weir's documents needs? */
   readonly isTooDeep: boolean
   /** Keys of all objects together, including repeated ones. Complete only for valid JSON that is not too deep. */

@@ -6,7 +6,7 @@ import { forTerminal } from './terminal.js'
 export type { Logger }
 
 /** `auto`: readable lines on a terminal, else JSON. */
-export type LogFormat = 'auto' | 'json' | 'pretty'
+type LogFormat = 'auto' | 'json' | 'pretty'
 
 const standardErrorFd = 2
 

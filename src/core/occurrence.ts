@@ -4,7 +4,7 @@ import { counterOf, gaugeOf, type Registry } from './metrics.js'
 
 type LogLevel = 'info' | 'warn' | 'error'
 
-export interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
+interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
   readonly kind: Kind
   /** The log line; empty for a plain counter or gauge. */
   readonly msg: string

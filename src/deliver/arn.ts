@@ -2,7 +2,7 @@
 import { type Problem, shown } from '../core/errors.js'
 import type { DestinationAddress } from './destination.js'
 
-export interface Arn {
+interface Arn {
   readonly partition: string
   readonly service: string
   readonly region: string
@@ -25,7 +25,7 @@ export function parseArn(text: string): Arn | undefined {
 }
 
 /** The form of ARNs of one kind of target. */
-export interface ArnForm {
+interface ArnForm {
   readonly service: string
   readonly resource: RegExp
   readonly example: string

@@ -31,7 +31,7 @@ const idleSocketMs = 15_000
 const sessionNameCharsMax = 64
 
 /** Options of every client. */
-export interface ClientOptions {
+interface ClientOptions {
   readonly region: string
   readonly endpoint?: string
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>)

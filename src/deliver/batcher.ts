@@ -13,7 +13,7 @@ export interface Batchable {
   readonly abandoned: boolean
 }
 
-export interface Cut<T> {
+interface Cut<T> {
   readonly batch: readonly T[]
   /** Each of them exceeds the service's limit. */
   readonly oversize: readonly T[]

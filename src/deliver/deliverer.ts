@@ -12,7 +12,7 @@ import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import type { LaneStatus } from './health.js'
 
-export type DelivererDeps = Omit<DestinationRunDeps, 'budget'>
+type DelivererDeps = Omit<DestinationRunDeps, 'budget'>
 
 export class Deliverer {
   readonly #deps: DestinationRunDeps

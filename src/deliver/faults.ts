@@ -160,7 +160,7 @@ export const tooLarge: Fault = {
 }
 
 /** One record's result of PutRecords or PutRecordBatch. */
-export interface RecordResult {
+interface RecordResult {
   readonly ErrorCode?: string | undefined
   readonly ErrorMessage?: string | undefined
 }

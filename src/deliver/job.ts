@@ -4,7 +4,7 @@ import type { PackedEvent } from '../wire/pack.js'
 import type { Batchable } from './batcher.js'
 
 /** Wire names: these are parts of a destination's `counts`. */
-export interface PackCounts {
+interface PackCounts {
   readonly delivered: number
   readonly dead_lettered: number
   /** How often events of the pack were sent again. */

@@ -3,14 +3,14 @@ import type { Fault, SendAnswer, SendOutcome } from './destination.js'
 import { type HalfResult, type Isolated, isolate } from './isolate.js'
 import type { Item } from './job.js'
 
-export interface SearchDeps {
+interface SearchDeps {
   /** Sends a part of the request. */
   readonly send: (part: readonly Item[]) => Promise<SendOutcome>
   /** Handles the outcome of every item of a part that was answered. */
   readonly answered: (part: readonly Item[], answer: SendAnswer) => Promise<void>
 }
 
-export interface SearchResult extends Isolated<Item> {
+interface SearchResult extends Isolated<Item> {
   /** Why the culprit was refused alone. */
   readonly fault: Fault
   /** A fault of another kind that ended the search. */

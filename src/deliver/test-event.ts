@@ -6,7 +6,7 @@ import { checkRole, requestTimeoutMsDefault } from './aws.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 
-export interface TestEvent {
+interface TestEvent {
   readonly partitionKey: string
   readonly timestampMs: number
   /** Begins with `{"event_id":"`, as every event does. */

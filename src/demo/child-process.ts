@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { within } from '../core/clock.js'
 import { forkOptions } from '../core/source-maps.js'
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly name: string
   readonly module: string
   readonly args: readonly string[]

@@ -18,7 +18,7 @@ import { summary } from './summary.js'
 import { type Survey, surveyRecords } from './survey.js'
 import { type TourCounts, tour } from './tour.js'
 
-export interface DemoOptions {
+interface DemoOptions {
   /** End when everything has arrived. */
   readonly once?: boolean
   /** Replay this file instead of the demo's own records. */

@@ -5,7 +5,7 @@ import type { DeadLetter } from './dead-letters.js'
 import { grouped, table } from './screen.js'
 import type { Outage } from './watch.js'
 
-export interface Timing {
+interface Timing {
   /** From the first publish on. */
   readonly publishedSeconds: number
   readonly arrivedSeconds: number

@@ -43,7 +43,7 @@ export interface AccountPlan {
   readonly subscriptions: readonly SubscriptionPlan[]
 }
 
-export interface RulePlan {
+interface RulePlan {
   readonly cidr: string
   readonly action: 'allow' | 'deny'
 }
@@ -61,7 +61,7 @@ export interface EdgePlan {
 }
 
 /** As the API takes it. */
-export interface TrafficPolicyPlan {
+interface TrafficPolicyPlan {
   readonly name: string
   readonly expressions: readonly string[]
   readonly actions: readonly {
@@ -70,7 +70,7 @@ export interface TrafficPolicyPlan {
   }[]
 }
 
-export interface SubscriptionPlan {
+interface SubscriptionPlan {
   readonly description: string
   readonly to: TargetKind
   readonly sources: readonly {

@@ -10,14 +10,14 @@ export interface Target {
 }
 
 /** The faults of a request before its operation runs; those of records are looked up one by one. */
-export interface RequestFaults {
+interface RequestFaults {
   readonly latencyMs: number
   readonly error: AwsError | undefined
   readonly connection: 'hang' | 'drop' | undefined
   readonly afterCommit: 'hang' | 'drop' | undefined
 }
 
-export interface RecordFault {
+interface RecordFault {
   readonly code: string
   readonly message: string
 }

@@ -16,7 +16,7 @@ export interface Call {
   readonly nowMs: number
 }
 
-export type Operation = (input: Input, call: Call) => object
+type Operation = (input: Input, call: Call) => object
 
 export interface Service {
   readonly name: ServiceName

@@ -9,7 +9,7 @@ import { AwsError } from './aws-error.js'
 /** How far a request's date may be off. */
 const skewMaxMs = 5 * 60_000
 
-export interface SignedRequest {
+interface SignedRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
@@ -22,7 +22,7 @@ export interface Identity {
   readonly expiresAtMs?: number
 }
 
-export interface Verified {
+interface Verified {
   readonly accessKeyId: string
   readonly region: string
 }

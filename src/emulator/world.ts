@@ -30,7 +30,7 @@ export interface Resource {
   readonly windows: readonly RateWindow[]
 }
 
-export interface Session extends Identity {
+interface Session extends Identity {
   readonly sessionToken: string
   readonly expiresAtMs: number
   readonly roleArn: string

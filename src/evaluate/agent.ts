@@ -11,14 +11,14 @@ export interface AgentRequest {
   readonly bind: string
 }
 
-export interface AgentDecision {
+interface AgentDecision {
   readonly decision: 'allow' | 'block'
   /** For a person to read. */
   readonly reason: string
   readonly credential_id: string | null
 }
 
-export interface Agents extends Restrictions {
+interface Agents extends Restrictions {
   credential(tokenHash: string): DeclaredRow<'tunnel_credential'> | undefined
 }
 

@@ -11,7 +11,7 @@ export type RestrictionType = DeclaredRow<'ip_restriction'>['type']
 export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number]
 export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'>
 
-export interface IpRules {
+interface IpRules {
   /** Grows with each change of any of them. */
   readonly version: number
   readonly rules: Iterable<IpRule>

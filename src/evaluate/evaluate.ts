@@ -17,9 +17,9 @@ import {
 } from './traffic-policy.js'
 
 /** `block` is the word of IP policies, `deny` that of traffic policies. */
-export type Decision = 'allow' | 'block' | 'deny'
+type Decision = 'allow' | 'block' | 'deny'
 
-export interface IpPolicyVerdict {
+interface IpPolicyVerdict {
   readonly decision: IpDecision
   /** The policies that were asked, of the module and of the account's enforced restriction. */
   readonly policy_ids: readonly string[]

@@ -39,7 +39,7 @@ interface ExplainedPolicy {
   readonly actions: readonly string[]
 }
 
-export interface Explanation {
+interface Explanation {
   readonly ip_policies: readonly ExplainedGroup[]
   readonly policies: readonly ExplainedPolicy[]
 }

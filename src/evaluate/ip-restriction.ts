@@ -32,7 +32,7 @@ export const warningOf = ({ id, type }: Restriction, address: string): Warning =
   msg: `The ${type} restriction ${id} would block ${address}; it is not enforced.`,
 })
 
-export interface RestrictionOutcome {
+interface RestrictionOutcome {
   readonly decision: IpDecision
   readonly warning: Warning | undefined
 }

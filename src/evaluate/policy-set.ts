@@ -23,7 +23,7 @@ import { compileRestriction, type Restriction, type Restrictions } from './ip-re
 import { Parts } from './parts.js'
 
 /** Why the edge of a record is wrong. */
-export interface EdgeProblem extends Problem {
+interface EdgeProblem extends Problem {
   /** The id is unknown; otherwise it contradicts the record. */
   readonly unknown: boolean
 }

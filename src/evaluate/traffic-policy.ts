@@ -10,7 +10,7 @@ import type { Scope } from '../expr/scope.js'
 import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
 import type { PoliciesModule, PolicyRow } from './configuration.js'
 
-export type Direction = 'inbound' | 'outbound'
+type Direction = 'inbound' | 'outbound'
 
 /** A log action, ready to be an event. */
 export interface LogAction extends LogEntry {
@@ -19,7 +19,7 @@ export interface LogAction extends LogEntry {
   readonly actionIndex: number
 }
 
-export type Action = { readonly type: 'deny' } | { readonly type: 'log'; readonly log: LogAction }
+type Action = { readonly type: 'deny' } | { readonly type: 'log'; readonly log: LogAction }
 
 export interface TrafficPolicy {
   readonly edgeId: string

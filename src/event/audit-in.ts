@@ -20,7 +20,7 @@ import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal
 import { principalSchema } from './event-schemas.js'
 
 /** A message as its stream stores it. */
-export interface AuditInMessage {
+interface AuditInMessage {
   readonly subject: string
   readonly data: Uint8Array
   /** Milliseconds since the epoch: the time of the event. */

@@ -45,7 +45,7 @@ export interface EventPrincipal {
 }
 
 /** The contents of an audit event. */
-export interface AuditContents {
+interface AuditContents {
   /** `ip_policy_created.v0` */
   readonly kind: string
   readonly accountId: string

@@ -17,14 +17,14 @@ export const eventFieldNames = (kinds: readonly AnyTrafficEvent[] = trafficEvent
   [...new Set(kinds.flatMap(({ fields }) => [...fields.keys()]))].sort()
 
 /** A source as a subscription names it. */
-export interface SourceChoice {
+interface SourceChoice {
   readonly type: string
   readonly fields?: readonly string[] | null | undefined
   readonly filter?: string | null | undefined
 }
 
 /** A problem and the member of the source that has it. */
-export interface SourceProblem extends Problem {
+interface SourceProblem extends Problem {
   readonly member: keyof SourceChoice
 }
 

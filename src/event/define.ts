@@ -33,7 +33,7 @@ type Read<R, T> = (record: R, decided: Decided) => T | null | undefined
 export type FieldType = 'text' | 'int32' | 'int64' | 'bool' | 'timestamp' | 'headers' | 'map'
 
 /** How a value is written as JSON. */
-export interface Writing<T> {
+interface Writing<T> {
   /** If it is `inQuotes`, without the quotes. */
   readonly write: (value: T) => string
   readonly inQuotes: boolean

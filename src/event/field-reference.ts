@@ -23,7 +23,7 @@ interface EventFieldEntry extends FieldText {
   readonly filterable: boolean
 }
 
-export interface EventEntry {
+interface EventEntry {
   readonly kind: string
   readonly about: string
   readonly made_from: Origin

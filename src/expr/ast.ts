@@ -21,14 +21,14 @@ export interface IdentifierNode {
   readonly relative?: boolean
 }
 
-export interface BinaryNode {
+interface BinaryNode {
   readonly type: 'BinaryExpression'
   readonly operator: string
   readonly left: JexlNode
   readonly right: JexlNode
 }
 
-export interface ConditionalNode {
+interface ConditionalNode {
   readonly type: 'ConditionalExpression'
   readonly test: JexlNode
   /** Null in `a ?: b`, which stands for `a ? a : b`. */
@@ -36,7 +36,7 @@ export interface ConditionalNode {
   readonly alternate: JexlNode
 }
 
-export interface FilterNode {
+interface FilterNode {
   readonly type: 'FilterExpression'
   readonly subject: JexlNode
   readonly expr: JexlNode

@@ -9,7 +9,7 @@ import { Refusal } from './problem.js'
 import type { BinaryTree, CallTree, ChoiceTree, LogicTree, Tree } from './tree.js'
 
 /** `element`: the element that a filter tests; undefined outside of filters, and for falsy elements (as in jexl). */
-export type Run<C> = (context: C, element: unknown, budget: StepBudget) => unknown
+type Run<C> = (context: C, element: unknown, budget: StepBudget) => unknown
 
 /** A part of the expression, compiled. */
 interface Code<C> {

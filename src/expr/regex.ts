@@ -15,7 +15,7 @@ const charInstructionsPerStep = 16
 const instructionsPaidMin = 64
 
 /** Whether the text holds a match anywhere. */
-export type TextMatcher = (text: string, budget: StepBudget) => boolean
+type TextMatcher = (text: string, budget: StepBudget) => boolean
 
 /** Compiles a pattern in RE2 syntax, or says what is wrong with it. */
 export function compilePattern(pattern: string): Result<TextMatcher> {

@@ -30,7 +30,7 @@ export interface Scope<C> {
   readonly unavailable: ReadonlyMap<string, string>
 }
 
-export interface ScopeDeclaration<C> {
+interface ScopeDeclaration<C> {
   readonly names: Readonly<Record<string, ScopeName<C>>>
   /** Alias → name. */
   readonly aliases?: Readonly<Record<string, string>>
@@ -50,7 +50,7 @@ export function defineScope<C>(declaration: ScopeDeclaration<C>): Scope<C> {
 }
 
 /** A name of the scope at the front of a dotted path, and the members read from it. */
-export interface ResolvedName<C> {
+interface ResolvedName<C> {
   readonly name: ScopeName<C>
   readonly members: readonly string[]
 }

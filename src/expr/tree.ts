@@ -18,7 +18,7 @@ export type Tree<C> =
   | { readonly kind: 'index'; readonly subject: Tree<C>; readonly key: Tree<C> }
   | CallTree<C>
 
-export interface NameTree<C> {
+interface NameTree<C> {
   readonly kind: 'name'
   readonly read: (context: C) => unknown
   readonly spelling?: Spelling | undefined

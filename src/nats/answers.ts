@@ -6,7 +6,7 @@ import type { NatsOptions } from './options.js'
 
 export type Reply = (data: Uint8Array) => Uint8Array | string | Promise<Uint8Array | string>
 
-export interface Answering {
+interface Answering {
   readonly subject: string
   /** Processes with the same queue share the requests. */
   readonly queue: string | undefined

@@ -24,7 +24,7 @@ export interface Pass {
   current(): void
 }
 
-export interface FollowerOptions {
+interface FollowerOptions {
   begin(): Pass
   /** The bucket was recreated or restored: a new pass begins. */
   reread?(position: BucketPosition): void

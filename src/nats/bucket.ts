@@ -30,7 +30,7 @@ export interface BucketEntry {
 }
 
 /** The calls a bucket needs of its connection. */
-export interface BucketHost {
+interface BucketHost {
   streamInfo(name: string): Promise<StreamInfo | undefined>
   purgeSubject(stream: string, subject: string): Promise<unknown>
   removeMessages(stream: string, sequences: Iterable<number>, patience?: Patience): Promise<void>
@@ -59,7 +59,7 @@ export interface Closable {
   close(): void
 }
 
-export interface BucketLimits {
+interface BucketLimits {
   readonly bytesMax: number
   readonly replicas: number
   /** Entries expire at this age, and the oldest ones earlier if the bucket is full; without it, never. */

@@ -21,7 +21,7 @@ export interface AuditPipelineDeps {
   readonly occurrences: Occurrences
 }
 
-export interface ReadAudits {
+interface ReadAudits {
   readonly events: Iterable<RoutedAudit>
   readonly counts?: Pick<InputCounts, 'audits' | 'audits_bad'>
 }

@@ -11,7 +11,7 @@ import type { Production } from './produce.js'
 import type { CompiledSource } from './subscriptions.js'
 
 /** Counts of one kind of one subscription to one destination. */
-export interface SourceCount {
+interface SourceCount {
   readonly subscription_id: string
   readonly kind: string
   readonly destination_id: string

@@ -6,7 +6,7 @@ import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
 import { SequenceSet } from '../wire/sequence-set.js'
 
-export interface DoneMessage {
+interface DoneMessage {
   readonly sequence: number
   readonly since: string
   readonly counts: InputCounts

@@ -39,7 +39,7 @@ export interface Processed {
   readonly acknowledged?: () => void
 }
 
-export interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
+interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   /** The JetStream stream. */

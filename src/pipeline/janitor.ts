@@ -32,7 +32,7 @@ import {
   recordsStream,
 } from '../wire/names.js'
 
-export interface JanitorOptions {
+interface JanitorOptions {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences

@@ -52,7 +52,7 @@ const beginPart = ({ writer }: OpenPack, number: number): Part => ({
   bytesBefore: writer.byteLength,
 })
 
-export interface PacksDeps {
+interface PacksDeps {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly stream: InputStream

@@ -43,14 +43,14 @@ export async function buildTrafficView(
 }
 
 /** A message as JetStream stored it. */
-export interface StoredMessage {
+interface StoredMessage {
   readonly bytes: Uint8Array
   /** The timestamp of its events. */
   readonly storedAtMs: number
 }
 
 /** What the walk reads and writes. */
-export interface WalkContext {
+interface WalkContext {
   readonly view: TrafficView
   readonly geo: GeoLookup
   readonly buffers: Buffers

@@ -17,7 +17,7 @@ export interface Trial {
 /** Messages of the child: first that it is ready, then each record that it survived. */
 export type FromQuarantine = { readonly type: 'ready' } | { readonly type: 'survived'; readonly id: number }
 
-export interface QuarantineOptions {
+interface QuarantineOptions {
   /** Starts a child that sends `FromQuarantine`, with a channel of the kind `advanced`. */
   readonly fork: () => ChildProcess
   readonly readyWithinMs: number

@@ -31,7 +31,7 @@ import { UnservedReports } from './unserved-reports.js'
 const ackPendingMax = 50_000
 const parkedAtOnce = 64
 
-export interface PipelineDeps {
+interface PipelineDeps {
   readonly nats: Nats
   readonly configuration: Configuration
   readonly geo: GeoLookup

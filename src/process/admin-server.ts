@@ -12,7 +12,7 @@ export interface AdminCommand {
   readonly [argument: string]: string
 }
 
-export interface AdminServer extends Listening {
+interface AdminServer extends Listening {
   readonly token: string
 }
 

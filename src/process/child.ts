@@ -65,9 +65,9 @@ export interface Frame {
 }
 
 /** Opens a role; resolves when it is ready. */
-export type OpenRole = (frame: Frame) => Promise<Role>
+type OpenRole = (frame: Frame) => Promise<Role>
 
-export interface RoleOptions {
+interface RoleOptions {
   readonly logger: Logger
   readonly occurrences: Occurrences
   readonly open: OpenRole

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf, StartFault } from '../core/errors.js'
 import { tryLock } from './file-lock.mjs'
 
-export interface DataDirLock {
+interface DataDirLock {
   close(): void
 }
 

@@ -8,7 +8,7 @@ import { randomToken } from '../core/clock.js'
 import { writeWhole } from './nats-files.js'
 
 /** Permissions by subject, as in the server's configuration. */
-export interface NatsPermissions {
+interface NatsPermissions {
   readonly publish: { readonly allow: readonly string[] }
   readonly subscribe: { readonly allow: readonly string[] }
   /** May publish one reply to each request it receives. */
@@ -21,7 +21,7 @@ export interface NatsUser {
   readonly permissions?: NatsPermissions
 }
 
-export interface NatsAccount {
+interface NatsAccount {
   readonly jetstream?: 'enabled'
   readonly users: readonly NatsUser[]
   readonly exports?: readonly { readonly service: string; readonly accounts: readonly string[] }[]

@@ -5,7 +5,7 @@ const greetingTimeoutMs = 1_000
 const greetingBytesMax = 64 * 1024
 
 /** The fields of a server's greeting that are used here. */
-export interface ServerGreeting {
+interface ServerGreeting {
   readonly server_name?: unknown
   readonly version?: unknown
 }

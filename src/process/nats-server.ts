@@ -33,7 +33,7 @@ import { freePort, isPortFree, readGreeting } from './nats-probe.js'
 import { ServerStderr } from './nats-stderr.js'
 import { processStart } from './process-start.mjs'
 
-export interface NatsServerOptions {
+interface NatsServerOptions {
   /** The program's path; if undefined, opening fails with instructions to get one. */
   readonly executable: string | undefined
   readonly dataDir: string

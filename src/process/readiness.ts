@@ -25,7 +25,7 @@ import { StreamWatch } from './stream-watch.js'
 import type { Supervisor } from './supervisor.js'
 
 /** What a role needs to do its work. */
-export interface Needs {
+interface Needs {
   readonly nats: Nats
   /** Streams it reads or writes. */
   readonly streams: readonly string[]

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { processStart } from './process-start.mjs'
 
-export interface Runtime {
+interface Runtime {
   /** Address of the management API: `http://127.0.0.1:8080`. */
   readonly apiUrl: string
   /** NATS address for ingress nodes. */

@@ -7,7 +7,7 @@ import { StartFault } from '../core/errors.js'
 const keyBytes = 32
 const fileName = 'secret.key'
 
-export interface SecretKeyOptions {
+interface SecretKeyOptions {
   /** The data directory. */
   readonly dir: string
   /** 32 bytes as base64, if set. */

@@ -65,13 +65,13 @@ interface RawValue {
 type Layer = ReadonlyMap<Setting<unknown>, RawValue>
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface LoadedSettings {
+interface LoadedSettings {
   readonly settings: Settings
   /** One sentence for each setting that has no effect. */
   readonly warnings: readonly string[]
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** The file named by `--config`. */
   readonly file?: string | undefined
   readonly environment?: Environment

@@ -9,7 +9,7 @@ import type { Nats } from '../nats/nats.js'
 import { quorumProblem } from '../nats/streams.js'
 import { Pulse } from './pulse.js'
 
-export interface StreamWatchOptions {
+interface StreamWatchOptions {
   readonly nats: Pick<Nats, 'isConnected' | 'streamInfo' | 'payloadBytesMax'>
   readonly streams: readonly string[]
   /** Creates missing streams, if that is this process' job. */

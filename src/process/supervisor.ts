@@ -27,7 +27,7 @@ export interface RoleSpec {
   readonly stopTimeoutMs: number
 }
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** In the order in which they are stopped. */
   readonly roles: readonly RoleSpec[]
   readonly occurrences: Occurrences

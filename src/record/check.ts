@@ -84,7 +84,7 @@ function recordId(value: unknown): Complaint {
 const isAtMost = (value: string, charsMax: number): boolean =>
   value.length <= charsMax || (value.length <= charsMax * 2 && [...value].length <= charsMax)
 
-export interface RecordRules {
+interface RecordRules {
   readonly recordIdRequired: boolean
 }
 

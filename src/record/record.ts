@@ -17,7 +17,7 @@ const tab = 0x09
 const carriageReturn = 0x0d
 
 /** One line of a message; its bytes are a view into the message. */
-export interface Line {
+interface Line {
   /** Counted from 1, blank lines included. */
   readonly number: number
   readonly bytes: Buffer
@@ -55,7 +55,7 @@ export function parseRecord(line: Uint8Array): Result<TrafficRecord> {
 }
 
 /** A question of an ingress node, before it lets a connection in. */
-export interface DecisionRequest {
+interface DecisionRequest {
   readonly record: TrafficRecord
   readonly explain: boolean
 }

@@ -81,7 +81,7 @@ export type StoredOf<F> = F extends { readonly fallback: infer Value } ? Value :
 export type RowOf<F extends Fields> = RowHead & { readonly [Name in keyof F]: StoredOf<F[Name]> }
 
 /** Columns of every row. */
-export type RowHead = {
+type RowHead = {
   readonly id: string
   readonly account_id: string
   /** Grows with each change of the account; a table keeps every version. */
@@ -111,7 +111,7 @@ export interface Lookups {
   sourceProblem(source: unknown): { readonly member: string; readonly msg: string } | undefined
 }
 
-export interface ResourceDefinition<
+interface ResourceDefinition<
   F extends Fields = Fields,
   Kind extends string = string,
   ListName extends string = string,

@@ -8,7 +8,7 @@ export class DerError extends Error {
   }
 }
 
-export interface DerValue {
+interface DerValue {
   /** The identifier octet: class, whether it is constructed, and number. */
   readonly tag: number
   readonly content: Uint8Array

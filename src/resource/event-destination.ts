@@ -85,7 +85,7 @@ const wholeTarget = Type.Unsafe<Targets<Whole>>(
 type Target = Static<typeof target>
 
 /** The one target that is set. */
-export interface ChosenTarget {
+interface ChosenTarget {
   readonly kind: string
   readonly address: string
   /** Undefined if the kind needs none. */

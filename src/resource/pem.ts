@@ -11,7 +11,7 @@ import { ok, problem, type Result } from '../core/errors.js'
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const anyBlock = /-----BEGIN ([^-]*)-----/
 
-export interface CertificateList {
+interface CertificateList {
   /** The certificates only, with Unix line endings; text around them is dropped. */
   readonly pem: string
   /** In the order of the text; at least one. */

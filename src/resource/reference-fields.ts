@@ -27,7 +27,7 @@ const render = (value: unknown, reference: Reference, links: Links): unknown => 
   return value === null ? null : one(String(value))
 }
 
-export interface ReferenceOptions extends Options {
+interface ReferenceOptions extends Options {
   readonly shownAs: string
   readonly required?: boolean
   readonly foreignPath?: string

@@ -19,13 +19,13 @@ import {
 } from './ssh-public-key.js'
 
 /** The fields of a request that describe the key. */
-export interface KeyRequest {
+interface KeyRequest {
   readonly private_key_type: SshKeyType
   readonly key_size: number | null
   readonly elliptic_curve: string | null
 }
 
-export type ChosenKey =
+type ChosenKey =
   | { readonly type: 'rsa'; readonly bits: number }
   | { readonly type: 'ecdsa'; readonly curve: SshCurve }
   | { readonly type: 'ed25519' }
@@ -74,7 +74,7 @@ function chosenCurve(bits: number | null, text: string | null): SshCurve {
   )
 }
 
-export interface GeneratedKeyPair {
+interface GeneratedKeyPair {
   readonly publicKey: { readonly public_key: string; readonly key_type: SshKeyType }
   readonly privateKeyPem: string
 }

@@ -95,7 +95,7 @@ type Draft = RowOf<typeof sshCertificateFields>
 type IssuedFields = Pick<Draft, 'key_type' | 'valid_after' | 'valid_until' | 'certificate'>
 
 /** What differs between host and user certificates. */
-export interface CertificateTraits extends Pick<SshCertificate, 'type' | 'criticalOptions' | 'extensions'> {
+interface CertificateTraits extends Pick<SshCertificate, 'type' | 'criticalOptions' | 'extensions'> {
   /** How long it is valid by default. */
   readonly seconds: number
 }

@@ -52,10 +52,10 @@ const ipAddressTag = 0x87
 
 export const privateKeyTypes = ['rsa', 'ecdsa', 'ed25519'] as const
 
-export type PrivateKeyType = (typeof privateKeyTypes)[number]
+type PrivateKeyType = (typeof privateKeyTypes)[number]
 
 /** The facts of any certificate. Times are RFC 3339 in whole seconds. */
-export interface CertificateFacts {
+interface CertificateFacts {
   /** Null if the subject has none. */
   readonly subject_common_name: string | null
   readonly not_before: string
@@ -65,7 +65,7 @@ export interface CertificateFacts {
 }
 
 /** Further facts of a server's certificate. */
-export interface LeafFacts extends CertificateFacts {
+interface LeafFacts extends CertificateFacts {
   readonly subject_alternative_names: { dns_names: string[]; ips: string[] }
   readonly issuer_common_name: string | null
   /** Hexadecimal, in lower case. */

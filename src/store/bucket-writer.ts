@@ -7,10 +7,10 @@
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 
 /** A key's new value, given its present one; undefined if that is right already. */
-export type Next = (current: Uint8Array | undefined) => string | undefined
+type Next = (current: Uint8Array | undefined) => string | undefined
 
 /** Is the whole change known to be in the bucket? */
-export type IsDone = () => Promise<boolean>
+type IsDone = () => Promise<boolean>
 
 export class BucketWriter {
   readonly #bucket: Bucket

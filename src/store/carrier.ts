@@ -12,7 +12,7 @@ import { splitRelease } from './plan.js'
 import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
 
-export interface CarrierParts {
+interface CarrierParts {
   readonly rows: ChangeRows
   readonly projection: Projection
   readonly repair: Repair

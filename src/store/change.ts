@@ -19,7 +19,7 @@ export interface Removal {
 }
 
 /** A removal as the head stores it. `row` is null if the last row must be read from ClickHouse to save space. */
-export interface RecordedRemoval {
+interface RecordedRemoval {
   readonly kind: string
   readonly id: string
   readonly row: Row | null

@@ -19,7 +19,7 @@ export interface ClaimHolder {
 export const decodeClaim = (value: Uint8Array): ClaimHolder =>
   JSON.parse(Buffer.from(value).toString()) as ClaimHolder
 
-export interface ClaimJudge {
+interface ClaimJudge {
   /** Does the holder's resource exist and hold the claim? Resolves when that is certain. */
   isHeld(claim: string, holder: ClaimHolder): Promise<boolean>
 }

@@ -14,7 +14,7 @@ import { within, yieldTurn } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { ChdbConnection } from './chdb-connection.js'
 
-export interface ClickhouseOptions {
+interface ClickhouseOptions {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
   readonly url?: string | undefined
   /** Directory of the embedded ClickHouse. */

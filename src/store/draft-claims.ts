@@ -6,7 +6,7 @@ import type { Heads } from './heads.js'
 import { commitNothing } from './move-beyond.js'
 import { type Claim, type Draft, holds } from './plan.js'
 
-export interface DraftClaimsParts {
+interface DraftClaimsParts {
   readonly bucket: Bucket
   readonly view: View
   readonly heads: Heads

@@ -16,7 +16,7 @@ import type { Clickhouse } from './clickhouse.js'
 import { sealedFields } from './sealed-values.js'
 import { decodeRow, type EncodedRow, rowEncoder, tableOf } from './tables.js'
 
-export interface ForeignRowsParts {
+interface ForeignRowsParts {
   readonly clickhouse: Clickhouse
   readonly resources: readonly AnyResource[]
   readonly view: View

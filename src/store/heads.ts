@@ -28,7 +28,7 @@ export interface FinishedHead {
   readonly recent: readonly string[]
 }
 
-export interface HeadsParts {
+interface HeadsParts {
   readonly bucket: Bucket
   /** The size of a message: a larger head does not fit. */
   readonly bytesMax: () => number

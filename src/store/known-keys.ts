@@ -16,7 +16,7 @@ import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse.js'
 import { tableOf } from './tables.js'
 
-export interface KnownKeysParts {
+interface KnownKeysParts {
   readonly clickhouse: Clickhouse
   readonly view: View
   readonly occurrences: Occurrences

@@ -18,7 +18,7 @@ export interface Deployment {
   readonly keyFingerprint: string
 }
 
-export interface Migration {
+interface Migration {
   /** Never reused; a released step never changes. */
   readonly id: number
   readonly statements: (made: Deployment) => readonly string[]

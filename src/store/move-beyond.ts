@@ -6,7 +6,7 @@ import type { ViewState } from '../view/view-state.js'
 import { emptyChange } from './change.js'
 import type { FinishedHead, Heads } from './heads.js'
 
-export interface AccountParts {
+interface AccountParts {
   readonly heads: Heads
   readonly view: View
 }

@@ -39,7 +39,7 @@ const viewPollMs = 20
 
 const decode = <T>(value: Uint8Array): T => JSON.parse(Buffer.from(value).toString()) as T
 
-export interface Buckets {
+interface Buckets {
   readonly config: Bucket
   readonly secrets: Bucket
 }

@@ -48,7 +48,7 @@ export interface SeenAccount {
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, number>>
 }
 
-export type SeenAccounts = ReadonlyMap<string, SeenAccount>
+type SeenAccounts = ReadonlyMap<string, SeenAccount>
 
 /** A snapshot of a state, which keeps changing while ClickHouse is being read. */
 export function seenIn(state: ViewState): SeenAccounts {

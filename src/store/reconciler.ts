@@ -14,7 +14,7 @@ import { compare, type Differences, fillClaims, readSideBuckets, seenIn } from '
 import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
 import { readStored, readVersions } from './stored-rows.js'
 
-export interface ReconcilerParts extends RepairParts {
+interface ReconcilerParts extends RepairParts {
   readonly clickhouse: Clickhouse
   readonly resources: readonly AnyResource[]
   readonly buckets: StoreBuckets

@@ -56,7 +56,7 @@ export async function commitRepair(
   }
 }
 
-export type ReadAccount = (accountId: string) => Promise<readonly StoredRow[]>
+type ReadAccount = (accountId: string) => Promise<readonly StoredRow[]>
 
 export class Repair {
   readonly #projection: Projection

@@ -15,7 +15,7 @@ import type { Projection } from './projection.js'
 import { RuleStaging } from './rule-staging.js'
 import type { SettledAccount } from './settled-account.js'
 
-export interface RuleReplacerParts {
+interface RuleReplacerParts {
   readonly config: Bucket
   readonly heads: Heads
   readonly view: View

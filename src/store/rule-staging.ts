@@ -13,7 +13,7 @@ import { newStagedGeneration, rulesKey } from '../view/keys.js'
 import type { RulesReplacement } from './change.js'
 import { chunksOf } from './rule-chunks.js'
 
-export interface StagedReplacement {
+interface StagedReplacement {
   readonly accountId: string
   readonly policyId: string
   /** The generation whose rules are to be replaced. */

@@ -9,7 +9,7 @@ export interface SettledAccount {
   readonly state: ViewState
 }
 
-export interface SettleParts {
+interface SettleParts {
   readonly heads: Heads
   readonly view: View
   /** Why nothing may be written now; undefined if writes are allowed. */

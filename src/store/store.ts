@@ -36,7 +36,7 @@ import { type SettledAccount, settle } from './settled-account.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { Upkeep } from './upkeep.js'
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly clickhouse: Clickhouse
   readonly nats: Nats
   readonly resources: readonly AnyResource[]

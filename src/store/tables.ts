@@ -10,7 +10,7 @@ import { pluralOf } from '../core/plural.js'
 import type { AnyResource, Column, Field, Fields, Row } from '../resource/define.js'
 
 /** Who wrote rows, and when. */
-export interface RowOrigin {
+interface RowOrigin {
   /** Milliseconds since the epoch. */
   readonly changedAt: number
   /** Id of the credential that made the change, or `cli`. */

@@ -21,7 +21,7 @@ import { Reconciler } from './reconciler.js'
 import type { RepairParts } from './repair.js'
 import { StagingSweep } from './staging-sweep.js'
 
-export interface UpkeepParts extends RepairParts {
+interface UpkeepParts extends RepairParts {
   readonly clickhouse: Clickhouse
   readonly nats: Nats
   readonly resources: readonly AnyResource[]

@@ -18,7 +18,7 @@ import { ViewState } from './view-state.js'
 
 const reachTimeoutMs = 5_000
 
-export type ChangeListener = (kind: string) => void
+type ChangeListener = (kind: string) => void
 
 interface Waiter {
   isMet(state: ViewState): boolean

@@ -93,14 +93,14 @@ export class PackedEvent {
 }
 
 /** A line of a pack that no `PackWriter` wrote: it is reported and not sent, and never causes an exception. */
-export interface MalformedLine {
+interface MalformedLine {
   /** Counted from 1. */
   readonly line: number
   readonly reason: string
   readonly bytes: Buffer
 }
 
-export interface Pack {
+interface Pack {
   readonly events: readonly PackedEvent[]
   readonly malformed: readonly MalformedLine[]
 }

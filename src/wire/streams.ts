@@ -22,7 +22,7 @@ import {
   recordsSubjects,
 } from './names.js'
 
-export interface StreamBounds {
+interface StreamBounds {
   /** The limit of each of the three large streams. */
   readonly storageMaxBytes: number
   readonly retentionMs: number

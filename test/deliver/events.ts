@@ -1,7 +1,7 @@
 /** Packed events for tests. */
 import { type PackedEvent, PackWriter, readPack } from '../../src/wire/pack.js'
 
-export interface EventSpec {
+interface EventSpec {
   readonly id: string
   readonly partitionKey?: string
   readonly timestampMs?: number

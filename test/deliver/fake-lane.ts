@@ -30,12 +30,9 @@ export const failed = (faultClass: FaultClass): SendOutcome => ({
 })
 export const accepted: SendOutcome = { outcome: 'accepted' }
 
-export type Behaviour = (
-  events: readonly PackedEvent[],
-  request: number,
-) => SendOutcome | Promise<SendOutcome>
+type Behaviour = (events: readonly PackedEvent[], request: number) => SendOutcome | Promise<SendOutcome>
 
-export interface Opened {
+interface Opened {
   readonly lane: Lane
   /** The ids of each request, in order. */
   readonly requests: string[][]

@@ -21,7 +21,7 @@ export interface Stream {
   readonly latencyMs?: number
 }
 
-export interface Load {
+interface Load {
   readonly eventsPerSecond: number
   readonly seconds: number
   /** The stream during this second of the run. */

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export interface Page {
+interface Page {
   readonly file: string
   readonly text: string
 }

@@ -16,7 +16,7 @@ const generatedScope = defineScope<Context>({
 })
 
 /** The result of a comparison. `stricter` and `looser` count by kind. */
-export interface Comparison {
+interface Comparison {
   pairs: number
   /** Pairs where both had the same value. */
   equal: number

@@ -45,7 +45,7 @@ const inProcess =
     }
   }
 
-export interface AuditEvent {
+interface AuditEvent {
   readonly event_id: string
   readonly event_type: string
   readonly event_timestamp: string
@@ -128,7 +128,7 @@ export class TestApi {
   }
 }
 
-export type TestApiOptions = Partial<
+type TestApiOptions = Partial<
   Pick<
     ApiOptions,
     'baseUrl' | 'context' | 'destinations' | 'listening' | 'usage' | 'trustedProxies' | 'versionHeaders'

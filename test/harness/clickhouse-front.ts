@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { Session } from 'chdb'
 import { type Running, run } from './processes.js'
 
-export type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'die'
+type FrontMode = 'ok' | 'hang' | 'fail' | 'short' | 'die'
 
 const user = 'default'
 /** Parameters of a query string that are not settings. */

@@ -5,7 +5,7 @@ import { OwnNats } from './own-nats.js'
 
 const serverCount = 3
 
-export interface NatsCluster {
+interface NatsCluster {
   readonly servers: readonly OwnNats[]
   /** All servers, in the form of `NATS_URL`. */
   readonly url: string

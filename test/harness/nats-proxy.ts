@@ -5,7 +5,7 @@
  */
 import { connect, createServer, type Socket } from 'node:net'
 
-export interface Cut {
+interface Cut {
   /** Counted from 1, from now on. */
   readonly write: number
   /** Is the write passed on before the callback? */
@@ -15,7 +15,7 @@ export interface Cut {
   readonly passes?: boolean
 }
 
-export interface NatsProxy {
+interface NatsProxy {
   readonly url: string
   /** Writes seen so far. */
   readonly writes: number

@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { HttpAnswer } from './raw-client.js'
 
-export interface Operation {
+interface Operation {
   readonly operationId?: string
   readonly responses: Readonly<Record<string, { content?: Record<string, { schema?: object }> }>>
 }

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { arch, env, platform, versions } from 'node:process'
 
-export interface OtherNode {
+interface OtherNode {
   readonly version: string
   /** The path of its program, or why it is missing. */
   readonly program: { readonly path: string } | { readonly missing: string }

@@ -8,7 +8,7 @@ import { tempDir } from './temp-dir.js'
 
 const mebibyte = 1024 * 1024
 
-export interface OwnStreams {
+interface OwnStreams {
   readonly server: OwnNats
   readonly nats: Nats
   readonly ledger: LedgerWriter

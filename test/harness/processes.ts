@@ -15,7 +15,7 @@ const endTimeoutMs = 20_000
 const lastLinesMs = 10_000
 
 /** How a process ended. */
-export interface Ending {
+interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }

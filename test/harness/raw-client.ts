@@ -26,7 +26,7 @@ export interface RequestParts {
 }
 
 /** A request whose headers and body are complete. */
-export interface RawRequest {
+interface RawRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -36,7 +36,7 @@ export interface RawRequest {
 
 export type Transport = (request: RawRequest) => Promise<Omit<HttpAnswer, 'body'>>
 
-export interface RawClientOptions {
+interface RawClientOptions {
   /** The address of the API. */
   readonly base: string
   readonly token: string

@@ -8,7 +8,7 @@ export function portOf({ server }: { readonly server: Server }): number {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number
   readonly head: string
   readonly body: string

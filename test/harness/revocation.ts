@@ -1,7 +1,7 @@
 /** How soon a process refuses something that another process revoked. */
 import { until } from './weir.js'
 
-export interface Revocable {
+interface Revocable {
   isAccepted(): Promise<boolean>
   /** Resolves with the answer to the deletion. */
   revoke(): Promise<unknown>

@@ -51,7 +51,7 @@ export const bitsOf = (publicKey: string): number => Number(listed(publicKey)[0]
 export const fingerprintOf = (publicKey: string): string => listed(publicKey)[1] ?? ''
 
 /** A certificate as `ssh-keygen -L` shows it. */
-export interface ToldCertificate {
+interface ToldCertificate {
   /** `ssh-ed25519-cert-v01@openssh.com host certificate` */
   readonly type: string
   /** Fingerprints of the public key and of the authority's key. */

@@ -14,13 +14,13 @@ export const withoutSshd =
     ? 'no sshd'
     : false
 
-export interface Sshd {
+interface Sshd {
   readonly port: number
   close(): Promise<void>
 }
 
 /** Contents of a server's files: a host key with its certificate, and an authority of users. */
-export interface SshdFiles {
+interface SshdFiles {
   readonly hostKey: string
   readonly hostCertificate: string
   readonly userAuthority: string

@@ -23,7 +23,7 @@ export interface StoreApi {
 }
 
 /** An audit event as it is stored in its stream. */
-export interface Audited {
+interface Audited {
   readonly id: string
   readonly type: string
   readonly object: { readonly id: string }

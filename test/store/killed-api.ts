@@ -4,7 +4,7 @@ import { startNatsProxy } from '../harness/nats-proxy.js'
 import type { RawClient } from '../harness/raw-client.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 
-export interface Victim {
+interface Victim {
   readonly client: RawClient
   /** The point at which it is killed. */
   readonly point: string

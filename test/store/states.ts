@@ -21,7 +21,7 @@ export const tcpEdgeRow = (id: string, hostports: readonly string[]): Row => ({
 })
 
 /** A key of the bucket and its value. */
-export interface Entry {
+interface Entry {
   readonly key: string
   readonly value: object
 }
