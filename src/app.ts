@@ -253,8 +253,8 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
     new Deliverer({ nats, ledger, occurrences, openSender: destinationAccess(settings).openSender }),
   )
   const update = (): void => {
-    const { configs, gone } = destinationsIn(view.state, secrets, sealer)
-    void deliverer.update(configs, gone)
+    const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)
+    void deliverer.update(configs, deletedIds)
   }
   view.onChange((kind) => {
     if (kind === 'event_destination' || kind === '*') update()

@@ -31,7 +31,7 @@ export async function createAccount(
   { id = newId('ac_'), token = newToken() }: { id?: string; token?: string } = {},
 ): Promise<NewAccount | undefined> {
   if (name.trim() === '' || Buffer.byteLength(name) > accountNameBytesMax) {
-    throw badRequest(`An account's name has 1 to ${accountNameBytesMax} bytes.`)
+    throw badRequest(`An account's name must have 1 to ${accountNameBytesMax} bytes.`)
   }
   const at = now()
   const caller = { accountId: id, accountName: name, principal: cli, address: undefined }

@@ -98,7 +98,7 @@ export function exchangeUsage(
   usage: Usage,
   occurrences: Pick<Occurrences, 'usageMessageIgnored' | 'usageUnshared'>,
 ): { close(): Promise<void> } {
-  const hearing = nats.hear(
+  const subscription = nats.subscribe(
     usageSubject,
     (data) => {
       const reason = usage.receive(data)
@@ -108,7 +108,7 @@ export function exchangeUsage(
   )
   const send = (): void => {
     // Without a connection, counts wait. A user that may not subscribe may not publish either.
-    if (!nats.isConnected || hearing.isRefused) return
+    if (!nats.isConnected || subscription.isRefused) return
     const message = usage.nextMessage()
     if (message !== undefined) nats.emit(usageSubject, message)
   }
@@ -117,7 +117,7 @@ export function exchangeUsage(
     close: async () => {
       timer.stop()
       send()
-      hearing.close()
+      subscription.close()
     },
   }
 }

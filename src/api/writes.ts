@@ -80,7 +80,7 @@ export class Writes {
   }
 
   /**
-   * Applies the values that `change` returns for the present row; `show` renders it like GET. An equal row is no change.
+   * Applies the values that `change` returns for the present row; `show` renders it like GET. An equal row changes nothing.
    */
   update(
     caller: Caller,

@@ -73,7 +73,7 @@ export class LedgerReading {
     if (this.books.sequence > last_seq) this.books.sequence = 0
     this.#skipTo(messages === 0 ? last_seq + 1 : first_seq)
     const from = this.books.sequence + 1
-    this.#followed = await nats.follow(ledgerStream, ledgerSubject, from, (message) => this.#hear(message))
+    this.#followed = await nats.follow(ledgerStream, ledgerSubject, from, (message) => this.#receive(message))
     this.#heardMs = monotonicMs()
     while (this.books.sequence < last_seq) {
       if (monotonicMs() - this.#heardMs > silenceMaxMs) throw new Error('The ledger is silent.')
@@ -82,7 +82,7 @@ export class LedgerReading {
     this.#hasCaughtUp = true
   }
 
-  #hear({ sequence, data }: { sequence: number; data: Uint8Array }): void {
+  #receive({ sequence, data }: { sequence: number; data: Uint8Array }): void {
     this.#heardMs = monotonicMs()
     if (this.#isClosed || sequence <= this.books.sequence) return
     if (this.#hasCaughtUp && sequence > this.books.sequence + 1) {

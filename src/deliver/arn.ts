@@ -47,13 +47,13 @@ function checkArn(text: string, { service, resource, example }: ArnForm): Proble
     msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
   })
   const arn = parseArn(text)
-  if (arn === undefined) return wrong('which is no ARN')
+  if (arn === undefined) return wrong('which is not an ARN')
   if (!partitions.includes(arn.partition)) {
-    return wrong(`whose partition ${shown(arn.partition)} is none of ${partitions.join(', ')}`)
+    return wrong(`whose partition ${shown(arn.partition)} is not one of ${partitions.join(', ')}`)
   }
   if (arn.service !== service)
-    return wrong(`whose service is ${shown(arn.service)} where ${service} is expected`)
-  if (!regionForm.test(arn.region)) return wrong(`whose region ${shown(arn.region)} is none`)
+    return wrong(`whose service is ${shown(arn.service)}, but ${service} is expected`)
+  if (!regionForm.test(arn.region)) return wrong(`whose region ${shown(arn.region)} is not a region`)
   if (partitionOf(arn.region) !== arn.partition) {
     return wrong(`whose region ${arn.region} does not lie in the partition ${arn.partition}`)
   }
@@ -86,6 +86,6 @@ export function checkRoleArn(text: string): Problem | undefined {
     roleForm.test(arn.resource)
   if (valid) return undefined
   return {
-    msg: `is ${shown(text, 200)}, which is no role's ARN; an example is arn:aws:iam::123456789012:role/name`,
+    msg: `is ${shown(text, 200)}, which is not the ARN of a role; an example is arn:aws:iam::123456789012:role/name`,
   }
 }

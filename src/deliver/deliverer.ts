@@ -24,19 +24,19 @@ export class Deliverer {
     this.#deps = { ...deps, budget: new ByteBudget(packsInFlightBytesMax) }
   }
 
-  /** Adapts the runs to the existing destinations; `gone` are those known to be deleted. */
-  update(configs: readonly DestinationConfig[], gone: readonly string[]): Promise<void> {
-    this.#updating = this.#updating.then(() => this.#update(configs, gone))
+  /** Adapts the runs to the existing destinations; `deletedIds` are those known to be deleted. */
+  update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
+    this.#updating = this.#updating.then(() => this.#update(configs, deletedIds))
     return this.#updating
   }
 
-  async #update(configs: readonly DestinationConfig[], gone: readonly string[]): Promise<void> {
+  async #update(configs: readonly DestinationConfig[], deletedIds: readonly string[]): Promise<void> {
     for (const config of configs) {
       const run = this.#runs.get(config.id)
       if (run === undefined) this.#runs.set(config.id, new DestinationRun(config, this.#deps))
       else run.retarget(config)
     }
-    await Promise.all(gone.map((id) => this.#dropped.has(id) || this.#drop(id)))
+    await Promise.all(deletedIds.map((id) => this.#dropped.has(id) || this.#drop(id)))
   }
 
   /** A deleted destination's backlog is dropped, and counted. */

@@ -70,7 +70,7 @@ export class Lane {
     if (this.#closing || this.wanted(1) === 0) job.giveBack(this.#pace.waitMs())
     if (job.ended) return job.result
     this.#packs.add(job)
-    // Held packs were tried before; a pack that is taken while probing should tell something new.
+    // Held packs were tried before; while probing, a new pack goes first, because its events may be accepted.
     if (this.probing) this.#queue.addFirst(job.items)
     else this.#queue.add(job.items)
     this.#pump()

@@ -43,8 +43,8 @@ export function checksOf(result: Result): Check[] {
   return [
     ...recordChecks(result),
     ...result.destinations.flatMap((destination) => destinationChecks(result, destination)),
-    ...result.scenario.situations.each.map(({ says, at, expected }, index) => ({
-      says: `${says} at ${at}`,
+    ...result.scenario.situations.each.map(({ says, endpoint, expected }, index) => ({
+      says: `${says} at ${endpoint}`,
       values: { counted: result.situations[index]!, expected },
     })),
   ]

@@ -84,7 +84,7 @@ async function show(
   )
   if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
   const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
-  return { services, file, textOf: recordText(scenario, account.built), isFine: tell(account, screen) }
+  return { services, file, textOf: recordText(scenario, account.built), isFine: showReport(account, screen) }
 }
 
 const lookInto = (file: string, screen: Screen): Promise<Survey> =>
@@ -105,7 +105,7 @@ async function failure({ broken }: Services): Promise<never> {
 }
 
 /** Reports a run; returns whether every check holds. */
-function tell(account: Account, screen: Screen): boolean {
+function showReport(account: Account, screen: Screen): boolean {
   const { text, failed } = report(account)
   const isFine = failed.length === 0
   screen.say(screen.isVerbose ? text : summary(account, screen))

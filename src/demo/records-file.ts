@@ -41,7 +41,7 @@ export async function* linesOf(path: string): AsyncGenerator<Line> {
     }
     rest = bytes.subarray(from)
     if (rest.length > lineBytesMax)
-      throw new RecordsFileError(`${name} has no lines: it is no file of records.`)
+      throw new RecordsFileError(`${name} has no lines: it is not a file of records.`)
   }
   const last = lineOf(rest)
   if (last !== undefined) yield last
@@ -68,7 +68,7 @@ async function* plainBytes(path: string): AsyncGenerator<Buffer> {
 async function beginsWithGzip(path: string): Promise<boolean> {
   for await (const chunk of createReadStream(path, { end: gzipMagic.length - 1 })) {
     const bytes = chunk as Buffer
-    return gzipMagic.every((byte, at) => bytes[at] === byte)
+    return gzipMagic.every((byte, index) => bytes[index] === byte)
   }
   return false
 }

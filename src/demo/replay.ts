@@ -39,7 +39,7 @@ export function replay({ servers, networks }: Survey): Scenario {
       block: `IP policy "${barred}" (${busiest})`,
       deny: `traffic policy "${policy.byCountry}"`,
     },
-    situations: { at: [], each: [] },
+    situations: { targets: [], each: [] },
     heard: (_target, _type, evaluated) => evaluated,
     logs: () => undefined,
     malformed: undefined,

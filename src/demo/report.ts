@@ -65,8 +65,8 @@ function decisions({ metrics, scenario, published }: Account): string {
 const situations = ({ scenario, situations: counted }: Account): string =>
   table(
     ['endpoint', 'outcome', 'records', 'expected', 'by'],
-    scenario.situations.each.map(({ says, at, outcome, expected }, index) => [
-      at,
+    scenario.situations.each.map(({ says, endpoint, outcome, expected }, index) => [
+      endpoint,
       outcome,
       counted[index]!,
       expected,

@@ -88,8 +88,8 @@ export const recordText =
   }
 
 function questions(scenario: Scenario, answers: readonly Decision[]): string {
-  const rows = scenario.questions.map(({ says, conn }, at) => {
-    const { decision, policy, warnings } = answers[at]!
+  const rows = scenario.questions.map(({ says, conn }, index) => {
+    const { decision, policy, warnings } = answers[index]!
     const warned = warnings.length === 0 ? '' : 'with a warning of the restriction'
     const note = policy === null ? warned : `policy "${policy}"`
     return [
@@ -128,10 +128,10 @@ async function countSituations(
   { situations }: Scenario,
 ): Promise<number[]> {
   const counts = situations.each.map(() => 0)
-  for (const { target } of destinations.filter(({ kind }) => situations.at.includes(kind))) {
+  for (const { target } of destinations.filter(({ kind }) => situations.targets.includes(kind))) {
     for await (const { data } of aws.received(target)) {
       const event = JSON.parse(data) as EventView
-      for (const [at, { matches }] of situations.each.entries()) if (matches(event)) counts[at]! += 1
+      for (const [index, { matches }] of situations.each.entries()) if (matches(event)) counts[index]! += 1
     }
   }
   return counts

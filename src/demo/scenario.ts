@@ -14,7 +14,7 @@ export interface Scenario {
   /** Who decided, for the table of decisions. */
   readonly decidedBy: Readonly<Record<'allow' | 'block' | 'deny', string>>
   /** Groups of events that are counted among all that arrived at these targets. */
-  readonly situations: { readonly at: readonly TargetKind[]; readonly each: readonly Situation[] }
+  readonly situations: { readonly targets: readonly TargetKind[]; readonly each: readonly Situation[] }
   /** How many records of this type belong to the account of this target, given how many were evaluated. */
   readonly heard: (target: TargetKind, type: RecordType, evaluated: number) => number
   /** How many `log.v0` events go to this target; undefined if it is not known. */
@@ -94,7 +94,7 @@ export interface Question {
 
 export interface Situation {
   readonly says: string
-  readonly at: string
+  readonly endpoint: string
   readonly outcome: string
   readonly expected: number
   /** Does this event belong to it? */

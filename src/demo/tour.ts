@@ -49,11 +49,11 @@ const notEnforced = 'a warning only: its restriction is not enforced'
 const noObjection = 'no policy objected'
 
 export function tour(counts: TourCounts): Scenario {
-  const at = (endpoint: string) => counts.endpoints[endpoint]!
+  const countsOf = (endpoint: string) => counts.endpoints[endpoint]!
   const from = (endpoint: string, ...codes: string[]) =>
-    codes.reduce((sum, code) => sum + (at(endpoint).countries[code] ?? 0), 0)
-  const records = (...endpoints: string[]) => endpoints.reduce((sum, name) => sum + at(name).records, 0)
-  const harborLogs = from(ssh.us, 'CN') + from(ssh.us, 'GB', 'BR', 'DE') + at(database).large
+    codes.reduce((sum, code) => sum + (countsOf(endpoint).countries[code] ?? 0), 0)
+  const records = (...endpoints: string[]) => endpoints.reduce((sum, name) => sum + countsOf(name).records, 0)
+  const harborLogs = from(ssh.us, 'CN') + from(ssh.us, 'GB', 'BR', 'DE') + countsOf(database).large
   const meadowLogs = from(game, 'ZA')
   return {
     accounts: [harbor(counts), meadow(counts)],
@@ -68,7 +68,7 @@ export function tour(counts: TourCounts): Scenario {
         `traffic policy "${policy.notFromChina}"`,
       ),
       {
-        ...question('the same where it is not enforced', game, '203.0.113.9', 'allow', notEnforced),
+        ...question('the same, not enforced', game, '203.0.113.9', 'allow', notEnforced),
         warns: true,
       },
       question('a client from the United States', ssh.us, '73.0.0.9', 'allow', noObjection),
@@ -82,17 +82,17 @@ export function tour(counts: TourCounts): Scenario {
     },
     situations: {
       // Events at CloudWatch Logs also arrive at Kinesis.
-      at: ['kinesis', 'firehose'],
+      targets: ['kinesis', 'firehose'],
       each: [
-        blocked('IP policy of the edge', ssh.eu, at(ssh.eu).bad_clients),
-        blocked('enforced restriction of the account', ssh.us, at(ssh.us).bad_clients),
-        blocked('the same restriction', database, at(database).bad_clients),
-        blocked('the same restriction', web, at(web).bad_clients),
-        letIn('restriction that is not enforced', game, at(game).bad_clients),
+        blocked('IP policy of the edge', ssh.eu, countsOf(ssh.eu).bad_clients),
+        blocked('enforced restriction of the account', ssh.us, countsOf(ssh.us).bad_clients),
+        blocked('the same restriction', database, countsOf(database).bad_clients),
+        blocked('the same restriction', web, countsOf(web).bad_clients),
+        letIn('restriction that is not enforced', game, countsOf(game).bad_clients),
         byPolicy(policy.notFromChina, ssh.us, 'denied by country', from(ssh.us, 'CN')),
         byPolicy(policy.notFromAfrica, game, 'denied by country', from(game, 'ZA')),
         byPolicy(policy.fromAbroad, ssh.us, 'logged, inbound', from(ssh.us, 'GB', 'BR', 'DE')),
-        byPolicy(policy.large, database, 'logged, outbound', at(database).large),
+        byPolicy(policy.large, database, 'logged, outbound', countsOf(database).large),
       ],
     },
     heard: (target, type) => {
@@ -102,7 +102,7 @@ export function tour(counts: TourCounts): Scenario {
     logs: (target) => ({ kinesis: harborLogs, firehose: meadowLogs, cloudwatch_logs: 0 })[target],
     malformed: counts.malformed,
     unserved: counts.unserved,
-    warnings: at(ssh.eu).bad_clients + at(game).bad_clients,
+    warnings: countsOf(ssh.eu).bad_clients + countsOf(game).bad_clients,
   }
 }
 
@@ -203,25 +203,25 @@ function question(says: string, edge: string, client_ip: string, decision: Quest
   return { says, by, edge, conn: { client_ip, server_name, server_port: Number(port) }, decision }
 }
 
-function blocked(says: string, at: string, expected: number): Situation {
-  const [host] = at.split(':')
+function blocked(says: string, endpoint: string, expected: number): Situation {
+  const [host] = endpoint.split(':')
   const matches = ({ object }: EventView): boolean =>
     object.conn?.server_name === host && object.ip_policy?.decision === 'block'
-  return { says, at, outcome: 'blocked', expected, matches }
+  return { says, endpoint, outcome: 'blocked', expected, matches }
 }
 
 /** Bad clients are in networks with these prefixes. */
-function letIn(says: string, at: string, expected: number): Situation {
-  const [host] = at.split(':')
+function letIn(says: string, endpoint: string, expected: number): Situation {
+  const [host] = endpoint.split(':')
   const matches = ({ object }: EventView): boolean =>
     object.conn?.server_name === host &&
     /^(203\.0\.113\.|2001:db8:bad:)/.test(object.conn?.client_ip ?? '') &&
     object.ip_policy?.decision === null
-  return { says, at, outcome: 'let in, with a warning', expected, matches }
+  return { says, endpoint, outcome: 'let in, with a warning', expected, matches }
 }
 
-function byPolicy(name: string, at: string, outcome: string, expected: number): Situation {
+function byPolicy(name: string, endpoint: string, outcome: string, expected: number): Situation {
   const matches = ({ event_type, object }: EventView): boolean =>
     event_type === 'log.v0' && object.metadata?.policy === name
-  return { says: `traffic policy "${name}"`, at, outcome, expected, matches }
+  return { says: `traffic policy "${name}"`, endpoint, outcome, expected, matches }
 }

@@ -52,7 +52,7 @@ export async function whenArrived(
 }
 
 /**
- * The error that the failing shard caused, once the destination reports it. A state alone is no proof: on a busy machine
+ * The error that the failing shard caused, once the destination reports it. A state alone is not a proof: on a busy machine
  * it may only mean that no deliverer answered in time.
  */
 export const feltError = ({ state, last_error }: DeliveryStatus): string | undefined =>

@@ -168,18 +168,18 @@ function getRecords(input: Input, call: Call): object {
   const limit = number(input, 'Limit') ?? 10_000
   const arrivals = ledger.arrivals()
   const records: object[] = []
-  let at = Number(position)
-  for (; at < arrivals.length && records.length < limit; at += 1) {
-    const { data, partitionKey, atMs, ...arrival } = arrivals[at]!
+  let index = Number(position)
+  for (; index < arrivals.length && records.length < limit; index += 1) {
+    const { data, partitionKey, atMs, ...arrival } = arrivals[index]!
     if (arrival.shard !== Number(shard)) continue
     records.push({
-      SequenceNumber: sequenceNumber(at + 1),
+      SequenceNumber: sequenceNumber(index + 1),
       ApproximateArrivalTimestamp: atMs / 1000,
       Data: data,
       PartitionKey: partitionKey,
     })
   }
-  const next = Buffer.from(`${name} ${shard} ${at}`).toString('base64')
+  const next = Buffer.from(`${name} ${shard} ${index}`).toString('base64')
   return { Records: records, NextShardIterator: next, MillisBehindLatest: 0 }
 }
 

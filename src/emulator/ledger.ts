@@ -60,7 +60,7 @@ export class Ledger {
 
   page(after: number, limit: number): ReceivedPage {
     const end = Math.min(after + limit, this.#arrivals.length)
-    const events = this.#arrivals.slice(after, end).map((arrival, at) => shown(arrival, after + at + 1))
+    const events = this.#arrivals.slice(after, end).map((arrival, index) => shown(arrival, after + index + 1))
     return { events, next: end < this.#arrivals.length ? end : null }
   }
 

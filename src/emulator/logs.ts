@@ -53,7 +53,7 @@ function parseEvents(input: Input): LogEvent[] {
   const bytes = events.reduce((sum, event) => sum + event.bytes, 0)
   if (bytes > requestBytesMax)
     throw invalid(`Upload too large: ${bytes} bytes exceeds limit of ${requestBytesMax}`)
-  if (events.some(({ timestampMs }, at) => timestampMs < (events[at - 1]?.timestampMs ?? 0))) {
+  if (events.some(({ timestampMs }, index) => timestampMs < (events[index - 1]?.timestampMs ?? 0))) {
     throw invalid('Log events in a single PutLogEvents request must be in chronological order.')
   }
   if (events.at(-1)!.timestampMs - events[0]!.timestampMs > spanMaxMs) {
@@ -146,10 +146,10 @@ function filterLogEvents(input: Input, call: Call): object {
   const matching = findGroup(input, call)
     .ledger.arrivals()
     .filter(({ data }) => data.includes(pattern))
-  const events = matching.map((arrival, at) => ({
+  const events = matching.map((arrival, index) => ({
     ...shown(arrival),
     logStreamName: arrival.logStream,
-    eventId: `${at}`,
+    eventId: `${index}`,
   }))
   return { events, searchedLogStreams: [] }
 }

@@ -31,26 +31,26 @@ export function text(input: Input, field: string): string | undefined {
   const value = input[field]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
-  throw new AwsError('SerializationException', `${field} is no string`)
+  throw new AwsError('SerializationException', `${field} is not a string`)
 }
 
 export function number(input: Input, field: string): number | undefined {
   const value = input[field]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') return value
-  throw new AwsError('SerializationException', `${field} is no number`)
+  throw new AwsError('SerializationException', `${field} is not a number`)
 }
 
 export function list(input: Input, field: string): readonly Input[] {
   const value = input[field]
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
-  throw new AwsError('SerializationException', `${field} is no list`)
+  throw new AwsError('SerializationException', `${field} is not a list`)
 }
 
 /** Length of base64 text when decoded; throws if it is not base64. */
 export function base64Bytes(encoded: string): number {
-  if (encoded.length % 4 !== 0) throw new AwsError('SerializationException', 'Data is no base64')
+  if (encoded.length % 4 !== 0) throw new AwsError('SerializationException', 'Data is not base64')
   if (encoded.endsWith('==')) return (encoded.length / 4) * 3 - 2
   return (encoded.length / 4) * 3 - (encoded.endsWith('=') ? 1 : 0)
 }

@@ -111,7 +111,7 @@ export interface ReceivedPage {
 export interface ReceivedCounts {
   readonly events: number
   readonly bytes: number
-  /** Different event ids; 0 where only counts are kept. */
+  /** Different event ids; 0 if only counts are kept. */
   readonly unique: number
   /** Arrivals of an event id beyond its first. */
   readonly duplicates: number

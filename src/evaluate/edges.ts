@@ -91,7 +91,7 @@ export class HttpsEdge {
       const named = this.#byId.get(record.route_id)
       if (named !== undefined) return ok(named.endpoint)
       return fail({
-        msg: `"route_id" is ${shown(record.route_id)}, which is no route of ${this.unrouted.edgeId}.`,
+        msg: `"route_id" is ${shown(record.route_id)}, which is not a route of ${this.unrouted.edgeId}.`,
       })
     }
     const path = record.http?.request?.url?.path

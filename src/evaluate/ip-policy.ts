@@ -52,8 +52,8 @@ export function decideAddress(
 ): IpDecision {
   slot.read(address)
   let allowed = false
-  for (let at = 0; at < policyIds.length; at += 1) {
-    const policy = policies.ipPolicy(policyIds[at]!)
+  for (let index = 0; index < policyIds.length; index += 1) {
+    const policy = policies.ipPolicy(policyIds[index]!)
     if (policy === undefined) continue
     if (policy.deny.has(slot)) return 'block'
     allowed ||= policy.allow.has(slot)

@@ -109,8 +109,8 @@ export function runPolicies(
 ): PolicyRun {
   const logs: LogAction[] = []
   const failures: PolicyFailure[] = []
-  for (let at = 0; at < policies.length; at += 1) {
-    const policy = policies[at]!
+  for (let index = 0; index < policies.length; index += 1) {
+    const policy = policies[index]!
     trace?.policy(policy)
     const miss = firstMiss(policy, context, budget, trace)
     if (miss !== undefined) {
@@ -136,8 +136,8 @@ function firstMiss(
   trace: PolicyTrace | undefined,
 ): PolicyFailure | typeof isFalse | undefined {
   const { expressions } = policy
-  for (let at = 0; at < expressions.length; at += 1) {
-    const expression = expressions[at]!
+  for (let index = 0; index < expressions.length; index += 1) {
+    const expression = expressions[index]!
     try {
       // Evaluated once either way: a second run would spend the record's budget twice.
       const value =

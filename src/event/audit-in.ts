@@ -80,7 +80,7 @@ function topicOf(subject: string): Result<Topic> {
   const [object = '', verb = '', ...more] = subject.slice(auditInSubjectHead.length).split('.')
   const resource = byObject.get(object)
   if (resource === undefined) {
-    return problem(`The subject names ${shown(object)}, which is no object of audit events.`)
+    return problem(`The subject names ${shown(object)}, which is not an object of audit events.`)
   }
   if (!isVerb(verb) || more.length > 0) {
     const end = [verb, ...more].join('.')

@@ -22,8 +22,8 @@ export function compileSerializer<R>(
   return (record, decided) => {
     let json = ''
     let inQuotes = false
-    for (let at = 0; at < pieces.length; at += 1) {
-      const piece = pieces[at]!
+    for (let index = 0; index < pieces.length; index += 1) {
+      const piece = pieces[index]!
       const value = piece.read(record, decided)
       if (value === undefined || value === null) {
         json += inQuotes ? piece.fromQuotesNull : piece.plainNull

@@ -17,8 +17,8 @@ export const quoted = (text: string): string => `"${escaped(text)}"`
 /** Whether the text is short and has nothing to escape. */
 function isPlain(text: string): boolean {
   if (text.length > charsMax) return false
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
     if (code < space || code === quote || code === backslash) return false
     // A lone surrogate must be escaped, or it is lost when the text becomes UTF-8.
     if (code >= surrogateFirst && code <= surrogateLast) return false

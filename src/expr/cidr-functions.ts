@@ -13,7 +13,7 @@ const slot = new AddressSlot()
 /** Reading a range takes about this many steps. */
 const stepsPerRange = 10
 
-/** In an expression a range may be written with any of its addresses, and one address stands for itself. */
+/** In an expression a range may be written with any of its addresses, and a bare address is a range of one. */
 const readRange = (value: unknown): Result<Cidr> =>
   parseCidr(value, { hostBits: 'allow', bareAddress: 'allow' })
 

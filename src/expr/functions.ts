@@ -1,6 +1,6 @@
 /**
  * The functions of the language, each also a transform: `lower(x)` is `x|lower` and `x.lower()`. All are pure and
- * bounded. No value in, no value out; where true or false is asked for, no value is false.
+ * bounded. A missing value gives a missing value, or false in functions that return a boolean.
  */
 import { ok, problem, shown } from '../core/errors.js'
 import { ExpressionFailure, type StepBudget } from './budget.js'

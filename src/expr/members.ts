@@ -45,7 +45,7 @@ export function memberReader(key: string): Reader {
   }
 }
 
-/** Reads `.a.b` from an element of a list: the first key from the element itself, even where that is a list. */
+/** Reads `.a.b` from an element of a list: the first key from the element itself, even if that is a list. */
 export function elementReader(path: readonly string[]): Reader {
   const [first, ...rest] = path
   const readers = rest.map(memberReader)

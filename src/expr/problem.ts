@@ -15,7 +15,7 @@ export type ProblemReason =
   | 'wrong_arguments'
   | 'bad_literal'
 
-/** Why a text is no expression. */
+/** Why a text is not an expression. */
 export interface ExpressionProblem {
   readonly reason: ProblemReason
   /** One sentence that names the culprit, its position, and a guess at what was meant. */

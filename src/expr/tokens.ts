@@ -14,7 +14,7 @@ export interface Token {
   readonly raw: string
   /** As written, without the white space behind it. */
   readonly text: string
-  /** Where it stands in the expression, from 0. */
+  /** Its position in the expression, from 0. */
   readonly offset: number
 }
 
@@ -41,17 +41,17 @@ export function placeTokens(text: string, tokens: readonly Omit<Token, 'text' | 
   if (tokens.length > exprTokensMax) {
     throw new Refusal('too_large', `The expression has ${tokens.length} tokens, more than ${exprTokensMax}`)
   }
-  let at = 0
+  let index = 0
   return tokens.map((token) => {
     const written = token.raw.trimEnd()
-    while (/\s/.test(text.charAt(at))) at++
-    const offset = at
-    if (text.startsWith(written, at)) {
-      at += written.length
+    while (/\s/.test(text.charAt(index))) index++
+    const offset = index
+    if (text.startsWith(written, index)) {
+      index += written.length
     } else {
       // The lexer joins a minus and its number: `- 5` in the text is `-5` here, and so is `--5`.
-      while (/[-\s]/.test(text.charAt(at))) at++
-      at += written.length - 1
+      while (/[-\s]/.test(text.charAt(index))) index++
+      index += written.length - 1
     }
     return { ...token, text: written, offset }
   })
@@ -99,7 +99,7 @@ export function refuseBadTokens(tokens: readonly Token[]): void {
     }
   }
   refuseBadBrackets(tokens)
-  for (let at = 0; at <= tokens.length; at++) refuseMissingOperand(tokens, at)
+  for (let index = 0; index <= tokens.length; index++) refuseMissingOperand(tokens, index)
 }
 
 /** A bracket that is open, or the expression as a whole. */
@@ -160,14 +160,14 @@ function refuseMixedOperators(level: Level, token: Token): void {
   level.logical = token.text
 }
 
-/** Refuses the token at `at` (or the end) where an operand should begin and does not. */
-function refuseMissingOperand(tokens: readonly Token[], at: number): void {
-  const before = tokens[at - 1]
-  const token = tokens[at]
+/** Refuses the token at `index` (or the end) where an operand should begin and does not. */
+function refuseMissingOperand(tokens: readonly Token[], index: number): void {
+  const before = tokens[index - 1]
+  const token = tokens[index]
   if (before?.type === 'openCurl' || !operandFollows.has(before?.type)) return
   if (token !== undefined && !noOperandStarts.has(token.type)) return
   if (before?.type === 'question' && token?.type === 'colon') return
-  const opensAfterOperand = operandEnds.has(tokens[at - 2]?.type)
+  const opensAfterOperand = operandEnds.has(tokens[index - 2]?.type)
   if (before?.type === 'openParen' && token?.type === 'closeParen' && opensAfterOperand) return
   if (before?.type === 'openBracket' && token?.type === 'closeBracket' && !opensAfterOperand) return
   if (token === undefined)
@@ -181,8 +181,8 @@ function refuseMissingOperand(tokens: readonly Token[], at: number): void {
  * which it would misread in the same way, are refused.
  */
 export function methodsToTransforms(tokens: readonly Token[]): Token[] {
-  return tokens.map((token, at) => {
-    const [before, next, afterNext] = [tokens[at - 1], tokens[at + 1], tokens[at + 2]]
+  return tokens.map((token, index) => {
+    const [before, next, afterNext] = [tokens[index - 1], tokens[index + 1], tokens[index + 2]]
     if (token.type === 'openParen' && before?.type === 'closeBracket') {
       throw new Refusal('syntax', 'Only functions can be called', token.offset)
     }

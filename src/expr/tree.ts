@@ -5,7 +5,7 @@ import type { Spelling } from './scope.js'
 export type Tree<C> =
   | { readonly kind: 'constant'; readonly value: unknown; readonly offset?: number }
   | NameTree<C>
-  /** A member of the element a filter looks at; `outer` where that element is no value, as in jexl. */
+  /** A member of the element a filter looks at; `outer` if that element is not a value, as in jexl. */
   | { readonly kind: 'element'; readonly path: readonly string[]; readonly outer: Tree<C> | undefined }
   | { readonly kind: 'member'; readonly subject: Tree<C>; readonly key: string }
   | { readonly kind: 'not'; readonly operand: Tree<C> }

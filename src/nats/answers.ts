@@ -50,19 +50,19 @@ export function answerRequests(
  */
 const isCommand = (subject = ''): boolean => /^(\$|weir\.)/.test(subject)
 
-export interface Hearing {
+export interface Subscription {
   /** The server's permissions do not allow the subscription. */
   readonly isRefused: boolean
   close(): void
 }
 
 /** Calls back for each message of a subject, until it is closed or the server's permissions refuse the subscription. */
-export function hear(
+export function subscribe(
   connection: NatsConnection,
   subject: string,
   onMessage: (data: Uint8Array) => void,
   onRefused: (error: Error) => void,
-): Hearing {
+): Subscription {
   let isRefused = false
   const subscription = connection.subscribe(subject, {
     callback: (error, { data }) => {

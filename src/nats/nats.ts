@@ -12,7 +12,7 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
-import { answerRequests, type Hearing, hear, type Reply } from './answers.js'
+import { answerRequests, type Reply, type Subscription, subscribe } from './answers.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
 import {
@@ -153,8 +153,12 @@ export class Nats {
     return answerRequests(this.#connection, { subject, queue, reply }, this.#occurrences)
   }
 
-  hear(subject: string, onMessage: (data: Uint8Array) => void, onRefused: (error: Error) => void): Hearing {
-    return hear(this.#connection, subject, onMessage, onRefused)
+  subscribe(
+    subject: string,
+    onMessage: (data: Uint8Array) => void,
+    onRefused: (error: Error) => void,
+  ): Subscription {
+    return subscribe(this.#connection, subject, onMessage, onRefused)
   }
 
   /** Creates the stream, or applies the settings to an existing one. Resolves with whether it was created. */

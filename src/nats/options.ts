@@ -17,7 +17,7 @@ export interface NatsOptions {
   readonly replicas: number
   /** Prefix of reply inboxes, if the server's permissions confine a user to a prefix of its own. */
   readonly inboxPrefix?: string
-  /** Without it nothing is reported; for tools that are no process of Weir. */
+  /** Without it nothing is reported; for tools outside of Weir. */
   readonly occurrences?: NatsOccurrences
 }
 

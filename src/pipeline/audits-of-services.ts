@@ -43,7 +43,7 @@ async function readEvent(
 async function isKnown(view: View, accountId: string, storedAtMs: number): Promise<boolean> {
   const isThere = (): boolean => view.state.rows.get('account')?.has(accountId) === true
   if (!isThere() && now() - storedAtMs < accountPropagationMs) {
-    // A timeout is no failure: the account may not exist.
+    // A timeout is not a failure: the account may not exist.
     await view.reached(accountId, 1).catch(() => undefined)
   }
   if (!view.isUsable) throw unavailable('The configuration is not complete yet.')

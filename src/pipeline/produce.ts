@@ -12,7 +12,7 @@ export interface ProducedEvent {
   readonly source: CompiledSource
 }
 
-/** What a record caused. */
+/** The events of a record, and the sources whose filter made none. */
 export interface Production {
   readonly events: readonly ProducedEvent[]
   /** Sources whose filter did not match. */
@@ -63,8 +63,8 @@ class Producer implements Production {
     // Subscriptions with the same selection share a serializer, and its text.
     let serialize: EventSource<S>['serialize'] | undefined
     let objectJson = ''
-    for (let at = 0; at < sources.length; at += 1) {
-      const source = sources[at]!
+    for (let index = 0; index < sources.length; index += 1) {
+      const source = sources[index]!
       if (!this.#matches(source, subject)) {
         this.filtered.push(source)
         continue

@@ -113,8 +113,8 @@ function fillIn(geo: Geo, more: Geo): void {
 
 /** Both layouts at once: GeoIP2 nests (`country.iso_code`), DB-IP builds are flat (`country_code`). */
 function geoOf(entry: unknown): Geo {
-  const text = (...path: string[]) => nonEmpty(at(entry, path))
-  const number = (...path: string[]) => finite(at(entry, path))
+  const text = (...path: string[]) => nonEmpty(memberAt(entry, path))
+  const number = (...path: string[]) => finite(memberAt(entry, path))
   return withoutAbsent({
     country_code: text('country', 'iso_code') ?? text('country_code'),
     country: text('country', 'names', 'en') ?? text('country_name'),
@@ -129,7 +129,7 @@ function geoOf(entry: unknown): Geo {
   })
 }
 
-function at(entry: unknown, path: readonly string[]): unknown {
+function memberAt(entry: unknown, path: readonly string[]): unknown {
   let value = entry
   for (const key of path) {
     if (typeof value !== 'object' || value === null) return undefined

@@ -39,8 +39,8 @@ export function parseMessage(bytes: Uint8Array): Line[] {
 }
 
 function isBlank(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) {
-    const byte = bytes[at]
+  for (let index = start; index < end; index += 1) {
+    const byte = bytes[index]
     if (byte !== space && byte !== tab && byte !== carriageReturn) return false
   }
   return true

@@ -23,7 +23,7 @@ export interface WriteAnswer {
 export interface RequestKey {
   /** The account's key, in the bucket's spelling. */
   readonly key: string
-  /** Hash that tells one request from another. */
+  /** Hash that distinguishes requests. */
   readonly request: string
 }
 

@@ -92,8 +92,8 @@ export class Reconciler {
   async #isContinued(): Promise<boolean> {
     const before = this.#positions
     const after = await this.#read()
-    const isContinued = after.every(({ identity, lastRevision }, at) => {
-      const known = before[at]
+    const isContinued = after.every(({ identity, lastRevision }, index) => {
+      const known = before[index]
       return known?.identity === identity && known.lastRevision <= lastRevision
     })
     if (isContinued) this.#positions = after

@@ -86,8 +86,8 @@ export function editedChunk(
 
 /** Cuts rules into chunks that fit a key. */
 export function* chunksOf(rules: readonly Row[], accountId: string): Generator<RulesChunk> {
-  for (let at = 0; at < rules.length; at += rulesPerChunkMax) {
-    yield { account_id: accountId, rules: rules.slice(at, at + rulesPerChunkMax) }
+  for (let index = 0; index < rules.length; index += rulesPerChunkMax) {
+    yield { account_id: accountId, rules: rules.slice(index, index + rulesPerChunkMax) }
   }
 }
 

@@ -50,12 +50,12 @@ export class RuleStaging {
   async hold(rules: readonly Row[], seen: number): Promise<RulesReplacement> {
     const { accountId, policyId, from } = this.#staged
     const chunks = [...chunksOf(rules, accountId)].entries()
-    await eachOf(chunks, keysAtOnceMax, async ([at, chunk]) => {
-      if (isSame(this.#chunks[at], chunk.rules)) return
-      const key = rulesKey(policyId, this.#generation, at)
+    await eachOf(chunks, keysAtOnceMax, async ([index, chunk]) => {
+      if (isSame(this.#chunks[index], chunk.rules)) return
+      const key = rulesKey(policyId, this.#generation, index)
       const revision = await this.#bucket.put(key, JSON.stringify(chunk))
       this.#revision = Math.max(this.#revision, revision)
-      this.#chunks[at] = chunk.rules
+      this.#chunks[index] = chunk.rules
     })
     const revision = Math.max(seen, this.#revision)
     return { policyId, from, to: this.#generation, rules: rules.length, revision }
@@ -63,4 +63,4 @@ export class RuleStaging {
 }
 
 const isSame = (held: readonly Row[] | undefined, rules: readonly Row[]): boolean =>
-  held?.length === rules.length && held.every((rule, at) => rule === rules[at])
+  held?.length === rules.length && held.every((rule, index) => rule === rules[index])

@@ -34,13 +34,13 @@ export function destinationsIn(
   state: ViewState,
   secrets: SecretsView,
   sealer: Sealer,
-): { configs: DestinationConfig[]; gone: string[] } {
+): { configs: DestinationConfig[]; deletedIds: string[] } {
   const rows = state.rows.get(kind) ?? new Map<string, Row>()
   const configs = [...rows.values()].flatMap((row) => destinationConfig(row, secrets, sealer) ?? [])
   const prefix = rowKey(kind, '')
-  const gone = [...state.revisions.keys()].flatMap((key) => {
+  const deletedIds = [...state.revisions.keys()].flatMap((key) => {
     const id = key.startsWith(prefix) ? key.slice(prefix.length) : undefined
     return id === undefined || rows.has(id) ? [] : [id]
   })
-  return { configs, gone }
+  return { configs, deletedIds }
 }

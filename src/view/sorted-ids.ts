@@ -14,20 +14,19 @@ export class SortedIds {
   }
 
   delete(id: string): void {
-    const at = this.#position(id)
-    if (this.#ids[at] === id) this.#ids.splice(at, 1)
+    const index = this.#position(id)
+    if (this.#ids[index] === id) this.#ids.splice(index, 1)
   }
 
   /** Removes and adds many ids in one pass; `come` must be sorted, and hold no id that stays. */
-  replace(gone: ReadonlySet<string>, come: readonly string[]): void {
-    this.#ids = merged(gone.size === 0 ? this.#ids : this.#ids.filter((id) => !gone.has(id)), come)
+  replace(removed: ReadonlySet<string>, added: readonly string[]): void {
+    this.#ids = merged(removed.size === 0 ? this.#ids : this.#ids.filter((id) => !removed.has(id)), added)
   }
 
   /** Ids below `before`, or all ids if it is undefined, highest first. */
   *below(before?: string): Generator<string> {
-    for (let at = (before === undefined ? this.#ids.length : this.#position(before)) - 1; at >= 0; at--) {
-      yield this.#ids[at]!
-    }
+    const end = before === undefined ? this.#ids.length : this.#position(before)
+    for (let index = end - 1; index >= 0; index--) yield this.#ids[index]!
   }
 
   /** Index of `id`, or the index it would have. */
@@ -46,10 +45,10 @@ export class SortedIds {
 /** Two sorted lists as one. */
 function merged(some: readonly string[], others: readonly string[]): string[] {
   const all: string[] = []
-  let at = 0
+  let index = 0
   for (const id of some) {
-    while (at < others.length && others[at]! < id) all.push(others[at++]!)
+    while (index < others.length && others[index]! < id) all.push(others[index++]!)
     all.push(id)
   }
-  return all.concat(others.slice(at))
+  return all.concat(others.slice(index))
 }

@@ -119,8 +119,8 @@ function lossOf(made: readonly string[]): string | undefined {
 }
 
 const lostWith: Readonly<Record<string, string>> = {
-  [recordsStream]: 'records that were not processed are gone',
-  [deliveriesStream]: 'events that were not delivered are gone',
+  [recordsStream]: 'unprocessed records are gone',
+  [deliveriesStream]: 'undelivered events are gone',
   [ledgerStream]: 'the books begin again at zero',
 }
 

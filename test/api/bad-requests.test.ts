@@ -330,7 +330,7 @@ const eventDestination: Row[] = [
     /must be a string/,
   ],
   ['another format', { ...kinesis(arn), format: 'csv' }, /"format" is "csv": the only .* "json"/],
-  ['no ARN', kinesis('events'), /"target.kinesis.stream_arn" is "events", which is no ARN/],
+  ['no ARN', kinesis('events'), /"target.kinesis.stream_arn" is "events", which is not an ARN/],
   ['another service', kinesis('arn:aws:sqs:us-east-1:123456789012:x'), /kinesis is expected/],
   ['no region', kinesis('arn:aws:kinesis::123456789012:stream/x'), /region/],
   ['another partition', kinesis('arn:aws-cn:kinesis:us-east-1:123456789012:stream/x'), /partition/],
@@ -340,7 +340,7 @@ const eventDestination: Row[] = [
   [
     'a user for a role',
     kinesis(arn, { role: { role_arn: 'arn:aws:iam::123456789012:user/x' } }),
-    /role's ARN/,
+    /not the ARN of a role/,
   ],
 ]
 

@@ -18,8 +18,8 @@ t.test('ARNs are checked', (t) => {
   ] as const
   for (const [kind, arn] of good) t.equal(kindNamed(kind).address.check(arn), undefined, arn)
   const bad = [
-    { kind: 'kinesis', arn: 'stream/x', want: /no ARN/ },
-    { kind: 'kinesis', arn: firehose, want: /service is "firehose" where kinesis is expected/ },
+    { kind: 'kinesis', arn: 'stream/x', want: /not an ARN/ },
+    { kind: 'kinesis', arn: firehose, want: /service is "firehose", but kinesis is expected/ },
     { kind: 'kinesis', arn: 'arn:aws-eu:kinesis:us-east-1:123456789012:stream/x', want: /partition/ },
     {
       kind: 'kinesis',
@@ -52,7 +52,7 @@ t.test('ARNs are checked', (t) => {
     'arn:aws:iam::1:role/x',
     'arn:aws:iam::123456789012:role/',
   ]) {
-    t.match(checkRoleArn(arn)?.msg, /no role's ARN/, arn)
+    t.match(checkRoleArn(arn)?.msg, /not the ARN of a role/, arn)
   }
   t.end()
 })

@@ -19,7 +19,7 @@ weir_events_backlog{target="kinesis"} 0
 `
 
 const scenario = {
-  situations: { at: [], each: [] },
+  situations: { targets: [], each: [] },
   heard: (_target: string, _type: string, evaluated: number) => evaluated,
   logs: () => undefined,
   unserved: 0,

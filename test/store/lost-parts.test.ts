@@ -67,7 +67,7 @@ t.test('two APIs change one resource, and race for unique names', async (t) => {
   )
 })
 
-const lossLine = /^NATS lost what it stored .*events that were not delivered are gone; the books begin again/m
+const lossLine = /^NATS lost what it stored .*undelivered events are gone; the books begin again/m
 
 const losses = async ({ client }: StoreApi): Promise<number> =>
   total(await client.get('/metrics'), 'weir_nats_store_losses_total')

@@ -136,7 +136,7 @@ t.test('two processes count the requests of an account together', { timeout: 300
     const { requests } = JSON.parse(Buffer.from(data).toString())
     for (const { count } of requests) heard += count
   }
-  nats.hear(usageSubject, onMessage, (error) => t.fail(error.message))
+  nats.subscribe(usageSubject, onMessage, (error) => t.fail(error.message))
   await nats.flush()
   const askUntilRefused = async ({ client }: StoreApi): Promise<number> => {
     let answered = 0

@@ -85,8 +85,8 @@ t.test('all destinations: present, deleted, and those whose secret is still miss
       value: value === undefined ? undefined : Buffer.from(JSON.stringify(value)),
     })
   const found = (secrets = secretsWith({})) => {
-    const { configs, gone } = destinationsIn(state, secrets, sealer)
-    return [configs.map(({ id }) => id), gone]
+    const { configs, deletedIds } = destinationsIn(state, secrets, sealer)
+    return [configs.map(({ id }) => id), deletedIds]
   }
   t.strictSame(found(), [[], []], 'nothing yet')
   for (const row of [withRole, withKeys]) apply(rowKey(kind, row.id), row)
