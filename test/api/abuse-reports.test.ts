@@ -1,4 +1,4 @@
-/** Abuse reports: who may make them, what they list, and what the response team decides. */
+/** Abuse reports: who may create them, what they contain, and decisions of the response team. */
 import t from 'tap'
 import { answerDecision } from '../../src/api/abuse-reports.js'
 import { createLogger } from '../../src/core/log.js'
@@ -66,7 +66,7 @@ t.test('abuse reports', async (t) => {
     })
     t.strictSame(await me.get(`${path}/${id}`), answer.body)
     const bare = await me.post(path, { urls: Array(100).fill('http://a.example/'), metadata: null })
-    t.notOk('metadata' in bare, 'what is unset is left out')
+    t.notOk('metadata' in bare, 'unset fields are left out')
     t.equal(bare.hostnames.length, 1)
   })
 

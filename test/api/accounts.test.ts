@@ -1,4 +1,4 @@
-/** Accounts as the command line makes them, and what they may do. */
+/** Accounts created from the command line, and their rights. */
 import t from 'tap'
 import { bootstrapAccount } from '../../src/api/accounts.js'
 import { runAdminCommand } from '../../src/process/admin.js'

@@ -1,6 +1,6 @@
 /**
- * What the API reference says of answers is exact: they have no field more, and none is called optional that is always
- * there. That they have none less is looked at wherever a test calls the API.
+ * Schemas of answers are exact: answers have no undocumented field, and an optional field is sometimes absent. Every test
+ * that calls the API checks that required fields are present.
  */
 import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
@@ -23,17 +23,17 @@ interface Schema {
 
 const served = resources.filter(isServed)
 
-/** What certificates tell may be left out, too: of subjects and issuers that lack a part of their names. */
+/** Parts of names that the subject or issuer of a certificate may lack. */
 const nameless: Readonly<Record<string, readonly object[]>> = {
   tls_certificate: ['ed25519', 'ecdsa'].map((name) => certificateBody(name)),
   certificate_authority: [{ ca_pem: fixturePem('nameless-authority') }],
 }
 
-/** The body without what need not be said. */
+/** The body without optional members. */
 const bare = ({ fields }: AnyResource, body: object): object =>
   Object.fromEntries(Object.entries(body).filter(([name]) => fields[name]?.required))
 
-/** Paths of objects that may have more members than the schema tells. */
+/** Paths of objects that may have members beyond the schema. */
 function* openObjects(schema: Schema, path: string): Generator<string> {
   if (schema.type === 'object' && schema.additionalProperties === undefined) yield path
   for (const [name, member] of Object.entries(schema.properties ?? {}))
@@ -44,7 +44,7 @@ function* openObjects(schema: Schema, path: string): Generator<string> {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Paths of members that the schema calls optional, though each of the values has them. */
+/** Paths of optional members that every value has. */
 function* neverLeftOut(schema: Schema, values: readonly unknown[], path: string): Generator<string> {
   const objects = values.filter((value): value is Members => typeof value === 'object' && value !== null)
   for (const [name, member] of Object.entries(schema.properties ?? {})) {

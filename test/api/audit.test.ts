@@ -1,10 +1,10 @@
-/** Audit events: one for each change of an object that has them, and what it says. */
+/** Audit events: one for each change of an object that has them, and its contents. */
 import t from 'tap'
 import { base, openTestStore, type TestApi } from '../harness/api.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
 import type { RawClient } from '../harness/raw-client.js'
 
-const secret = 'never-told-to-anybody'
+const secret = 'never-shown-to-anybody'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret }
 const target = {
   kinesis: { stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x', auth: { creds } },
@@ -132,7 +132,7 @@ t.test('audit events', async (t) => {
   })
 })
 
-/** Makes, changes and deletes a resource; its events, and what the API showed each time. */
+/** Creates, changes and deletes a resource; returns its events and the API's answers. */
 async function lifetime(api: TestApi, me: RawClient, path: string, body: object) {
   const shown: object[] = []
   const audits = await api.auditsOf(me.accountId, async () => {

@@ -1,4 +1,4 @@
-/** TLS certificates and certificate authorities: what is read from them, and private keys that nobody sees again. */
+/** TLS certificates and certificate authorities: what is read from them, and private keys that are never shown. */
 import { createPrivateKey } from 'node:crypto'
 import t from 'tap'
 import { privateKeyBelongsTo } from '../../src/resource/tls-certificate.js'
@@ -22,12 +22,12 @@ const refusedCertificates: Row[] = [
     /"private_key_pem" has a value that is not shown here, but must be a string/,
   ],
   [
-    'a key in place of the certificate',
+    'a key instead of the certificate',
     certificateBody('rsa.key', 'rsa.key'),
     /"certificate_pem" holds a private key: only certificates/,
   ],
   [
-    'a key behind the certificate',
+    'a key after the certificate',
     { ...certificateBody('rsa'), certificate_pem: fixturePem('rsa') + fixturePem('rsa.key') },
     /"certificate_pem" holds a private key/,
   ],
@@ -66,7 +66,7 @@ const refusedCertificates: Row[] = [
     /"certificate_pem" has a key on the curve/,
   ],
   [
-    'a type of key TLS lacks',
+    'a type of key that TLS does not have',
     certificateBody('ed448', 'ecdsa.key'),
     /"certificate_pem" has a key of the type ed448/,
   ],
@@ -104,13 +104,13 @@ const refusedAuthorities: Row[] = [
   ],
   ['too much text', { ca_pem: 'x'.repeat(65_537) }, /"ca_pem" is too long/],
   [
-    'a private key beside it',
+    'with a private key',
     { ca_pem: fixturePem('authority'), private_key_pem: 'x' },
     /has no field "private_key_pem"/,
   ],
 ]
 
-/** Some line of a key, which no answer and no log may hold. */
+/** One line of a key, which no answer and no log may contain. */
 const linesOf = (name: string): string[] => fixturePem(name).split('\n').slice(1, -2)
 
 t.test('certificates', async (t) => {
@@ -120,12 +120,12 @@ t.test('certificates', async (t) => {
   const other = await api.account('other')
 
   t.test('POST /tls_certificates reads everything from the certificate', async (t) => {
-    const { id, uri, created_at, ...told } = await me.post('/tls_certificates', {
+    const { id, uri, created_at, ...shown } = await me.post('/tls_certificates', {
       ...certificateBody('rsa'),
       description: 'of the shop',
     })
     t.match(id, /^cert_/)
-    t.match(told, {
+    t.match(shown, {
       description: 'of the shop',
       certificate_pem: fixturePem('rsa'),
       subject_common_name: 'rsa.example',
@@ -147,8 +147,8 @@ t.test('certificates', async (t) => {
       subject_province: 'Zürich',
       subject_country: 'CH',
     })
-    t.notOk('private_key_pem' in told)
-    t.notOk('metadata' in told)
+    t.notOk('private_key_pem' in shown)
+    t.notOk('metadata' in shown)
   })
 
   t.test('every type of key, a chain, many names', async (t) => {
@@ -166,7 +166,7 @@ t.test('certificates', async (t) => {
     t.strictSame(plain.extended_key_usages, [])
   })
 
-  t.test('the private key is kept sealed, for this certificate alone', async (t) => {
+  t.test('the private key is stored sealed, for this certificate only', async (t) => {
     const { id } = await me.post('/tls_certificates', certificateBody('ecdsa', 'ecdsa-sec1.key'))
     const { clickhouse, sealer } = store.parts
     const [row] = await clickhouse.rows<{ private_key_pem: string }>(
@@ -183,14 +183,14 @@ t.test('certificates', async (t) => {
   })
 
   t.test('POST /certificate_authorities', async (t) => {
-    const { id, uri, created_at, not_before, not_after, ...told } = await me.post(
+    const { id, uri, created_at, not_before, not_after, ...shown } = await me.post(
       '/certificate_authorities',
       {
         ca_pem: fixturePem('intermediate'),
       },
     )
     t.match(id, /^ca_/)
-    t.strictSame(told, {
+    t.strictSame(shown, {
       ca_pem: fixturePem('intermediate'),
       subject_common_name: 'Weir Test Intermediate',
       key_usages: ['cert_sign', 'crl_sign'],
@@ -214,7 +214,11 @@ t.test('certificates', async (t) => {
       t.strictSame(await me.get(own), made)
       t.strictSame((await me.get(path))[path.slice(1)][0], made, 'the newest first')
       const patched = await me.patch(own, { description: 'x', metadata: 'y' })
-      t.strictSame(patched, { ...made, description: 'x', metadata: 'y' }, 'what was read stays')
+      t.strictSame(
+        patched,
+        { ...made, description: 'x', metadata: 'y' },
+        'values read from the certificate stay',
+      )
       t.strictSame(await me.patch(own, { description: null, metadata: '' }), made, 'and is cleared again')
       const says = new RegExp(`"${fixed}" is .* can't be changed after creation`)
       t.match(await me.refused(400, 'PATCH', own, { [fixed]: fixturePem('rsa') }), says)
@@ -246,13 +250,13 @@ t.test('certificates', async (t) => {
         t.match(answer.msg, says, name)
         for (const line of linesOf('rsa.key')) t.notOk(text.includes(line.slice(0, 20)), 'no key is repeated')
       }
-      t.equal(await list(), before, 'and nothing was made')
+      t.equal(await list(), before, 'and nothing was created')
     }
   })
 
   t.test('no private key is in an event or a log', async (t) => {
-    const told = JSON.stringify(await api.audits(me.accountId)) + api.log()
+    const shown = JSON.stringify(await api.audits(me.accountId)) + api.log()
     for (const name of ['rsa.key', 'ecdsa.key', 'ed25519.key'])
-      for (const line of linesOf(name)) t.notOk(told.includes(line), name)
+      for (const line of linesOf(name)) t.notOk(shown.includes(line), name)
   })
 })

@@ -1,4 +1,4 @@
-/** Each request gets one answer, in order, whatever a client does with the rest of its connection. */
+/** Each request gets one answer, in order, whatever else a client sends on its connection. */
 import t, { type Test } from 'tap'
 import { openTestStore } from '../harness/api.js'
 import { portOf, RawConnection } from '../harness/raw-connection.js'

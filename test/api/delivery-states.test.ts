@@ -1,4 +1,4 @@
-/** What the API says of a destination while deliverers answer, are slow, or are away. */
+/** The status of a destination while deliverers answer, are slow, or are away. */
 import t from 'tap'
 import { DeliveryStates, type StatesSettings } from '../../src/api/delivery-states.js'
 import type { LaneStatus } from '../../src/deliver/health.js'

@@ -1,4 +1,4 @@
-/** Event destinations: what is kept of their secrets, and whether they take a test event. */
+/** Event destinations: how their secrets are stored, and whether they accept a test event. */
 import t from 'tap'
 import { destinationOperations } from '../../src/api/destination-operations.js'
 import { Books } from '../../src/books/books.js'
@@ -10,7 +10,7 @@ import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore, type TestApi, type TestStore } from '../harness/api.js'
 import { type Emulator, startEmulator } from '../harness/weir.js'
 
-/** The API as it runs, beside AWS emulated. */
+/** The API, with an emulated AWS. */
 async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
   const { nats, sealer } = store.parts
   const { settings } = loadSettings({ environment: { AWS_ENDPOINT_URL: emulator.url } })
@@ -30,7 +30,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
   })
 }
 
-/** What Weir itself is known by at AWS, when it assumes roles. */
+/** Weir's own credentials at AWS, with which it assumes roles. */
 process.env['AWS_ACCESS_KEY_ID'] = 'AKIAWEIRITSELF000000'
 process.env['AWS_SECRET_ACCESS_KEY'] = 'of-weir-itself'
 
@@ -74,7 +74,7 @@ t.test('event destinations', async (t) => {
     t.equal((await tested(id)).status, 200, 'after a change of something else')
     const unsaid = { creds: { aws_access_key_id: accessKeyId } }
     await me.patch(path, kinesis(unsaid))
-    t.equal((await tested(id)).status, 200, 'left out beside the same key id')
+    t.equal((await tested(id)).status, 200, 'left out next to the same key id')
     await me.patch(path, kinesis({ creds: { ...unsaid.creds, aws_secret_access_key: null } }))
     t.equal((await tested(id)).status, 200, 'null, as responses have it')
     await me.patch(path, kinesis({ creds: { ...creds, aws_secret_access_key: 'wrong' } }))
@@ -118,7 +118,7 @@ t.test('event destinations', async (t) => {
     t.equal(answer.status, 400, answer.text)
     t.equal(answer.body.error_code, 'ERR_DESTINATION_REFUSED')
     t.match(answer.body.msg, role_arn, 'the role is named')
-    t.match(answer.body.msg, `"sts:ExternalId": "${me.accountId}"`, 'and what its trust policy lacks')
+    t.match(answer.body.msg, `"sts:ExternalId": "${me.accountId}"`, 'and names what its trust policy lacks')
     t.strictSame(await events(), before, 'nothing was sent')
     await emulator.client.addRole({ roleArn: role_arn, externalId: me.accountId })
     t.equal((await tested(id)).status, 200, 'once the condition is there')

@@ -1,4 +1,4 @@
-/** The API reference in a real browser: it asks nobody else, and its requests are answered. */
+/** The API reference in a real browser: it loads nothing from elsewhere, and its requests are answered. */
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { openTestStore } from '../harness/api.js'
@@ -9,7 +9,7 @@ const patienceMs = 60_000
 
 t.test('the reference in a browser', { skip: noChromium }, async (t) => {
   const store = await openTestStore(t)
-  // Documents name the base URL of the deployment, which is not the address that the browser has here.
+  // Documents name the base URL of the deployment, which differs from the address that the browser uses here.
   const api = await store.api()
   const origin = await api.app.listen({ host: '127.0.0.1', port: 0 })
   const me = await api.account()
@@ -61,7 +61,7 @@ t.test('the reference in a browser', { skip: noChromium }, async (t) => {
   })
 })
 
-/** An operation of the page, once it is drawn: `POST/ip_policies` of the tag `ip-policies`. */
+/** An operation of the page, once it is rendered: `POST/ip_policies` of the tag `ip-policies`. */
 async function section(page: Page, tag: string, operation: string): Promise<Locator> {
   const anchor = `tag/${tag}/${operation}`
   await page.goto(`${new URL(page.url()).origin}/docs#${anchor}`)
@@ -70,7 +70,7 @@ async function section(page: Page, tag: string, operation: string): Promise<Loca
   return found
 }
 
-/** Sends the operation's request as the page has it. */
+/** Sends the operation's example request. */
 async function tryOut(page: Page, tag: string, operation: string): Promise<{ status: number; text: string }> {
   await (await section(page, tag, operation)).getByRole('button', { name: 'Test Request' }).click()
   const client = page.getByRole('dialog')

@@ -1,4 +1,4 @@
-/** Domains: reserved once, with a certificate of the account's own or a managed one. */
+/** Domains: reserved once, with one of the account's certificates or a managed one. */
 import t from 'tap'
 import { anyResource, type DeriveTools, type Row as Stored } from '../../src/resource/define.js'
 import { domain as definition } from '../../src/resource/domain.js'
@@ -26,7 +26,7 @@ const refused: Row[] = [
     /"certificate_management_policy.private_key_type" is "ed25519".*"rsa", "ecdsa"/,
   ],
   [
-    'a field no policy has',
+    'an unknown field of a policy',
     { domain: 'a.example', certificate_management_policy: { key: 'rsa' } },
     /"certificate_management_policy" has no field "key": supported are "authority", "private_key_type"/,
   ],
@@ -54,13 +54,13 @@ t.test('domains', async (t) => {
   }
 
   t.test('a domain without options', async (t) => {
-    const { id, uri, created_at, cname_target, ...told } = await me.post('/reserved_domains', {
+    const { id, uri, created_at, cname_target, ...shown } = await me.post('/reserved_domains', {
       domain: 'Plain.Example',
     })
     t.match(id, /^rd_/)
     t.equal(uri, `${base}/reserved_domains/${id}`)
-    t.strictSame(told, { domain: 'plain.example', ...unset })
-    t.strictSame(await me.get(`/reserved_domains/${id}`), { id, uri, created_at, cname_target, ...told })
+    t.strictSame(shown, { domain: 'plain.example', ...unset })
+    t.strictSame(await me.get(`/reserved_domains/${id}`), { id, uri, created_at, cname_target, ...shown })
     t.strictSame((await me.get('/reserved_domains')).reserved_domains[0].id, id)
   })
 
@@ -115,7 +115,7 @@ t.test('domains', async (t) => {
   })
 
   t.test('every field', async (t) => {
-    const { id, uri, created_at, cname_target, acme_challenge_cname_target, ...told } = await me.post(
+    const { id, uri, created_at, cname_target, acme_challenge_cname_target, ...shown } = await me.post(
       '/reserved_domains',
       {
         domain: '*.RSA.example',
@@ -126,7 +126,7 @@ t.test('domains', async (t) => {
       },
     )
     t.equal(acme_challenge_cname_target, cname_target.replace('.cname.', '.acme.'))
-    t.strictSame(told, {
+    t.strictSame(shown, {
       certificate_management_policy: null,
       certificate_management_status: null,
       domain: '*.rsa.example',
@@ -202,7 +202,7 @@ t.test('domains', async (t) => {
     t.strictSame(apex.certificate, ref)
   })
 
-  t.test('a certificate and the wish for a managed one are detached', async (t) => {
+  t.test('a certificate and the request for a managed one are detached', async (t) => {
     const own = await me.post('/reserved_domains', {
       domain: 'detach.rsa.example',
       certificate_id: certificate,
@@ -219,7 +219,7 @@ t.test('domains', async (t) => {
     t.strictSame(
       events.map(({ event_type, object }) => [event_type, object.certificate]),
       [['domain_updated.v0', null]],
-      'told once: the others changed nothing',
+      'one event: the other requests changed nothing',
     )
     await me.patch(path, { certificate_management_policy: {} })
     await me.typed.domain.certificate_management_policy.delete(own.id)
@@ -262,6 +262,6 @@ t.test('domains', async (t) => {
     const before = (await me.get('/reserved_domains')).reserved_domains.length
     for (const [name, body, says] of refused)
       t.match(await me.refused(400, 'POST', '/reserved_domains', body), says, name)
-    t.equal((await me.get('/reserved_domains')).reserved_domains.length, before, 'and nothing was made')
+    t.equal((await me.get('/reserved_domains')).reserved_domains.length, before, 'and nothing was created')
   })
 })

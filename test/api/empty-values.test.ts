@@ -67,7 +67,7 @@ function* withEmptyMembers(
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g
 
-/** What clients set of a resource as it is shown, times and its own id aside. */
+/** The fields of a shown resource that clients set, without times and its id. */
 function settings(resource: AnyResource, shown: Body): unknown {
   const names = ofClient(resource).flatMap(([name, field]) =>
     field.shown === 'hidden' ? [] : [field.shown.name ?? name],
@@ -148,11 +148,11 @@ t.test('empty values', async (t) => {
     t.match(
       await client.refused(400, 'POST', '/ip_policies', { resolves_to: [] }),
       /An IP policy has no field "resolves_to"/,
-      'of other kinds they are unknown',
+      'for other kinds they are unknown',
     )
   })
 
-  t.test('a managed certificate with empty choices gets the usual ones', async (t) => {
+  t.test('a managed certificate with empty choices gets the defaults', async (t) => {
     const certificate_management_policy = { authority: '', private_key_type: '' }
     const body = { domain: 'managed.example', certificate_management_policy }
     const made = await client.post('/reserved_domains', body)

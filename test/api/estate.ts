@@ -7,7 +7,7 @@ import type { RawClient } from '../harness/raw-client.js'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Of both accounts, so that only the account tells their resources apart. */
+/** Used by both accounts, so that their resources differ in the account only. */
 export const sharedDescription = 'the same in every account'
 
 const described = { description: sharedDescription }
@@ -97,14 +97,14 @@ export class Estate {
     this.name = name
   }
 
-  /** The body of a resource like the one there is; fails for a kind that nobody gave an example of. */
+  /** The body of a resource like the existing one; fails for a kind without an example. */
   async body(kind: string): Promise<Body> {
     const make = bodies[kind]
-    if (make === undefined) throw new Error(`There is no example of the kind ${kind}: give one here.`)
+    if (make === undefined) throw new Error(`There is no example of the kind ${kind}: add one here.`)
     return make(this)
   }
 
-  /** The resource of the kind, as the API showed it, made where it was not yet. */
+  /** The resource of the kind as the API showed it; created if necessary. */
   one(kind: string): Promise<Body> {
     const known = this.#made.get(kind)
     if (known !== undefined) return known
@@ -121,7 +121,7 @@ export class Estate {
     return String((await this.one('ssh_certificate_authority'))['public_key'])
   }
 
-  /** Where resources of the kind are made: under the estate's own, where they live under another one. */
+  /** The path at which resources of the kind are created, below a parent if they have one. */
   async collection({ path, parent }: AnyResource): Promise<string> {
     return parent === undefined ? path : path.replace(`{${parent.field}}`, await this.id(parent.kind))
   }
@@ -140,7 +140,7 @@ export interface ReferenceField {
   readonly isChangeable: boolean
 }
 
-/** Every such field of a body. */
+/** All such fields of a body. */
 export function* referenceFields(
   { fields, parent }: Pick<AnyResource, 'fields' | 'parent'>,
   module?: string,

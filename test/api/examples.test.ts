@@ -1,6 +1,6 @@
 /**
- * The examples of the API reference: what they ask for is done when they are sent, with ids of one's own in them, and
- * what they show is what the API would answer.
+ * The examples of the API reference: requests succeed when they are sent with real ids, and answers match those of the
+ * API.
  */
 import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
@@ -32,7 +32,7 @@ interface Described {
 const mediaType = 'application/json'
 const served = resources.filter(isServed)
 
-/** Resources made of the examples, one of each kind, as others need them. */
+/** Resources created from the examples, one of each kind, when other examples need them. */
 class Examples {
   readonly #client: RawClient
   readonly #operations: readonly Described[]
@@ -43,7 +43,7 @@ class Examples {
     this.#operations = operations
   }
 
-  /** The id of the kind's resource, which is made where it was not yet. */
+  /** The id of the kind's resource, which is created if necessary. */
   id(resource: AnyResource): Promise<string> {
     const made = this.#made.get(resource.kind) ?? this.#make(resource)
     this.#made.set(resource.kind, made)
@@ -55,7 +55,7 @@ class Examples {
     return (await this.send(creation!)).id
   }
 
-  /** Sends the example of an operation; fails where the answer is no success. */
+  /** Sends the example of an operation; fails if the answer is not a success. */
   async send({ path, method, operation }: Described) {
     const body = await this.#withIds(exampleOf(operation.requestBody?.content[mediaType]))
     const url = await this.#filled(path)
@@ -64,19 +64,19 @@ class Examples {
     throw new Error(`${method} ${url} ${JSON.stringify(body)} → ${answer.status} ${answer.text}`)
   }
 
-  /** The path with ids of resources in it, and the type of a source there is. */
+  /** The path with real ids, and the type of an existing source. */
   async #filled(path: string): Promise<string> {
     let filled = path.replace('{type}', 'tcp_connection_closed.v0')
     for (const [parameter] of path.matchAll(/\{\w*id\}/g)) {
       const collection = path.slice(0, path.indexOf(parameter) - 1)
       const resource = served.find((each) => each.path === collection)
-      if (resource === undefined) throw new Error(`Nothing lies at ${collection}.`)
+      if (resource === undefined) throw new Error(`No kind has the path ${collection}.`)
       filled = filled.replace(parameter, await this.id(resource))
     }
     return filled
   }
 
-  /** The value with real ids where it has those of examples. */
+  /** The value with real ids instead of those of examples. */
   async #withIds(value: unknown): Promise<unknown> {
     if (typeof value === 'string' && isExampleId(value)) {
       const resource = served.find(({ idPrefix }) => value.startsWith(idPrefix))

@@ -1,4 +1,4 @@
-/** Lists narrowed down: by an expression over what is shown, and by a description. */
+/** Lists narrowed down: by an expression over shown members, and by a description. */
 import t from 'tap'
 import { grantRight } from '../../src/api/accounts.js'
 import { allOperations } from '../../src/resource/define.js'
@@ -14,7 +14,7 @@ const query = (parameters: Readonly<Record<string, string | number>>): string =>
 
 const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id)
 
-/** Ids of all matches, page by page, as `next_page_uri` leads. */
+/** Ids of all matches, page by page, following `next_page_uri`. */
 async function walk(
   me: RawClient,
   path: string,
@@ -275,7 +275,7 @@ t.test('filters', async (t) => {
     t.strictSame(
       seen.filter((id) => stays.includes(id)),
       stays,
-      'what was there all along, in order',
+      'every entry that existed all the time, in order',
     )
   })
 
@@ -301,7 +301,7 @@ t.test('filters', async (t) => {
     t.strictSame(
       found.filter((id) => id !== ids[150]),
       stays,
-      'all that stay are found',
+      'all entries that stay are found',
     )
   })
 })

@@ -1,4 +1,4 @@
-/** Headers that are given more than once, contradict each other, or say that the body is not what it looks like. */
+/** Headers that are repeated, contradict each other, or announce an encoded body. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { openTestStore } from '../harness/api.js'

@@ -1,4 +1,4 @@
-/** What load balancers and monitoring ask every role. */
+/** The health pages that load balancers and monitoring request from every role. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { unavailable } from '../../src/core/errors.js'

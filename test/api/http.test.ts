@@ -1,11 +1,11 @@
-/** Connections that bring no readable request, against a real port. */
+/** Connections without a readable request, to a real port. */
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { openTestStore, type TestApi } from '../harness/api.js'
 import type { RawClient } from '../harness/raw-client.js'
 import { portOf } from '../harness/raw-connection.js'
 
-/** Everything the server answers until it closes the connection. */
+/** All bytes that the server sends until it closes the connection. */
 const exchange = (port: number, text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port }, () => socket.write(text))
@@ -30,7 +30,7 @@ t.test('connections', async (t) => {
 async function unreadable(t: Test, me: RawClient, port: number): Promise<void> {
   const key = `Authorization: Bearer ${me.token}\r\nService-Version: 2\r\n`
   const cases = [
-    { name: 'no HTTP', text: 'hello\r\n\r\n', status: 400, code: 'ERR_INVALID_REQUEST' },
+    { name: 'not HTTP', text: 'hello\r\n\r\n', status: 400, code: 'ERR_INVALID_REQUEST' },
     { name: 'an unknown method', text: 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
     { name: 'a header too large', text: `GET / HTTP/1.1\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, status: 431 },
     { name: 'a path too long', text: `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n\r\n`, status: 431 },
@@ -46,7 +46,7 @@ async function unreadable(t: Test, me: RawClient, port: number): Promise<void> {
       code: 'ERR_INVALID_REQUEST',
     },
     {
-      name: 'a method that is served nowhere',
+      name: 'a method without any operation',
       text: `PROPFIND /ip_policies HTTP/1.1\r\nHost: x\r\n${key}Connection: close\r\n\r\n`,
       status: 404,
     },
@@ -69,7 +69,7 @@ async function unreadable(t: Test, me: RawClient, port: number): Promise<void> {
   }
 }
 
-/** What is sent piece by piece, until the server has enough of it. */
+/** Sends pieces until the server closes the connection. */
 const trickle = (port: number, begin: string, piece: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port }, () => socket.write(begin))
@@ -80,7 +80,7 @@ const trickle = (port: number, begin: string, piece: string): Promise<string> =>
       answer += chunk
     })
     socket.on('end', () => socket.end())
-    // The last pieces may meet a connection that is closed already.
+    // The connection may already be closed when the last pieces are sent.
     socket.on('error', (error: Error & { code?: string }) => {
       if (!/^(ECONNRESET|EPIPE)$/.test(error.code ?? '')) reject(error)
     })
@@ -111,5 +111,5 @@ async function slow(t: Test, me: RawClient, api: TestApi): Promise<void> {
     t.match(answer, /"ERR_REQUEST_TIMEOUT"/, name)
   }
   t.match(idle, /^HTTP\/1.1 200 /, 'an idle connection was answered, and closed')
-  t.strictSame((await me.get('/ip_policies')).ip_policies, [], 'and nothing was made')
+  t.strictSame((await me.get('/ip_policies')).ip_policies, [], 'and nothing was created')
 }

@@ -1,4 +1,4 @@
-/** Several accounts: to each, what another one has is not there, whatever is asked and wherever it is named. */
+/** Several accounts: resources of another account do not exist, for any request and in any place. */
 import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations } from '../../src/resource/define.js'
@@ -9,7 +9,7 @@ import { Estate, type ReferenceField, referenceFields, servedResources, sharedDe
 
 const neverMade = '00000000000000000000000000'
 
-/** The kind whose ids stand in a path behind these segments. */
+/** The kind whose ids follow these segments in a path. */
 const kindBehind = (path: string): AnyResource | undefined =>
   servedResources.find((resource) => resource.path === path)
 
@@ -21,7 +21,7 @@ async function filled(path: string, idOf: (kind: string) => Promise<string> | st
   })
   let result = path
   for (const [name, value] of await Promise.all(values)) {
-    if (value === undefined) throw new Error(`Nothing is known of the parameter ${name} of ${path}.`)
+    if (value === undefined) throw new Error(`The parameter ${name} of ${path} has no value here: add one.`)
     result = result.replace(name, value)
   }
   return result
@@ -33,21 +33,21 @@ const unknownId = (kind: string): string => `${resourceOf(kind).idPrefix}${never
 
 const anyId = /\b([a-z]+_)[0-9A-Za-z]{26}\b/g
 
-/** What an answer tells, whichever ids were asked for; fails where it names an id that was not. */
-function told({ status, body }: HttpAnswer, asked: string): object {
+/** The answer without the requested ids; fails if it names any other id. */
+function withoutIds({ status, body }: HttpAnswer, asked: string): object {
   for (const [id] of body.msg.matchAll(anyId))
-    if (!asked.includes(id)) throw new Error(`An answer names ${id}, which nobody asked for: ${body.msg}`)
+    if (!asked.includes(id)) throw new Error(`An answer names ${id}, which was not requested: ${body.msg}`)
   return { status, code: body.error_code, msg: body.msg.replaceAll(anyId, '$1…') }
 }
 
-/** Bodies of operations that are none of a kind's own. */
+/** Bodies of operations that do not belong to a kind. */
 const otherBodies: Readonly<Record<string, Body>> = {
   'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
   'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
 }
 
-/** A body that the operation takes. */
+/** A body that the operation accepts. */
 async function bodyFor(estate: Estate, method: string, path: string): Promise<Body> {
   const other = otherBodies[`${method} ${path}`]
   if (other !== undefined) return other
@@ -58,7 +58,7 @@ async function bodyFor(estate: Estate, method: string, path: string): Promise<Bo
   if (method === 'patch' && resource !== undefined) return { description: 'changed' }
   const value = resource === undefined ? undefined : (await estate.body(resource.kind))[module ?? '']
   if (method === 'put' && value !== undefined) return value as Body
-  throw new Error(`There is no example of a body for ${method} ${path}: give one here.`)
+  throw new Error(`There is no example of a body for ${method} ${path}: add one here.`)
 }
 
 interface Operation {
@@ -68,7 +68,7 @@ interface Operation {
   readonly isRehearsable: boolean
 }
 
-/** Every operation that names a resource in its path, as the API's own document has them. */
+/** Every operation of the API's document with a resource in its path. */
 const operationsOn = (api: TestApi): Operation[] =>
   Object.entries(api.app.swagger().paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods as Record<string, { requestBody?: object; parameters?: { name: string }[] }>)
@@ -81,13 +81,13 @@ const operationsOn = (api: TestApi): Operation[] =>
       })),
   )
 
-/** The same paths twice: with what another account has, and with what nobody has. */
+/** The same paths twice: with ids of another account, and with ids that do not exist. */
 async function pathsToOthers(path: string, mine: Estate, theirs: Estate): Promise<[string, string][]> {
   const kinds = [...path.matchAll(/\{\w+\}/g)].flatMap(
     ({ index }) => kindBehind(path.slice(0, index - 1))?.kind ?? [],
   )
   const last = kinds.at(-1)
-  /** One's own parent, and below it another one's child. */
+  /** The caller's own parent with a child of another account. */
   const below = (id: string) => filled(path, (kind) => (kind === last ? id : mine.id(kind)))
   const pairs: [string, string][] = [
     [await filled(path, (kind) => theirs.id(kind)), await filled(path, unknownId)],
@@ -112,7 +112,10 @@ t.test('accounts know nothing of each other', async (t) => {
   const theirs = await estate('theirs')
   const me = mine.client
   const asked = async (method: string, path: string, body?: unknown) =>
-    told(await me.send(method, path, body === undefined ? {} : { body }), `${path} ${JSON.stringify(body)}`)
+    withoutIds(
+      await me.send(method, path, body === undefined ? {} : { body }),
+      `${path} ${JSON.stringify(body)}`,
+    )
   const everything = () =>
     Promise.all(
       [mine, theirs].flatMap((each) =>

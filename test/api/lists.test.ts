@@ -1,11 +1,11 @@
-/** Lists: in pages, newest first, each entry once, whatever is written meanwhile. */
+/** Lists: in pages, newest first, each entry once, during any writes. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
 import type { RawClient } from '../harness/raw-client.js'
 
 t.setTimeout(600_000)
 
-/** `--full` walks as far as people's lists go. */
+/** `--full` reads lists as long as those of real accounts. */
 const longListEntries = process.argv.includes('--full') ? 10_000 : 1_000
 
 /** All entries of a list, page by page. */
@@ -46,7 +46,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
       made.slice(5),
     )
     await me.delete(`/ip_policies/${made[4]}`)
-    t.strictSame(await me.get(`/ip_policies?before_id=${made[4]}`), tail, 'the id may be gone')
+    t.strictSame(await me.get(`/ip_policies?before_id=${made[4]}`), tail, 'the id may be deleted')
     const never = await me.get('/ip_policies?before_id=ipp_00000000000000000000000000')
     t.strictSame(never.ip_policies, [], 'or never have been')
   })
@@ -85,7 +85,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     t.strictSame(
       seen.filter((each) => untouched.has(each)),
       stays,
-      'what was there all along, in order',
+      'every entry that existed all the time, in order',
     )
   })
 
@@ -104,7 +104,7 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     t.strictSame(
       seen.filter((id) => stays.includes(id)),
       stays,
-      'what was there all along, in order',
+      'every entry that existed all the time, in order',
     )
   })
 
@@ -123,6 +123,6 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     const racers = await Promise.all(
       Array.from({ length: 10 }, () => me.send('POST', '/ip_policy_rules', { body: rule })),
     )
-    t.equal(racers.filter(({ status }) => status === 201).length, 1, 'what is unique stays so')
+    t.equal(racers.filter(({ status }) => status === 201).length, 1, 'unique values stay unique')
   })
 })

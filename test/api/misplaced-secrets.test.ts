@@ -1,4 +1,4 @@
-/** A secret at a wrong place is repeated nowhere: in no error, no log line and no audit event. */
+/** A secret in a wrong place is not repeated in any error, log line or audit event. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { grantRight } from '../../src/api/accounts.js'
@@ -13,23 +13,23 @@ type Json = unknown
 
 const base64 = (bytes: number): string => randomBytes(bytes).toString('base64')
 
-/** Secrets that are known by their form, wherever they are. */
+/** Secrets that are recognized by their form, in any place. */
 const forms: readonly (() => string)[] = [
   () => `weir_${randomBytes(32).toString('base64url')}`,
-  // Both cases and a digit, as good as every secret access key has them.
+  // Both cases and a digit, like nearly every secret access key.
   () => `aA0${base64(30).slice(3)}`,
   () => `-----BEGIN PRIVATE KEY-----\n${base64(48)}\n-----END PRIVATE KEY-----`,
 ]
 
-/** A secret without a form, known by the name of its field, or not looked at in a field that does not exist. */
+/** A secret without a known form: recognized by the name of its field, or never shown because the field is unknown. */
 const opaque = (): string => `opaque ${randomBytes(6).toString('hex')} secret`
 
-/** What must not be found, in JSON or not. */
-const tellTale = (secret: string): string => secret.replaceAll(/-----\w+ PRIVATE KEY-----|\n/g, '')
+/** The part of a secret that must not be found, as JSON or plain. */
+const traceOf = (secret: string): string => secret.replaceAll(/-----\w+ PRIVATE KEY-----|\n/g, '')
 
 // --- bodies with a secret in them ---
 
-/** Each way to put a secret at one place of the body. */
+/** Each way to put a secret into one place of the body. */
 function* misplacedAt(value: Json, form: () => string): Generator<{ secret: string; value: Json }> {
   const shapes: ((secret: string) => Json)[] = [
     (secret) => secret,
@@ -102,8 +102,8 @@ t.test('misplaced secrets', async (t) => {
 
   const check = (what: string, secret: string, answer: HttpAnswer): void => {
     if (answer.status < 400) return
-    refusedWith.add(tellTale(secret))
-    const spellings = [tellTale(secret), encodeURIComponent(secret.replaceAll('\n', ' '))]
+    refusedWith.add(traceOf(secret))
+    const spellings = [traceOf(secret), encodeURIComponent(secret.replaceAll('\n', ' '))]
     const isTold = spellings.some((spelling) => answer.text.includes(spelling))
     if (isTold || answer.status >= 500) t.fail(`${what}: ${answer.status} ${answer.text}`)
     if (/"body"/.test(answer.body.msg)) t.fail(`${what} names no field: ${answer.text}`)
@@ -111,7 +111,7 @@ t.test('misplaced secrets', async (t) => {
   const send = async (method: string, path: string, secret: string, sent: RequestParts): Promise<void> =>
     check(`${method} ${path} ${JSON.stringify(sent)}`, secret, await me.send(method, path, sent))
 
-  /** The path with ids of resources that are there. */
+  /** The path with ids of existing resources. */
   const pathOf = async (template: string): Promise<string> => {
     let path = template
     const own = resources
@@ -125,7 +125,7 @@ t.test('misplaced secrets', async (t) => {
     )
   }
 
-  /** The example of the operation's body, and one that names what is there. */
+  /** The example of the operation's body, and one with ids of existing resources. */
   const bodiesOf = async (method: string, template: string, { requestBody }: Operation): Promise<Json[]> => {
     const content = requestBody?.content['application/json']
     const named = content?.schema.$ref?.split('/').at(-1)
@@ -222,7 +222,7 @@ t.test('misplaced secrets', async (t) => {
     ['the log', api.log()],
     ['audit events', audits],
   ] as const) {
-    const told = [...refusedWith].filter((secret) => text.includes(secret))
-    t.strictSame(told, [], `${where} has none`)
+    const leaked = [...refusedWith].filter((secret) => text.includes(secret))
+    t.strictSame(leaked, [], `${where} has none`)
   }
 })

@@ -1,4 +1,4 @@
-/** The OpenAPI document in the hands of others: a linter finds no fault, and what generators make of it compiles. */
+/** The OpenAPI document in third-party tools: a linter finds no fault, and generated code compiles. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { tempDir } from '../harness/temp-dir.js'
 
 const run = promisify(execFile)
 
-/** None of these has to reach anybody: what would is sent to a port where nobody listens. */
+/** The tools must not use the network: requests go to a proxy on a closed port. */
 const nowhere = 'http://127.0.0.1:9'
 const offline = {
   ...env,
@@ -20,7 +20,7 @@ const offline = {
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
 }
 
-/** A program of a package, with its output where it fails. */
+/** Runs a package's program; a failure has its output. */
 async function tool(name: string, args: readonly string[], cwd?: string): Promise<string> {
   const program = resolve('node_modules', '.bin', name)
   try {

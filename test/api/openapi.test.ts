@@ -1,4 +1,4 @@
-/** The document of the API: whole, and right in itself. */
+/** The API's document: complete and consistent. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import t from 'tap'
@@ -101,7 +101,7 @@ t.test('the OpenAPI document', async (t) => {
     for (const text of ['192.0.2.0', '192.0.2.0/33', '::/129', 'x/8']) t.notMatch(text, patternOf('Cidr'))
     for (const { kind, idPrefix } of resources.filter(isServed))
       t.match(newId(idPrefix), patternOf(`${componentName(kind)}Id`), kind)
-    t.equal(payload.includes('x-documented'), false, 'what only the declarations need is left out')
+    t.equal(payload.includes('x-documented'), false, 'keywords that only declarations need are left out')
   })
 
   t.test('shared schemas occur once', async (t) => {

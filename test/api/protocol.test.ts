@@ -1,4 +1,4 @@
-/** What holds for every request, whatever it asks for. */
+/** Rules that hold for every request. */
 import t from 'tap'
 import type { RouteStore } from '../../src/api/context.js'
 import { Usage } from '../../src/api/usage.js'
@@ -112,7 +112,7 @@ t.test('the protocol', async (t) => {
     await caller.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [policy] })
     const trusting = await store.api({ trustedProxies: ['10.0.0.0/8'] })
     const cases = [
-      { name: 'nobody is trusted', api, from: '10.0.0.1', forwarded: '203.0.113.9', status: 403 },
+      { name: 'no proxy is trusted', api, from: '10.0.0.1', forwarded: '203.0.113.9', status: 403 },
       { name: 'a proxy', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9', status: 200 },
       { name: 'anybody', api: trusting, from: '192.0.2.1', forwarded: '203.0.113.9', status: 403 },
       { name: 'a forger', api: trusting, from: '10.0.0.1', forwarded: '203.0.113.9, 192.0.2.1', status: 403 },
@@ -160,8 +160,8 @@ t.test('the protocol', async (t) => {
     const page = await api.app.inject('/docs')
     const policy = String(page.headers['content-security-policy'])
     for (const source of ["default-src 'none'", "connect-src 'self'", "font-src 'self' data:"])
-      t.match(policy, source, 'what its script would fetch from elsewhere is refused')
-    t.match(policy, "script-src 'self';", 'and what would stand in the page is not run')
+      t.match(policy, source, 'its script may not fetch from elsewhere')
+    t.match(policy, "script-src 'self';", 'and inline scripts do not run')
     const scripts = [...page.payload.matchAll(/<script([^>]*)>([^<]*)/g)]
     t.equal(scripts.length, 2)
     for (const [, attributes, text] of scripts) {
@@ -186,7 +186,7 @@ t.test('the protocol', async (t) => {
     const { statusCode, headers, rawPayload } = await api.app.inject('/favicon.ico')
     t.equal(statusCode, 200)
     t.match(headers, { 'content-type': 'image/x-icon', 'cache-control': /^public, max-age=\d+$/ })
-    // One picture, where and as long as the head says.
+    // One picture, at the offset and with the length in its header.
     t.strictSame([...rawPayload.subarray(0, 6)], [0, 0, 1, 0, 1, 0])
     t.equal(rawPayload.readUInt32LE(18) + rawPayload.readUInt32LE(14), rawPayload.length)
   })
@@ -220,9 +220,9 @@ t.test('the protocol', async (t) => {
     ]
     for (const [path, body, says] of cases) {
       for (const method of ['GET', 'DELETE']) {
-        const { status, body: told } = await me.send(method, path, { body })
+        const { status, body: answer } = await me.send(method, path, { body })
         t.equal(status, 400, `${method} ${path}`)
-        t.match(told.msg, says)
+        t.match(answer.msg, says)
       }
     }
     t.match((await me.send('GET', '/ip_policies', { body: '{x' })).body.msg, /not valid JSON/)
@@ -243,9 +243,9 @@ t.test('the protocol', async (t) => {
     const edge = await me.post('/edges/tcp', { policies: { inbound: deny } })
     for (const path of [`/edges/tcp/${edge.id}/policies`, `/ip_policies/${id}/rules`]) {
       for (const body of ['', ' \n', undefined]) {
-        const { status, body: told } = await me.send('PUT', path, body === undefined ? {} : { body })
+        const { status, body: answer } = await me.send('PUT', path, body === undefined ? {} : { body })
         t.equal(status, 400, path)
-        t.match(told.msg, /^PUT requires a body/)
+        t.match(answer.msg, /^PUT requires a body/)
       }
     }
     t.match((await me.get(`/edges/tcp/${edge.id}/policies`)).inbound, deny)
@@ -330,7 +330,11 @@ t.test('the protocol', async (t) => {
     ]
     for (const [method = '', path = ''] of cases)
       t.equal((await me.send(method, path)).status, 404, `${method} ${path.slice(0, 60)}`)
-    t.equal((await nobody.send('GET', '/ip_policies/%zz')).status, 401, 'strangers are told nothing')
+    t.equal(
+      (await nobody.send('GET', '/ip_policies/%zz')).status,
+      401,
+      'a caller without a key learns nothing',
+    )
     const encoded = `/ip_policies/${id.replace('_', '%5F')}`
     t.equal((await me.send('GET', encoded)).status, 200, 'percent-encoding says the same')
   })
@@ -430,7 +434,7 @@ t.test('the protocol', async (t) => {
   })
 })
 
-/** The store, as it is when something else was done between a request's arrival and its plan. */
+/** The store, in which another change happens between a request's arrival and its plan. */
 function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
   const after = async <T>(work: () => Promise<T>): Promise<T> => {
     await first()

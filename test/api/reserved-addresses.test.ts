@@ -1,4 +1,4 @@
-/** Reserved addresses: how they are assigned, who may serve them, and when they are given up. */
+/** Reserved addresses: how they are assigned, which edges may serve them, and when they are released. */
 import t from 'tap'
 import { Writes } from '../../src/api/writes.js'
 import { checkSource } from '../../src/event/check-source.js'

@@ -1,4 +1,4 @@
-/** Every kind of resource from create to delete, in the shapes that clients rely on. */
+/** Every kind of resource from create to delete, in the form that clients rely on. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
 import type { RawClient } from '../harness/raw-client.js'
@@ -16,7 +16,7 @@ interface Named {
   readonly destination: string
 }
 
-/** What each kind is made of, and what it then looks like beside `id`, `uri` and `created_at`. */
+/** The body that creates each kind, and its answer without `id`, `uri` and `created_at`. */
 const kinds = (named: Named) => {
   const ref = (path: string, id: string) => ({ id, uri: `${base}${path}/${id}` })
   const policies = [ref('/ip_policies', named.policy)]
@@ -141,10 +141,10 @@ t.test('resources', async (t) => {
       t.equal(created.headers['location'], rest.uri)
       t.match(rest.created_at, at, 'whole seconds, UTC')
       const got = await me.get(`${path}/${id}`)
-      const { sources, ...told } = got
+      const { sources, ...own } = got
       const plain = { id, uri: rest.uri, created_at: rest.created_at }
-      t.strictSame('sources' in shown ? got : told, { ...plain, ...shown }, 'exactly these fields')
-      t.equal(typeof token, 'token' in shown ? 'string' : 'undefined', 'a token is told once')
+      t.strictSame('sources' in shown ? got : own, { ...plain, ...shown }, 'exactly these fields')
+      t.equal(typeof token, 'token' in shown ? 'string' : 'undefined', 'a token is shown once')
       t.strictSame({ ...created.body, ...(token === undefined ? {} : { token: null }) }, got, 'as created')
       if (list !== undefined) {
         const page = await me.get(path)
@@ -155,7 +155,7 @@ t.test('resources', async (t) => {
       }
       const described = await me.patch(`${path}/${id}`, { description: 'Grüße', metadata: '{}' })
       t.strictSame(described, { ...got, description: 'Grüße', metadata: '{}' })
-      t.strictSame(await me.patch(`${path}/${id}`, {}), described, 'what is absent stays')
+      t.strictSame(await me.patch(`${path}/${id}`, {}), described, 'absent fields stay')
       t.strictSame(await me.patch(`${path}/${id}`, { description: null, metadata: '' }), got, 'cleared')
       for (const method of ['GET', 'PATCH', 'DELETE'])
         await other.refused(404, method, `${path}/${id}`, method === 'PATCH' ? {} : undefined)

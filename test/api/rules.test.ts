@@ -81,7 +81,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
         await me.put(path, { rules: [...second].reverse(), id })
       }),
       [],
-      'the same rules change nothing, in whatever order',
+      'the same rules in any order change nothing',
     )
   })
 
@@ -105,7 +105,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     t.strictSame(
       after.find(({ cidr }: Rule) => cidr === first.cidr),
       changed,
-      'what is changed in it is changed alone',
+      'only the changed member changes',
     )
 
     const other = await policyWith([allow('10.0.0.0/8')])
@@ -241,7 +241,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
         /"rules\[2\]\.cidr" is "10\.0\.0\.0\/8", the same as "rules\[0\]\.cidr"/,
       ],
       [
-        'a CIDR twice, spelled otherwise',
+        'a CIDR twice, in another spelling',
         { rules: [allow('2001:DB8::/32'), deny('2001:0db8::/32')] },
         /"rules\[1\]\.cidr" is "2001:db8::\/32", the same as "rules\[0\]\.cidr"/,
       ],

@@ -1,4 +1,4 @@
-/** What must never happen, whoever asks: secrets told, strangers informed, clients that forge where they come from. */
+/** What must never happen: secrets shown, information for callers without a key, forged client addresses. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -49,7 +49,7 @@ t.test('security', async (t) => {
   })
 
   t.test(
-    'failed logins of an IPv6 network count together, and each behind a trusted proxy for itself',
+    'failed logins of an IPv6 network count together, those behind a trusted proxy by client',
     async (t) => {
       const guarded = await store.api({ trustedProxies: ['10.0.0.0/8'] })
       const fail = async (addressOf: (tries: number) => object): Promise<void> => {
@@ -66,7 +66,11 @@ t.test('security', async (t) => {
       t.equal(await statusOf(behind('203.0.113.7')), 429)
       t.equal(await statusOf(behind('203.0.113.8')), 401, 'the proxy itself is not shut out')
       await fail((tries) => behind(`nonsense-${tries}`))
-      t.equal(await statusOf(behind('more nonsense')), 429, 'what is no address is one nobody')
+      t.equal(
+        await statusOf(behind('more nonsense')),
+        429,
+        'all clients without a valid address count as one',
+      )
     },
   )
 
@@ -235,7 +239,7 @@ t.test('security', async (t) => {
   })
 })
 
-/** All that is kept, shown or told, by the place where it is. */
+/** Everything that is stored, shown or logged, by place. */
 async function everywhere(
   { parts, dir }: TestStore,
   me: RawClient,
@@ -256,6 +260,6 @@ async function everywhere(
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     .join('')
   if (!texts['NATS'].includes(me.accountId))
-    throw new Error(`Nothing of ${auditStream} was found in ${nats}.`)
+    throw new Error(`No files of ${auditStream} were found in ${nats}.`)
   return texts
 }

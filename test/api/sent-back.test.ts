@@ -1,4 +1,4 @@
-/** What a GET answers can be sent back: whole, in parts, and with changes in it. */
+/** The answer of a GET can be sent back: whole, in parts, and with changes. */
 import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { allOperations, type Fields } from '../../src/resource/define.js'
@@ -13,7 +13,7 @@ const described = { description: 'all of it', metadata: '{"a": 1}' }
 const deny = { name: 'n', expressions: ['conn.client_port > 1'], actions: [{ type: 'deny', config: null }] }
 const log = { actions: [{ type: 'log', config: { Metadata: { Message: 'x' } } }] }
 
-/** What a body of the estate leaves out, by kind: with it every field that clients set is set. */
+/** Fields that bodies of the estate leave out, by kind, so that every field is set once. */
 const rest: Readonly<Record<string, Body>> = {
   tcp_edge: {
     hostports: ['all.example:22'],
@@ -44,7 +44,7 @@ const rest: Readonly<Record<string, Body>> = {
     target: {
       firehose: {
         delivery_stream_arn: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/x',
-        auth: { creds: { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' } },
+        auth: { creds: { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' } },
       },
     },
   },
@@ -67,7 +67,7 @@ t.test('answers of GET sent back', async (t) => {
     right: 'abuse_reports',
   })
   const estate = new Estate(me, 'back')
-  /** Sends it; fails where an event says that something changed. */
+  /** Sends it; fails if an event reports a change. */
   const changesNothing = async (work: () => Promise<unknown>): Promise<void> => {
     const events = await api.auditsOf(me.accountId, work)
     if (events.length > 0) throw new Error(`There were events: ${JSON.stringify(events)}`)
@@ -103,11 +103,15 @@ t.test('answers of GET sent back', async (t) => {
           t.strictSame(await me.put(`${path}/${name}`, module), module, `PUT of ${name}`)
         })
         const other = { ...module, enabled: !module.enabled }
-        t.strictSame(await me.put(`${path}/${name}`, other), other, 'what is changed in it is changed alone')
+        t.strictSame(await me.put(`${path}/${name}`, other), other, 'only the changed member changes')
         t.strictSame((await me.patch(path, { [name]: module }))[name], module, 'in a PATCH, too')
         const fresh = kind === 'tcp_edge' ? { hostports: [] } : { match: `/${name}` }
         const sent = { ...body, ...fresh, [name]: module }
-        t.strictSame((await me.post(collection, sent))[name], module, 'and in what creates another one')
+        t.strictSame(
+          (await me.post(collection, sent))[name],
+          module,
+          'and in a body that creates another resource',
+        )
       }
     })
   }
@@ -124,7 +128,11 @@ t.test('answers of GET sent back', async (t) => {
     t.strictSame(await me.patch(path, await me.get(path)), edge)
     const off = { enabled: false, ip_policy_ids: [kept, gone] }
     const changed = await me.put(`${path}/ip_restriction`, off)
-    t.strictSame([changed.enabled, changed.ip_policies[1].id], [false, gone], 'it is not named anew')
+    t.strictSame(
+      [changed.enabled, changed.ip_policies[1].id],
+      [false, gone],
+      'the present reference stays allowed',
+    )
     const enforced = { ...restriction, enforced: true }
     t.strictSame(await me.patch(`/ip_restrictions/${restriction.id}`, enforced), enforced)
     await me.put(`${path}/ip_restriction`, { ip_policy_ids: [kept] })
@@ -144,7 +152,7 @@ t.test('answers of GET sent back', async (t) => {
     t.strictSame(
       (await me.patch(path, { ...shown, ip_policy_ids: [two.id] })).ip_policies,
       [{ id: two.id, uri: two.uri }],
-      'ids beside Refs that are as they were',
+      'ids next to unchanged Refs',
     )
     const address = await me.post('/reserved_addrs')
     const endpoint_configuration = { id: 'ec_01M7Y46P1SGDTCFAVEJ96D4PD7' }

@@ -1,4 +1,4 @@
-/** The sources of an event subscription, one by one, and within it. */
+/** The sources of an event subscription, one by one and as its list. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
 
@@ -19,7 +19,7 @@ t.test('event sources', async (t) => {
     t.strictSame(await me.get(sources), { sources: [], uri, next_page_uri: null })
     const plain = { type: tcp, uri: `${uri}/${tcp}` }
     const added = await me.post(sources, { type: tcp, fields: null, filter: '', subscription_id: id })
-    t.strictSame(added, plain, 'what is not chosen is left out')
+    t.strictSame(added, plain, 'unset fields are left out')
     t.strictSame(await typed.get(tcp), plain)
     const filter = 'ev.conn.server_port == 22'
     const fields = ['conn.client_ip', 'ip_policy.decision']
@@ -80,7 +80,7 @@ t.test('event sources', async (t) => {
       }
     }
     const none = await me.expect(400, 'POST', sources, { type: 'log.v0', filter: 'true' })
-    t.equal(none.error_code, 'ERR_INVALID_EXPRESSION', 'also where no filter is allowed')
+    t.equal(none.error_code, 'ERR_INVALID_EXPRESSION', 'also for kinds without filters')
   })
 
   t.test('a list replaces all of them', async (t) => {

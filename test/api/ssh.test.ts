@@ -1,4 +1,4 @@
-/** SSH authorities, certificates and credentials through the API; ssh-keygen has the last word on what was signed. */
+/** SSH authorities, certificates and credentials through the API; ssh-keygen checks the signatures. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
 import {
@@ -6,7 +6,7 @@ import {
   fingerprintOf,
   keyKinds,
   makeKeyFiles,
-  toldCertificate,
+  shownCertificate,
   withoutSshKeygen,
 } from '../harness/ssh.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -16,7 +16,7 @@ const hosts = '/ssh_host_certificates'
 const users = '/ssh_user_certificates'
 const credentials = '/ssh_credentials'
 
-/** Every kind of authority there is, and the algorithm that it signs with. */
+/** Every kind of authority, and its signature algorithm. */
 const authorityKinds = [
   { body: {}, type: 'ed25519', bits: 256, signs: 'ssh-ed25519' },
   { body: { private_key_type: 'rsa' }, type: 'rsa', bits: 2048, signs: 'rsa-sha2-512' },
@@ -61,7 +61,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   for (const { body, type, bits, signs } of authorityKinds) {
     t.test(`an authority made of ${JSON.stringify(body)}`, async (t) => {
       const { id, uri, created_at, public_key, ...rest } = await me.post(authorities, body)
-      t.strictSame(rest, { key_type: type }, 'nothing but the public key is told')
+      t.strictSame(rest, { key_type: type }, 'only the public key is shown')
       t.equal(bitsOf(public_key), bits)
       for (const [path, kind] of [
         [hosts, 'host'],
@@ -83,7 +83,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
             valid_until: '2030-01-02T03:04:05Z',
           })
           t.strictSame(
-            toldCertificate(made.certificate),
+            shownCertificate(made.certificate),
             {
               type: `${key.publicKey.split(' ')[0]}-cert-v01@openssh.com ${kind} certificate`,
               fingerprint: fingerprintOf(key.publicKey),
@@ -121,7 +121,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.equal(secondsBetween(user), day)
     t.strictSame(user.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
     t.strictSame(user.critical_options, {})
-    t.strictSame(toldCertificate(user.certificate).principals, [])
+    t.strictSame(shownCertificate(user.certificate).principals, [])
     t.notOk('extensions' in host)
   })
 
@@ -169,15 +169,15 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     const made = await me.post(users, body)
     t.strictSame(made.critical_options, critical_options, 'shown as given')
     t.strictSame(made.extensions, extensions)
-    const told = toldCertificate(made.certificate)
+    const shown = shownCertificate(made.certificate)
     t.strictSame(
-      told.criticalOptions.map((line) => line.split(' ')[0]),
+      shown.criticalOptions.map((line) => line.split(' ')[0]),
       ['force-command', 'source-address', 'verify-required'],
       'signed in their order',
     )
-    t.match(told.criticalOptions[1], '192.0.2.0/24,2001:db8::/32,198.51.100.7')
+    t.match(shown.criticalOptions[1], '192.0.2.0/24,2001:db8::/32,198.51.100.7')
     t.strictSame(
-      told.extensions.map((line) => line.split(' ')[0]),
+      shown.extensions.map((line) => line.split(' ')[0]),
       ['__proto', 'a', 'login@example.com', 'permit-X11-forwarding'],
     )
   })
@@ -189,7 +189,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       const made = await me.post(users, { ...body, critical_options: {}, extensions: {} })
       t.strictSame(made.critical_options, {})
       t.strictSame(made.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
-      t.strictSame(toldCertificate(made.certificate).extensions, ['permit-pty', 'permit-user-rc'])
+      t.strictSame(shownCertificate(made.certificate).extensions, ['permit-pty', 'permit-user-rc'])
       const path = `${users}/${made.id}`
       t.strictSame(await me.patch(path, { extensions: {} }), made, 'and change nothing later')
     },
@@ -290,7 +290,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.match(JSON.stringify(rows), authority.id)
     const shown = await store.parts.clickhouse.rows<object>('SELECT * FROM ssh_certificate_authorities')
     t.notOk(shown.some((row) => Object.keys(row).some((name) => name.includes('private'))))
-    const told = [
+    const texts = [
       JSON.stringify(rows),
       JSON.stringify(shown),
       JSON.stringify(await api.audits(me.accountId)),
@@ -298,10 +298,10 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       JSON.stringify([...store.parts.store.view.state.rows.get('ssh_certificate_authority')!.values()]),
       api.log(),
     ]
-    for (const text of told) {
+    for (const text of texts) {
       t.notMatch(text, secret)
       t.notMatch(text, 'PRIVATE KEY')
     }
-    for (const text of told.slice(1)) t.notMatch(text, kept ?? '', 'nor is it told as it is sealed')
+    for (const text of texts.slice(1)) t.notMatch(text, kept ?? '', 'nor is its sealed form')
   })
 })

@@ -14,7 +14,7 @@ import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
-/** A process whose clock is its own. */
+/** A process with its own clock. */
 class Process {
   readonly usage: Usage
   nowMs: number
@@ -27,7 +27,7 @@ class Process {
   request = (account = 'ac_1') => this.usage.requests.take(account)
 }
 
-/** Every process sends one message, which all of them hear, the sender included. */
+/** Every process sends one message, which all of them receive, the sender included. */
 function exchange(...processes: readonly Process[]): void {
   const messages = processes.flatMap(({ usage }) => usage.nextMessage() ?? [])
   for (const message of messages)
@@ -44,7 +44,11 @@ t.test('two processes', async (t) => {
     exchange(one, two)
     t.equal(two.request(), undefined, 'the fourth')
     t.equal(two.request(), 60, 'the fifth')
-    t.equal(one.request(), undefined, 'what the other counted since its last message may pass in addition')
+    t.equal(
+      one.request(),
+      undefined,
+      'requests that the other counted since its last message are not known yet',
+    )
     exchange(one, two)
     t.equal(one.request(), 60)
     t.equal(one.request('ac_2'), undefined, 'another account has its own count')
@@ -184,7 +188,7 @@ t.test('the number of windows is bounded: the oldest is evicted', (t) => {
   windows.add({ key: 'd', count: 1, age_ms: 0 })
   t.ok(windows.take('d'))
   t.ok(windows.take('a'))
-  t.equal(windows.take('c'), undefined, 'what others counted makes room, too')
+  t.equal(windows.take('c'), undefined, 'counts of other processes evict, too')
   t.end()
 })
 
@@ -223,20 +227,20 @@ t.test('a process refuses exactly if its own and received counts reach the limit
   t.end()
 })
 
-/** Remembers what it heard over NATS, its own messages included. */
-class HearingUsage extends Usage {
-  readonly #heard = new Map<string, number>()
+/** Remembers all messages received over NATS, its own included. */
+class RecordingUsage extends Usage {
+  readonly #received = new Map<string, number>()
 
   override receive(data: Uint8Array): string | undefined {
     const wrong = super.receive(data)
     if (wrong !== undefined) return wrong
     const { requests, failed_logins } = JSON.parse(Buffer.from(data).toString())
     for (const { key, count } of [...requests, ...failed_logins])
-      this.#heard.set(key, this.heard(key) + count)
+      this.#received.set(key, this.received(key) + count)
     return undefined
   }
 
-  heard = (key: string): number => this.#heard.get(key) ?? 0
+  received = (key: string): number => this.#received.get(key) ?? 0
 }
 
 t.test('while NATS is away, each process counts by itself', async (t) => {
@@ -248,7 +252,7 @@ t.test('while NATS is away, each process counts by itself', async (t) => {
   const report = (fields: object) => t.fail(JSON.stringify(fields))
   const open = async () => {
     const nats = release.own(await openNats({ servers: [server.url], name: 'test', replicas: 1 }))
-    const usage = new HearingUsage(2)
+    const usage = new RecordingUsage(2)
     release.own(exchangeUsage(nats, usage, { usageMessageIgnored: report, usageUnshared: report }))
     return { nats, usage }
   }
@@ -265,7 +269,7 @@ t.test('while NATS is away, each process counts by itself', async (t) => {
     ],
   )
   await server.start()
-  await until('what was counted is sent', () => both.every(({ usage }) => usage.heard('ac_1') === 4))
+  await until('what was counted is sent', () => both.every(({ usage }) => usage.received('ac_1') === 4))
 })
 
 t.test('two APIs on one nats-server', async (t) => {
@@ -274,16 +278,16 @@ t.test('two APIs on one nats-server', async (t) => {
   const { nats } = store.parts
   const reported: object[] = []
   const report = (fields: object) => void reported.push(fields)
-  const usages = [new HearingUsage(limit), new HearingUsage(limit)]
+  const usages = [new RecordingUsage(limit), new RecordingUsage(limit)]
   const apis: TestApi[] = []
   for (const usage of usages) {
     store.release.own(exchangeUsage(nats, usage, { usageMessageIgnored: report, usageUnshared: report }))
     apis.push(await store.api({ usage }))
   }
   const me = await apis[0]!.account()
-  const bothHeard = (key: string, count: number) =>
-    until(`both heard of ${count}`, () => usages.every((usage) => usage.heard(key) === count))
-  /** From both, so many times each. */
+  const bothReceived = (key: string, count: number) =>
+    until(`both received ${count}`, () => usages.every((usage) => usage.received(key) === count))
+  /** Sends this many requests to each of the two. */
   const statuses = async (token: string, times: number, from: string): Promise<Set<number>> => {
     const found = new Set<number>()
     for (let turn = 0; turn < times; turn += 1)
@@ -295,7 +299,7 @@ t.test('two APIs on one nats-server', async (t) => {
   await t.test('requests of an account', async (t) => {
     const from = '192.0.2.1'
     t.strictSame(await statuses(me.token, limit / 2, from), new Set([200]))
-    await bothHeard(me.accountId, limit)
+    await bothReceived(me.accountId, limit)
     t.strictSame(await statuses(me.token, 2, from), new Set([429]))
     const refused = await me.send('GET', '/ip_policies')
     t.match(refused.headers['retry-after'], /^([1-9]|[1-5]\d|60)$/)
@@ -306,7 +310,7 @@ t.test('two APIs on one nats-server', async (t) => {
   await t.test('failed logins of an address', async (t) => {
     const from = '198.51.100.7'
     t.strictSame(await statuses('guess', failedLoginsPerMinuteMax / 2, from), new Set([401]))
-    await bothHeard(from, failedLoginsPerMinuteMax)
+    await bothReceived(from, failedLoginsPerMinuteMax)
     t.strictSame(await statuses('guess', 2, from), new Set([429]))
     t.strictSame(await statuses('guess', 1, '198.51.100.8'), new Set([401]), 'another address')
     const { token } = await apis[0]!.account()
@@ -318,6 +322,6 @@ t.test('two APIs on one nats-server', async (t) => {
     await until('both reported it', () => reported.length === 2)
     t.match(reported, [{ reason: /JSON/ }, { reason: /JSON/ }])
     t.strictSame(await statuses('guess', 1, '198.51.100.9'), new Set([401]))
-    await bothHeard('198.51.100.9', 2)
+    await bothReceived('198.51.100.9', 2)
   })
 })

@@ -5,7 +5,7 @@ import { openTestStore } from '../harness/api.js'
 import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
 
 const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
-const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
+const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
 const kinesis = { target: { kinesis: { stream_arn, auth: { creds } } } }
 const unknownPolicy = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
 
@@ -17,8 +17,8 @@ const send = (me: RawClient, [method, path, body]: Request, query = ''): Promise
 const rehearse = (me: RawClient, request: Request): Promise<HttpAnswer> =>
   send(me, request, '?validate_only=true')
 
-/** An answer without what is drawn anew for each request. */
-const told = ({ status, text, body }: HttpAnswer): string => {
+/** An answer without values that are drawn for each request. */
+const comparable = ({ status, text, body }: HttpAnswer): string => {
   const { token: _, addr: __, ...rest } = body ?? {}
   return `${status} ${body === undefined ? text : JSON.stringify(rest)}`
     .replaceAll(/_[0-9A-HJKMNP-TV-Z]{26}/g, '_<id>')
@@ -103,12 +103,12 @@ t.test('validate_only', async (t) => {
       const [method, path] = request
       const rehearsed = await unchanging(t, me, request)
       t.ok(rehearsed.status < 300, `${method} ${path}: ${rehearsed.text}`)
-      if (rehearsed.body?.token !== undefined) t.equal(rehearsed.body.token, null, 'no token is told')
+      if (rehearsed.body?.token !== undefined) t.equal(rehearsed.body.token, null, 'no token is shown')
       const done = await send(me, request)
-      const [told1, told2] = [rehearsed, done]
-        .map(told)
+      const [one, other] = [rehearsed, done]
+        .map(comparable)
         .map((text) => text.replaceAll(/"public_key":"[^"]+"/g, ''))
-      t.equal(told1, told2, `${method} ${path}`)
+      t.equal(one, other, `${method} ${path}`)
       t.equal(rehearsed.headers['location'] === undefined, done.headers['location'] === undefined)
       const id = rehearsed.body?.id
       if (method === 'POST' && id !== undefined) await me.refused(404, 'GET', `${path}/${id}`)
@@ -180,7 +180,7 @@ t.test('validate_only', async (t) => {
     t.equal(
       (await me.send('POST', '/ip_policies?validate_only=true', bad)).status,
       400,
-      'but it has to be one',
+      'but it must be valid',
     )
   })
 

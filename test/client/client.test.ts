@@ -8,7 +8,7 @@ import { declarations, resourceOf } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
-const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-told' }
+const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
 
 const idle: DeliveryStatus = {
   state: 'healthy',

@@ -102,7 +102,7 @@ t.test('values in messages', (t) => {
   t.equal(valueAt('labels', ['x']), '"labels" is a list')
   t.equal(valueAt('target', { note: 'x' }), '"target" is an object')
   for (const path of ['a.private_key_pem', 'token', 'creds.aws_secret_access_key[0].x', 'apiKey'])
-    t.equal(valueAt(path, 'never-told'), `"${path}" has a value that is not shown here`)
+    t.equal(valueAt(path, 'never-shown'), `"${path}" has a value that is not shown here`)
   t.equal(messageOf(new Error('why')), 'why')
   t.equal(messageOf('why'), 'why')
   t.end()

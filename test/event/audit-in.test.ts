@@ -157,7 +157,7 @@ const refused: { name: string; body: unknown; subject?: string; says: RegExp }[]
   },
   {
     name: 'a token',
-    body: { ...valid, object: { ...key, token: 'never-told' } },
+    body: { ...valid, object: { ...key, token: 'never-shown' } },
     subject: 'weir.audit.api_key.created',
     says: /^"object.token" must be null: events contain no secrets\.$/,
   },
@@ -206,7 +206,7 @@ t.test('what is refused', (t) => {
   for (const { name, body, subject, says } of refused) {
     const result = read(body, subject === undefined ? {} : { subject })
     t.match(result, { ok: false, problem: { msg: says } }, name)
-    t.notMatch(JSON.stringify(result), 'never-told')
+    t.notMatch(JSON.stringify(result), 'never-shown')
   }
   t.equal(
     read({ ...valid, object: { ...key, token: null } }, { subject: 'weir.audit.api_key.created' }).ok,

@@ -68,7 +68,7 @@ interface ToldCertificate {
   readonly extensions: readonly string[]
 }
 
-export function toldCertificate(certificate: string): ToldCertificate {
+export function shownCertificate(certificate: string): ToldCertificate {
   const input = `${certificate}\n`
   const text = execFileSync('ssh-keygen', ['-L', '-f', '-'], { input, encoding: 'utf8', env: utc })
   const one = (name: string): string => new RegExp(`^ +${name}: (.*)$`, 'm').exec(text)?.[1] ?? ''
