@@ -28,7 +28,7 @@ import { AuditPipeline } from './pipeline/audit-pipeline.js'
 import { auditsOfApi } from './pipeline/audits-of-api.js'
 import { Configuration } from './pipeline/configuration.js'
 import { decide, decideAgent } from './pipeline/decide.js'
-import { FailureReports, notedOf } from './pipeline/failure-reports.js'
+import { FailureReports, failureCountsOf } from './pipeline/failure-reports.js'
 import { Janitor } from './pipeline/janitor.js'
 import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
@@ -225,9 +225,10 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   await configuration.open()
   const policySet = () => configuration.current.policySet
   const reports = release.own(new FailureReports(occurrences, 'decision'))
-  const note = (verdict: Verdict): void => reports.add(notedOf(verdict))
+  const note = (verdict: Verdict): void => reports.add(failureCountsOf(verdict))
   release.own(nats.answer(connectionSubject, 'decide', (request) => decide(policySet(), geo, request, note)))
-  const warned = (warning: Warning): void => reports.add(notedOf({ failures: [], warnings: [warning] }))
+  const warned = (warning: Warning): void =>
+    reports.add(failureCountsOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
   await readiness.started({ nats, streams: neededStreams.decide, view })
   return roleOf(context, readiness)

@@ -9,7 +9,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
-import type { Listening } from '../core/http-listen.js'
+import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -43,7 +43,7 @@ export interface ApiOptions extends OpenapiOptions {
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   /** A server that already listens: it passes requests to the API once that is built. Default: a server of its own. */
-  readonly listening?: Pick<Listening, 'server' | 'answerWith'>
+  readonly listening?: Pick<ListeningServer, 'server' | 'answerWith'>
 }
 
 /** Longer than any request line, so that the form of an id decides about it and not fastify. */

@@ -8,7 +8,7 @@
  * detection, and it resumes after a fault where the books begin again from a snapshot.
  */
 import { monotonicMs, sleep } from '../core/clock.js'
-import type { Followed } from '../nats/consumers.js'
+import type { FollowedStream } from '../nats/consumers.js'
 import type { Nats } from '../nats/nats.js'
 import { streamIdentity } from '../nats/streams.js'
 import { ledgerStream, ledgerSubject } from '../wire/names.js'
@@ -34,7 +34,7 @@ export class LedgerReading {
   readonly books: Books
   readonly #onGap: () => void
   readonly #snapshotSequence: number
-  #followed: Followed | undefined
+  #followed: FollowedStream | undefined
   #heardMs = monotonicMs()
   #hasGap = false
   #hasCaughtUp = false

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { after } from './clock.js'
 import { messageOf, StartFault } from './errors.js'
 
-export interface Listening {
+export interface ListeningServer {
   readonly url: string
   readonly server: Server
   /** From now on, `answer` handles the requests. */
@@ -18,7 +18,7 @@ export async function listenHttp(
   port: number,
   answer: RequestListener,
   options: ServerOptions = {},
-): Promise<Listening> {
+): Promise<ListeningServer> {
   const server = createServer(options, answer)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -14,7 +14,7 @@ export type HalfResult =
   /** Another fault: the search ends here. */
   | 'interrupted'
 
-export interface Isolated<T> {
+export interface IsolationResult<T> {
   /** Refused alone. Undefined if the search was interrupted, or if no single item is refused. */
   readonly culprit: T | undefined
   /** Still to be sent. */
@@ -25,7 +25,7 @@ export interface Isolated<T> {
 export async function isolate<T>(
   refused: readonly T[],
   sendHalf: (half: readonly T[]) => Promise<HalfResult>,
-): Promise<Isolated<T>> {
+): Promise<IsolationResult<T>> {
   let suspects = refused
   let isKnownRefused = true
   const aside: T[] = []

@@ -1,6 +1,6 @@
 /** Finds the event for which a whole request was refused. */
 import type { Fault, SendAnswer, SendOutcome } from './destination.js'
-import { type HalfResult, type Isolated, isolate } from './isolate.js'
+import { type HalfResult, type IsolationResult, isolate } from './isolate.js'
 import type { Item } from './job.js'
 
 interface SearchDeps {
@@ -10,7 +10,7 @@ interface SearchDeps {
   readonly answered: (part: readonly Item[], answer: SendAnswer) => Promise<void>
 }
 
-interface SearchResult extends Isolated<Item> {
+interface SearchResult extends IsolationResult<Item> {
   /** Why the culprit was refused alone. */
   readonly fault: Fault
   /** A fault of another kind that ended the search. */

@@ -6,7 +6,7 @@ import { parseArn } from '../deliver/arn.js'
 import { kindNamed } from '../deliver/kinds.js'
 import type { ResourceName } from '../emulator/wire.js'
 import { connectionSubject } from '../wire/names.js'
-import type { AccountPlan, EdgePlan, Made, Question, Scenario, TargetKind } from './scenario.js'
+import type { AccountPlan, CreatedIds, EdgePlan, Question, Scenario, TargetKind } from './scenario.js'
 import type { Services } from './services.js'
 
 export interface Destination {
@@ -18,7 +18,7 @@ export interface Destination {
   readonly api: Client
 }
 
-export interface Built extends Made {
+export interface Built extends CreatedIds {
   readonly destinations: readonly Destination[]
 }
 

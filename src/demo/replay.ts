@@ -2,7 +2,15 @@
  * The replay: edges for the server names of a file, and policies that fit any file. Its counts are not known
  * beforehand, but the books have to balance.
  */
-import { allBut, denied, type EdgePlan, logged, type Made, type Question, type Scenario } from './scenario.js'
+import {
+  allBut,
+  type CreatedIds,
+  denied,
+  type EdgePlan,
+  logged,
+  type Question,
+  type Scenario,
+} from './scenario.js'
 import { type RecordView, type Server, type Survey, serverKey } from './survey.js'
 
 /** Records of further names have no edge; they are evaluated and counted as unserved. */
@@ -122,7 +130,7 @@ function questions({ name, type, port }: Server, busiest: string): Question[] {
 }
 
 /** A record without an edge names the account, which gets its events; it is counted as unserved. */
-function published(record: RecordView, { accountIds, edgeIds }: Made): object {
+function published(record: RecordView, { accountIds, edgeIds }: CreatedIds): object {
   const edgeId = edgeIds.get(serverKey(record.type, record.conn?.server_name))
   const { edge_id: _edge, account_id: _account, route_id: _route, ...own } = record as Record<string, unknown>
   return { ...own, ...(edgeId === undefined ? { account_id: accountIds[0] } : { edge_id: edgeId }) }

@@ -10,7 +10,7 @@ export interface Scenario {
   /** What an ingress node asks before it accepts a connection. The run begins when these are the answers. */
   readonly questions: readonly Question[]
   /** A record as the ingress node publishes it. Default: as in the file. */
-  readonly published?: (record: RecordView, made: Made) => object
+  readonly published?: (record: RecordView, made: CreatedIds) => object
   /** Who decided, for the table of decisions. */
   readonly decidedBy: Readonly<Record<'allow' | 'block' | 'deny', string>>
   /** Groups of events that are counted among all that arrived at these targets. */
@@ -28,7 +28,7 @@ export interface Scenario {
 }
 
 /** Ids of the created resources, by the names of the plan. */
-export interface Made {
+export interface CreatedIds {
   readonly accountIds: readonly string[]
   readonly edgeIds: ReadonlyMap<string, string>
 }

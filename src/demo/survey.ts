@@ -49,7 +49,7 @@ export const serverKey = (type: unknown, name: unknown): string => `${String(typ
 const isRecordType = (type: unknown): type is RecordType =>
   type === 'tcp_connection' || type === 'http_request'
 
-interface Seen {
+interface SeenEndpoint {
   readonly name: string
   readonly type: RecordType
   records: number
@@ -71,7 +71,7 @@ export async function surveyRecords(
   lineBytesMax: number,
   progress: (lines: number) => void,
 ): Promise<Survey> {
-  const servers = new Map<string, Seen>()
+  const servers = new Map<string, SeenEndpoint>()
   const networks = new Map<string, number>()
   const ids = new Set<unknown>()
   let count = 0
@@ -89,7 +89,7 @@ export async function surveyRecords(
     if (isRecordType(record.type) && typeof server_name === 'string') {
       const key = serverKey(record.type, server_name)
       const fresh = { name: server_name, type: record.type, records: 0, ports: new Map<number, number>() }
-      const server: Seen = servers.get(key) ?? fresh
+      const server: SeenEndpoint = servers.get(key) ?? fresh
       server.records += 1
       if (isPort(server_port)) server.ports.set(server_port, (server.ports.get(server_port) ?? 0) + 1)
       servers.set(key, server)

@@ -22,7 +22,7 @@ export interface Identity {
   readonly expiresAtMs?: number
 }
 
-interface Verified {
+interface VerifiedCaller {
   readonly accessKeyId: string
   readonly region: string
 }
@@ -65,7 +65,7 @@ export function verifySignature(
   service: string,
   nowMs: number,
   findIdentity: (accessKeyId: string) => Identity | undefined,
-): Verified {
+): VerifiedCaller {
   const refusals = service === 'sts' ? queryRefusals : jsonRefusals
   const form = authorizationForm.exec(request.headers.authorization ?? '')
   if (form === null) throw refusals.missing()

@@ -24,11 +24,11 @@ export interface Subjects extends RecordsByType {
 export type Origin = keyof Subjects
 
 /** The decision about a record, as far as events show it. */
-export interface Decided {
+export interface ShownDecision {
   readonly ipPolicy: { readonly decision: IpDecision } | null
 }
 
-type Read<R, T> = (record: R, decided: Decided) => T | null | undefined
+type Read<R, T> = (record: R, decided: ShownDecision) => T | null | undefined
 
 export type FieldType = 'text' | 'int32' | 'int64' | 'bool' | 'timestamp' | 'headers' | 'map'
 
@@ -159,7 +159,7 @@ function describedFields<R>(
 }
 
 /** Filters see the record alone: fields that show a decision are not filterable. */
-const undecided: Decided = { ipPolicy: null }
+const undecided: ShownDecision = { ipPolicy: null }
 
 /** Each name may be written with a leading `ev.`. */
 const eventPrefix = 'ev.'

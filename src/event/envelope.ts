@@ -6,11 +6,11 @@
  */
 import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { eventHead } from '../wire/pack.js'
-import type { Decided, Field, TrafficEventKind } from './define.js'
+import type { Field, ShownDecision, TrafficEventKind } from './define.js'
 import { quoted } from './json.js'
 
 /** The JSON of an event's `object`. */
-export type ObjectSerializer<R> = (record: R, decided: Decided) => string
+export type ObjectSerializer<R> = (record: R, decided: ShownDecision) => string
 
 /** Writes the fields of this selection, all of them by default; throws for names that the kind does not have. */
 export function compileSerializer<R>(

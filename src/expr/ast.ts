@@ -1,8 +1,8 @@
-import type { Placed } from './tokens.js'
+import type { PlacedValue } from './tokens.js'
 
-/** The tree as jexl's parser builds it; names and literals are `Placed`. */
+/** The tree as jexl's parser builds it; names and literals are `PlacedValue`s. */
 export type JexlNode =
-  | { readonly type: 'Literal'; readonly value: Placed }
+  | { readonly type: 'Literal'; readonly value: PlacedValue }
   | IdentifierNode
   | { readonly type: 'UnaryExpression'; readonly operator: string; readonly right: JexlNode }
   | BinaryNode
@@ -14,7 +14,7 @@ export type JexlNode =
 
 export interface IdentifierNode {
   readonly type: 'Identifier'
-  readonly value: Placed
+  readonly value: PlacedValue
   /** What the member is read from; absent for a name. */
   readonly from?: JexlNode
   /** `.name`: read from the element a filter looks at. */
@@ -47,6 +47,6 @@ interface FilterNode {
 export interface CallNode {
   readonly type: 'FunctionCall'
   readonly pool: 'functions' | 'transforms'
-  readonly name: Placed
+  readonly name: PlacedValue
   readonly args: readonly JexlNode[]
 }

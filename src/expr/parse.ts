@@ -7,7 +7,7 @@ import { messageOf, shown } from '../core/errors.js'
 import { exprBytesMax } from '../core/limits.js'
 import type { JexlNode } from './ast.js'
 import { Refusal } from './problem.js'
-import { methodsToTransforms, Placed, placeTokens, refuseBadTokens, type Token } from './tokens.js'
+import { methodsToTransforms, PlacedValue, placeTokens, refuseBadTokens, type Token } from './tokens.js'
 
 const grammar = getGrammar()
 const lexer = new Lexer(grammar)
@@ -46,7 +46,7 @@ function parseTokens(tokens: readonly Token[]): JexlNode {
     if (token.type === 'question') allowConditional(parser)
     try {
       parser.addToken(
-        carriesPlace(token) ? { ...token, value: new Placed(token.value, token.offset) } : token,
+        carriesPlace(token) ? { ...token, value: new PlacedValue(token.value, token.offset) } : token,
       )
     } catch {
       throw new Refusal('syntax', `${shown(token.text, 40)} is not expected`, token.offset)

@@ -22,7 +22,7 @@ export interface Token {
  * The value of a name or literal together with its place, carried through jexl's parser, which copies values and
  * never looks into them. As the key of an object it turns into text by itself.
  */
-export class Placed {
+export class PlacedValue {
   readonly value: unknown
   readonly offset: number
 

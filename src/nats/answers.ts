@@ -6,7 +6,7 @@ import type { NatsOptions } from './options.js'
 
 export type Reply = (data: Uint8Array) => Uint8Array | string | Promise<Uint8Array | string>
 
-interface Answering {
+interface AnswerOptions {
   readonly subject: string
   /** Processes with the same queue share the requests. */
   readonly queue: string | undefined
@@ -19,7 +19,7 @@ interface Answering {
  */
 export function answerRequests(
   connection: NatsConnection,
-  { subject, queue, reply }: Answering,
+  { subject, queue, reply }: AnswerOptions,
   occurrences: NatsOptions['occurrences'],
 ): { close(): Promise<void> } {
   const respond = async (message: Msg): Promise<void> => {

@@ -15,7 +15,7 @@ import { streamIdentity } from './streams.js'
 
 export type { Consumer, ConsumerMessages }
 
-export interface Followed {
+export interface FollowedStream {
   close(): Promise<void>
 }
 
@@ -140,7 +140,7 @@ export class Consumers {
     subject: string,
     sequence: number,
     onMessage: (message: { sequence: number; data: Uint8Array }) => void,
-  ): Promise<Followed> {
+  ): Promise<FollowedStream> {
     const consumer = await retried(() =>
       this.#jetstream.consumers.get(stream, {
         filter_subjects: subject,

@@ -19,7 +19,7 @@ import {
   type ConsumerOptions,
   type ConsumerPosition,
   Consumers,
-  type Followed,
+  type FollowedStream,
   type OpenedConsumer,
 } from './consumers.js'
 import {
@@ -245,7 +245,7 @@ export class Nats {
     subject: string,
     sequence: number,
     onMessage: (message: { sequence: number; data: Uint8Array }) => void,
-  ): Promise<Followed> {
+  ): Promise<FollowedStream> {
     return this.#consumers.follow(stream, subject, sequence, onMessage)
   }
 

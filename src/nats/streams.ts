@@ -21,10 +21,10 @@ export interface StreamOptions {
   readonly discard: 'new' | 'old'
 }
 
-type Configured = Partial<StreamConfig> &
+type ConfiguredStream = Partial<StreamConfig> &
   Pick<StreamConfig, 'name' | 'subjects' | 'max_bytes' | 'max_age' | 'num_replicas' | 'duplicate_window'>
 
-export const streamConfig = (options: StreamOptions, replicas: number): Configured => ({
+export const streamConfig = (options: StreamOptions, replicas: number): ConfiguredStream => ({
   name: options.name,
   subjects: [...options.subjects],
   retention: options.retention === 'workqueue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
@@ -39,7 +39,7 @@ export const streamConfig = (options: StreamOptions, replicas: number): Configur
 })
 
 /** The part of an existing stream's configuration that follows the settings. */
-export function changeableConfig(config: Configured, present: StreamInfo): Partial<StreamConfig> {
+export function changeableConfig(config: ConfiguredStream, present: StreamInfo): Partial<StreamConfig> {
   const { subjects, max_age, num_replicas, duplicate_window, max_msg_size } = config
   const max_bytes = roomOf(config.max_bytes, present)
   const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }

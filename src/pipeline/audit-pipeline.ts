@@ -11,7 +11,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import { AuditRoutes, type RoutedAudit } from './audit-routes.js'
-import { Intake, type Processed } from './intake.js'
+import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
 
 export interface AuditPipelineDeps {
@@ -63,7 +63,7 @@ export class AuditPipeline {
     this.#intake.open()
   }
 
-  async #process(message: PulledMessage, input: InputMessage): Promise<Processed> {
+  async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
     const { packs, gaveUp } = this.#intake
     const { events, counts } = await this.#source.read(message, input, gaveUp)
     const tallies = new Map<string, SourceTally>()

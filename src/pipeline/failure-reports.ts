@@ -10,10 +10,13 @@ import type { CountVector } from './counts.js'
 const reportEveryMs = 60_000
 const subjectsMax = 1_000
 
-type Noted = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
+type FailureCounts = Pick<CountVector, 'policyFailures' | 'filterFailures' | 'warnings'>
 
 /** The failures and warnings of one decision. */
-export const notedOf = ({ failures, warnings }: Pick<Verdict, 'failures' | 'warnings'>): Noted => ({
+export const failureCountsOf = ({
+  failures,
+  warnings,
+}: Pick<Verdict, 'failures' | 'warnings'>): FailureCounts => ({
   policyFailures: failures.map(({ policy }) => ({ edge_id: policy.edgeId, policy: policy.label, count: 1 })),
   filterFailures: [],
   warnings: warnings.map(({ restrictionId }) => ({ restriction_id: restrictionId, count: 1 })),
@@ -38,7 +41,7 @@ export class FailureReports {
     this.#askedBy = askedBy
   }
 
-  add({ policyFailures, filterFailures, warnings }: Noted): void {
+  add({ policyFailures, filterFailures, warnings }: FailureCounts): void {
     const occurrences = this.#occurrences
     for (const { edge_id, policy, count } of policyFailures) {
       occurrences.policyExpressionFailed({ asked_by: this.#askedBy, edge_id, policy }, count)

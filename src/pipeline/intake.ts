@@ -33,7 +33,7 @@ const stopLedgerWithinMs = 5_000
 const stopWithoutNatsMs = 500
 
 /** The result of processing a message, all of whose events are in packs. */
-export interface Processed {
+export interface ProcessedMessage {
   readonly counts: InputCounts
   /** Called when the message is acknowledged. */
   readonly acknowledged?: () => void
@@ -49,7 +49,7 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   /** Messages that may be in flight in all processes together. */
   readonly ackPendingMax: number
   /** Puts the message's events into `packs`, as events of `input`. */
-  readonly process: (message: PulledMessage, input: InputMessage) => Promise<Processed>
+  readonly process: (message: PulledMessage, input: InputMessage) => Promise<ProcessedMessage>
   /** Reports why a message, or a pack if no sequence is given, was not stored; it is retried. */
   readonly unstored: (error: unknown, sequence?: number) => void
 }
@@ -57,7 +57,7 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
 interface IntakeMessage extends InputMessage {
   readonly inFlight: MessageInFlight
   /** Set when the message is processed; taken when it is done. */
-  processed: Processed | undefined
+  processed: ProcessedMessage | undefined
 }
 
 export class Intake {

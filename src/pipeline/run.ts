@@ -21,7 +21,7 @@ import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/na
 import type { Configuration } from './configuration.js'
 import { type CountVector, inputCounts } from './counts.js'
 import { FailureReports } from './failure-reports.js'
-import { Intake, type Processed } from './intake.js'
+import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
 import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
@@ -68,7 +68,7 @@ export class Pipeline {
     this.#intake.open()
   }
 
-  async #process(message: PulledMessage, input: InputMessage): Promise<Processed> {
+  async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
     const isSuspect = message.deliveries > deliveriesBeforeQuarantine
     const culprits = isSuspect ? await this.#deps.quarantine.culpritsIn(message.data) : []
     const { counts, bad } = await this.#walk(message, withoutLines(message.data, culprits), input)

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { randomToken } from '../core/clock.js'
 import { badRequest, messageOf } from '../core/errors.js'
-import { type Listening, listenHttp } from '../core/http-listen.js'
+import { type ListeningServer, listenHttp } from '../core/http-listen.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 
 /** A command and its arguments, as sent over HTTP. */
@@ -12,7 +12,7 @@ export interface AdminCommand {
   readonly [argument: string]: string
 }
 
-interface AdminServer extends Listening {
+interface AdminServer extends ListeningServer {
   readonly token: string
 }
 

@@ -6,7 +6,7 @@ import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } 
 import { problemBody, problemHeadersOf } from '../api/problem.js'
 import { notFound, WeirError } from '../core/errors.js'
 import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from '../core/health.js'
-import { type Listening, listenHttp } from '../core/http-listen.js'
+import { type ListeningServer, listenHttp } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 
 export interface OpsServerOptions extends HealthSource {
@@ -19,7 +19,7 @@ export interface OpsServerOptions extends HealthSource {
 }
 
 /** Opens the server. Rejects if the port is taken. */
-export async function openOpsServer(options: OpsServerOptions): Promise<Listening> {
+export async function openOpsServer(options: OpsServerOptions): Promise<ListeningServer> {
   const { host, port, http, otherwise = nothingElse } = options
   let others: RequestListener = (_request, response) => send(response, refusal(otherwise), true)
   const respond: RequestListener = (request, response) => {

@@ -11,7 +11,7 @@ import { booksMetrics } from '../books/metrics.js'
 import { within } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import type { Failing } from '../core/health.js'
-import { type Listening, listenFault } from '../core/http-listen.js'
+import { type ListeningServer, listenFault } from '../core/http-listen.js'
 import { metricsSnapshot, metricsText } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
 import { version } from '../core/version.js'
@@ -114,7 +114,7 @@ export async function openRoleServer(
   { settings, logger }: RoleContext,
   readiness: Readiness,
   options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
-): Promise<Listening> {
+): Promise<ListeningServer> {
   if (settings.nats.servers === undefined)
     throw new StartFault(
       'NATS_URL is not set: a role on its own needs it, only `weir serve` runs a NATS server.',

@@ -8,7 +8,7 @@ import { utcMicros } from '../core/timestamp.js'
 import type { Spelling } from '../expr/scope.js'
 
 /** The members of a connection that may be spelled in several ways. */
-interface Spelled {
+interface SpelledMembers {
   client_ip: string
   server_ip?: string | null | undefined
   start_ts?: string | null | undefined
@@ -16,8 +16,8 @@ interface Spelled {
 }
 
 /** Changes a checked record in place: no one else has it. */
-export function spellAlike<R extends { readonly conn: Readonly<Spelled> }>(record: R): R {
-  const conn: Spelled = record.conn
+export function spellAlike<R extends { readonly conn: Readonly<SpelledMembers> }>(record: R): R {
+  const conn: SpelledMembers = record.conn
   const { client_ip, server_ip, start_ts, end_ts } = conn
   conn.client_ip = canonicalAddress(client_ip)
   if (server_ip) conn.server_ip = canonicalAddress(server_ip)

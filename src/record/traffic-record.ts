@@ -35,7 +35,7 @@ export interface ConnectionRecord extends RecordBase {
 /** Header names as they were sent, each with its values in order. */
 export type Headers = Readonly<Record<string, readonly string[]>>
 
-interface Decided {
+interface WithDecision {
   readonly decision?: Optional<string>
 }
 
@@ -73,20 +73,20 @@ export interface RequestRecord extends RecordBase {
     }>
   }>
   readonly backend?: Optional<{ readonly connection_reused?: Optional<boolean> }>
-  readonly basic_auth?: Optional<Decided & { readonly username?: Optional<string> }>
-  readonly circuit_breaker?: Optional<Decided>
+  readonly basic_auth?: Optional<WithDecision & { readonly username?: Optional<string> }>
+  readonly circuit_breaker?: Optional<WithDecision>
   readonly compression?: Optional<{
     readonly algorithm?: Optional<string>
     readonly bytes_saved?: Optional<number>
   }>
   readonly oauth?: Optional<
-    Decided & {
+    WithDecision & {
       readonly app_client_id?: Optional<string>
       readonly user?: Optional<{ readonly id?: Optional<string>; readonly name?: Optional<string> }>
     }
   >
-  readonly user_agent_filter?: Optional<Decided>
-  readonly webhook_verification?: Optional<Decided>
+  readonly user_agent_filter?: Optional<WithDecision>
+  readonly webhook_verification?: Optional<WithDecision>
 }
 
 /** Every type of record. */

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { subscribableKinds } from '../../src/event/check-source.js'
-import type { Decided, TrafficEventKind } from '../../src/event/define.js'
+import type { ShownDecision, TrafficEventKind } from '../../src/event/define.js'
 import { compileEnvelope, compileSerializer } from '../../src/event/envelope.js'
 import { eventSchemas, testEventJson } from '../../src/event/event-schemas.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
@@ -19,7 +19,12 @@ const checks = new Map(eventSchemas().map(({ kind, schema }) => [kind, Compile(s
 const accountId = 'ac_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ'
 const id = 'ev_7f3a1c9e5d2b4860a1f0c3d5e7b9a2c4'
 
-const rendered = <R>(kind: TrafficEventKind<R>, record: R, decided: Decided, fields?: readonly string[]) =>
+const rendered = <R>(
+  kind: TrafficEventKind<R>,
+  record: R,
+  decided: ShownDecision,
+  fields?: readonly string[],
+) =>
   JSON.parse(
     compileEnvelope(kind.name, accountId)(
       id,
@@ -41,7 +46,7 @@ const records = parseMessage(gunzipSync(readFileSync('fixtures/records/demo.ndjs
   },
 )
 
-const decisions: Decided[] = [
+const decisions: ShownDecision[] = [
   { ipPolicy: null },
   { ipPolicy: { decision: 'allow' } },
   { ipPolicy: { decision: 'block' } },

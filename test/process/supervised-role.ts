@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs'
 import { sleep } from '../../src/core/clock.js'
-import type { Listening } from '../../src/core/http-listen.js'
+import type { ListeningServer } from '../../src/core/http-listen.js'
 import { silentLogger } from '../../src/core/log.js'
 import { counterOf, createRegistry, metricsSnapshot } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
@@ -24,7 +24,7 @@ await runRole({
     if (behaviour === 'refuses') throw new Error('A file is missing.')
     if (behaviour === 'crashes') process.exit(3)
     if (behaviour === 'hangs') await sleep(60_000)
-    let server: Listening | undefined
+    let server: ListeningServer | undefined
     release.add(async () => {
       write('stops')
       if (behaviour === 'clings') await sleep(60_000)
