@@ -1,4 +1,4 @@
-/** What the demo takes for balanced, and what it names where something is not. */
+/** When the demo's books balance, and the equations it names if they do not. */
 import t from 'tap'
 import { type Check, checksOf, holds, type Result } from '../../src/demo/books.js'
 import { MetricsPage } from '../../src/demo/metrics-page.js'
@@ -56,9 +56,9 @@ const without = (line: RegExp, instead: string): string => balanced.replace(line
 
 const cases = [
   { name: 'everything as it must be', given: {}, broken: [] },
-  { name: 'a record that never came in', given: { published: 11 }, broken: ['records in = evaluated + bad'] },
+  { name: 'a record that never arrived', given: { published: 11 }, broken: ['records in = evaluated + bad'] },
   {
-    name: 'a bad record that is nowhere',
+    name: 'a bad record without a dead letter',
     given: { deadLetters: 0 },
     broken: ['bad records lie in the dead letters'],
   },
@@ -68,12 +68,12 @@ const cases = [
     broken: ['kinesis: each event arrived'],
   },
   {
-    name: 'a record that no edge serves, where each has one',
+    name: 'an unserved record, although each has an edge',
     given: { metrics: `${balanced}weir_records_unserved_total 1\n` },
     broken: ['records that no edge serves'],
   },
   {
-    name: 'a record that nobody decided about',
+    name: 'a record without a decision',
     given: { metrics: without(/"allow"} 6/, '"allow"} 5') },
     broken: ['evaluated = allowed + blocked + denied'],
   },
@@ -83,7 +83,7 @@ const cases = [
     broken: ['kinesis: filtered out', 'kinesis: tcp_connection_closed.v0: evaluated = produced + filtered'],
   },
   {
-    name: 'an event that has no end',
+    name: 'an event that was neither delivered nor dead-lettered',
     given: { metrics: without(/(delivered_total.*) 5/, '$1 4') },
     broken: ['kinesis: produced = delivered + dead-lettered + dropped + backlog'],
   },

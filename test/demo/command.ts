@@ -1,8 +1,8 @@
-/** The command `weir demo`, and what it leaves behind. */
+/** The command `weir demo`, and the directories it leaves behind. */
 import { readdirSync } from 'node:fs'
 import { type Running, run } from '../harness/processes.js'
 
-/** Its directories are made in `tmp`, where no other program's are. */
+/** Its directories are created in `tmp`, which no other program uses. */
 export const demo = (tmp: string, ...args: string[]): Running =>
   run('src/main.js', ['demo', ...args], { TMPDIR: tmp })
 

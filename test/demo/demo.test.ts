@@ -1,4 +1,4 @@
-/** The demo as a person runs it: the command, its output, its exit code, and what it leaves behind. */
+/** The demo as a person runs it: output, exit code, processes and directories left behind. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -9,7 +9,7 @@ import { demo, directoriesIn, exitCode } from './command.js'
 
 t.setTimeout(300_000)
 
-t.test('the tour shows every kind of decision, and ends well', async (t) => {
+t.test('the tour shows every kind of decision, and ends with success', async (t) => {
   const tmp = tempDir(t)
   const running = demo(tmp, '--once')
   t.teardown(() => running.stop())
@@ -51,7 +51,7 @@ t.test('the tour shows every kind of decision, and ends well', async (t) => {
   t.strictSame(directoriesIn(tmp), [], 'no directory is left')
 })
 
-t.test('files that are no records are refused before anything starts', async (t) => {
+t.test('files without records are refused before anything starts', async (t) => {
   const dir = t.testdir({
     'empty.ndjson': '',
     'blank.ndjson': '\n\n',

@@ -1,4 +1,4 @@
-/** The demo on a file of one's own, and how it ends: stopped by a person, or killed. */
+/** The demo on a given file, and its end: by Ctrl-C, or killed. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -31,7 +31,7 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   await until('further records keep coming', async () => (await recordsIn()) >= 430)
   const below = processesBelow(running.pid)
   running.child.kill('SIGINT')
-  t.equal(await exitCode(running), 0, 'Ctrl-C is how it ends')
+  t.equal(await exitCode(running), 0, 'it ends with Ctrl-C')
   const lines = [
     /^ {2}404 records in; 306 tcp_connection, 95 http_request evaluated; 3 bad\.$/m,
     /^ {2}ok {3}records in = evaluated \+ bad: published 404, in 404, evaluated \+ bad 404$/m,
@@ -48,7 +48,7 @@ t.test('a file balances, and everything stays up until Ctrl-C', async (t) => {
   t.strictSame(directoriesIn(tmp), [], 'no directory is left')
 })
 
-t.test('killed, it takes everything along', async (t) => {
+t.test('all its processes end if it is killed', async (t) => {
   const running = demo(tempDir(t), '--once')
   t.teardown(() => running.stop())
   await running.line(/^An ingress node asks/)

@@ -1,4 +1,4 @@
-/** What the demo says of a run: nothing that did not happen. */
+/** The demo's report of a run says only what happened. */
 import t from 'tap'
 import type { DestinationResult } from '../../src/demo/books.js'
 import { replay } from '../../src/demo/replay.js'
@@ -22,7 +22,7 @@ const status = (given: object): DeliveryStatus => ({
 })
 const refused = { at: '2026-11-20T10:00:00.000Z', code: 'ProvisionedThroughputExceededException', msg: '' }
 
-t.test('an outage is one that the destination felt', async (t) => {
+t.test('an outage counts if the destination noticed it', async (t) => {
   const cases = [
     { name: 'all is well', given: {}, want: undefined },
     {
@@ -38,7 +38,7 @@ t.test('an outage is one that the destination felt', async (t) => {
   for (const { name, given, want } of cases) t.equal(feltError(status(given)), want, name)
 })
 
-t.test('what is said of an outage are the numbers of the run', async (t) => {
+t.test('the report of an outage has the numbers of the run', async (t) => {
   const destinations = [
     {
       destination: { kind: 'kinesis' },
@@ -60,7 +60,7 @@ t.test('what is said of an outage are the numbers of the run', async (t) => {
   t.match(healed, /12 sent again, 0 arrived twice/)
 })
 
-t.test('colours and progress are for terminals, details for those who ask', async (t) => {
+t.test('colours and progress on terminals, details on request', async (t) => {
   const cases = [
     {
       name: 'a terminal',

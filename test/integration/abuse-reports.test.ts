@@ -1,4 +1,4 @@
-/** The response team at work: decisions over NATS and from the command line, while the service runs. */
+/** Decisions about abuse reports over NATS and from the command line, while the service runs and after. */
 import { once } from 'node:events'
 import t from 'tap'
 import { run } from '../harness/processes.js'

@@ -1,4 +1,4 @@
-/** Agents: credentials made over HTTP, asked about over NATS. */
+/** Agents: credentials created over HTTP, decisions requested over NATS. */
 import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { metricsOf } from '../harness/pages.js'
@@ -74,7 +74,7 @@ t.test('decisions about agents', async (t) => {
     const unknown = { decision: 'block', reason: 'The token is unknown.', credential_id: null }
     t.strictSame(await ask(token, 'a.example'), unknown)
     t.strictSame(await ask('weir_nobody', 'a.example'), unknown)
-    t.strictSame(await ask(weir.token, 'a.example'), unknown, 'an API key is no credential of an agent')
+    t.strictSame(await ask(weir.token, 'a.example'), unknown, 'an API key is not a credential of an agent')
     const agent = openClient({ url: weir.url, token })
     await t.rejects(
       agent.tunnelCredential.get(id),

@@ -1,4 +1,4 @@
-/** Audit events of other services, from NATS to a destination, whatever is wrong with them and whoever is killed. */
+/** Audit events of other services, from NATS to a destination: valid, invalid, and with processes killed. */
 import t from 'tap'
 import type { Nats } from '../../src/nats/nats.js'
 import { deadAuditsSubject, deadLetterStream } from '../../src/wire/names.js'
@@ -50,12 +50,12 @@ t.test('audit events of other services', async (t) => {
   }
   const arrived = (count: number): Promise<void> =>
     until(`${count} events`, async () => (await emulator.client.counts(kinesis)).unique >= count, 120_000)
-  let told = 0
+  let expected = 0
 
   await t.test('an event arrives like the API’s own', async (t) => {
     await publish('ip_policy.updated', { ...policy(0, 'first'), audit_id: 'elsewhere-1' })
-    told += 1
-    await arrived(told)
+    expected += 1
+    await arrived(expected)
     const [first] = await received()
     t.match(JSON.parse(first?.data ?? ''), {
       event_id: first?.eventId,
@@ -69,7 +69,7 @@ t.test('audit events of other services', async (t) => {
 
   await t.test('the same audit_id again is the same event', async (t) => {
     await publish('ip_policy.updated', { ...policy(0, 'first'), audit_id: 'elsewhere-1' })
-    await until('it came twice', async () => (await received()).length >= 2, 60_000)
+    await until('it arrived twice', async () => (await received()).length >= 2, 60_000)
     const ids = new Set((await received()).map(({ eventId }) => eventId))
     t.equal(ids.size, 1)
   })
@@ -84,12 +84,15 @@ t.test('audit events of other services', async (t) => {
     const killing = kill()
     for (let n = 0; n < events; n += 1) await publish('ip_policy.updated', policy(n % objects, `change ${n}`))
     await killing
-    told += events
-    await arrived(told)
-    t.equal((await emulator.client.counts(kinesis)).unique, told, 'nothing twice under another id')
+    expected += events
+    await arrived(expected)
+    t.equal((await emulator.client.counts(kinesis)).unique, expected, 'no change has two ids')
     const firsts = new Map((await received()).toReversed().map(({ eventId, data }) => [eventId, data]))
     const bytes = new Set((await received()).map(({ data }) => data))
-    t.ok(bytes.size <= told + 1, 'repeats have the same bytes, but for the time of what was published twice')
+    t.ok(
+      bytes.size <= expected + 1,
+      'repeats have the same bytes, except for the time of an event that was published twice',
+    )
     const orders = new Map<string, number[]>()
     for (const data of [...firsts.values()].toReversed()) {
       const { id, description } = JSON.parse(data).object
@@ -117,8 +120,8 @@ t.test('audit events of other services', async (t) => {
       extended_key_usages: [],
     }
     await publish('certificate_authority.created', { ...more, object: large })
-    told += 1
-    await arrived(told)
+    expected += 1
+    await arrived(expected)
     t.strictSame(JSON.parse((await received()).at(-1)?.data ?? '').object, large)
   })
 
@@ -129,7 +132,7 @@ t.test('audit events of other services', async (t) => {
       other(policy(1, 'x')),
       /"account_id" is "ac_nobody", which does/,
     ],
-    ['an unknown object', 'edge.created', policy(1, 'x'), /"edge", which is no object/],
+    ['an unknown object', 'edge.created', policy(1, 'x'), /"edge", which is not an object/],
     ['an unknown verb', 'ip_policy.made', policy(1, 'x'), /ends in "made"/],
     ['what is no JSON', 'ip_policy.updated', 'hello', /not valid JSON/],
     ['an unknown field', 'ip_policy.updated', withField(policy(1, 'x')), /"object" has no field "colour"/],
@@ -149,21 +152,24 @@ t.test('audit events of other services', async (t) => {
       t.equal(Buffer.from(letter.data).toString(), text, 'its original bytes')
       sequence = letter.sequence + 1
     }
-    await t.rejects(publish('ip_policy.updated', policy(1, 'x'.repeat(1024 * 1024 - 1024))), 'too big a one')
+    await t.rejects(
+      publish('ip_policy.updated', policy(1, 'x'.repeat(1024 * 1024 - 1024))),
+      'one that is too large',
+    )
   })
 
   await t.test('the books balance', async (t) => {
     const metrics = () => metricsOf(weir.url)
-    const inBooks = async () => total(await metrics(), 'weir_audits_in_total') >= told + 1 + bad.length
+    const inBooks = async () => total(await metrics(), 'weir_audits_in_total') >= expected + 1 + bad.length
     await until('everything is in the books', inBooks, 90_000)
     const status = () => api.deliveryStatus(destination)
-    await until('nothing is on its way', async () => (await status()).backlog.events === 0, 60_000)
+    await until('the backlog is empty', async () => (await status()).backlog.events === 0, 60_000)
     const text = await metrics()
-    t.equal(total(text, 'weir_audits_in_total'), told + 1 + bad.length, 'one was published twice')
+    t.equal(total(text, 'weir_audits_in_total'), expected + 1 + bad.length, 'one was published twice')
     t.equal(total(text, 'weir_audits_bad_total'), bad.length)
     t.equal(total(text, 'weir_records_in_total'), 0)
-    t.equal(total(text, 'weir_events_produced_total'), told + 1)
-    t.match((await status()).counts, { produced: told + 1, delivered: told + 1, dead_lettered: 0 })
+    t.equal(total(text, 'weir_events_produced_total'), expected + 1)
+    t.match((await status()).counts, { produced: expected + 1, delivered: expected + 1, dead_lettered: 0 })
   })
 })
 

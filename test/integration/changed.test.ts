@@ -1,4 +1,4 @@
-/** What changes under running processes: the configuration, the API's presence, streams, the room they have. */
+/** Changes under running processes: the configuration, the API stopped, streams recreated or full. */
 import t from 'tap'
 import { deliveriesStream, deliverySubject, recordsStream } from '../../src/wire/names.js'
 import { isReady, metricsOf, readyOf } from '../harness/pages.js'
@@ -71,7 +71,7 @@ t.test('streams recreated under running processes', async (t) => {
   await untilArrived(deployment, expectedEvents(200))
   for (const stream of [recordsStream, deliveriesStream])
     await nats.request(`$JS.API.STREAM.DELETE.${stream}`, '', 2_000)
-  await until('they are made again', async () => {
+  await until('they are recreated', async () => {
     const infos = await Promise.all([recordsStream, deliveriesStream].map((name) => nats.streamInfo(name)))
     return infos.every((info) => info !== undefined)
   })
@@ -88,7 +88,7 @@ t.test('no room for packs: nothing is lost, readiness gives the reason, and it r
   const fill = async (): Promise<void> => {
     for (;;) await nats.publish(blocker, filler, { triesMax: 1 })
   }
-  await t.rejects(fill(), 'the stream refuses what is beyond its bound')
+  await t.rejects(fill(), 'the stream refuses messages beyond its bound')
   await nats.publish(blocker, Buffer.alloc(100), { triesMax: 1 }).catch(() => {})
   await until('readiness says why', async () => {
     const { status, failing } = await readyOf(deployment.weir.url)

@@ -1,6 +1,6 @@
 /**
- * A deployment with traffic through it, and what has to come out: three destinations, of which the first hears of
- * every connection, the second of those from blocked networks alone, the third of log actions.
+ * A deployment with traffic and the events it must deliver, to three destinations: the first gets every connection, the
+ * second those from blocked networks only, the third log actions.
  */
 
 import { ApiError, type Client, type NewSource } from '../../src/client/client.js'
@@ -110,7 +110,7 @@ export const target = (arn: string, { key }: Emulator) => ({
   },
 })
 
-/** Record n of a run: every fourth comes from a blocked network; those let in have even ports every other time. */
+/** Record n of a run: every fourth comes from a blocked network; every other allowed one has an even port. */
 export const record = (run: string, n: number): string =>
   JSON.stringify({
     record_id: `${run}-${n}`,
@@ -125,7 +125,7 @@ export const record = (run: string, n: number): string =>
     },
   })
 
-/** How many of the records 0 … count - 1 each destination hears of. */
+/** How many of the records 0 … count - 1 each destination gets. */
 export function expectedEvents(count: number): Record<DestinationName, number> {
   const numbers = Array.from({ length: count }, (_, n) => n)
   const blocked = numbers.filter((n) => n % 4 === 3).length
@@ -133,7 +133,7 @@ export function expectedEvents(count: number): Record<DestinationName, number> {
   return { all: count, filtered: blocked, logs: logged }
 }
 
-/** Publishes records in messages of some; resolves when all are stored. */
+/** Publishes records, several per message; resolves when all are stored. */
 export async function publish(
   nats: Nats,
   run: string,
@@ -147,7 +147,7 @@ export async function publish(
   }
 }
 
-/** Waits until every event is there, and the books say that nothing is on its way. */
+/** Waits until every event has arrived and the books show no backlog. */
 export async function untilArrived(
   deployment: Deployment,
   expected: Readonly<Record<DestinationName, number>>,
@@ -195,7 +195,7 @@ const unlessRefused = (error: unknown): ApiError => {
   throw error
 }
 
-/** The numbers of the records that arrived at the destination that hears of all. */
+/** The numbers of the records that arrived at the destination for all. */
 export async function arrivedRecords({ emulator }: Deployment): Promise<Set<number>> {
   const numbers = new Set<number>()
   for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'all' }))
@@ -214,7 +214,7 @@ export async function checkOnce(
   }
 }
 
-/** What a destination got twice is the same event. */
+/** Repeated events have the same bytes. */
 export async function checkRepeats(
   t: { strictSame(actual: unknown, expected: unknown, name: string): unknown },
   deployment: Deployment,
@@ -235,7 +235,7 @@ async function idsWithDifferentBytes({ emulator }: Deployment, name: Destination
   return different
 }
 
-/** The books of an idle deployment that got `count` good records and `bad` bad ones. */
+/** Checks the books of an idle deployment that got `count` good records and `bad` bad ones. */
 export async function checkBooks(
   t: { match(actual: unknown, expected: object, name: string): unknown },
   deployment: Deployment,
@@ -243,7 +243,7 @@ export async function checkBooks(
   bad = 0,
 ): Promise<void> {
   const expected = expectedEvents(count)
-  // What a killed process had in hand is done again after the acknowledgement wait, though its events are there.
+  // A killed process's messages are redelivered after the acknowledgement wait, even if their events have arrived.
   const inBooks = async (): Promise<boolean> => {
     return total(await metricsOf(deployment.weir.url), 'weir_records_in_total') >= count + bad
   }

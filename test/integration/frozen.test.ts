@@ -1,4 +1,4 @@
-/** A deliverer that is stopped with SIGSTOP, as on a machine that is out of breath, while its status is asked for. */
+/** The status of a destination while its deliverer is stopped with SIGSTOP, as on an overloaded machine. */
 import t from 'tap'
 import { processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
@@ -35,11 +35,11 @@ t.test(
       let asks = 0
       for (; status.cause !== 'no deliverer answers'; asks += 1) {
         t.match(status, { state: 'healthy', cause: null, since: before.since }, 'no false alarm')
-        t.ok(status.as_of >= before.as_of && status.as_of <= stoppedAt, 'it says how old this is')
+        t.ok(status.as_of >= before.as_of && status.as_of <= stoppedAt, 'with the time of the report')
         status = await ask()
       }
       t.ok(asks > 0, `${asks} times`)
-      t.match(status, { state: 'paused', as_of: lastKnown.as_of }, 'when it was heard last')
+      t.match(status, { state: 'paused', as_of: lastKnown.as_of }, 'with the time of the last report')
       t.ok(Date.now() - Date.parse(status.since) >= silenceMs, 'only after a long silence')
       t.match(await ask(), { state: 'paused', cause: 'no deliverer answers' })
     } finally {

@@ -24,12 +24,12 @@ t.setTimeout(300_000)
 
 const records = 3_000
 const perMessage = 10
-/** The pause after which a second Ctrl-C is no longer taken for the first one, handed on by npm. */
+/** The pause after which a second Ctrl-C no longer counts as the first one, forwarded by npm. */
 const impatienceMs = 1_200
 
 const ctrlC = ({ pid }: Running): void => signalGroup(pid, 'SIGINT')
 
-/** Tells which of the processes below it, nats-server among them, run when it is asked. */
+/** Returns a function that lists the running processes below it, nats-server included. */
 function watchBelow({ pid }: Running): () => string[] {
   const below = processesBelow(pid).map((each) => ({ ...each, start: processStart(each.pid) }))
   return () => below.filter((each) => processStart(each.pid) === each.start).map(({ role }) => role)
@@ -50,7 +50,7 @@ async function startAgain(
   return { ...deployment, weir }
 }
 
-/** How often messages of records were given to a pipeline, repeats included. */
+/** How often messages of records were delivered to a pipeline, repeats included. */
 async function deliveriesOfRecords({ weir }: Deployment): Promise<number> {
   const nats = await weir.nats()
   const answer = await nats.request(`$JS.API.CONSUMER.LIST.${recordsStream}`, '', 10_000)
@@ -58,7 +58,7 @@ async function deliveriesOfRecords({ weir }: Deployment): Promise<number> {
   return consumers[0].delivered.consumer_seq
 }
 
-/** ClickHouse keeps this file for as long as a directory is open, and leaves it behind when it is killed. */
+/** ClickHouse keeps this file while the directory is open; it stays after a kill. */
 const isClickhouseOpen = ({ dataDir }: Deployment): boolean =>
   existsSync(join(dataDir, 'clickhouse', 'status'))
 
@@ -70,11 +70,11 @@ t.test('Ctrl-C under load, then an immediate start on the same directory', async
   const left = watchBelow(npm)
   t.ok(left().includes('nats-server'), 'nats-server is one of them')
   ctrlC(npm)
-  t.strictSame(await npm.ended, { code: 0, signal: null }, 'it ends well')
+  t.strictSame(await npm.ended, { code: 0, signal: null }, 'it ends with success')
   t.notOk(isClickhouseOpen(deployment), 'ClickHouse closed its directory')
   t.notMatch(npm.output(), /"level":(50|60)/, 'nothing is logged as an error')
-  t.notMatch(npm.output(), 'server shutdown', 'nats-server is there until the end')
-  await until('the watcher of nats-server is gone', () => left().length === 0)
+  t.notMatch(npm.output(), 'server shutdown', 'nats-server runs until the end')
+  await until('the watcher of nats-server has ended', () => left().length === 0)
 
   const again = await startAgain(t, deployment)
   await publishTo(again, records, 2 * records)
@@ -101,7 +101,7 @@ t.test('a second Ctrl-C leaves no process behind and loses nothing', async (t) =
   const left = watchBelow(npm)
   ctrlC(npm)
   await sleep(impatienceMs)
-  t.equal(npm.child.exitCode, null, 'it waits for what is under way')
+  t.equal(npm.child.exitCode, null, 'it waits for requests under way')
   ctrlC(npm)
   t.strictSame(await npm.ended, { code: 1, signal: null }, 'it ends at once')
   const again = await startAgain(t, deployment)

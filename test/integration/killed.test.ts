@@ -1,4 +1,4 @@
-/** Processes that are killed lose nothing, and the books balance all the same. */
+/** Killed processes lose nothing, and the books still balance. */
 import t from 'tap'
 import { readGreeting } from '../../src/process/nats-probe.js'
 import { hostileReplies, publishHostile } from '../harness/hostile-replies.js'

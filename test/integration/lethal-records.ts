@@ -1,6 +1,6 @@
 /**
- * Loaded into every process of a Weir before its own code: a record that is named so ends the process that parses
- * it, as a defect of the runtime would, which nobody can catch.
+ * Loaded into every process of a Weir before its own code: a record with this id ends the process that parses it, like
+ * a defect of the runtime that can't be caught.
  */
 const lethal = '"record_id":"ends-whoever-parses-it'
 

@@ -1,4 +1,4 @@
-/** The books when what they are kept in is deleted, and what they know when processes are killed. */
+/** The books after their stream or bucket was deleted, or processes were killed. */
 import t from 'tap'
 import { booksBucket, ledgerStream } from '../../src/wire/names.js'
 import { total } from '../harness/metrics.js'
@@ -13,7 +13,7 @@ t.test('deleted books start again; saved outcomes survive a process', async (t) 
   const deployment = await openDeployment(t)
 
   await t.test(
-    'the ledger deleted under running processes: it is made anew, and new books begin',
+    'the ledger deleted under running processes: it is recreated, and the books begin at zero',
     async (t) => {
       const nats = await deployment.weir.nats()
       await publish(nats, 'run', 0, 100)
@@ -23,7 +23,7 @@ t.test('deleted books start again; saved outcomes survive a process', async (t) 
       await until('new books begin', isEmpty)
       await publish(nats, 'run', 100, 200)
       await untilArrived(deployment, expectedEvents(200))
-      await until('they hold what is new', async () => {
+      await until('they hold new records', async () => {
         const metrics = await metricsOf(deployment.weir.url)
         const sum = (name: string) => total(metrics, `weir_${name}`)
         return sum('records_in_total') === 100 && sum('events_delivered_total') === 175
@@ -34,7 +34,7 @@ t.test('deleted books start again; saved outcomes survive a process', async (t) 
   )
 
   await t.test(
-    'what is known of a destination outlives its deliverer, and its kind the destination',
+    'the status of a destination outlives its deliverer, and the totals of its kind outlive the destination',
     async (t) => {
       const status = () => statusOf(deployment, 'all')
       await deployment.emulator.client.addFault({
@@ -74,7 +74,7 @@ t.test('the bucket of snapshots is deleted under running processes: nothing is l
   const deployment = await openDeployment(t)
   await publish(await deployment.weir.nats(), 'run', 0, 100)
   await untilArrived(deployment, expectedEvents(100))
-  // A snapshot is saved at a stop, and what it holds is taken out of the ledger.
+  // A snapshot is saved at a stop, and the entries in it are removed from the ledger.
   await deployment.weir.stop()
   deployment.weir = await startWeir(deployment.dataDir, deployment.env)
   const nats = await deployment.weir.nats()

@@ -1,4 +1,4 @@
-/** Who is told which password of the local nats-server, and who is not. */
+/** Where passwords of the local nats-server are shown, and where not. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -29,15 +29,15 @@ t.test('the output shows the password of ingress nodes and no other', async (t) 
   const log = readFileSync(join(natsDir, 'server.log'), 'utf8')
   for (const password of others) t.notMatch(weir.process.output(), password)
   for (const password of passwords) t.notMatch(`${commandLines}${log}`, password)
-  t.notMatch(log, /Violation/, 'no process of Weir asks for more than it may')
+  t.notMatch(log, /Violation/, 'no process of Weir exceeds its rights')
 
   const ingress = await openNats({ servers: [weir.natsUrl], name: 'test', replicas: 1 })
   const { sequence } = await ingress.publish('weir.records.eu.node-1', '{}')
-  t.ok(sequence > 0, 'an ingress node publishes with what is printed')
+  t.ok(sequence > 0, 'an ingress node can publish with the printed address')
   t.match(Buffer.from(await ingress.request('weir.decide', '{}', 5_000)).toString(), /error_code/)
   await ingress.close()
   await weir.stop()
   const again = await startWeir(dataDir)
-  t.equal(again.natsUrl, weir.natsUrl, 'and so it does after a clean restart')
+  t.equal(again.natsUrl, weir.natsUrl, 'the address stays the same after a clean restart')
   await again.stop()
 })

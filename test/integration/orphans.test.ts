@@ -1,4 +1,4 @@
-/** Processes that have to end do so, soon and for certain, whatever they are doing. */
+/** Processes that must end do so in time, whatever they are doing. */
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,18 +13,18 @@ import { startWeir, until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
-/** It takes some 5 s; without a last resort, as long as the statement. */
-const goneWithinMs = 60_000
+/** Usually 5 s; without the forced exit, as long as the statement. */
+const endedWithinMs = 60_000
 /** Runs for 300 s: it sleeps once for each block of numbers, which has 65,409 of them. */
 const longStatement = 'select sum(sleep(3)) from (select number from system.numbers limit 6540900)'
 const longStatements = "select count() from system.processes where query like 'select sum(sleep%'"
-/** The pause after which a second signal is no longer taken for a repetition of the first one. */
+/** The pause after which a second signal no longer counts as a repetition of the first one. */
 const impatienceMs = 1_200
 
 const serve = (dataDir: string): Running =>
   run('src/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })
 
-/** Asks the service on this directory a query that does not end soon; resolves when it runs. */
+/** Sends a long query to the service on this directory; resolves when it runs. */
 async function runLongStatement(t: Test, dir: string): Promise<void> {
   const env = { WEIR_DATA_DIR: dir }
   const asking = run('src/main.js', ['sql', longStatement], env)
@@ -36,7 +36,7 @@ async function runLongStatement(t: Test, dir: string): Promise<void> {
   })
 }
 
-/** SIGKILL to the parent alone; resolves when all that were below it have ended. */
+/** Sends SIGKILL to the parent only; resolves when all its descendants have ended. */
 async function killParent(t: Test, parent: Pick<Running, 'pid' | 'kill'>): Promise<void> {
   const below = processesBelow(parent.pid)
   t.teardown(() => {
@@ -45,14 +45,14 @@ async function killParent(t: Test, parent: Pick<Running, 'pid' | 'kill'>): Promi
   t.ok(below.length > 0, 'it has processes below it')
   await parent.kill()
   const left = (): TreeProcess[] => below.filter(isAlive)
-  await until('all have ended', () => left().length === 0, goneWithinMs).catch(() => {})
+  await until('all have ended', () => left().length === 0, endedWithinMs).catch(() => {})
   t.strictSame(left(), [], 'no process is left')
 }
 
 const hasRole = ({ pid }: Running, name: string): boolean =>
   processesBelow(pid).some(({ role }) => role === name)
 
-/** Moments of a start, from the first process on to the last. */
+/** Times during a start, from the first process to the last. */
 const moments = [
   { name: 'the API is forked', hasCome: (serving: Running) => hasRole(serving, 'api') },
   {
@@ -107,6 +107,6 @@ t.test('a standalone API gets a second signal while a statement runs', async (t)
   await sleep(impatienceMs)
   t.equal(api.child.exitCode, null, 'it waits for the statement')
   api.child.kill('SIGTERM')
-  const late = sleep(goneWithinMs, 'late', { ref: false })
+  const late = sleep(endedWithinMs, 'late', { ref: false })
   t.strictSame(await Promise.race([api.ended, late]), { code: null, signal: 'SIGKILL' })
 })

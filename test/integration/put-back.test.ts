@@ -1,4 +1,4 @@
-/** A NATS store, or a stream of it, that is put back to an earlier copy under running and restarting processes. */
+/** A NATS store, or one of its streams, restored from an earlier copy under running and restarting processes. */
 import t from 'tap'
 import { ApiError } from '../../src/client/client.js'
 import type { Nats } from '../../src/nats/nats.js'
@@ -47,32 +47,29 @@ async function lastSequence(nats: Nats, stream: string): Promise<number> {
   return last
 }
 
-t.test(
-  'packs put back to an earlier copy: consumers that are ahead of them begin where they end',
-  async (t) => {
-    const { deployment, server } = await openDeploymentOnNats(t)
-    const nats = await deployment.weir.nats()
-    const restarted = async (meanwhile: () => void): Promise<void> => {
-      await server.stop()
-      meanwhile()
-      await server.start()
-    }
-    await publish(nats, 'run', 0, 100)
-    await untilArrived(deployment, expectedEvents(100))
-    let putBack = (): void => {}
-    await restarted(() => {
-      putBack = server.copy(messagesOf(deliveriesStream))
-    })
-    await publish(nats, 'run', 100, 1_000, 10)
-    await untilArrived(deployment, expectedEvents(1_000))
-    const before = await lastSequence(nats, deliveriesStream)
-    await restarted(putBack)
-    t.ok((await lastSequence(nats, deliveriesStream)) < before, 'sequences begin again at lower ones')
-    await publish(nats, 'run', 1_000, 1_100)
-    await untilArrived(deployment, expectedEvents(1_100))
-    await checkBooks(t, deployment, 1_100)
-  },
-)
+t.test('packs restored from an earlier copy: consumers that are ahead continue at their end', async (t) => {
+  const { deployment, server } = await openDeploymentOnNats(t)
+  const nats = await deployment.weir.nats()
+  const restarted = async (meanwhile: () => void): Promise<void> => {
+    await server.stop()
+    meanwhile()
+    await server.start()
+  }
+  await publish(nats, 'run', 0, 100)
+  await untilArrived(deployment, expectedEvents(100))
+  let putBack = (): void => {}
+  await restarted(() => {
+    putBack = server.copy(messagesOf(deliveriesStream))
+  })
+  await publish(nats, 'run', 100, 1_000, 10)
+  await untilArrived(deployment, expectedEvents(1_000))
+  const before = await lastSequence(nats, deliveriesStream)
+  await restarted(putBack)
+  t.ok((await lastSequence(nats, deliveriesStream)) < before, 'sequences begin again at lower ones')
+  await publish(nats, 'run', 1_000, 1_100)
+  await untilArrived(deployment, expectedEvents(1_100))
+  await checkBooks(t, deployment, 1_100)
+})
 
 t.test(
   "the whole store put back to yesterday's: nothing crashes, and what is new is delivered",
@@ -103,16 +100,16 @@ t.test(
     await until('it is ready', () => isReady(deployment.weir.url))
     await publish(nats, 'run', 300, 400)
     await untilArrived(deployment, expectedEvents(400))
-    t.strictSame(roles(), before, 'every process is the same')
+    t.strictSame(roles(), before, 'no process was restarted')
 
-    /** Records, each once: what was on its way when a process was killed may arrive twice. */
-    const heardSince = async (from: number): Promise<number> => {
-      const heard = new Set<number>()
+    /** Records, each counted once: events under way when a process was killed may arrive twice. */
+    const arrivedSince = async (from: number): Promise<number> => {
+      const arrived = new Set<number>()
       for await (const { data } of deployment.emulator.client.received(late)) {
         const { bytes_in } = JSON.parse(data).object.conn
-        if (bytes_in >= from) heard.add(bytes_in)
+        if (bytes_in >= from) arrived.add(bytes_in)
       }
-      return heard.size
+      return arrived.size
     }
     // Running roles keep today's configuration; restarted ones find it in the bucket as soon as the API has repaired it.
     await until(
@@ -120,24 +117,24 @@ t.test(
       () => api.ipPolicy.create({}).then(() => true, isRefusal),
       60_000,
     )
-    await until('a destination of today was kept', async () => (await heardSince(300)) === 100)
+    await until('a destination of today was kept', async () => (await arrivedSince(300)) === 100)
     for (const role of ['pipeline', 'deliver']) t.equal(killRole(deployment.weir.process.pid, role), 1)
     await publish(nats, 'run', 400, 500)
     await untilArrived(deployment, expectedEvents(500))
-    let heard = 0
+    let arrived = 0
     await until(
-      'a destination of today hears of all, too',
+      'a destination of today gets all of them, too',
       async () => {
-        heard = await heardSince(400)
-        return heard >= 100
+        arrived = await arrivedSince(400)
+        return arrived >= 100
       },
       90_000,
     ).catch(async (error: Error) => {
       const status = await api.deliveryStatus(id).catch(String)
       const output = deployment.weir.process.output().slice(-3_000)
-      throw new Error(`${error.message} ${heard} of 100. ${JSON.stringify(status)} ${output}`)
+      throw new Error(`${error.message} ${arrived} of 100. ${JSON.stringify(status)} ${output}`)
     })
-    t.equal(heard, 100)
+    t.equal(arrived, 100)
     t.equal((await api.eventDestination.get(id)).id, id)
     const { id: another } = await api.ipPolicy.create({})
     t.equal((await api.ipPolicy.get(another)).id, another, 'changes are possible')

@@ -1,4 +1,4 @@
-/** A record that ends the process that evaluates it: it is found, and its neighbours come through. */
+/** A record that kills the process that evaluates it: it is found, and its neighbours are processed. */
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { deadLetterStream, deadRecordsSubject, recordsStream } from '../../src/wire/names.js'
@@ -38,7 +38,7 @@ t.test('lethal records are dead-lettered, their neighbours are processed', async
   await publish(nats, 'run', 103, 200)
   await untilArrived(deployment, expectedEvents(200), patienceMs)
   await until(
-    'the bad ones are parked',
+    'the bad ones are dead-lettered',
     async () => (await nats.subjectCounts(deadLetterStream, '>'))[deadRecordsSubject] === 3,
   )
 
@@ -67,5 +67,5 @@ t.test('lethal records are dead-lettered, their neighbours are processed', async
   t.not(survivors[0], first, 'it was the pipeline that died')
   await publish(nats, 'run', 200, 300)
   await untilArrived(deployment, expectedEvents(300))
-  t.strictSame(pipelines(), survivors, 'and it does no more')
+  t.strictSame(pipelines(), survivors, 'and it dies no more')
 })

@@ -1,4 +1,4 @@
-/** `/readyz` tells the truth soon: every role says what it can't do, and recovers by itself. */
+/** `/readyz` is right within 5 s: every role reports why it can't work, and recovers by itself. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -73,7 +73,7 @@ async function untilAll(
   )
 }
 
-/** Every role says within the time that it can't work, and why. */
+/** Every role reports in time that it can't work, and why. */
 async function untilNoticed(
   t: Test,
   roles: readonly RunningRole[],
@@ -165,10 +165,10 @@ t.test('an API that starts', async (t) => {
   await until('it is alive', async () => (await statusOf('/healthz'))?.status === 200)
   t.match(await statusOf('/readyz'), { status: 503, body: { failing: { start: /waits for NATS/ } } })
   const early = await statusOf('/ip_policies')
-  t.match(early, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'it takes no request yet')
+  t.match(early, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'it accepts no request yet')
   t.ok(early?.headers['retry-after'])
 
   await nats.start(natsPort)
   await until('it is ready', async () => (await statusOf('/readyz'))?.status === 200)
-  t.match(await statusOf('/api_keys'), { status: 200 }, 'the key of the first account is there by then')
+  t.match(await statusOf('/api_keys'), { status: 200 }, 'the key of the first account exists by then')
 })

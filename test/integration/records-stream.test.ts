@@ -1,4 +1,4 @@
-/** The stream of records when it is full, made anew, or put back to what it was. */
+/** The stream of records when it is full, recreated, or restored. */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -21,13 +21,13 @@ import {
 
 t.setTimeout(300_000)
 
-/** A pipeline that does nothing, as on a machine that is out of breath. */
+/** A pipeline that is stopped, as on an overloaded machine. */
 function signalPipelines(deployment: Deployment, signal: 'SIGSTOP' | 'SIGCONT'): void {
   const pipelines = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'pipeline')
   for (const { pid } of pipelines) process.kill(pid, signal)
 }
 
-/** A record of some 60 KiB: what it has beyond the schema is nobody's business. */
+/** A record of some 60 KiB, by means of an unknown member, which is ignored. */
 const wideRecord = (n: number): string => record('run', n).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
 
 t.test('full: it refuses records, discards none, and accepts them again once there is room', async (t) => {
@@ -45,7 +45,7 @@ t.test('full: it refuses records, discards none, and accepts them again once the
     () => undefined,
     (error: unknown) => error,
   )
-  t.match(refusal, { message: /maximum bytes exceeded/ }, 'the ingress node is told')
+  t.match(refusal, { message: /maximum bytes exceeded/ }, 'the ingress node gets the error')
   t.ok(isStorageFull(refusal), 'and may try again')
   t.match(await state(), { messages: stored, first_seq: 1, last_seq: stored }, 'nothing was discarded')
   await until('readiness says why', async () => {
@@ -59,7 +59,7 @@ t.test('full: it refuses records, discards none, and accepts them again once the
   for (let n = stored; n < more; n += 1)
     await until(`record ${n} is taken`, () => publishOnce(n).then(() => true, retryWhereFull), 60_000)
   await untilArrived(deployment, expectedEvents(more))
-  t.equal((await arrivedRecords(deployment)).size, more, 'every record that was taken arrived')
+  t.equal((await arrivedRecords(deployment)).size, more, 'every accepted record arrived')
   t.ok((await state()).first_seq > 1, 'processed records made room')
   await until('it is ready', () => isReady(deployment.weir.url))
   await checkBooks(t, deployment, more)
@@ -77,21 +77,21 @@ t.test('recreated under a working pipeline: later records are processed', async 
   await untilArrived(deployment, expectedEvents(100))
   signalPipelines(deployment, 'SIGSTOP')
   await publish(nats, 'lost', 1_000_000, 1_000_300, 1)
-  // The server has handed some of them to the pipeline by then.
-  await until('some are on their way', async () => {
+  // By then the server has delivered some of them to the pipeline.
+  await until('some are in flight', async () => {
     const position = await nats.consumerInfo(recordsStream, inputConsumer)
     return position!.delivered > position!.ackFloor
   })
   const before = (await nats.streamInfo(recordsStream))!.config.description
   await nats.request(`$JS.API.STREAM.DELETE.${recordsStream}`, '', 2_000)
-  await until('it is made again', async () => {
+  await until('it is recreated', async () => {
     const info = await nats.streamInfo(recordsStream)
     return info !== undefined && info.config.description !== before
   })
   await publish(nats, 'run', 100, 500, 1)
   signalPipelines(deployment, 'SIGCONT')
   await until(
-    'what came after is acknowledged',
+    'later records are acknowledged',
     async () => (await nats.consumerInfo(recordsStream, inputConsumer))?.ackFloor === 400,
     60_000,
   )

@@ -1,4 +1,4 @@
-/** What is no record, and destinations that refuse, hang or are gone. */
+/** Invalid records, and destinations that refuse, hang or are deleted. */
 import t from 'tap'
 import {
   deadEventsSubject,
@@ -29,12 +29,16 @@ const largest = 1024 * 1024 - 64 * 1024
 
 /** Each message holds one record that can be processed, and one that can't. */
 const badRecords = [
-  { name: 'no JSON', bytes: Buffer.from('not json'), reason: /not JSON/ },
+  { name: 'not JSON', bytes: Buffer.from('not json'), reason: /not JSON/ },
   { name: 'binary', bytes: Buffer.from([0, 1, 2, 255, 254, 0]), reason: /UTF-8/ },
   { name: 'half a character', bytes: Buffer.from([0x22, 0xc3, 0x28, 0x22]), reason: /UTF-8/ },
   { name: '100,000 brackets', bytes: Buffer.from('['.repeat(60_000)), reason: /JSON/ },
   { name: 'a record over 64 KiB', bytes: Buffer.alloc(65_537, 'x'), reason: /65537 bytes/ },
-  { name: 'a prototype for a record', bytes: Buffer.from('{"__proto__": {"record_id": "r"}}'), reason: /./ },
+  {
+    name: 'a prototype instead of a record',
+    bytes: Buffer.from('{"__proto__": {"record_id": "r"}}'),
+    reason: /./,
+  },
   { name: 'an array', bytes: Buffer.from('[1]'), reason: /./ },
   { name: 'an unknown edge', bytes: Buffer.from(good.replace('{', '{"edge_id":"edgtcp_x",')), reason: /edg/ },
 ] as const
@@ -52,7 +56,7 @@ t.test('bad records are dead-lettered, their neighbours are processed', async (t
   sequences.push((await nats.publish('weir.records.eu.node-1', whole)).sequence)
   await untilArrived(deployment, expectedEvents(badRecords.length))
   await until(
-    'all bad records are parked',
+    'all bad records are dead-lettered',
     async () =>
       (await nats.subjectCounts(deadLetterStream, '>'))[deadRecordsSubject] === badRecords.length + 1,
   )
@@ -98,7 +102,7 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   await until('the broken one is failing', async () => (await status('logs')).state === 'failing')
   t.match(await status('all'), { backlog: { events: 400 }, counts: { delivered: 0, dead_lettered: 0 } })
   await client.clearFaults()
-  // Another target, and what waited goes there at once.
+  // After a change of target, the backlog goes there at once.
   const moved = await stream(deployment.emulator, 'moved')
   await api.eventDestination.update(deployment.destinations.all, target(moved, deployment.emulator))
   await until('the backlog is at the new target', async () => {

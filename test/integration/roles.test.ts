@@ -1,4 +1,4 @@
-/** Roles as processes of their own, two of a kind, against one NATS server and one ClickHouse address: what `serve` does, they do. */
+/** Roles as separate processes, two of a kind, on one NATS server and one ClickHouse: they do all that `serve` does. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   const started: Running[] = []
   t.teardown(() => Promise.all(started.map((one) => one.stop())))
   const start = (role: string): Running => {
-    // What the API makes has its bounds; the others need not know them.
+    // Only the API, which creates the streams and buckets, needs their bounds.
     const bounds = role === 'api' ? { WEIR_STORAGE_MAX: '64MiB' } : {}
     const running = run('src/main.js', [role], { ...env, ...bounds, ...localNatsEnvironment(server, role) })
     started.push(running)
@@ -122,8 +122,8 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
     }
     await janitor.removeInput()
     const after = (await nats.streamInfo(recordsStream))!.state
-    t.ok(after.first_seq > before.first_seq, 'some are gone')
-    t.ok(after.first_seq <= waiting[0]!, 'none that waits to be processed')
+    t.ok(after.first_seq > before.first_seq, 'some were removed')
+    t.ok(after.first_seq <= waiting[0]!, 'none that is not processed yet')
     t.equal(after.last_seq, waiting.at(-1))
     t.ok(await isReady(url))
   })
@@ -142,7 +142,7 @@ t.test('a role that still waits for NATS stops at once', async (t) => {
   t.strictSame(await role.stop(), { code: 0, signal: null })
 })
 
-/** Records of a real trap for attackers where they are at hand, else of our own. */
+/** Records of a real honeypot if its file exists, else made-up ones. */
 function sampleRecords(t: { comment(text: string): void }): string[] {
   if (existsSync(sample)) {
     const text = gunzipSync(readFileSync(sample)).toString()

@@ -1,4 +1,4 @@
-/** `weir sql` on the embedded store: beside the service, after its end, and after it was killed. */
+/** `weir sql` on the embedded store: while the service runs, after it ended, and after it was killed. */
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { run } from '../harness/processes.js'
@@ -47,13 +47,13 @@ t.test('a query on the embedded store, with the service running and stopped', as
   const destinations = await sql('select * from event_destinations')
   t.match(destinations.text, /arn:aws:kinesis/)
   t.notMatch(destinations.text, /sealed|digest|kept-from/, 'no secret is shown')
-  t.equal((await weir.api.ipPolicy.get(policy.id)).id, policy.id, 'the service goes on')
+  t.equal((await weir.api.ipPolicy.get(policy.id)).id, policy.id, 'the service still works')
   t.strictSame(await weir.stop(), { code: 0, signal: null })
   await t.test('after a stop', checkAnswers)
 
   const again = await startWeir(dir, {}, weir.token)
   t.teardown(() => again.process.kill())
   await again.process.kill()
-  await until('its processes are gone', async () => (await sql('select 1')).code === 0, 60_000)
+  await until('its processes have ended', async () => (await sql('select 1')).code === 0, 60_000)
   await t.test('after a kill', checkAnswers)
 })

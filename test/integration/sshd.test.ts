@@ -1,4 +1,4 @@
-/** Certificates of the API in use: a real sshd shows and trusts them, a real ssh that trusts the authority alone calls it. */
+/** The API's certificates in use: a real sshd shows and trusts them, and a real ssh trusts only the authority. */
 import t from 'tap'
 import type { NewResource } from '../../src/client/kinds.js'
 import { openTestStore } from '../harness/api.js'
@@ -17,7 +17,7 @@ const authorityKinds = [
   { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
 ]
 
-/** What a host's and a user's certificate say that is not said here of each. */
+/** Fields of a host's and a user's certificate that a case does not set. */
 interface Of {
   readonly host?: Partial<NewResource<'sshHostCertificate'>>
   readonly user?: Partial<NewResource<'sshUserCertificate'>>
@@ -80,7 +80,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
         ['another host name', { host: 'other.example' }],
         ['another authority of hosts', { hostAuthority: stranger.public_key }],
         ['another user', { userCertificate: await signed(keys[0]!, { principals: ['nobody'] }) }],
-        ['a user certificate that is over', { userCertificate: await signed(keys[0]!, over) }],
+        ['an expired user certificate', { userCertificate: await signed(keys[0]!, over) }],
       ]
       for (const [name, differing] of refused)
         t.match(await ssh(dir, { ...call, ...differing }), { code: 255, output: '' }, name)
@@ -97,7 +97,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
       of: { user: { critical_options: { 'source-address': '192.0.2.1,127.0.0.0/8' } } },
     },
     {
-      name: 'a command that is forced',
+      name: 'a forced command',
       of: { user: { critical_options: { 'force-command': 'echo forced' } } },
       output: 'forced\n',
     },
@@ -117,7 +117,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
       call: { host: 'other.example' },
     },
     {
-      name: 'a host certificate that is over',
+      name: 'an expired host certificate',
       says: /expired[\s\S]*Host key verification failed/,
       of: { host: over },
     },
@@ -127,14 +127,14 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
       call: { hostAuthority: stranger.public_key },
     },
     { name: 'another user', says: /Permission denied/, of: { user: { principals: ['nobody'] } } },
-    { name: 'a user certificate that is over', says: /Permission denied/, of: { user: over } },
+    { name: 'an expired user certificate', says: /Permission denied/, of: { user: over } },
     {
       name: 'another address',
       says: /Permission denied/,
       of: { user: { critical_options: { 'source-address': '192.0.2.0/24' } } },
     },
     {
-      name: 'a user certificate for nobody in particular',
+      name: 'a user certificate without principals',
       says: /Permission denied/,
       of: { user: { principals: [] } },
     },

@@ -1,4 +1,4 @@
-/** A graceful stop under load: everything that was asked for is done, nothing is done twice. */
+/** A graceful stop under load: all accepted work is done, and nothing is done twice. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,11 +25,11 @@ t.setTimeout(1_800_000)
 /** `--full` stops as often as it takes to be sure. */
 const stops = process.argv.includes('--full') ? 30 : 3
 const recordsPerMessage = 10
-/** Under load for this long, and a little longer each time: stops meet packs of every age. */
+/** Time under load, a little longer for each stop, so that stops meet packs of every age. */
 const loadMsMin = 500
 const loadMsStep = 37
 const stopMsMax = 60_000
-/** With this, a destination takes longer for the packs it has in hand than a stop waits. */
+/** With this latency, a destination needs longer for its packs in flight than a stop waits. */
 const slowMs = 1_500
 const slowRecords = 20_000
 
@@ -96,7 +96,7 @@ t.test('stopped while a slow service has more in flight than it can accept in ti
     return (put?.requests ?? 0) > 0
   })
   const { code } = await deployment.weir.process.stop()
-  t.equal(code, 0, 'the stop ends well')
+  t.equal(code, 0, 'the stop ends with success')
   await deployment.emulator.client.clearFaults()
   const weir = await startWeir(deployment.dataDir, deployment.env)
   t.teardown(() => weir.stop())
@@ -105,7 +105,7 @@ t.test('stopped while a slow service has more in flight than it can accept in ti
   await checkOnce(t, again)
 })
 
-/** A process that had to be killed is reported with these words. */
+/** The report about a process that had to be killed. */
 const killed = /did not stop in time/
 
 t.test('stopped while it starts', async (t) => {

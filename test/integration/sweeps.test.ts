@@ -1,4 +1,4 @@
-/** What the janitor takes out of the streams, and what it leaves there. */
+/** Messages that the janitor removes from the streams, and those that it leaves. */
 import t, { type Test } from 'tap'
 import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
@@ -70,9 +70,9 @@ t.test('packs of a deleted destination are swept after a while and counted as dr
   t.equal(await lying('ed_gone'), 2, 'not before its time')
   await janitorOf(atOnce).sweepPacks()
   t.equal(await lying('ed_gone'), 0)
-  t.equal(await nats.consumerInfo(deliveriesStream, 'ed_gone'), undefined, 'its consumer is gone, too')
-  t.equal(await lying('ed_there'), 2, 'what waits to be delivered stays')
-  t.equal(await lying('ed_unsure'), 2, 'so does what is not known to be gone')
+  t.equal(await nats.consumerInfo(deliveriesStream, 'ed_gone'), undefined, 'its consumer is deleted, too')
+  t.equal(await lying('ed_there'), 2, 'packs that wait for delivery stay')
+  t.equal(await lying('ed_unsure'), 2, 'so do packs of a destination that is not known to be deleted')
   const entry = await nats.lastMessage(ledgerStream, ledgerSubject)
   t.strictSame(JSON.parse(Buffer.from(entry!.data).toString()), { type: 'dropped', destination: 'ed_gone' })
 })
@@ -94,9 +94,9 @@ t.test(
     await server.stop()
     putBack()
     await server.start()
-    t.equal(await lying('ed_a'), 2, 'the server brought back what was acknowledged')
+    t.equal(await lying('ed_a'), 2, 'the server restored acknowledged packs')
     await janitorOf(atOnce).sweepPacks()
-    t.equal(await lying('ed_a'), 2, 'a consumer that is ahead tells nothing')
+    t.equal(await lying('ed_a'), 2, 'a consumer that is ahead of its stream proves nothing')
     await store('ed_a', 3)
     const inHand: number[] = []
     for await (const { seq } of await consumer.fetch({ max_messages: 1, expires: 5_000 })) inHand.push(seq)
@@ -105,8 +105,8 @@ t.test(
     await janitorOf(atOnce).sweepPacks()
     const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
     t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
-    t.equal(await lying('ed_a'), 1, 'what is above the floor stays')
-    await until('what somebody died with is delivered again', async () => {
+    t.equal(await lying('ed_a'), 1, 'packs above the floor stay')
+    await until('messages of a dead process are redelivered', async () => {
       const { seq } = (await consumer.next({ expires: 1_500 })) ?? {}
       return seq === inHand[0]
     })
@@ -141,7 +141,7 @@ for (const { stream, subject } of inputs) {
     })
     const janitor = janitorOf()
     await janitor.removeInput()
-    t.equal((await nats.streamInfo(stream))!.state.first_seq, 1, 'while there is room, all stays')
+    t.equal((await nats.streamInfo(stream))!.state.first_seq, 1, 'everything stays while there is room')
 
     await fill(0.9)
     const inHand: number[] = []
@@ -149,9 +149,9 @@ for (const { stream, subject } of inputs) {
     const { last_seq } = (await nats.streamInfo(stream))!.state
     await janitor.removeInput()
     const after = (await nats.streamInfo(stream))!.state
-    t.match(after, { first_seq: processed + 1, last_seq }, 'as much as was processed, and no more')
+    t.match(after, { first_seq: processed + 1, last_seq }, 'exactly the processed ones')
     const again = new Set<number>()
-    await until('what somebody died with is delivered again', async () => {
+    await until('messages of a dead process are redelivered', async () => {
       for await (const { seq } of await consumer.fetch({ max_messages: 100, expires: 1_500 })) again.add(seq)
       return inHand.every((seq) => again.has(seq))
     })
