@@ -1,5 +1,5 @@
 /**
- * Timeouts of the API's connections. A file of its own, because the port is opened with them before the rest of the API is
+ * Timeouts of the API's connections. A separate file, because the port is opened with them before the rest of the API is
  * loaded.
  */
 import type { ServerOptions } from 'node:http'

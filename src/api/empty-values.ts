@@ -22,7 +22,7 @@ function shapeOf(schema: TSchema): Shape {
 }
 
 /**
- * Is the value null, or the empty value of the schema's type? An object with members of its own in the schema is never
+ * Is the value null, or the empty value of the schema's type? An object whose schema declares members is never
  * empty: `{}` for a certificate policy asks for one with its defaults.
  */
 export function isNothing(schema: TSchema, value: unknown): boolean {

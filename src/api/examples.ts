@@ -24,7 +24,7 @@ const exampleBody = (
 export const createExample = (resource: AnyResource): Body =>
   exampleBody(resource, ({ setBy }) => setBy !== 'weir')
 
-/** Modules have requests of their own. */
+/** Modules have separate requests. */
 export const changesExample = (resource: AnyResource): Body =>
   exampleBody(resource, ({ setBy, fields }) => setBy === 'client' && fields === undefined)
 

@@ -7,7 +7,7 @@ import { fieldReference } from '../event/field-reference.js'
 import { recordSchemas } from '../record/record-schemas.js'
 import { Components } from './openapi-components.js'
 
-/** A schema as a document of its own: parts with a title are its definitions. */
+/** A schema as a separate document: parts with a title are its definitions. */
 function standalone(schema: TSchema): object {
   const components = new Components({})
   const root = components.moved<object>(schema)

@@ -3,7 +3,7 @@
  * directly.
  *
  * A request is checked in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and method ▸ content type ▸
- * size ▸ body. Schemas only document: this room checks bodies with code of its own, for messages that a person can act
+ * size ▸ body. Schemas only document: this room checks bodies itself, for messages that a person can act
  * on.
  */
 import type { Server } from 'node:http'
@@ -42,7 +42,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly usage: Usage
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  /** A server that already listens: it passes requests to the API once that is built. Default: a server of its own. */
+  /** A server that already listens: it passes requests to the API once that is built. Default: a new server. */
   readonly listening?: Pick<ListeningServer, 'server' | 'answerWith'>
 }
 

@@ -4,7 +4,7 @@
  *
  * - The lane retries, so `maxAttempts` is 1.
  * - HTTP/1.1 with keep-alive for every service; by default, the Kinesis client speaks HTTP/2.
- * - Each destination has a few sockets of its own, so that one that hangs can't use up those of others.
+ * - Each destination has its own few sockets, so that one that hangs can't use up those of others.
  * - A call ends at its deadline, whatever hangs: name resolution, STS, the connection or the response body.
  * - The SDK is large, and every role imports this file: it is loaded with the first request.
  */
@@ -244,7 +244,7 @@ async function withDeadline<T>(
   const abort = new AbortController()
   return new Promise<T>((resolve, reject) => {
     const giveUp = (name: string): void => {
-      reject(Object.assign(new Error('The request was given up.'), { name }))
+      reject(Object.assign(new Error('The request was aborted.'), { name }))
       abort.abort()
     }
     const stopped = (): void => giveUp('AbortError')

@@ -1,7 +1,7 @@
 /**
  * A queue of events that is cut into requests. Order is kept, except that retries go first. An event that exceeds the
- * service's limit is set apart, and its neighbours go on. An event that exceeds the request's limit alone gets a request
- * of its own.
+ * service's limit is set apart, and its neighbours continue. An event that exceeds the request's limit alone is sent in a
+ * separate request.
  */
 
 import type { PackedEvent } from '../wire/pack.js'

@@ -106,7 +106,7 @@ export interface AwsCredentials {
 
 /** How AWS is reached, for all kinds that use it. */
 export interface AwsAccess {
-  /** Replaces the addresses of all services that have no endpoint of their own. */
+  /** Replaces the addresses of all services without a separate endpoint. */
   readonly endpointUrl?: string | undefined
   readonly stsEndpointUrl?: string | undefined
   /** Used to assume roles. Default: the SDK's own chain (environment, profile, instance role …). */

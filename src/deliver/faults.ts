@@ -110,7 +110,7 @@ export function faultOfRecord(code: string, message: string | undefined, request
 export function faultOf(error: unknown): Fault {
   const { name, code, $metadata } = asSdkError(error)
   const status = $metadata?.httpStatusCode
-  if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was given up.')
+  if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was aborted.')
   // The SDK calls a connection that was reset a timeout, too.
   const timedOut = name === 'TimeoutError' && (code === undefined || code === 'ETIMEDOUT')
   if (timedOut) return fault('transient', timeoutCode, 'No answer arrived in time.')

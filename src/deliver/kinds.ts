@@ -11,7 +11,7 @@ import type {
 import { firehose } from './firehose.js'
 import { kinesis } from './kinesis.js'
 
-// The order is the one of the API's document.
+// In the order of the API's document.
 const declared = [kinesis, firehose, cloudwatchLogs] as const
 
 /** The declarations, for types that are computed from them. */

@@ -6,7 +6,7 @@
  *    gets full requests, an idle one waits for nothing. Several full requests are under way at once.
  * 3. **Sent** (`#send`), at the pace that the service allows.
  * 4. **Answered** (`#answered`). Accepted events are done. Refused events are dead-lettered. Events that failed while
- *    others were accepted are sent again after a backoff of their own; the rest of the queue goes on.
+ *    others were accepted are sent again after their own backoff; the rest of the queue continues.
  * 5. **Or failed as a whole** (`#failed`):
  *    - Throttled or transient: nothing is sent during a backoff, then one request at a time until one is accepted, and
  *      fewer requests at once after that. When the backoff reaches its cap, the lane is *probing*.

@@ -42,7 +42,7 @@ export function destinationAccess({
 }
 
 /**
- * Uses a sender of its own, with fresh credentials. The fault is the service's reason, or what is wrong with the role;
+ * Uses a separate sender, with fresh credentials. The fault is the service's reason, or what is wrong with the role;
  * in that case nothing is sent. Never rejects.
  */
 export async function sendTestEvent(

@@ -38,7 +38,7 @@ export interface Verdict {
   readonly failures: readonly PolicyFailure[]
 }
 
-/** Records everything that is looked at, for explanations. */
+/** Records everything that is evaluated, for explanations. */
 export interface EvaluationTrace extends PolicyTrace {
   ipPolicies(group: IpPolicyGroup): void
 }

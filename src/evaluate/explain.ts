@@ -1,4 +1,4 @@
-/** Explains a decision: every rule and expression that was looked at, with its value. */
+/** Explains a decision: every rule and expression that was evaluated, with its value. */
 
 import { shown } from '../core/errors.js'
 import { explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'

@@ -92,7 +92,7 @@ export interface PolicyRun {
   readonly failures: readonly PolicyFailure[]
 }
 
-/** Records every policy and expression that is looked at. */
+/** Records every policy and expression that is evaluated. */
 export interface PolicyTrace {
   policy(policy: TrafficPolicy): void
   expression(text: string, value: unknown): void

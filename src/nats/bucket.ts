@@ -92,7 +92,7 @@ export async function ensureBucket(
 ): Promise<KV> {
   const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
   const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
-  // If another process created it first, with an identity of its own, the second attempt finds that one.
+  // If another process created it first, with another identity, the second attempt finds that one.
   const kv = await make().catch(make)
   const { config } = await manager.streams.info(streamOf(name))
   const limits = {

@@ -1,4 +1,4 @@
-/** How the connection to NATS is made. */
+/** Options of the connection to NATS. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from '../core/occurrences.js'
 import type { VersionOccurrences } from './server-2-9.js'
@@ -15,7 +15,7 @@ export interface NatsOptions {
   /** Shown in the server's connection list. */
   readonly name: string
   readonly replicas: number
-  /** Prefix of reply inboxes, if the server's permissions confine a user to a prefix of its own. */
+  /** Prefix of reply inboxes, if the server's permissions confine a user to its own prefix. */
   readonly inboxPrefix?: string
   /** Without it nothing is reported; for tools outside of Weir. */
   readonly occurrences?: NatsOccurrences

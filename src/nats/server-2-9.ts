@@ -14,7 +14,7 @@ import { isMessageMissing, type Patience, retried } from './retry.js'
  * Removes single messages from a stream; missing ones are skipped.
  *
  * A purge would remove all of them at once, but the server then forgets which messages consumers hold unacknowledged:
- * they are never redelivered if their holder dies (mended in 2.9.15, nats-server #3892). A consumer of more subjects
+ * they are never redelivered if their holder dies (fixed in 2.9.15, nats-server #3892). A consumer of more subjects
  * than the purge names also skips messages; before this becomes a purge, see that test/nats/server-2-9.test.ts passes
  * with it. Until then, only streams that are read without acknowledgements are purged.
  */
@@ -34,19 +34,19 @@ export function removeMessages(
   return eachOf(sequences, removalsAtOnceMax, (sequence) => retried(() => remove(sequence), patience))
 }
 
-const wildcardReplyMendedIn = [2, 9, 15] as const
+const wildcardReplyFixedIn = [2, 9, 15] as const
 
 /**
  * Can a client crash this version with a wildcard in the reply subject of a message? Permissions do not restrict reply
- * subjects, so any client can (mended in 2.9.15, nats-server #3862). False for a version that can't be read.
+ * subjects, so any client can (fixed in 2.9.15, nats-server #3862). False for a version that can't be read.
  */
 export function crashesOnWildcardReply(version: unknown): boolean {
   const match = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(-)?/.exec(String(version))
   if (match === null) return false
   const parts = match.slice(1, 4).map(Number)
-  const different = wildcardReplyMendedIn.findIndex((part, index) => part !== parts[index])
-  // A preview of the mended version may lack the mend.
-  return different === -1 ? match[4] !== undefined : parts[different]! < wildcardReplyMendedIn[different]!
+  const different = wildcardReplyFixedIn.findIndex((part, index) => part !== parts[index])
+  // A preview of the fixed version may lack the fix.
+  return different === -1 ? match[4] !== undefined : parts[different]! < wildcardReplyFixedIn[different]!
 }
 
 export type VersionOccurrences = Pick<Occurrences, 'natsServerOutdated' | 'natsServersOutdated'>

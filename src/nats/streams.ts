@@ -72,7 +72,7 @@ const replicaSilentMs = 2_500
 
 /**
  * Why nothing can be stored in a stream of several replicas: it has no leader, or its leader reaches no majority. Such
- * a leader goes on answering requests for some 20 s before it steps down (nats-server 2.9 and 2.10).
+ * a leader keeps answering requests for some 20 s before it steps down (nats-server 2.9 and 2.10).
  */
 export function quorumProblem({ cluster }: Pick<StreamInfo, 'cluster'>): string | undefined {
   const replicas = cluster?.replicas ?? []
