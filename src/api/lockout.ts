@@ -5,7 +5,7 @@
 import { WeirError } from '../core/errors.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import type { IpRule } from '../evaluate/configuration.js'
-import { buildIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
+import { compileIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
 import {
   compileRestriction,
   type Restriction,
@@ -40,17 +40,9 @@ class ViewRestrictions implements Restrictions {
     const { version, rules } = this.#state.rules(id) ?? { version: 0, rules: [] }
     const known = this.#policies.get(id)
     if (known?.version === version) return known.policy
-    const policy = built(id, rules)
+    const policy = compileIpPolicy(id, rules)
     this.#policies.set(id, { version, policy })
     return policy
-  }
-}
-
-function built(id: string, rules: Iterable<IpRule>): IpPolicy {
-  const build = buildIpPolicy(id, rules)
-  for (;;) {
-    const { done, value } = build.next()
-    if (done) return value
   }
 }
 

@@ -227,6 +227,3 @@ export function* buildCidrSet(cidrs: Iterable<string>): Generator<void, CidrSet>
   }
   return new CidrSet(yield* ipv4.join(), yield* ipv6.join())
 }
-
-/** The set that contains nothing. */
-export const emptyCidrSet: CidrSet = compileCidrSet([])

@@ -4,7 +4,7 @@
  */
 
 import { cidrContains, parseCidr } from '../core/cidr.js'
-import { buildCidrSet, type CidrSet, emptyCidrSet } from '../core/cidr-set.js'
+import { buildCidrSet, type CidrSet } from '../core/cidr-set.js'
 import { AddressSlot } from '../core/ip.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRule } from './configuration.js'
@@ -18,14 +18,6 @@ export interface IpPolicy {
   readonly rules: readonly IpRule[]
 }
 
-/** A deleted policy counts as a policy without rules. */
-export const emptyIpPolicy = (id: string): IpPolicy => ({
-  id,
-  allow: emptyCidrSet,
-  deny: emptyCidrSet,
-  rules: [],
-})
-
 /** Builds a policy in slices: call `next()` until it is done. */
 export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<void, IpPolicy> {
   const all = [...rules]
@@ -35,6 +27,15 @@ export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<v
   const allow = yield* buildCidrSet(cidrsOf('allow'))
   const deny = yield* buildCidrSet(cidrsOf('deny'))
   return { id, allow, deny, rules: all }
+}
+
+/** Builds a policy at once. */
+export function compileIpPolicy(id: string, rules: Iterable<IpRule>): IpPolicy {
+  const build = buildIpPolicy(id, rules)
+  for (;;) {
+    const { done, value } = build.next()
+    if (done) return value
+  }
 }
 
 /** Holds an address for the length of one synchronous call. */

@@ -2,7 +2,7 @@
 import type { IpDecision } from '../record/policy-scope.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRule, RestrictionType } from './configuration.js'
-import { buildIpPolicy, decideAddress, emptyIpPolicy, type IpPolicies, type IpPolicy } from './ip-policy.js'
+import { compileIpPolicy, decideAddress, type IpPolicies } from './ip-policy.js'
 
 export interface Restriction {
   readonly id: string
@@ -85,12 +85,4 @@ export function wouldLockOut(
     },
   }
   return decideAddress(changed, ipPolicyIds, address) === 'block'
-}
-
-function compileIpPolicy(id: string, rules: Iterable<IpRule>): IpPolicy {
-  const build = buildIpPolicy(id, rules)
-  for (;;) {
-    const { done, value } = build.next()
-    if (done) return value ?? emptyIpPolicy(id)
-  }
 }

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import { parseCidr } from '../../src/core/cidr.js'
-import { buildCidrSet, compileCidrSet, emptyCidrSet } from '../../src/core/cidr-set.js'
+import { buildCidrSet, compileCidrSet } from '../../src/core/cidr-set.js'
 import { AddressSlot, formatAddress } from '../../src/core/ip.js'
 import { seededRandom } from '../expr/generator.js'
 
@@ -72,7 +72,7 @@ t.test('A set contains what its ranges contain', async (t) => {
       }
     }
   }
-  t.equal(emptyCidrSet.rangeCount, 0)
+  t.equal(compileCidrSet([]).rangeCount, 0)
   t.equal(compileCidrSet(['10.0.0.0/8', '10.1.0.0/16', '::/0']).rangeCount, 2, 'inner ranges are left out')
 })
 
