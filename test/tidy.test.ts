@@ -103,7 +103,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/pipeline/audits-of-api.ts':
     'one of two sources of audit events; the other one is audits-of-services.ts',
   'src/pipeline/quarantine-child.ts': 'what the child process loads, without its parent',
-  'src/store/queues.ts': 'a queue like others, tested alone',
 }
 
 const fileLinesMax = 300

@@ -8,6 +8,7 @@
 import { badRequest } from '../core/errors.js'
 import { hash128 } from '../core/ids.js'
 import type { Bucket } from '../nats/bucket.js'
+import { jsonOf } from '../view/keys.js'
 
 /** The answer to a write. */
 export interface WriteAnswer {
@@ -65,7 +66,7 @@ export class Answers {
   async find({ key, request }: RequestKey): Promise<WriteAnswer | undefined> {
     const entry = await this.#bucket.get(key)
     if (entry?.value === undefined) return undefined
-    const kept = JSON.parse(Buffer.from(entry.value).toString()) as StoredAnswer
+    const kept = jsonOf<StoredAnswer>(entry.value)
     if (kept.request === request) return kept.answer
     throw badRequest(
       'This "Idempotency-Key" was used with another request before: use a new key for each method, path and body.',

@@ -6,7 +6,7 @@
  * writer's account, so that the old change can no longer be committed, and takes the claim over.
  */
 import type { Bucket } from '../nats/bucket.js'
-import { claimKey } from '../view/keys.js'
+import { claimKey, jsonOf } from '../view/keys.js'
 
 export interface ClaimHolder {
   readonly account_id: string
@@ -16,8 +16,7 @@ export interface ClaimHolder {
   readonly version: number
 }
 
-export const decodeClaim = (value: Uint8Array): ClaimHolder =>
-  JSON.parse(Buffer.from(value).toString()) as ClaimHolder
+export const decodeClaim = (value: Uint8Array): ClaimHolder => jsonOf<ClaimHolder>(value)
 
 interface ClaimJudge {
   /** Does the holder's resource exist and hold the claim? Resolves when that is certain. */

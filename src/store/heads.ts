@@ -12,6 +12,7 @@ import { headsAtOnceMax, recentChangesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
+import { jsonOf } from '../view/keys.js'
 import type { Change, Head } from './change.js'
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
@@ -179,7 +180,7 @@ export class Heads {
   }
 }
 
-export const decodeHead = (value: Uint8Array): Head => JSON.parse(Buffer.from(value).toString()) as Head
+export const decodeHead = (value: Uint8Array): Head => jsonOf<Head>(value)
 
 /** As text that fits a message: removed rows that would not fit are left out, and read from ClickHouse later. */
 export function encodeHead(head: Head, bytesMax: number): string {

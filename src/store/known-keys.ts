@@ -14,6 +14,7 @@ import { apiKey } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse.js'
+import { Queue } from './queues.js'
 import { tableOf } from './tables.js'
 
 interface KnownKeysParts {
@@ -39,7 +40,7 @@ export class KnownKeys {
   readonly #genuine = new Map<string, string>()
   /** The time at which an identity was not found. */
   readonly #refused = new Map<string, number>()
-  #comparing: Promise<void> = Promise.resolve()
+  readonly #queue = new Queue()
 
   constructor(parts: KnownKeysParts) {
     this.#parts = parts
@@ -85,9 +86,7 @@ export class KnownKeys {
 
   /** One comparison at a time; each uses the view as it is when it begins. */
   #compare(): Promise<void> {
-    const turn = this.#comparing.then(() => this.#compareNew())
-    this.#comparing = turn.catch(() => {})
-    return turn
+    return this.#queue.inTurn(() => this.#compareNew())
   }
 
   async #compareNew(): Promise<void> {

@@ -14,6 +14,7 @@ import {
   firstGeneration,
   generationKeys,
   generationOf,
+  jsonOf,
   type Meta,
   metaKey,
   policyKind,
@@ -36,8 +37,6 @@ import { sealedFields, splitSecrets } from './sealed-values.js'
 
 const viewPatienceMs = 5_000
 const viewPollMs = 20
-
-const decode = <T>(value: Uint8Array): T => JSON.parse(Buffer.from(value).toString()) as T
 
 interface Buckets {
   readonly config: Bucket
@@ -107,7 +106,7 @@ export class Projection {
 
   async #versionOf(accountId: string): Promise<number> {
     const entry = await this.#buckets.config.get(stateKey(accountId))
-    return entry?.value === undefined ? 0 : decode<AccountState>(entry.value).version
+    return entry?.value === undefined ? 0 : jsonOf<AccountState>(entry.value).version
   }
 
   /** A key's entry as the basis has it, which saves reading it; undefined if it may have changed since. */
@@ -129,7 +128,7 @@ export class Projection {
     const { open, secrets } = splitSecrets(kind, row)
     if (secrets !== undefined) await writers.secrets.write(secretKey(kind, row.id), nextSecrets(secrets))
     const next = (current: Uint8Array | undefined): string | undefined => {
-      const there = current === undefined ? undefined : decode<Row>(current)
+      const there = current === undefined ? undefined : jsonOf<Row>(current)
       const generation = rulesGeneration ?? generationOf(there)
       // A row under the id of a key, but with another token, was not written by Weir.
       const isOurs = there?.['token_hash'] === row['token_hash']
@@ -158,7 +157,7 @@ export class Projection {
   ): Promise<void> {
     const rules = put.flatMap((id) => rows.get(id) ?? [])
     const next = (current: Uint8Array | undefined): string | undefined => {
-      const before = current === undefined ? undefined : decode<RulesChunk>(current)
+      const before = current === undefined ? undefined : jsonOf<RulesChunk>(current)
       const value = JSON.stringify(editedChunk(accountId, before, rules, gone))
       return before !== undefined && value === JSON.stringify(before) ? undefined : value
     }
@@ -216,7 +215,7 @@ export class Projection {
   /** Names the new generation in the policy's row. The old one is never used again, and views have dropped it. */
   async #replaceRules(writers: Writers, { policyId, from, to }: RulesReplacement): Promise<void> {
     await writers.config.write(rowKey(policyKind, policyId), (current) => {
-      const policy = current === undefined ? undefined : decode<Row>(current)
+      const policy = current === undefined ? undefined : jsonOf<Row>(current)
       if (policy === undefined || generationOf(policy) === to) return undefined
       return JSON.stringify({ ...policy, rules_generation: to })
     })
@@ -227,7 +226,7 @@ export class Projection {
     const key = stateKey(accountId)
     const known = this.#view.latest.accounts.get(accountId)
     const value = (current: Uint8Array | undefined): string | undefined =>
-      current !== undefined && decode<AccountState>(current).version >= next.version
+      current !== undefined && jsonOf<AccountState>(current).version >= next.version
         ? undefined
         : JSON.stringify(next)
     // The own view's entry will do: its version shows whether the change is done.
@@ -238,7 +237,7 @@ export class Projection {
   async #countAccounts(): Promise<void> {
     const accounts = (await this.#buckets.config.keys(stateKey('*'))).length
     const next = (current: Uint8Array | undefined): string | undefined => {
-      const meta = current === undefined ? undefined : decode<Meta>(current)
+      const meta = current === undefined ? undefined : jsonOf<Meta>(current)
       return meta === undefined || meta.accounts >= accounts
         ? undefined
         : JSON.stringify({ ...meta, accounts })
@@ -250,6 +249,6 @@ export class Projection {
 const nextSecrets =
   (secrets: SecretsEntry) =>
   (current: Uint8Array | undefined): string | undefined =>
-    current !== undefined && decode<SecretsEntry>(current).version >= secrets.version
+    current !== undefined && jsonOf<SecretsEntry>(current).version >= secrets.version
       ? undefined
       : JSON.stringify(secrets)

@@ -1,3 +1,15 @@
+/** Work that runs one after the other. */
+export class Queue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Begins when all earlier work has ended, successfully or not. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+}
+
 /** Queues by name: work of one name runs one after the other. */
 export class Queues {
   readonly #last = new Map<string, Promise<unknown>>()

@@ -10,7 +10,7 @@ import { getOrMake } from '../core/maps.js'
 import type { Bucket } from '../nats/bucket.js'
 import { readEntries } from '../nats/bucket-follower.js'
 import { apiKey } from '../resource/api-key.js'
-import { claimKey, type SecretsEntry, secretKey } from '../view/keys.js'
+import { claimKey, jsonOf, type SecretsEntry, secretKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import { type ClaimHolder, decodeClaim } from './claims.js'
 import { decodeHead } from './heads.js'
@@ -34,7 +34,7 @@ export async function readSideBuckets(buckets: { heads: Bucket; secrets: Bucket 
   })
   await readEntries(buckets.secrets, ({ key, value }) => {
     if (value === undefined) return
-    secrets.set(key, (JSON.parse(Buffer.from(value).toString()) as SecretsEntry).version)
+    secrets.set(key, jsonOf<SecretsEntry>(value).version)
   })
   return { heads, secrets }
 }

@@ -10,6 +10,7 @@ import type { View } from '../view/view.js'
 import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
 import type { Deployment } from './migrate.js'
+import { Queue } from './queues.js'
 import { compare, type Differences, fillClaims, readSideBuckets, seenIn } from './reconcile.js'
 import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
 import { readStored, readVersions } from './stored-rows.js'
@@ -33,7 +34,8 @@ export class Reconciler {
   #refusal: string | undefined
   #doubt: string | undefined
   #positions: Positions = []
-  #running: Promise<void> = Promise.resolve()
+  /** One comparison at a time. */
+  readonly #queue = new Queue()
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts
@@ -51,7 +53,7 @@ export class Reconciler {
 
   /** Compares again if something happened since the last time that makes it necessary. */
   check(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.inTurn(async () => {
       const isWell = this.refusal === undefined && this.#parts.view.isUsable
       if (isWell && (await this.#isContinued())) return
       this.#doubt ??= 'The data in NATS is being compared with ClickHouse.'
@@ -62,11 +64,11 @@ export class Reconciler {
 
   /** Compares the view with ClickHouse, and repairs. */
   run(): Promise<void> {
-    return this.#inTurn(() => this.#reconcile())
+    return this.#queue.inTurn(() => this.#reconcile())
   }
 
   adoptClickhouse(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.inTurn(async () => {
       const { buckets, view } = this.#parts
       await view.reread()
       const { epoch = 0 } = view.latest.meta ?? {}
@@ -75,13 +77,6 @@ export class Reconciler {
       await view.reread()
       await this.#reconcile(epoch, versions)
     })
-  }
-
-  /** One comparison at a time; the next waits for it, even if it fails. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#running.then(work, work)
-    this.#running = turn.catch(() => {})
-    return turn
   }
 
   async #read(): Promise<Positions> {

@@ -3,7 +3,7 @@ import { unavailable } from '../core/errors.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
-import { type SecretsEntry, secretKey } from '../view/keys.js'
+import { jsonOf, type SecretsEntry, secretKey } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Put } from './change.js'
 
@@ -30,7 +30,7 @@ export async function readSecrets(
   id: string,
 ): Promise<SecretsEntry | undefined> {
   const stored = (await secrets.get(secretKey(kind, id)))?.value
-  return stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as SecretsEntry)
+  return stored === undefined ? undefined : jsonOf<SecretsEntry>(stored)
 }
 
 /** Fills in sealed values that the puts leave out, from the rows they replace. */

@@ -15,6 +15,10 @@
 import { newId } from '../core/ids.js'
 import type { Row } from '../resource/define.js'
 
+/** A value of a bucket. */
+export const jsonOf = <T>(value: Uint8Array): T =>
+  JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as T
+
 export const metaKey = 'meta'
 export const stateKey = (accountId: string): string => `state.${accountId}`
 export const accountOfStateKey = (key: string): string | undefined =>

@@ -1,7 +1,7 @@
 /** The sealed values of rows in memory, for delivery and the API. */
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
-import type { SecretsEntry } from './keys.js'
+import { jsonOf, type SecretsEntry } from './keys.js'
 
 export class SecretsView {
   readonly #follower: BucketFollower
@@ -28,7 +28,7 @@ export class SecretsView {
     return {
       entry: ({ key, value }: BucketEntry) => {
         if (value === undefined) entries.delete(key)
-        else entries.set(key, JSON.parse(Buffer.from(value).toString()) as SecretsEntry)
+        else entries.set(key, jsonOf<SecretsEntry>(value))
         if (entries === this.#entries) this.#notify()
       },
       current: () => {

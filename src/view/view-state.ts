@@ -7,6 +7,7 @@ import { type DeclaredRow, type KindName, resources } from '../resource/registry
 import {
   type AccountState,
   generationOf,
+  jsonOf,
   type Meta,
   metaKey,
   policyKind,
@@ -36,9 +37,6 @@ export interface IdleGeneration {
   readonly generation: string
 }
 
-const decode = (value: Uint8Array): unknown =>
-  JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString())
-
 export class ViewState {
   readonly rows = new Map<string, Map<string, Row>>()
   readonly accounts = new Map<string, AccountState>()
@@ -56,7 +54,7 @@ export class ViewState {
     this.revision = Math.max(this.revision, entry.revision)
     this.revisions.set(entry.key, entry.revision)
     const [space, first = '', second = '', third = ''] = entry.key.split('.')
-    const value = entry.value === undefined ? undefined : decode(entry.value)
+    const value = entry.value === undefined ? undefined : jsonOf(entry.value)
     switch (space) {
       case metaKey:
         this.meta = value as Meta | undefined
