@@ -83,7 +83,7 @@ const refused: { name: string; body: unknown; subject?: string; says: RegExp }[]
     name: 'an unknown object',
     body: valid,
     subject: 'weir.audit.edge.created',
-    says: /"edge", which is no object/,
+    says: /"edge", which is not an object/,
   },
   {
     name: 'an unknown verb',
