@@ -1,6 +1,6 @@
 /** Work of one name runs one after the other, whatever becomes of it; other names do not wait. */
 import t from 'tap'
-import { Queues } from '../../src/store/queues.js'
+import { Queue, Queues } from '../../src/store/queues.js'
 
 t.test('work of one name, and of another', async (t) => {
   const queues = new Queues()
@@ -37,4 +37,18 @@ t.test('work that is added by work of the same name', async (t) => {
   await later
   t.strictSame(log, ['now', 'later'])
   await queues.idle()
+})
+
+t.test('a queue goes on after work that failed', async (t) => {
+  const queue = new Queue()
+  const log: string[] = []
+  const failed = queue.inTurn(async () => {
+    log.push('first')
+    throw new Error('first failed')
+  })
+  const second = queue.inTurn(async () => log.push('second'))
+  t.strictSame(log, [], 'work begins in a later turn')
+  await t.rejects(failed, { message: 'first failed' })
+  await second
+  t.strictSame(log, ['first', 'second'])
 })
