@@ -127,7 +127,7 @@ t.test('where a record belongs', async (t) => {
     {
       name: 'an unknown route',
       record: http({ edge_id: 'edghts_1', route_id: 'edghtsrt_9' }),
-      says: 'no route',
+      says: 'not a route',
       unknown: true,
     },
   ]
