@@ -14,7 +14,7 @@ import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { version } from '../core/version.js'
 import { parseArn } from './arn.js'
-import type { AwsCredentials, DestinationConfig, Fault, SenderDeps } from './destination.js'
+import type { AwsCredentials, BatchLimits, DestinationConfig, Fault, SenderDeps } from './destination.js'
 import { faultOf } from './faults.js'
 
 /** The part that STS needs. */
@@ -78,8 +78,8 @@ export function withBody<C extends Command>(command: C, body: Buffer): C {
   return command
 }
 
-/** One destination's connection to a service: its client, created when first needed, and its credentials. */
-export class Connection<C extends Client> {
+/** All of a sender but `send`: one destination's client of a service, created when first needed, and its credentials. */
+export class AwsSender<C extends Client> {
   readonly #config: DestinationConfig
   readonly #deps: SenderDeps
   readonly #create: (options: ClientOptions) => Promise<C>
@@ -93,8 +93,12 @@ export class Connection<C extends Client> {
     this.#create = create
   }
 
+  limits(): BatchLimits {
+    return this.#deps.limits
+  }
+
   /** Runs one request. An exception or a timeout becomes a fault. */
-  async call<T>(
+  protected async call<T>(
     signal: AbortSignal,
     request: (client: C, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<Result<T, Fault>> {

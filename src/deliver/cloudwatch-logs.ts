@@ -8,9 +8,8 @@
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
-import { Connection } from './aws.js'
+import { AwsSender } from './aws.js'
 import {
-  type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
@@ -81,28 +80,14 @@ const toLogEvent = (event: PackedEvent) => ({
 
 // --- sender ---
 
-class CloudWatchLogsSender implements Sender {
-  readonly #connection: Connection<CloudWatchLogsClient>
+class CloudWatchLogsSender extends AwsSender<CloudWatchLogsClient> implements Sender {
   readonly #stream: LogStream
-  readonly #limits: BatchLimits
   /** Shared by concurrent requests; undefined if the log stream is not known to exist. */
   #created: Promise<Fault | undefined> | undefined
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
-    this.#stream = {
-      logGroupName: groupName(config.address),
-      logStreamName: config.id,
-    }
-    this.#limits = deps.limits
-    this.#connection = new Connection(
-      config,
-      deps,
-      async (options) => new (await sdk()).CloudWatchLogsClient(options),
-    )
-  }
-
-  limits(): BatchLimits {
-    return this.#limits
+    super(config, deps, async (options) => new (await sdk()).CloudWatchLogsClient(options))
+    this.#stream = { logGroupName: groupName(config.address), logStreamName: config.id }
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
@@ -119,9 +104,7 @@ class CloudWatchLogsSender implements Sender {
     if (missing !== undefined) return { outcome: 'failed', fault: missing }
     const order = inOrder(events)
     const sorted = order.map((index) => events[index]!)
-    const put = await this.#connection.call(signal, (client, abort) =>
-      putLogEvents(client, this.#stream, sorted, abort),
-    )
+    const put = await this.call(signal, (client, abort) => putLogEvents(client, this.#stream, sorted, abort))
     // The service already has these events, from an earlier request whose answer was lost.
     if (!put.ok && put.problem.code === 'DataAlreadyAcceptedException') return { outcome: 'accepted' }
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
@@ -141,19 +124,9 @@ class CloudWatchLogsSender implements Sender {
   }
 
   async #createStream(signal: AbortSignal): Promise<Fault | undefined> {
-    const created = await this.#connection.call(signal, (client, abort) =>
-      createLogStream(client, this.#stream, abort),
-    )
+    const created = await this.call(signal, (client, abort) => createLogStream(client, this.#stream, abort))
     const exists = created.ok || created.problem.code === 'ResourceAlreadyExistsException'
     return exists ? undefined : created.problem
-  }
-
-  dropCredentials(): void {
-    this.#connection.dropCredentials()
-  }
-
-  close(): void {
-    this.#connection.close()
   }
 }
 

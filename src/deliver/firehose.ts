@@ -5,9 +5,8 @@
 import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
-import { Connection, withBody } from './aws.js'
+import { AwsSender, withBody } from './aws.js'
 import {
-  type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
   type KindLimits,
@@ -59,41 +58,20 @@ function requestBody(name: string, events: readonly PackedEvent[]): Buffer {
 
 // --- sender ---
 
-class FirehoseSender implements Sender {
-  readonly #connection: Connection<FirehoseClient>
+class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   /** The service takes the delivery stream's name, not its ARN. */
   readonly #name: string
-  readonly #limits: BatchLimits
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
+    super(config, deps, async (options) => new (await sdk()).FirehoseClient(options))
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
-    this.#limits = deps.limits
-    this.#connection = new Connection(
-      config,
-      deps,
-      async (options) => new (await sdk()).FirehoseClient(options),
-    )
-  }
-
-  limits(): BatchLimits {
-    return this.#limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
-    const put = await this.#connection.call(signal, (client, abort) =>
-      putRecordBatch(client, this.#name, events, abort),
-    )
+    const put = await this.call(signal, (client, abort) => putRecordBatch(client, this.#name, events, abort))
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value
     return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
-  }
-
-  dropCredentials(): void {
-    this.#connection.dropCredentials()
-  }
-
-  close(): void {
-    this.#connection.close()
   }
 }
 

@@ -5,7 +5,7 @@
 import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress } from './arn.js'
-import { Connection, withBody } from './aws.js'
+import { AwsSender, withBody } from './aws.js'
 import {
   type BatchLimits,
   type DestinationConfig,
@@ -66,31 +66,24 @@ function requestBody(arn: string, events: readonly PackedEvent[]): Buffer {
 
 // --- sender ---
 
-class KinesisSender implements Sender {
-  readonly #connection: Connection<KinesisClient>
+class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   readonly #arn: string
   #limits: BatchLimits
   #limitsAsked = false
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
+    super(config, deps, async (options) => new (await sdk()).KinesisClient(options))
     this.#arn = config.address
     this.#limits = deps.limits
-    this.#connection = new Connection(
-      config,
-      deps,
-      async (options) => new (await sdk()).KinesisClient(options),
-    )
   }
 
-  limits(): BatchLimits {
+  override limits(): BatchLimits {
     return this.#limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     if (!this.#limitsAsked) void this.#askLimits(signal)
-    const put = await this.#connection.call(signal, (client, abort) =>
-      putRecords(client, this.#arn, events, abort),
-    )
+    const put = await this.call(signal, (client, abort) => putRecords(client, this.#arn, events, abort))
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value
     return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
@@ -99,20 +92,10 @@ class KinesisSender implements Sender {
   /** If the stream can't be described, the limit of a new stream stays in use. */
   async #askLimits(signal: AbortSignal): Promise<void> {
     this.#limitsAsked = true
-    const described = await this.#connection.call(signal, (client, abort) =>
-      describe(client, this.#arn, abort),
-    )
+    const described = await this.call(signal, (client, abort) => describe(client, this.#arn, abort))
     if (!described.ok) return
     const { MaxRecordSizeInKiB: recordKiB } = described.value.StreamDescriptionSummary ?? {}
     if (recordKiB !== undefined) this.#limits = { ...this.#limits, eventBytesMax: recordKiB * 1024 }
-  }
-
-  dropCredentials(): void {
-    this.#connection.dropCredentials()
-  }
-
-  close(): void {
-    this.#connection.close()
   }
 }
 
