@@ -7,14 +7,11 @@
  *   of all destinations; beyond it, they are given back, too.
  */
 import type { Batcher } from './batcher.js'
+import type { ByteBudget } from './byte-budget.js'
 import type { Item, Job } from './job.js'
 
 /** Bounds the bytes of packs that lanes hold while they can't deliver. */
-export interface HoldingBudget {
-  /** Reserves bytes; false if there is no room for them. */
-  hold(bytes: number): boolean
-  release(bytes: number): void
-}
+export type HoldingBudget = Pick<ByteBudget, 'hold' | 'release'>
 
 export class HeldPacks {
   readonly #budget: HoldingBudget
