@@ -11,18 +11,11 @@ interface Arn {
   readonly resource: string
 }
 
-export function parseArn(text: string): Arn | undefined {
-  const form = /^arn:([^:]+):([^:]+):([^:]*):([^:]*):(.+)$/.exec(text)
-  if (form === null) return undefined
-  const [, partition, service, region, awsAccountId, resource] = form as unknown as string[]
-  return {
-    partition: partition!,
-    service: service!,
-    region: region!,
-    awsAccountId: awsAccountId!,
-    resource: resource!,
-  }
-}
+const arnForm =
+  /^arn:(?<partition>[^:]+):(?<service>[^:]+):(?<region>[^:]*):(?<awsAccountId>[^:]*):(?<resource>.+)$/
+
+export const parseArn = (text: string): Arn | undefined =>
+  arnForm.exec(text)?.groups as unknown as Arn | undefined
 
 /** The form of ARNs of one kind of target. */
 interface ArnForm {
