@@ -6,20 +6,16 @@ import type { NatsOptions } from './options.js'
 
 export type Reply = (data: Uint8Array) => Uint8Array | string | Promise<Uint8Array | string>
 
-interface AnswerOptions {
-  readonly subject: string
-  /** Processes with the same queue share the requests. */
-  readonly queue: string | undefined
-  readonly reply: Reply
-}
-
 /**
- * Answers requests until it is closed. If `reply` throws, the error is reported and the answer is ERR_INTERNAL. Without
- * a queue every process answers and the client does not depend on this one, so an error is only reported.
+ * Answers requests until it is closed; processes with the same `queue` share them. If `reply` throws, the error is
+ * reported and the answer is ERR_INTERNAL. Without a queue every process answers and the client does not depend on this
+ * one, so an error is only reported.
  */
 export function answerRequests(
   connection: NatsConnection,
-  { subject, queue, reply }: AnswerOptions,
+  subject: string,
+  queue: string | undefined,
+  reply: Reply,
   occurrences: NatsOptions['occurrences'],
 ): { close(): Promise<void> } {
   const respond = async (message: Msg): Promise<void> => {

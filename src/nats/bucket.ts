@@ -4,7 +4,6 @@ import {
   type JetStreamClient,
   type JetStreamManager,
   StorageType,
-  type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
@@ -19,6 +18,7 @@ import {
   isWrongRevision,
   type Patience,
   retried,
+  undefinedIf,
 } from './retry.js'
 import { newStreamIdentity, streamIdentity } from './streams.js'
 
@@ -104,21 +104,9 @@ export async function ensureBucket(
   const isOtherwise = Object.entries(limits).some(
     ([limit, value]) => config[limit as keyof typeof limits] !== value,
   )
-  if (isOtherwise) await enlarge(manager, name, limits)
+  // If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's.
+  if (isOtherwise) await undefinedIf(isStorageFull, () => manager.streams.update(streamOf(name), limits))
   return kv
-}
-
-/** If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's. */
-async function enlarge(
-  manager: JetStreamManager,
-  name: string,
-  limits: Partial<StreamConfig>,
-): Promise<void> {
-  try {
-    await manager.streams.update(streamOf(name), limits)
-  } catch (error) {
-    if (!isStorageFull(error)) throw error
-  }
 }
 
 export const findBucket = (jetstream: JetStreamClient, name: string): Promise<KV> =>
@@ -182,28 +170,16 @@ export class Bucket {
    * then looks like another process's: the caller reads the key to find out.
    */
   replace(key: string, value: Uint8Array | string, revision: number): Promise<number | undefined> {
-    return this.#call(async () => {
-      try {
-        return await this.#kv.put(key, value, { previousSeq: revision })
-      } catch (error) {
-        if (isWrongRevision(error)) return undefined
-        throw error
-      }
-    })
+    return this.#call(() =>
+      undefinedIf(isWrongRevision, () => this.#kv.put(key, value, { previousSeq: revision })),
+    )
   }
 
   /** Deletes the key if its last revision is `revision`; false if another process wrote first. */
   remove(key: string, revision: number): Promise<boolean> {
     if (revision === 0) throw new Error(`The key ${key} can't be removed: it was never written.`)
-    return this.#call(async () => {
-      try {
-        await this.#kv.delete(key, { previousSeq: revision })
-        return true
-      } catch (error) {
-        if (isWrongRevision(error)) return false
-        throw error
-      }
-    })
+    const remove = () => this.#kv.delete(key, { previousSeq: revision }).then(() => true)
+    return this.#call(async () => (await undefinedIf(isWrongRevision, remove)) ?? false)
   }
 
   /** Removes a key, or all keys that a filter matches, without a tombstone: watchers do not notice. */

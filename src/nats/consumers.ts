@@ -10,14 +10,12 @@ import {
 } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from '../core/clock.js'
-import { isConsumerMissing, isStreamMissing, retried } from './retry.js'
+import { isConsumerMissing, isStreamMissing, retried, undefinedIf } from './retry.js'
 import { streamIdentity } from './streams.js'
 
 export type { Consumer, ConsumerMessages }
 
-export interface FollowedStream {
-  close(): Promise<void>
-}
+export type FollowedStream = Pick<ConsumerMessages, 'close'>
 
 export interface ConsumerOptions {
   readonly stream: string
@@ -148,31 +146,19 @@ export class Consumers {
         opt_start_seq: sequence,
       }),
     )
-    const messages = await consumer.consume({
+    return consumer.consume({
       callback: (message) => onMessage({ sequence: message.seq, data: message.data }),
     })
-    return {
-      close: async () => {
-        await messages.close()
-      },
-    }
   }
 
   async position(stream: string, name: string): Promise<ConsumerPosition | undefined> {
-    try {
-      const info = await retried(() => this.#manager.consumers.info(stream, name), { triesMax: 3 })
-      return { ackFloor: info.ack_floor.stream_seq, delivered: info.delivered.stream_seq }
-    } catch (error) {
-      if (isConsumerMissing(error)) return undefined
-      throw error
-    }
+    const info = await undefinedIf(isConsumerMissing, () =>
+      retried(() => this.#manager.consumers.info(stream, name), { triesMax: 3 }),
+    )
+    return info && { ackFloor: info.ack_floor.stream_seq, delivered: info.delivered.stream_seq }
   }
 
   async delete(stream: string, name: string): Promise<void> {
-    try {
-      await this.#manager.consumers.delete(stream, name)
-    } catch (error) {
-      if (!isConsumerMissing(error)) throw error
-    }
+    await undefinedIf(isConsumerMissing, () => this.#manager.consumers.delete(stream, name))
   }
 }

@@ -170,9 +170,7 @@ class Recent<T> {
   add(value: T): void {
     this.#values.add(value)
     if (this.#values.size <= this.#max) return
-    for (const oldest of this.#values) {
-      this.#values.delete(oldest)
-      break
-    }
+    const [oldest] = this.#values
+    this.#values.delete(oldest!)
   }
 }

@@ -2,7 +2,7 @@
 import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
 import { messageOf } from '../core/errors.js'
-import { isMessageMissing, type Patience, retried } from './retry.js'
+import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
 
 export interface PublishOptions extends Patience {
   /** A second publish with the same id within the stream's duplicate window is acknowledged and not stored. */
@@ -76,15 +76,8 @@ export interface StoredMessage {
 export async function storedMessage(
   get: () => Promise<StoredMsg | null>,
 ): Promise<StoredMessage | undefined> {
-  const message = await retried(async () => {
-    try {
-      return await get()
-    } catch (error) {
-      if (isMessageMissing(error)) return null
-      throw error
-    }
-  })
-  if (message === null) return undefined
+  const message = await retried(() => undefinedIf(isMessageMissing, get))
+  if (!message) return undefined
   return {
     subject: message.subject,
     sequence: message.seq,
@@ -100,20 +93,19 @@ export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   return headers
 }
 
+const isUnanswered = (error: unknown): boolean => /^no responders/.test(messageOf(error))
+
 /** All answers to a request that arrive within the time; undefined if no process listens. */
-export async function gatherAnswers(
+export function gatherAnswers(
   connection: NatsConnection,
   subject: string,
   data: string,
   waitMs: number,
 ): Promise<Uint8Array[] | undefined> {
-  const answers: Uint8Array[] = []
-  try {
+  return undefinedIf(isUnanswered, async () => {
+    const answers: Uint8Array[] = []
     const replies = await connection.requestMany(subject, data, { strategy: 'timer', maxWait: waitMs })
     for await (const reply of replies) if (reply.data.length > 0) answers.push(reply.data)
-  } catch (error) {
-    if (!/^no responders/.test(messageOf(error))) throw error
-    return undefined
-  }
-  return answers
+    return answers
+  })
 }

@@ -33,7 +33,14 @@ import {
   storedMessage,
 } from './messages.js'
 import { connectionOptions, type NatsOptions } from './options.js'
-import { callTimeoutMs, isStreamMissing, isWrongRevision, type Patience, retried } from './retry.js'
+import {
+  callTimeoutMs,
+  isStreamMissing,
+  isWrongRevision,
+  type Patience,
+  retried,
+  undefinedIf,
+} from './retry.js'
 import { removeMessages } from './server-2-9.js'
 import { NatsStatus } from './status.js'
 import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
@@ -123,15 +130,13 @@ export class Nats {
     data: Uint8Array | string,
     { afterSequence, headers = {}, ...patience }: PublishAfterOptions,
   ): Promise<number | undefined> {
-    const options = { headers: headersOf(headers), timeout: callTimeoutMs, retries: 0 }
     const expect = { lastSubjectSequence: afterSequence }
-    try {
-      const publish = () => this.#jetstream.publish(subject, data, { ...options, expect })
-      return (await retried(publish, { ...patience, retrying: this.#publishRetried })).seq
-    } catch (error) {
-      if (isWrongRevision(error)) return undefined
-      throw error
-    }
+    const options = { headers: headersOf(headers), timeout: callTimeoutMs, retries: 0, expect }
+    const publish = () => this.#jetstream.publish(subject, data, options)
+    const ack = await undefinedIf(isWrongRevision, () =>
+      retried(publish, { ...patience, retrying: this.#publishRetried }),
+    )
+    return ack?.seq
   }
 
   /** Publishes without an acknowledgement: lost if no process listens. */
@@ -150,7 +155,7 @@ export class Nats {
 
   /** Answers requests; processes with the same `queue` share them. */
   answer(subject: string, queue: string | undefined, reply: Reply): { close(): Promise<void> } {
-    return answerRequests(this.#connection, { subject, queue, reply }, this.#occurrences)
+    return answerRequests(this.#connection, subject, queue, reply, this.#occurrences)
   }
 
   subscribe(
@@ -181,13 +186,8 @@ export class Nats {
     })
   }
 
-  async streamInfo(name: string): Promise<StreamInfo | undefined> {
-    try {
-      return await this.#manager.streams.info(name)
-    } catch (error) {
-      if (isStreamMissing(error)) return undefined
-      throw error
-    }
+  streamInfo(name: string): Promise<StreamInfo | undefined> {
+    return undefinedIf(isStreamMissing, () => this.#manager.streams.info(name))
   }
 
   /** Removes all messages of a subject. The server may forget what its consumers have in flight. */

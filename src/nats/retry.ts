@@ -50,6 +50,19 @@ export const isMessageMissing = (error: unknown): boolean =>
   (apiCode(error) === deletionFailed && /EOF/.test(messageOf(error))) ||
   /no message found/.test(messageOf(error))
 
+/** The result of a call; undefined if it fails with an error of this kind. */
+export async function undefinedIf<T>(
+  isExpected: (error: unknown) => boolean,
+  call: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!isExpected(error)) throw error
+    return undefined
+  }
+}
+
 /** Weir itself closed the connection: no call on it will ever be answered. */
 const isClosed = (error: unknown): boolean =>
   error instanceof errors.ClosedConnectionError || error instanceof errors.DrainingConnectionError

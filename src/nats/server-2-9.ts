@@ -8,7 +8,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { eachOf } from '../core/concurrency.js'
 import { removalsAtOnceMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { isMessageMissing, type Patience, retried } from './retry.js'
+import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
 
 /**
  * Removes single messages from a stream; missing ones are skipped.
@@ -24,13 +24,8 @@ export function removeMessages(
   sequences: Iterable<number>,
   patience: Patience = {},
 ): Promise<void> {
-  const remove = async (sequence: number): Promise<void> => {
-    try {
-      await manager.streams.deleteMessage(stream, sequence, false)
-    } catch (error) {
-      if (!isMessageMissing(error)) throw error
-    }
-  }
+  const remove = (sequence: number) =>
+    undefinedIf(isMessageMissing, () => manager.streams.deleteMessage(stream, sequence, false))
   return eachOf(sequences, removalsAtOnceMax, (sequence) => retried(() => remove(sequence), patience))
 }
 
