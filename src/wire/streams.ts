@@ -26,7 +26,6 @@ interface StreamBounds {
   /** The limit of each of the three large streams. */
   readonly storageMaxBytes: number
   readonly retentionMs: number
-  readonly payloadBytesMax: number
 }
 
 const mebibyte = 1024 * 1024
@@ -42,52 +41,25 @@ export const reservedBytes = (storageMaxBytes: number): number =>
     ),
   )
 
-function streams({ storageMaxBytes, retentionMs, payloadBytesMax }: StreamBounds): StreamOptions[] {
-  const common = { ageMaxMs: retentionMs, duplicateWindowMs: 2 * minuteMs, discard: 'new' as const }
-  const reserved = reservedBytes(storageMaxBytes)
+function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax: number): StreamOptions[] {
+  const common = { ageMaxMs: retentionMs, duplicateWindowMs: 2 * minuteMs, discard: 'new' } as const
+  const small = { ...common, retention: 'limits', bytesMax: reservedBytes(storageMaxBytes) } as const
+  const large = { ...common, retention: 'limits', bytesMax: storageMaxBytes } as const
+  const messageBytesMax = payloadBytesMax - payloadHeadroomBytes
   return [
-    { ...common, name: auditStream, subjects: [auditSubject('*')], retention: 'limits', bytesMax: reserved },
-    {
-      ...common,
-      name: auditInStream,
-      subjects: [auditInSubjects],
-      retention: 'limits',
-      bytesMax: reserved,
-      messageBytesMax: payloadBytesMax - payloadHeadroomBytes,
-    },
-    { ...common, name: ledgerStream, subjects: [ledgerSubject], retention: 'limits', bytesMax: reserved },
-    {
-      ...common,
-      name: deadLetterStream,
-      subjects: [deadLetterSubjects],
-      retention: 'limits',
-      bytesMax: storageMaxBytes,
-    },
-    {
-      ...common,
-      name: deliveriesStream,
-      subjects: [deliverySubjects],
-      retention: 'workqueue',
-      bytesMax: storageMaxBytes,
-    },
-    {
-      ...common,
-      name: recordsStream,
-      subjects: [recordsSubjects],
-      retention: 'limits',
-      bytesMax: storageMaxBytes,
-      messageBytesMax: payloadBytesMax - payloadHeadroomBytes,
-    },
+    { ...small, name: auditStream, subjects: [auditSubject('*')] },
+    { ...small, name: auditInStream, subjects: [auditInSubjects], messageBytesMax },
+    { ...small, name: ledgerStream, subjects: [ledgerSubject] },
+    { ...large, name: deadLetterStream, subjects: [deadLetterSubjects] },
+    { ...large, name: deliveriesStream, subjects: [deliverySubjects], retention: 'workqueue' },
+    { ...large, name: recordsStream, subjects: [recordsSubjects], messageBytesMax },
   ]
 }
 
 /** Creates missing streams; resolves with their names. */
-export async function ensureStreams(
-  nats: Nats,
-  bounds: Omit<StreamBounds, 'payloadBytesMax'>,
-): Promise<string[]> {
+export async function ensureStreams(nats: Nats, bounds: StreamBounds): Promise<string[]> {
   const made: string[] = []
-  for (const options of streams({ ...bounds, payloadBytesMax: nats.payloadBytesMax }))
+  for (const options of streams(bounds, nats.payloadBytesMax))
     if (await nats.ensureStream(options)) made.push(options.name)
   return made
 }
@@ -98,7 +70,7 @@ export async function ensureStreams(
  */
 export async function restoreStreams(
   nats: Nats,
-  bounds: Omit<StreamBounds, 'payloadBytesMax'>,
+  bounds: StreamBounds,
   isInUse: boolean,
   occurrences: Pick<Occurrences, 'natsStoreLost'>,
 ): Promise<string | undefined> {
