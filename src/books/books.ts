@@ -21,16 +21,7 @@ import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } f
 import { InputRun, type InputRunSnapshot } from './input-run.js'
 import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
 
-interface RecordTotals extends Record<RecordType, number> {
-  records: number
-  bad: number
-  allow: number
-  block: number
-  deny: number
-  unserved: number
-  audits: number
-  audits_bad: number
-}
+type RecordTotals = Record<Exclude<keyof InputCounts, 'sources'>, number>
 
 /** All zero: the initial totals, and the counts of a message without records. */
 export const noRecords: Readonly<RecordTotals> = {

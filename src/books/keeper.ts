@@ -77,11 +77,8 @@ export class BooksKeeper {
   /** The previous books stay in use until everything is read. */
   async #read(): Promise<void> {
     const before = this.#reading
-    const reading = await LedgerReading.open({
-      nats: this.#nats,
-      snapshots: this.#snapshots,
-      onGap: () => void this.#reopen('gap'),
-    })
+    const onGap = () => void this.#reopen('gap')
+    const reading = await LedgerReading.open(this.#nats, this.#snapshots, onGap)
     if (this.#isClosed) return reading.close()
     this.#reading = reading
     this.#behindAt = undefined

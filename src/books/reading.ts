@@ -21,13 +21,6 @@ const silenceMaxMs = 10_000
 /** A snapshot that none of these attempts can read is damaged. */
 const triesMax = 10
 
-interface LedgerReadingDeps {
-  readonly nats: Nats
-  readonly snapshots: Snapshots
-  /** Entries are missing: this reading is useless now. */
-  readonly onGap: () => void
-}
-
 export class LedgerReading {
   /** Identity of the ledger. */
   readonly since: string
@@ -47,8 +40,11 @@ export class LedgerReading {
     this.#snapshotSequence = books.sequence
   }
 
-  /** Resolves when the books hold everything that was in the ledger when it was called. */
-  static async open({ nats, snapshots, onGap }: LedgerReadingDeps): Promise<LedgerReading> {
+  /**
+   * Resolves when the books hold everything that was in the ledger when it was called. `onGap` is called if entries are
+   * missing later: the reading is useless then.
+   */
+  static async open(nats: Nats, snapshots: Snapshots, onGap: () => void): Promise<LedgerReading> {
     for (let tries = 1; ; tries += 1) {
       const info = await nats.streamInfo(ledgerStream)
       const since = info === undefined ? '' : streamIdentity(info)

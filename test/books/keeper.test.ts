@@ -44,7 +44,7 @@ async function openFixture(t: Test): Promise<BooksFixture> {
 const snapshotsOf = ({ makeBucket }: BooksFixture, bucket: Bucket) => new Snapshots(bucket, makeBucket)
 
 function read({ nats }: BooksFixture, t: Test, snapshots: Snapshots): Promise<LedgerReading> {
-  const reading = LedgerReading.open({ nats, snapshots, onGap: () => t.fail('There is no gap.') })
+  const reading = LedgerReading.open(nats, snapshots, () => t.fail('There is no gap.'))
   t.teardown(async () => (await reading).close())
   return reading
 }
