@@ -88,6 +88,13 @@ export const fail = <P>(problem: P): { readonly ok: false; readonly problem: P }
 /** A failed result with only a message. */
 export const problem = (msg: string): { readonly ok: false; readonly problem: Problem } => fail({ msg })
 
+/** The value, or `fallback` if there is none. */
+export const valueOr = <T>(result: Result<T>, fallback: T): T => (result.ok ? result.value : fallback)
+
+/** What is wrong, if anything. */
+export const complaintOf = (result: Result<unknown>): string | undefined =>
+  result.ok ? undefined : result.problem.msg
+
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Does a field's name, or a path to or into the field, indicate that its value must never be shown? */

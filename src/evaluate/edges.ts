@@ -1,6 +1,6 @@
 /** Edges, and how a record finds its edge. */
 
-import { fail, ok, type Result, shown } from '../core/errors.js'
+import { fail, ok, type Result, shown, valueOr } from '../core/errors.js'
 import { unservedEndpointCharsMax } from '../core/limits.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
@@ -117,9 +117,7 @@ const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? pre
 function hostOf(serverName: string): string {
   const host = serverHost(serverName)
   if (host.includes(':')) return `[${host}]`
-  if (ascii.test(host)) return host
-  const parsed = parseHost(host)
-  return parsed.ok ? parsed.value : host
+  return ascii.test(host) ? host : valueOr(parseHost(host), host)
 }
 
 const ascii = /^[\x21-\x7e]*$/

@@ -4,7 +4,7 @@
  * - `bind:<host>`, `bind:<host>:<port>`: this name or address; without a port, on any port.
  * - `bind:*.<domain>`: every name below the domain, at any depth, and `*.<domain>` itself; not the domain.
  */
-import { ok, problem, type Result } from '../core/errors.js'
+import { complaintOf, ok, problem, type Result } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
 import { aclRulesMax, hostportCharsMax } from '../core/limits.js'
 import { documented, ruled, Type } from '../core/schema.js'
@@ -39,10 +39,7 @@ const rule = ruled(
     description: '"*", "bind:<host>" or "bind:*.<domain>".',
     ...documented({ pattern: '^(\\*|bind:\\S+)$' }),
   }),
-  (text) => {
-    const parsed = parseBindRule(text)
-    return parsed.ok ? undefined : parsed.problem.msg
-  },
+  (text) => complaintOf(parseBindRule(text)),
 )
 
 export const bindAcl = defaulted(

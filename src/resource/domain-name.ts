@@ -1,5 +1,5 @@
 /** Names of reserved domains: `app.example.com`, or `*.example.com` for all names one level below. */
-import { ok, problem, type Result } from '../core/errors.js'
+import { ok, problem, type Result, valueOr } from '../core/errors.js'
 import { familyOf } from '../core/ip.js'
 import { disguiseIn, parseHost } from './hostport.js'
 
@@ -20,10 +20,7 @@ export function parseDomainName(text: string): Result<string> {
 const allowed = 'a domain name such as "app.example.com" or "*.example.com" is needed'
 
 /** For text that was checked before. */
-export function canonicalDomainName(text: string): string {
-  const parsed = parseDomainName(text)
-  return parsed.ok ? parsed.value : text
-}
+export const canonicalDomainName = (text: string): string => valueOr(parseDomainName(text), text)
 
 /**
  * Does a name of a certificate cover the domain? A wildcard stands for exactly one label, the first (RFC 6125, 6.4.3);

@@ -4,7 +4,7 @@
  * Weir neither obtains certificates nor sets DNS records: the fields of managed certificates are null, and the operator
  * of the deployment makes the target of a CNAME record resolve.
  */
-import { badRequest, shown } from '../core/errors.js'
+import { badRequest, complaintOf, shown } from '../core/errors.js'
 import { objectOf, oneOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { certificateTime } from './certificate-fields.js'
 import { defineResource, type RowOf } from './define.js'
@@ -15,10 +15,7 @@ import { reference } from './reference-fields.js'
 import { isUnder } from './tcp-address.js'
 import type { tlsCertificate } from './tls-certificate.js'
 
-const domainName = ruled(Type.String({ maxLength: 255 }), (text) => {
-  const parsed = parseDomainName(text)
-  return parsed.ok ? undefined : parsed.problem.msg
-})
+const domainName = ruled(Type.String({ maxLength: 255 }), (text) => complaintOf(parseDomainName(text)))
 
 const domainField = {
   ...required(domainName, { atCreation: true }),

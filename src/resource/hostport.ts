@@ -1,6 +1,6 @@
 /** Endpoints of edges: `host:port`, unique in the deployment. */
 import { domainToASCII } from 'node:url'
-import { ok, problem, type Result } from '../core/errors.js'
+import { complaintOf, ok, problem, type Result, valueOr } from '../core/errors.js'
 import { AddressSlot, formatAddress } from '../core/ip.js'
 import { hostportCharsMax, hostportsPerEdgeMax } from '../core/limits.js'
 import { documented, ruled, Type } from '../core/schema.js'
@@ -87,10 +87,7 @@ function hostName(name: string): Result<string> {
 const noHostName = problem('the host is not a valid host name')
 
 /** For text that was checked before. */
-function canonical(text: string): string {
-  const parsed = parseHostport(text)
-  return parsed.ok ? parsed.value : text
-}
+const canonical = (text: string): string => valueOr(parseHostport(text), text)
 
 /** `host:port`, an IPv6 address in brackets. */
 export const hostportSchema = Type.String({
@@ -100,10 +97,7 @@ export const hostportSchema = Type.String({
   ...documented({ pattern: '^(\\[[^\\]]*\\]|[^\\[\\]:\\s]+):[1-9][0-9]{0,4}$' }),
 })
 
-const hostport = ruled(hostportSchema, (text) => {
-  const parsed = parseHostport(text)
-  return parsed.ok ? undefined : parsed.problem.msg
-})
+const hostport = ruled(hostportSchema, (text) => complaintOf(parseHostport(text)))
 
 const list = ruled(
   Type.Array(hostport, { maxItems: hostportsPerEdgeMax, ...documented({ uniqueItems: true }) }),

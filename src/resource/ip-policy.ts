@@ -1,5 +1,5 @@
 import { formatCidr, parseCidr } from '../core/cidr.js'
-import { conflict } from '../core/errors.js'
+import { complaintOf, conflict } from '../core/errors.js'
 import { rulesPerIpPolicyMax } from '../core/limits.js'
 import { documented, oneOf, ruled, Type } from '../core/schema.js'
 import { defineResource } from './define.js'
@@ -24,6 +24,8 @@ const ipv4Pattern = '[0-9]{1,3}(\\.[0-9]{1,3}){3}/(3[0-2]|[12]?[0-9])'
 const ipv6Pattern = '[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9])'
 const cidrPattern = `^(${ipv4Pattern}|${ipv6Pattern})$`
 
+const parseRule = (text: string) => parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
+
 const cidr = ruled(
   Type.String({
     title: 'Cidr',
@@ -31,15 +33,12 @@ const cidr = ruled(
     description: 'A range in CIDR notation, IPv4 or IPv6, with the lowest address of the range.',
     ...documented({ pattern: cidrPattern }),
   }),
-  (text) => {
-    const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
-    return parsed.ok ? undefined : parsed.problem.msg.replace(/\.$/, '')
-  },
+  (text) => complaintOf(parseRule(text))?.replace(/\.$/, ''),
 )
 
 /** One spelling per range, so that the same range can't appear in a policy twice. */
 function canonical(text: string): string {
-  const parsed = parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
+  const parsed = parseRule(text)
   return parsed.ok ? formatCidr(parsed.value) : text
 }
 

@@ -1,4 +1,5 @@
 /** An SSH public key as fields of a resource. */
+import { complaintOf } from '../core/errors.js'
 import { sshPublicKeyCharsMax } from '../core/limits.js'
 import { oneOf, ruled, Type } from '../core/schema.js'
 import { assigned, required } from './fields.js'
@@ -15,10 +16,7 @@ const publicKey = ruled(
     maxLength: sshPublicKeyCharsMax,
     description: `The line of a .pub file, its comment included: ${sshAlgorithms.join(', ')}.`,
   }),
-  (text) => {
-    const parsed = parseSshPublicKey(text)
-    return parsed.ok ? undefined : parsed.problem.msg
-  },
+  (text) => complaintOf(parseSshPublicKey(text)),
 )
 
 /** A key that a client sends; extra white space is removed. */
