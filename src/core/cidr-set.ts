@@ -6,6 +6,7 @@
  */
 import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
 import type { AddressSlot } from './ip.js'
+import { withoutPauses } from './slices.js'
 
 /** With this many IPv4 ranges or more, an index over the first 16 bits (256 KiB) saves most steps of the search. */
 const indexedRangesMin = 512
@@ -198,13 +199,7 @@ function sortByDigit(column: Uint32Array, shift: number, from: Uint32Array, to: 
 }
 
 /** Builds the set of these ranges without pauses; `buildCidrSet` does the same in slices. */
-export function compileCidrSet(cidrs: Iterable<string>): CidrSet {
-  const build = buildCidrSet(cidrs)
-  for (;;) {
-    const { done, value } = build.next()
-    if (done) return value
-  }
-}
+export const compileCidrSet = (cidrs: Iterable<string>): CidrSet => withoutPauses(buildCidrSet(cidrs))
 
 /**
  * Builds a set in slices of well under a millisecond, so that 100,000 rules never delay waiting records: call

@@ -2,6 +2,14 @@
 import { monotonicMs, yieldTurn } from './clock.js'
 import { buildSliceMs } from './limits.js'
 
+/** Runs a generator to its end without pauses. */
+export function withoutPauses<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
+
 /** Usage: `if (slices.isDue()) await slices.pause()`. */
 export class Slices {
   readonly #yield: () => Promise<void>

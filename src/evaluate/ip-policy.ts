@@ -6,6 +6,7 @@
 import { cidrContains, parseCidr } from '../core/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/cidr-set.js'
 import { AddressSlot } from '../core/ip.js'
+import { withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRule } from './configuration.js'
 
@@ -30,13 +31,8 @@ export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<v
 }
 
 /** Builds a policy at once. */
-export function compileIpPolicy(id: string, rules: Iterable<IpRule>): IpPolicy {
-  const build = buildIpPolicy(id, rules)
-  for (;;) {
-    const { done, value } = build.next()
-    if (done) return value
-  }
-}
+export const compileIpPolicy = (id: string, rules: Iterable<IpRule>): IpPolicy =>
+  withoutPauses(buildIpPolicy(id, rules))
 
 /** Holds an address for the length of one synchronous call. */
 const slot = new AddressSlot()
