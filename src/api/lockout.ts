@@ -6,12 +6,7 @@ import { WeirError } from '../core/errors.js'
 import { getOrMake, getOrMakeWeak } from '../core/maps.js'
 import type { IpRule } from '../evaluate/configuration.js'
 import { compileIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
-import {
-  compileRestriction,
-  type Restriction,
-  type Restrictions,
-  wouldLockOut,
-} from '../evaluate/ip-restriction.js'
+import { type Restriction, type Restrictions, wouldLockOut } from '../evaluate/ip-restriction.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { Put, Removal } from '../store/change.js'
 import { policyKind, ruleKind } from '../view/keys.js'
@@ -30,7 +25,7 @@ class ViewRestrictions implements Restrictions {
 
   restriction(accountId: string, type: Restriction['type']): Restriction | undefined {
     for (const row of rowsOf(this.#state, accountId, 'ip_restriction')) {
-      if (row['type'] === type) return compileRestriction(row as DeclaredRow<'ip_restriction'>)
+      if (row['type'] === type) return row as Restriction
     }
     return undefined
   }
@@ -73,7 +68,7 @@ export function lockoutCheck(
   const rules = new Map([...changedRules(state, puts, removals), ...replaced])
   if (put === undefined && (removed || rules.size === 0)) return
   const change = {
-    ...(put === undefined ? {} : { restriction: put.row as DeclaredRow<'ip_restriction'> }),
+    ...(put === undefined ? {} : { restriction: put.row as Restriction }),
     ...(rules.size === 0 ? {} : { rules }),
   }
   if (!wouldLockOut(viewRestrictions(state), caller.accountId, change, caller.address)) return

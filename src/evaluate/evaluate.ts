@@ -122,7 +122,7 @@ function decideIpPolicy(
   }
   const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
   if (restriction === undefined) return verdict
-  const { id, enforced, ipPolicyIds: restrictionIds } = restriction
+  const { id, enforced, ip_policy_ids: restrictionIds } = restriction
   const decision = decideAddress(policySet, restrictionIds, address)
   trace?.ipPolicies({ source: id, enforced, policyIds: restrictionIds, decision })
   if (!enforced) {

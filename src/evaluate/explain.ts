@@ -6,19 +6,17 @@ import type { EvaluationTrace, IpPolicyGroup } from './evaluate.js'
 import { type IpPolicies, ruleMatches } from './ip-policy.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
-interface ExplainedRule {
-  readonly ip_policy_id: string
-  readonly rule_id: string
-  readonly cidr: string
-  readonly action: string
-  readonly matches: boolean
-}
+const explainedRules = (policies: IpPolicies, policyId: string, address: string) =>
+  (policies.ipPolicy(policyId)?.rules ?? []).map((rule) => ({
+    ip_policy_id: policyId,
+    rule_id: rule.id,
+    cidr: rule.cidr,
+    action: rule.action,
+    matches: ruleMatches(rule, address),
+  }))
 
-interface ExplainedGroup {
-  readonly source: string
-  readonly enforced: boolean
-  readonly decision: string
-  readonly rules: readonly ExplainedRule[]
+interface ExplainedGroup extends Omit<IpPolicyGroup, 'policyIds'> {
+  readonly rules: ReturnType<typeof explainedRules>
   /** Rules that did not match and are left out, because there are too many to list. */
   readonly rules_left_out: number
 }
@@ -39,11 +37,6 @@ interface ExplainedPolicy {
   readonly actions: readonly string[]
 }
 
-interface Explanation {
-  readonly ip_policies: readonly ExplainedGroup[]
-  readonly policies: readonly ExplainedPolicy[]
-}
-
 /** Collects an explanation while a record is evaluated. */
 export class ExplanationTrace implements EvaluationTrace {
   readonly #policySet: IpPolicies
@@ -57,28 +50,17 @@ export class ExplanationTrace implements EvaluationTrace {
     this.#address = address
   }
 
-  get explanation(): Explanation {
+  get explanation() {
     return { ip_policies: this.#groups, policies: this.#policies }
   }
 
   ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
-    const looked = policyIds.flatMap((id) => this.#rulesOf(id))
+    const looked = policyIds.flatMap((id) => explainedRules(this.#policySet, id, this.#address))
     // Matching rules explain the decision; the others follow if there is room.
     const ordered = [...looked.filter(({ matches }) => matches), ...looked.filter(({ matches }) => !matches)]
     const rules = ordered.slice(0, this.#rulesLeft)
     this.#rulesLeft -= rules.length
     this.#groups.push({ source, enforced, decision, rules, rules_left_out: ordered.length - rules.length })
-  }
-
-  #rulesOf(policyId: string): ExplainedRule[] {
-    const rules = this.#policySet.ipPolicy(policyId)?.rules ?? []
-    return rules.map((rule) => ({
-      ip_policy_id: policyId,
-      rule_id: rule.id,
-      cidr: rule.cidr,
-      action: rule.action,
-      matches: ruleMatches(rule, this.#address),
-    }))
   }
 
   policy({ label, direction, actions }: TrafficPolicy): void {

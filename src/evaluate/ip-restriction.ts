@@ -4,20 +4,8 @@ import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRule, RestrictionType } from './configuration.js'
 import { compileIpPolicy, decideAddress, type IpPolicies } from './ip-policy.js'
 
-export interface Restriction {
-  readonly id: string
-  readonly type: RestrictionType
-  /** If false, it only warns. */
-  readonly enforced: boolean
-  readonly ipPolicyIds: readonly string[]
-}
-
-export const compileRestriction = (row: DeclaredRow<'ip_restriction'>): Restriction => ({
-  id: row.id,
-  type: row.type,
-  enforced: row.enforced,
-  ipPolicyIds: row.ip_policy_ids,
-})
+/** If it is not `enforced`, it only warns. */
+export type Restriction = DeclaredRow<'ip_restriction'>
 
 /** A restriction that is not enforced and would have blocked. */
 export interface Warning {
@@ -53,7 +41,7 @@ export function checkRestriction(
 ): RestrictionOutcome {
   const restriction = restrictions.restriction(accountId, type)
   if (restriction === undefined) return allowed
-  if (decideAddress(restrictions, restriction.ipPolicyIds, address) === 'allow') return allowed
+  if (decideAddress(restrictions, restriction.ip_policy_ids, address) === 'allow') return allowed
   if (restriction.enforced) return { decision: 'block', warning: undefined }
   return { decision: 'allow', warning: warningOf(restriction, address) }
 }
@@ -61,7 +49,7 @@ export function checkRestriction(
 /** A planned change: the `api` restriction and the rules of policies as they would be after it. */
 export interface RestrictionChange {
   /** The `api` restriction after the change, null if there is none; absent if the change does not touch it. */
-  readonly restriction?: Pick<DeclaredRow<'ip_restriction'>, 'enforced' | 'ip_policy_ids'> | null
+  readonly restriction?: Pick<Restriction, 'enforced' | 'ip_policy_ids'> | null
   /** The rules of policies after the change, by policy; an empty list if the policy is deleted. */
   readonly rules?: ReadonlyMap<string, Iterable<IpRule>>
 }
@@ -73,16 +61,13 @@ export function wouldLockOut(
   change: RestrictionChange,
   address: string,
 ): boolean {
-  const present = restrictions.restriction(accountId, 'api')
-  const ipPolicyIds =
-    change.restriction === undefined ? present?.ipPolicyIds : change.restriction?.ip_policy_ids
-  const enforced = change.restriction === undefined ? present?.enforced : change.restriction?.enforced
-  if (ipPolicyIds === undefined || enforced !== true) return false
+  const { restriction = restrictions.restriction(accountId, 'api') } = change
+  if (!restriction?.enforced) return false
   const changed: IpPolicies = {
     ipPolicy: (id) => {
       const rules = change.rules?.get(id)
       return rules === undefined ? restrictions.ipPolicy(id) : compileIpPolicy(id, rules)
     },
   }
-  return decideAddress(changed, ipPolicyIds, address) === 'block'
+  return decideAddress(changed, restriction.ip_policy_ids, address) === 'block'
 }

@@ -19,7 +19,7 @@ import {
   type Route,
 } from './edges.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
-import { compileRestriction, type Restriction, type Restrictions } from './ip-restriction.js'
+import type { Restriction, Restrictions } from './ip-restriction.js'
 import { Parts } from './parts.js'
 
 /** Why the edge of a record is wrong. */
@@ -132,21 +132,6 @@ const wrongAccount = (record: TrafficRecord, edgeId: string | undefined): Result
     unknown: false,
   })
 
-/** The view of an empty configuration. */
-export const emptyPolicySet = (): PolicySet =>
-  new PolicySet({
-    revision: 0,
-    tcpEdges: new Parts(undefined),
-    routes: new Parts(undefined),
-    ipPolicies: new Parts(undefined),
-    httpsEdges: new Map(),
-    tcpByHostport: new Map(),
-    httpsByHostport: new Map(),
-    accounts: new Map(),
-    restrictions: new Map(),
-    credentials: new Map(),
-  })
-
 /** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses compiled parts of `previous`. */
 export async function buildPolicySet(
   source: ConfigurationSource,
@@ -189,7 +174,7 @@ async function buildRestrictions(
   for (const row of source.rowsOf('ip_restriction')) {
     if (slices.isDue()) await slices.pause()
     const others = restrictions.get(row.account_id)
-    restrictions.set(row.account_id, { ...others, [row.type]: compileRestriction(row) })
+    restrictions.set(row.account_id, { ...others, [row.type]: row })
   }
   return restrictions
 }

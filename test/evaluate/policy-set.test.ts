@@ -3,7 +3,7 @@ import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { checkAgent } from '../../src/evaluate/agent.js'
 import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
-import { buildPolicySet, emptyPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
+import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
 import type { RequestRecord, TrafficRecord } from '../../src/record/traffic-record.js'
 import { deny, noYield, rulesOf, TestConfiguration } from './configuration.js'
 
@@ -396,6 +396,6 @@ t.test('agents', async (t) => {
 })
 
 t.test('an empty view', async (t) => {
-  const found = emptyPolicySet().findEdge(tcp({}, ssh))
+  const found = (await build(new TestConfiguration())).findEdge(tcp({}, ssh))
   t.ok(found.ok && found.value.accountId === undefined)
 })
