@@ -30,9 +30,6 @@ export interface GeoLookup {
 
 const unknownGeo: Geo = Object.freeze({})
 
-/** Finds nothing: for decisions that need no geography. */
-export const noGeo: GeoLookup = { lookup: () => unknownGeo }
-
 /**
  * Opens MMDB files in the layout of GeoIP2, GeoLite2 or DB-IP. An earlier file wins; later ones add missing fields.
  * Throws a `StartFault` that names the file when one is missing or corrupt.
@@ -92,7 +89,7 @@ class MergedGeo implements GeoLookup {
     for (const database of this.#databases) {
       // A file with IPv4 only answers IPv6 addresses with the entry of their first 32 bits.
       if (family === 6 && database.metadata.ipVersion === 4) continue
-      fillIn(geo, geoOf(find(database, address)))
+      Object.assign(geo, { ...geoOf(find(database, address)), ...geo })
     }
     return Object.freeze(geo)
   }
@@ -105,10 +102,6 @@ function find(database: Database, address: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function fillIn(geo: Geo, more: Geo): void {
-  Object.assign(geo, { ...more, ...geo })
 }
 
 /** Both layouts at once: GeoIP2 nests (`country.iso_code`), DB-IP builds are flat (`country_code`). */

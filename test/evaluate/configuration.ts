@@ -1,6 +1,7 @@
 /** A configuration in memory, written the way a test thinks of it. */
 import { getOrMake } from '../../src/core/maps.js'
 import type { ConfigurationSource, IpRule, PolicyRow } from '../../src/evaluate/configuration.js'
+import type { GeoLookup } from '../../src/record/geo.js'
 import { completed } from '../../src/resource/fields.js'
 import { type DeclaredRow, type KindName, resourceOf } from '../../src/resource/registry.js'
 
@@ -82,3 +83,6 @@ export class TestConfiguration implements ConfigurationSource {
 
 /** For builds that nobody waits for. */
 export const noYield = async (): Promise<void> => undefined
+
+/** Finds nothing. */
+export const noGeo: GeoLookup = { lookup: () => ({}) }

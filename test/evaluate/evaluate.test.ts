@@ -5,10 +5,10 @@ import type { PoliciesModule, PolicyRow } from '../../src/evaluate/configuration
 import { evaluate, type Phase } from '../../src/evaluate/evaluate.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import { StepBudget } from '../../src/expr/budget.js'
-import { type GeoLookup, noGeo } from '../../src/record/geo.js'
+import type { GeoLookup } from '../../src/record/geo.js'
 import { PolicyContext } from '../../src/record/policy-scope.js'
 import type { ConnectionRecord } from '../../src/record/traffic-record.js'
-import { deny, log, noYield, TestConfiguration } from './configuration.js'
+import { deny, log, noGeo, noYield, TestConfiguration } from './configuration.js'
 
 interface Question {
   readonly configuration: TestConfiguration

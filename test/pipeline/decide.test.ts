@@ -2,8 +2,7 @@ import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { buildPolicySet } from '../../src/evaluate/policy-set.js'
 import { decide, decideAgent } from '../../src/pipeline/decide.js'
-import { noGeo } from '../../src/record/geo.js'
-import { deny, log, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 const conn = { client_ip: '198.51.100.7', server_name: 'ssh.example', server_port: 22 }
 

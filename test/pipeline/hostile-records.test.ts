@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decide, decideAgent } from '../../src/pipeline/decide.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
-import { noGeo } from '../../src/record/geo.js'
 import { PackWriter } from '../../src/wire/pack.js'
-import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 const view = await buildTrafficView(new TestConfiguration('ac_1'), undefined, noYield)
 

@@ -6,9 +6,8 @@ import {
   type TrafficView,
   walkMessage,
 } from '../../src/pipeline/process-record.js'
-import { noGeo } from '../../src/record/geo.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 class Packs {
   readonly writers = new Map<string, PackWriter>()

@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decide } from '../../src/pipeline/decide.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
-import { noGeo } from '../../src/record/geo.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { deny as denyAction, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deny as denyAction, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 interface Given {
   /** An inbound policy that denies. */
