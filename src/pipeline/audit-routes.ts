@@ -3,7 +3,7 @@
 import type { SourceTally } from '../books/ledger.js'
 import { getOrMake } from '../core/maps.js'
 import type { View } from '../view/view.js'
-import type { Buffers } from './route.js'
+import type { Buffers } from './packs.js'
 
 interface AuditRoute {
   readonly subscriptionId: string

@@ -2,7 +2,7 @@
  * The counts of one message. They are added to the totals once, when everything the message caused is stored; a message
  * that is processed again gives the same counts.
  */
-import type { InputCounts } from '../books/ledger.js'
+import type { InputCounts, SourceTally } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
@@ -10,39 +10,7 @@ import { type RecordType, recordTypes, type TrafficRecord } from '../record/traf
 import type { Production } from './produce.js'
 import type { CompiledSource } from './subscriptions.js'
 
-/** Counts of one kind of one subscription to one destination. */
-interface SourceCount {
-  readonly subscription_id: string
-  readonly kind: string
-  readonly destination_id: string
-  readonly produced: number
-  readonly filtered: number
-}
-
-export interface CountVector {
-  /** `records` = `bad` + all of `evaluated`. */
-  readonly records: number
-  readonly bad: number
-  readonly evaluated: Readonly<Record<RecordType, number>>
-  readonly decisions: { readonly allow: number; readonly block: number; readonly deny: number }
-  /** Evaluated records that no edge serves, by the endpoint they name. */
-  readonly unserved: readonly { readonly endpoint: string; readonly count: number }[]
-  readonly sources: readonly SourceCount[]
-  /** Expressions of traffic policies without a result. */
-  readonly policyFailures: readonly {
-    readonly edge_id: string
-    readonly policy: string
-    readonly count: number
-  }[]
-  /** Filters without a result; their events are included in `filtered`. */
-  readonly filterFailures: readonly {
-    readonly subscription_id: string
-    readonly kind: string
-    readonly count: number
-  }[]
-  /** Records that an unenforced restriction would have blocked. */
-  readonly warnings: readonly { readonly restriction_id: string; readonly count: number }[]
-}
+export type CountVector = ReturnType<Counts['vector']>
 
 interface Tally {
   produced: number
@@ -89,31 +57,33 @@ export class Counts {
     return tally
   }
 
-  vector(): CountVector {
+  /** `records` = `bad` + all of `evaluated`. */
+  vector() {
     return {
       records: this.#bad + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
       bad: this.#bad,
       evaluated: { ...this.#evaluated },
       decisions: { ...this.#decisions },
+      /** Evaluated records that no edge serves, by the endpoint they name. */
       unserved: [...this.#unserved].map(([endpoint, count]) => ({ endpoint, count })),
-      sources: [...this.#tallies].flatMap(([source, tally]) =>
-        source.destinationIds.map((destination_id) => ({
-          subscription_id: source.subscriptionId,
-          kind: source.kindName,
-          destination_id,
-          ...tally,
-        })),
+      sources: [...this.#tallies].flatMap(([{ subscriptionId, kindName, destinationIds }, tally]) =>
+        destinationIds.map(
+          (id): SourceTally => [subscriptionId, kindName, id, tally.produced, tally.filtered],
+        ),
       ),
+      /** Expressions of traffic policies without a result. */
       policyFailures: [...this.#policyFailures].map(([{ edgeId, label }, count]) => ({
         edge_id: edgeId,
         policy: label,
         count,
       })),
+      /** Filters without a result; their events are included in `filtered`. */
       filterFailures: [...this.#filterFailures].map(([{ subscriptionId, kindName }, count]) => ({
         subscription_id: subscriptionId,
         kind: kindName,
         count,
       })),
+      /** Records that an unenforced restriction would have blocked. */
       warnings: [...this.#warnings].map(([restriction_id, count]) => ({ restriction_id, count })),
     }
   }
@@ -133,11 +103,5 @@ export const inputCounts = ({
   ...evaluated,
   ...decisions,
   unserved: unserved.reduce((sum, { count }) => sum + count, 0),
-  sources: sources.map(({ subscription_id, kind, destination_id, produced, filtered }) => [
-    subscription_id,
-    kind,
-    destination_id,
-    produced,
-    filtered,
-  ]),
+  sources,
 })

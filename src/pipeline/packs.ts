@@ -15,7 +15,6 @@ import type { Nats } from '../nats/nats.js'
 import { deliverySubject, packHeaders } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
-import type { Buffers } from './route.js'
 
 /** An input message whose events are being put into packs. */
 export interface InputMessage {
@@ -28,6 +27,12 @@ export interface InputMessage {
   isRouted: boolean
   /** Called when all its events are in packs and each of these is stored. */
   stored(): void
+}
+
+/** The packs being filled, one per destination. */
+export interface Buffers {
+  /** The pack of this destination that is being filled. */
+  packOf(destinationId: string): PackWriter
 }
 
 interface OpenPack {

@@ -10,6 +10,7 @@
 import { isoMillis } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { recordsPerTurnMax } from '../core/limits.js'
+import { withoutPauses } from '../core/slices.js'
 import type { ConfigurationSource } from '../evaluate/configuration.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
@@ -20,8 +21,8 @@ import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import { Counts, type CountVector } from './counts.js'
+import type { Buffers } from './packs.js'
 import { produce } from './produce.js'
-import { type Buffers, route } from './route.js'
 import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'
 
 /** The compiled configuration: immutable, replaced as a whole. */
@@ -72,13 +73,8 @@ export interface MessageResult {
 }
 
 /** Processes a whole message without pauses. */
-export function processMessage(message: StoredMessage, context: WalkContext): MessageResult {
-  const walk = walkMessage(message, context)
-  for (;;) {
-    const { done, value } = walk.next()
-    if (done) return value
-  }
-}
+export const processMessage = (message: StoredMessage, context: WalkContext): MessageResult =>
+  withoutPauses(walkMessage(message, context))
 
 /** Processes a message; pauses after every 64 records, so that the caller can yield to the event loop. */
 export function* walkMessage(
@@ -150,9 +146,12 @@ class MessageWalk {
     const policyContext = new PolicyContext(record.conn, edgeId, geo)
     const verdict = evaluate(view.policySet, edge.value, policyContext, this.#budget, 'closed')
 
-    const sources = accountId === undefined ? undefined : view.subscriptions.sourcesOf(accountId)
+    const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
     const production = produce(sources, record, verdict, this.#timestamp, this.#budget)
-    for (const event of production.events) route(event, this.#storedAtMs, buffers)
+    for (const { id, json, source } of production.events) {
+      for (const destinationId of source.destinationIds)
+        buffers.packOf(destinationId).append(id, this.#storedAtMs, json)
+    }
     this.#counts.add(record, edgeId, verdict, production)
     return undefined
   }

@@ -5,7 +5,7 @@ import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { AccountSources, CompiledSource, EventSource } from './subscriptions.js'
 
-export interface ProducedEvent {
+interface ProducedEvent {
   readonly id: string
   /** The whole event. */
   readonly json: string

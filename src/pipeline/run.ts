@@ -16,7 +16,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { GeoLookup } from '../record/geo.js'
-import { type DeadLetter, deadLetter } from '../wire/dead-letter.js'
+import { deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
 import type { Configuration } from './configuration.js'
 import { type CountVector, inputCounts } from './counts.js'
@@ -101,11 +101,17 @@ export class Pipeline {
   /** Stores bad records as dead letters, each once however often its message is processed. */
   async #park(bad: readonly BadRecord[], { sequence, since }: InputMessage): Promise<void> {
     const { nats, occurrences } = this.#deps
-    const park = async (record: BadRecord): Promise<void> => {
-      const { data, headers } = deadRecord(record, sequence, nats.payloadBytesMax)
-      const msgId = `${since}.${sequence}.${record.line}`
+    const park = async ({ bytes, line, reason }: BadRecord): Promise<void> => {
+      const origin = {
+        [deadLetterHeaders.reason]: reason,
+        [deadLetterHeaders.stream]: recordsStream,
+        [deadLetterHeaders.sequence]: String(sequence),
+        [deadLetterHeaders.line]: String(line),
+      }
+      const { data, headers } = deadLetter(bytes, origin, nats.payloadBytesMax)
+      const msgId = `${since}.${sequence}.${line}`
       await nats.publish(deadRecordsSubject, data, { msgId, headers, signal: this.#intake.gaveUp })
-      occurrences.recordBad({ sequence, line: record.line, reason: record.reason })
+      occurrences.recordBad({ sequence, line, reason })
     }
     for (let first = 0; first < bad.length; first += parkedAtOnce)
       await Promise.all(bad.slice(first, first + parkedAtOnce).map(park))
@@ -123,20 +129,3 @@ const withBad = (counts: CountVector, more: number): CountVector => ({
   records: counts.records + more,
   bad: counts.bad + more,
 })
-
-/** The dead letter of a bad record: its original bytes and their origin. */
-const deadRecord = (
-  { bytes, line, reason }: BadRecord,
-  sequence: number,
-  payloadBytesMax: number,
-): DeadLetter =>
-  deadLetter(
-    bytes,
-    {
-      [deadLetterHeaders.reason]: reason,
-      [deadLetterHeaders.stream]: recordsStream,
-      [deadLetterHeaders.sequence]: String(sequence),
-      [deadLetterHeaders.line]: String(line),
-    },
-    payloadBytesMax,
-  )

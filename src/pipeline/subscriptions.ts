@@ -42,24 +42,10 @@ type PipelineSubjects = { readonly [O in Origin]: O extends 'log_action' ? LogAc
 export type AccountSources = { readonly [O in Origin]: readonly EventSource<PipelineSubjects[O]>[] }
 
 /** All subscriptions: an immutable view, like the policy set. */
-export class SubscriptionSet {
+export interface SubscriptionSet {
   readonly subscriptions: Parts<AccountSources>
   readonly serializers: Serializers
-  readonly #byAccount: ReadonlyMap<string, AccountSources>
-
-  constructor(
-    subscriptions: Parts<AccountSources>,
-    serializers: Serializers,
-    byAccount: ReadonlyMap<string, AccountSources>,
-  ) {
-    this.subscriptions = subscriptions
-    this.serializers = serializers
-    this.#byAccount = byAccount
-  }
-
-  sourcesOf(accountId: string): AccountSources | undefined {
-    return this.#byAccount.get(accountId)
-  }
+  readonly byAccount: ReadonlyMap<string, AccountSources>
 }
 
 /** Serializers by selection: one for all subscriptions that want the same fields of a kind. */
@@ -94,7 +80,7 @@ export async function buildSubscriptionSet(
     getOrMake(grouped, row.account_id, () => []).push(compiled)
   }
   const byAccount = new Map([...grouped].map(([accountId, group]) => [accountId, merged(group)]))
-  return new SubscriptionSet(parts.complete(), serializers, byAccount)
+  return { subscriptions: parts.complete(), serializers, byAccount }
 }
 
 const origins: readonly Origin[] = [...recordTypes, 'log_action']
@@ -130,7 +116,10 @@ function compileSource(
   serializers: Serializers,
 ): EventSource<never> {
   return {
-    ...commonOf(row, kind.name),
+    subscriptionId: row.id,
+    kindName: kind.name,
+    destinationIds: [...new Set(row.destination_ids)],
+    envelope: compileEnvelope(kind.name, row.account_id),
     filter: compileFilter(source, kind),
     serialize: serializers.of(kind, source.fields),
     purposeOf:
@@ -155,13 +144,6 @@ function purposesOfLogs(
       purposePart(row.account_id, kindName, row.id, action.policyKey, action.actionIndex),
     )
 }
-
-const commonOf = (row: DeclaredRow<'event_subscription'>, kindName: string) => ({
-  subscriptionId: row.id,
-  kindName,
-  destinationIds: [...new Set(row.destination_ids)],
-  envelope: compileEnvelope(kindName, row.account_id),
-})
 
 /** A filter that compiled when it was saved and no longer does fails for each record, and is counted there. */
 function compileFilter<R>({ filter }: EventSourceRow, kind: TrafficEventKind<R>): EventSource<R>['filter'] {

@@ -4,7 +4,7 @@ import { deadLetterHeaders } from './names.js'
 
 const reasonCharsMax = 500
 
-export interface DeadLetter {
+interface DeadLetter {
   readonly data: Uint8Array
   readonly headers: Readonly<Record<string, string>>
 }
