@@ -3,52 +3,15 @@
  * from the declarations; the API serves it, and the tables of the documents are made from it.
  */
 import { expressionFunctions } from '../expr/functions.js'
-import { type PolicyName, policyNames } from '../record/policy-scope.js'
+import { policyNames } from '../record/policy-scope.js'
 import { type FieldText, type RecordField, recordFields } from '../record/record-fields.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { trafficEvents } from './catalog.js'
-import type { AnyTrafficEvent, FieldType, Origin } from './define.js'
+import type { AnyTrafficEvent } from './define.js'
 
-interface RecordFieldEntry extends FieldText {
-  readonly name: string
-  readonly type: string
-  readonly required: boolean
-}
+const unitOf = ({ unit }: FieldText): Pick<FieldText, 'unit'> => (unit === undefined ? {} : { unit })
 
-interface EventFieldEntry extends FieldText {
-  readonly name: string
-  readonly type: FieldType
-  /** Sent if a source selects no fields. */
-  readonly default: boolean
-  readonly filterable: boolean
-}
-
-interface EventEntry {
-  readonly kind: string
-  readonly about: string
-  readonly made_from: Origin
-  readonly fields: readonly EventFieldEntry[]
-}
-
-interface FunctionEntry {
-  readonly name: string
-  readonly parameters: readonly string[]
-  readonly about: string
-  readonly example: string
-}
-
-export interface FieldReference {
-  readonly records: readonly { readonly type: RecordType; readonly fields: readonly RecordFieldEntry[] }[]
-  readonly events: readonly EventEntry[]
-  readonly expressions: {
-    readonly names: readonly PolicyName[]
-    readonly functions: readonly FunctionEntry[]
-  }
-}
-
-const unitOf = ({ unit }: FieldText) => (unit === undefined ? {} : { unit })
-
-const recordEntries = (type: RecordType): RecordFieldEntry[] =>
+const recordEntries = (type: RecordType) =>
   Object.entries<RecordField>(recordFields[type]).map(([name, field]) => ({
     name,
     type: field.type,
@@ -57,7 +20,7 @@ const recordEntries = (type: RecordType): RecordFieldEntry[] =>
     about: field.about,
   }))
 
-const eventEntry = ({ name: kind, about, madeFrom, fields }: AnyTrafficEvent): EventEntry => ({
+const eventEntry = ({ name: kind, about, madeFrom, fields }: AnyTrafficEvent) => ({
   kind,
   about,
   made_from: madeFrom,
@@ -65,13 +28,16 @@ const eventEntry = ({ name: kind, about, madeFrom, fields }: AnyTrafficEvent): E
     name,
     type: field.type,
     ...unitOf(field),
+    /** Sent if a source selects no fields. */
     default: true,
     filterable: field.filterable,
     about: field.about,
   })),
 })
 
-export const fieldReference = (kinds: readonly AnyTrafficEvent[] = trafficEvents): FieldReference => ({
+export type FieldReference = ReturnType<typeof fieldReference>
+
+export const fieldReference = (kinds: readonly AnyTrafficEvent[] = trafficEvents) => ({
   records: recordTypes.map((type) => ({ type, fields: recordEntries(type) })),
   events: kinds.map(eventEntry),
   expressions: {

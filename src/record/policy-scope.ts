@@ -110,7 +110,7 @@ export const outboundScope: Scope<PolicyContext> = defineScope({
 })
 
 /** A name of expressions, for the documents. */
-export interface PolicyName extends FieldText {
+interface PolicyName extends FieldText {
   readonly name: string
   readonly type: 'text' | 'number'
   readonly aliases: readonly string[]
