@@ -40,9 +40,6 @@ export function parseCurve(text: string): SshCurve | undefined {
   return sshCurveNames.find((name) => name === `nistp${bits}`)
 }
 
-const curveOfSize = (bits: number): SshCurve | undefined =>
-  sshCurveNames.find((name) => sshCurves[name].bits === bits)
-
 /** Throws if size or curve contradict the type or each other. */
 export function chosenKey({ private_key_type: type, key_size, elliptic_curve }: KeyRequest): ChosenKey {
   if (type !== 'ecdsa' && elliptic_curve !== null) {
@@ -64,7 +61,7 @@ export function chosenKey({ private_key_type: type, key_size, elliptic_curve }: 
 function chosenCurve(bits: number | null, text: string | null): SshCurve {
   const named = text === null ? undefined : parseCurve(text)
   if (bits === null) return named ?? curveDefault
-  const sized = curveOfSize(bits)
+  const sized = sshCurveNames.find((name) => sshCurves[name].bits === bits)
   if (sized === undefined) {
     throw badRequest(`"key_size" is ${bits}, but an ECDSA key has 256, 384 or 521 bits.`)
   }
@@ -74,16 +71,8 @@ function chosenCurve(bits: number | null, text: string | null): SshCurve {
   )
 }
 
-interface GeneratedKeyPair {
-  readonly publicKey: { readonly public_key: string; readonly key_type: SshKeyType }
-  readonly privateKeyPem: string
-}
-
 /** Generated in other threads, a few pairs at a time. */
-export async function generateAuthorityKey(
-  chosen: ChosenKey,
-  tools: Pick<PrepareTools, 'inTurn'>,
-): Promise<GeneratedKeyPair> {
+export async function generateAuthorityKey(chosen: ChosenKey, tools: Pick<PrepareTools, 'inTurn'>) {
   const privateKeyPem = await tools.inTurn(() => generated(chosen))
   const publicKey = sshPublicKeyOf(createPrivateKey(privateKeyPem))
   return { publicKey: { public_key: sshPublicKeyText(publicKey), key_type: publicKey.type }, privateKeyPem }

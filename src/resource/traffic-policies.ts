@@ -87,11 +87,8 @@ type Module = Readonly<Record<Direction, readonly WholePolicy[]>>
 /** Checks what the schema can't; throws an error that names the place in the request's body. */
 export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameInBody']): void {
   let expressionBytes = 0
-  for (const [side, list] of [
-    ['inbound', module.inbound],
-    ['outbound', module.outbound],
-  ] as const) {
-    list.forEach((entry, index) => {
+  for (const side of ['inbound', 'outbound'] as const) {
+    for (const [index, entry] of module[side].entries()) {
       const place = nameInBody(`policies.${side}[${index}]`)
       expressionBytes += checkExpressions(entry, side, place)
       if (expressionBytes > expressionsPerModuleBytesMax) {
@@ -100,7 +97,7 @@ export function checkTrafficPolicies(module: Module, nameInBody: Lookups['nameIn
         )
       }
       checkActions(entry.actions, side, place)
-    })
+    }
   }
 }
 

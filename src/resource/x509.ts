@@ -54,33 +54,12 @@ export const privateKeyTypes = ['rsa', 'ecdsa', 'ed25519'] as const
 
 type PrivateKeyType = (typeof privateKeyTypes)[number]
 
-/** The facts of any certificate. Times are RFC 3339 in whole seconds. */
-interface CertificateFacts {
-  /** Null if the subject has none. */
-  readonly subject_common_name: string | null
-  readonly not_before: string
-  readonly not_after: string
-  readonly key_usages: string[]
-  readonly extended_key_usages: string[]
-}
-
-/** Further facts of a server's certificate. */
-interface LeafFacts extends CertificateFacts {
-  readonly subject_alternative_names: { dns_names: string[]; ips: string[] }
-  readonly issuer_common_name: string | null
-  /** Hexadecimal, in lower case. */
-  readonly serial_number: string
-  readonly subject_organization: string | null
-  readonly subject_organizational_unit: string | null
-  readonly subject_locality: string | null
-  readonly subject_province: string | null
-  readonly subject_country: string | null
-}
-
-export const certificateFacts = (certificate: X509Certificate): Result<CertificateFacts> =>
+/** The facts of any certificate. */
+export const certificateFacts = (certificate: X509Certificate) =>
   reading(() => factsOf(certificate, extensionsOf(certificate)))
 
-export const leafFacts = (certificate: X509Certificate): Result<LeafFacts> =>
+/** The facts of a server's certificate. */
+export const leafFacts = (certificate: X509Certificate) =>
   reading(() => {
     const extensions = extensionsOf(certificate)
     const { subject, issuer } = namesOf(certificate)
@@ -108,7 +87,7 @@ function reading<T>(read: () => T): Result<T> {
   }
 }
 
-const factsOf = (certificate: X509Certificate, extensions: Extensions): CertificateFacts => ({
+const factsOf = (certificate: X509Certificate, extensions: Extensions) => ({
   subject_common_name: firstOf(namesOf(certificate).subject, 'CN'),
   not_before: isoSeconds(Date.parse(certificate.validFrom)),
   not_after: isoSeconds(Date.parse(certificate.validTo)),
@@ -126,6 +105,7 @@ const namesOf = (certificate: X509Certificate): { subject: Names; issuer: Names 
   return { subject, issuer }
 }
 
+/** The first value of a name; null if there is none. */
 function firstOf(names: Names, name: string): string | null {
   const value = names[name]
   return (typeof value === 'string' ? value : value?.[0]) ?? null
