@@ -1,5 +1,11 @@
 /** HTTP servers: each listens from the moment it is opened; its handler may be replaced later. */
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http'
 import { after } from './clock.js'
 import { messageOf, StartFault } from './errors.js'
 
@@ -37,6 +43,18 @@ export async function listenHttp(
     },
     close: (patienceMs = 0) => close(server, patienceMs),
   }
+}
+
+/** The body of a request. Throws an error with the message `tooLong` if it has more bytes. */
+export async function readBody(request: IncomingMessage, bytesMax: number, tooLong: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(tooLong)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** Explains to the person who set host and port why listening failed. */

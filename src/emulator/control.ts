@@ -9,9 +9,9 @@ type Route = (world: World, body: unknown, query: URLSearchParams) => unknown
 
 const routes: Readonly<Record<string, Route>> = {
   'POST keys': (world, body) => world.addKey(body as KeyPair),
-  'DELETE keys': (world, _, query) => world.removeKey(query.get('accessKeyId') ?? ''),
+  'DELETE keys': ({ keys }, _, query) => void keys.delete(query.get('accessKeyId') ?? ''),
   'POST roles': (world, body) => world.addRole(body as RoleSpec),
-  'DELETE roles': (world, _, query) => world.removeRole(query.get('roleArn') ?? ''),
+  'DELETE roles': ({ roles }, _, query) => void roles.delete(query.get('roleArn') ?? ''),
   'POST resources': (world, body) => ({ arn: world.addResource(body as ResourceSpec).arn }),
   'DELETE resources': (world, _, query) => ({ removed: world.removeResource(nameFrom(query)) }),
   'GET sessions': (world) =>

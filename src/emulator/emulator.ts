@@ -5,9 +5,9 @@
  * A request is dispatched by `X-Amz-Target` (JSON 1.1), or as a form with `Action` (STS): signature ▸ latency, hang, drop
  * and request errors from the fault book ▸ the operation ▸ the answer, unless a fault suppresses it.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, uuid } from '../core/clock.js'
+import { listenHttp, readBody } from '../core/http-listen.js'
 import { AwsError } from './aws-error.js'
 import { ControlError, control } from './control.js'
 import { firehose } from './firehose.js'
@@ -39,62 +39,36 @@ export async function openEmulator({
   ...options
 }: EmulatorOptions = {}): Promise<Emulator> {
   const world = new World(options)
-  const server = createServer((request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     answer(world, request, response).catch((error) => response.destroy(error))
-  })
-  server.keepAliveTimeout = 30_000
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
-  const { port: listening } = server.address() as AddressInfo
-  return { url: `http://${host}:${listening}`, world, close: () => closed(server) }
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
+  }
+  const { url, close } = await listenHttp(host, port, handle, { keepAliveTimeout: 30_000 })
+  return { url, world, close }
 }
 
 const bodyBytesMax = 32 * 1024 * 1024
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) throw new Error('The body is larger than any service takes.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
 async function answer(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await readBody(request)
+  const body = await readBody(request, bodyBytesMax, 'The body is larger than any service takes.')
   const url = new URL(request.url ?? '/', 'http://emulator')
   if (url.pathname.startsWith('/_emulator/')) answerControl(world, request.method ?? '', url, body, response)
   else await answerAws(world, request, body, response)
 }
 
 function answerControl(world: World, method: string, url: URL, body: Buffer, response: ServerResponse): void {
-  const [status, content] = controlled(world, method, url, body)
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
-}
-
-function controlled(world: World, method: string, url: URL, body: Buffer): [number, unknown] {
+  const respond = (status: number, content: unknown): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
+  }
   try {
-    return [200, control(world, method, url, body)]
+    respond(200, control(world, method, url, body))
   } catch (error) {
-    if (error instanceof ControlError || error instanceof SyntaxError) return [400, { error: error.message }]
-    throw error
+    if (!(error instanceof ControlError || error instanceof SyntaxError)) throw error
+    respond(400, { error: error.message })
   }
 }
 
 /** What a request asks for, before anything about it is believed. */
 interface Request {
-  readonly service: Service
   readonly operation: string
   readonly input: Input
 }
@@ -121,7 +95,7 @@ async function answerAws(
     if (faults.connection !== undefined) return withhold(faults.connection, response)
     if (faults.error !== undefined) throw faults.error
     const call: Call = { world, target, requestId, nowMs, ...verified }
-    const result = service.operations[operation]!(asked.input, call)
+    const result = service.operations[operation]!(asked.input, call) ?? {}
     world.countRequest(`${service.name}.${operation}`)
     if (faults.afterCommit !== undefined) return withhold(faults.afterCommit, response)
     const content = isSts ? successXml(operation, result, requestId) : JSON.stringify(result)
@@ -146,17 +120,17 @@ function serviceOf(request: IncomingMessage): Service {
 
 function parseRequest(service: Service, request: IncomingMessage, body: Buffer): Request {
   const asked = service === sts ? parseForm(body) : parseJson(request, body)
-  if (Object.hasOwn(service.operations, asked.operation)) return { service, ...asked }
+  if (Object.hasOwn(service.operations, asked.operation)) return asked
   const code = service === sts ? 'InvalidAction' : 'UnknownOperationException'
   throw new AwsError(code, `The emulator knows no operation ${asked.operation} of ${service.name}.`)
 }
 
-function parseForm(body: Buffer): Omit<Request, 'service'> {
+function parseForm(body: Buffer): Request {
   const input = Object.fromEntries(new URLSearchParams(body.toString()))
   return { operation: input['Action'] ?? '', input }
 }
 
-function parseJson(request: IncomingMessage, body: Buffer): Omit<Request, 'service'> {
+function parseJson(request: IncomingMessage, body: Buffer): Request {
   if (request.headers['content-type'] !== 'application/x-amz-json-1.1') {
     throw new AwsError('SerializationException', 'The content type must be application/x-amz-json-1.1.')
   }

@@ -9,27 +9,12 @@ export interface Target {
   readonly resource: string
 }
 
-/** The faults of a request before its operation runs; those of records are looked up one by one. */
-interface RequestFaults {
-  readonly latencyMs: number
-  readonly error: AwsError | undefined
-  readonly connection: 'hang' | 'drop' | undefined
-  readonly afterCommit: 'hang' | 'drop' | undefined
-}
-
-interface RecordFault {
-  readonly code: string
-  readonly message: string
-}
-
 interface Rule {
   readonly id: number
   readonly spec: FaultSpec
   hits: number
   recordsSeen: number
 }
-
-type EffectOf<Type extends FaultEffect['type']> = Extract<FaultEffect, { type: Type }>
 
 /** The error by which each service throttles a whole request. */
 const throttles: Record<ServiceName, readonly [code: string, message: string, status: number]> = {
@@ -73,7 +58,8 @@ export class FaultBook {
     return this.#rules.map((rule) => ({ ...rule.spec, id: rule.id, hits: rule.hits }))
   }
 
-  forRequest(target: Target): RequestFaults {
+  /** The faults of a request before its operation runs; those of records are looked up one by one. */
+  forRequest(target: Target) {
     let latencyMs = 0
     let error: AwsError | undefined
     let connection: 'hang' | 'drop' | undefined
@@ -90,7 +76,11 @@ export class FaultBook {
     return { latencyMs, error, connection, afterCommit }
   }
 
-  forRecord(target: Target, shard: number, text: () => string): RecordFault | undefined {
+  forRecord(
+    target: Target,
+    shard: number,
+    text: () => string,
+  ): { code: string; message: string } | undefined {
     for (const rule of this.#matching(target)) {
       const { effect } = rule.spec
       if (effect.type !== 'fail_records') continue
@@ -107,17 +97,16 @@ export class FaultBook {
     return undefined
   }
 
-  /** The refusal of a request with a record that a `poison` fault names. */
-  poisonIn(target: Target, texts: () => Iterable<string>): AwsError | undefined {
+  /** Throws for a request with a record that a `poison` fault names. */
+  checkPoison(target: Target, texts: () => Iterable<string>): void {
     for (const rule of this.#matching(target)) {
       const { effect } = rule.spec
       if (effect.type !== 'poison') continue
       for (const text of texts()) {
         if (!text.includes(effect.containing) || !this.#strikes(rule)) continue
-        return new AwsError(invalidInput[target.service], 'A record of the request is not valid.')
+        throw new AwsError(invalidInput[target.service], 'A record of the request is not valid.')
       }
     }
-    return undefined
   }
 
   #matching({ service, operation, resource }: Target): Rule[] {
@@ -139,27 +128,23 @@ export class FaultBook {
 }
 
 function errorOf(
-  effect: EffectOf<'throttle' | 'error' | 'expired_token' | 'access_denied'>,
+  effect: Extract<FaultEffect, { type: 'throttle' | 'error' | 'expired_token' | 'access_denied' }>,
   { service, operation, resource }: Target,
 ): AwsError {
-  const query = service === 'sts'
+  const refused = (code: string, message: string): AwsError =>
+    service === 'sts' ? new AwsError(code, message, 403) : new AwsError(`${code}Exception`, message)
   switch (effect.type) {
     case 'throttle':
       return throttled(service)
     case 'error':
       return new AwsError(effect.code, effect.message ?? 'Injected by a fault.', effect.status ?? 400)
-    case 'expired_token': {
-      const message = 'The security token included in the request is expired'
-      return query
-        ? new AwsError('ExpiredToken', message, 403)
-        : new AwsError('ExpiredTokenException', message)
-    }
-    case 'access_denied': {
-      const message = `User is not authorized to perform: ${service}:${operation} on resource: ${resource}`
-      return query
-        ? new AwsError('AccessDenied', message, 403)
-        : new AwsError('AccessDeniedException', message)
-    }
+    case 'expired_token':
+      return refused('ExpiredToken', 'The security token included in the request is expired')
+    case 'access_denied':
+      return refused(
+        'AccessDenied',
+        `User is not authorized to perform: ${service}:${operation} on resource: ${resource}`,
+      )
   }
 }
 

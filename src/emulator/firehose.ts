@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { AwsError, constraintBroken, resourceNotFound } from './aws-error.js'
 import { throttled } from './fault-book.js'
 import { textOf } from './ledger.js'
-import { base64Bytes, type Call, type Input, list, type Service, text } from './operation.js'
+import { base64Bytes, type Call, type Input, parseRecords, type Service, text } from './operation.js'
 import { awsAccountId, type Resource } from './world.js'
 
-const recordsMax = 500
 const requestBytesMax = 4 * 1024 * 1024
 const recordBytesMax = 1000 * 1024
 
@@ -17,10 +16,8 @@ interface PutRecord {
 
 function putRecordBatch(input: Input, call: Call): object {
   const stream = findStream(input, call)
-  const records = parseRecords(input)
-  const { faults } = call.world
-  const poison = faults.poisonIn(call.target, () => records.map(decoded))
-  if (poison !== undefined) throw poison
+  const records = parseRecords(input, requestBytesMax, parseRecord)
+  call.world.faults.checkPoison(call.target, () => records.map(decoded))
   const bytes = records.reduce((sum, record) => sum + record.bytes, 0)
   if (!stream.windows[0]!.take(stream.spec, call.nowMs, 1, records.length, bytes)) throw throttled('firehose')
   const results = records.map((record) => putRecord(record, stream, call))
@@ -29,24 +26,13 @@ function putRecordBatch(input: Input, call: Call): object {
   return { FailedPutCount: failed, Encrypted: false, RequestResponses: results }
 }
 
-function parseRecords(input: Input): PutRecord[] {
-  const given = list(input, 'Records')
-  if (given.length < 1) throw constraintBroken('records', 'have length greater than or equal to 1')
-  if (given.length > recordsMax)
-    throw constraintBroken('records', `have length less than or equal to ${recordsMax}`)
-  const records = given.map((record, index) => {
-    const data = text(record, 'Data')
-    const field = `records.${index + 1}.member.data`
-    if (data === undefined) throw constraintBroken(field, 'not be null')
-    const bytes = base64Bytes(data)
-    if (bytes > recordBytesMax)
-      throw constraintBroken(field, `have length less than or equal to ${recordBytesMax}`)
-    return { data, bytes }
-  })
-  if (records.reduce((sum, { bytes }) => sum + bytes, 0) > requestBytesMax) {
-    throw new AwsError('InvalidArgumentException', 'Records size exceeds 4 MB limit')
-  }
-  return records
+function parseRecord(record: Input, path: string): PutRecord {
+  const data = text(record, 'Data')
+  if (data === undefined) throw constraintBroken(`${path}.data`, 'not be null')
+  const bytes = base64Bytes(data)
+  if (bytes > recordBytesMax)
+    throw constraintBroken(`${path}.data`, `have length less than or equal to ${recordBytesMax}`)
+  return { data, bytes }
 }
 
 function putRecord(record: PutRecord, stream: Resource, call: Call): object {
@@ -72,11 +58,6 @@ function createDeliveryStream(input: Input, call: Call): object {
     )
   }
   return { DeliveryStreamARN: world.addResource({ service: 'firehose', name, region }).arn }
-}
-
-function deleteDeliveryStream(input: Input, call: Call): object {
-  call.world.removeResource(findStream(input, call).spec)
-  return {}
 }
 
 function describeDeliveryStream(input: Input, call: Call): object {
@@ -111,7 +92,7 @@ export const firehose: Service = {
   operations: {
     PutRecordBatch: putRecordBatch,
     CreateDeliveryStream: createDeliveryStream,
-    DeleteDeliveryStream: deleteDeliveryStream,
+    DeleteDeliveryStream: (input, call) => void call.world.removeResource(findStream(input, call).spec),
     DescribeDeliveryStream: describeDeliveryStream,
   },
 }

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto'
 import { AwsError, constraintBroken, resourceNotFound } from './aws-error.js'
 import { textOf } from './ledger.js'
-import { base64Bytes, type Call, type Input, list, number, type Service, text } from './operation.js'
+import { base64Bytes, type Call, type Input, number, parseRecords, type Service, text } from './operation.js'
 import { arnOf, awsAccountId, type Resource } from './world.js'
 
-const recordsMax = 500
 const requestBytesMax = 10 * 1024 * 1024
 /** The highest limit that a stream can be set to. */
 const recordBytesCeiling = 10 * 1024 * 1024
@@ -19,9 +18,9 @@ interface PutRecord {
 
 function putRecords(input: Input, call: Call): object {
   const stream = findStream(input, call)
-  const records = parseRecords(input, stream)
-  const poison = call.world.faults.poisonIn(call.target, () => records.map(decoded))
-  if (poison !== undefined) throw poison
+  const parse = (record: Input, path: string) => parseRecord(record, path, stream.spec.recordBytesMax)
+  const records = parseRecords(input, requestBytesMax, parse)
+  call.world.faults.checkPoison(call.target, () => records.map(decoded))
   if (input['DryRun'] === true) {
     throw new AwsError('DryRunOperationException', 'Request would have succeeded, but DryRun flag is set.')
   }
@@ -31,32 +30,18 @@ function putRecords(input: Input, call: Call): object {
   return { FailedRecordCount: failed, Records: results, EncryptionType: 'NONE' }
 }
 
-function parseRecords(input: Input, stream: Resource): PutRecord[] {
-  const given = list(input, 'Records')
-  if (given.length < 1) throw constraintBroken('records', 'have length greater than or equal to 1')
-  if (given.length > recordsMax)
-    throw constraintBroken('records', `have length less than or equal to ${recordsMax}`)
-  const records = given.map((record, index) => parseRecord(record, index, stream))
-  if (records.reduce((sum, { bytes }) => sum + bytes, 0) > requestBytesMax) {
-    throw new AwsError('InvalidArgumentException', 'Records size exceeds 10 MB limit')
-  }
-  return records
-}
-
-function parseRecord(record: Input, index: number, stream: Resource): PutRecord {
-  const field = `records.${index + 1}.member`
+function parseRecord(record: Input, path: string, recordBytesMax: number): PutRecord {
   const data = text(record, 'Data')
   const partitionKey = text(record, 'PartitionKey')
-  if (data === undefined) throw constraintBroken(`${field}.data`, 'not be null')
-  if (partitionKey === undefined) throw constraintBroken(`${field}.partitionKey`, 'not be null')
+  if (data === undefined) throw constraintBroken(`${path}.data`, 'not be null')
+  if (partitionKey === undefined) throw constraintBroken(`${path}.partitionKey`, 'not be null')
   if (partitionKey === '' || partitionKey.length > partitionKeyCharsMax) {
-    throw constraintBroken(`${field}.partitionKey`, `have length between 1 and ${partitionKeyCharsMax}`)
+    throw constraintBroken(`${path}.partitionKey`, `have length between 1 and ${partitionKeyCharsMax}`)
   }
   const bytes = base64Bytes(data) + Buffer.byteLength(partitionKey)
   if (bytes > recordBytesCeiling) {
-    throw constraintBroken(`${field}.data`, `have length less than or equal to ${recordBytesCeiling}`)
+    throw constraintBroken(`${path}.data`, `have length less than or equal to ${recordBytesCeiling}`)
   }
-  const { recordBytesMax } = stream.spec
   if (bytes > recordBytesMax) {
     throw new AwsError(
       'InvalidArgumentException',
@@ -120,7 +105,7 @@ function describeStreamSummary(input: Input, call: Call): object {
   }
 }
 
-function createStream(input: Input, call: Call): object {
+function createStream(input: Input, call: Call): undefined {
   const name = text(input, 'StreamName') ?? ''
   if (!/^[a-zA-Z0-9_.-]{1,128}$/.test(name)) {
     throw constraintBroken('streamName', 'satisfy regular expression pattern: [a-zA-Z0-9_.-]+')
@@ -135,12 +120,6 @@ function createStream(input: Input, call: Call): object {
   const recordKiB = number(input, 'MaxRecordSizeInKiB') ?? 1024
   const shards = number(input, 'ShardCount') ?? 1
   world.addResource({ service: 'kinesis', name, region, shards, recordBytesMax: recordKiB * 1024 })
-  return {}
-}
-
-function deleteStream(input: Input, call: Call): object {
-  call.world.removeResource(findStream(input, call).spec)
-  return {}
 }
 
 function listStreams(_input: Input, call: Call): object {
@@ -202,7 +181,7 @@ export const kinesis: Service = {
     PutRecords: putRecords,
     DescribeStreamSummary: describeStreamSummary,
     CreateStream: createStream,
-    DeleteStream: deleteStream,
+    DeleteStream: (input, call) => void call.world.removeResource(findStream(input, call).spec),
     ListStreams: listStreams,
     GetShardIterator: getShardIterator,
     GetRecords: getRecords,

@@ -2,16 +2,9 @@
 import type { Keep, ReceivedCounts, ReceivedEvent, ReceivedPage } from './wire.js'
 
 /** An arrival; `data` is decoded only when it is read. */
-export interface Arrival {
-  readonly data: string
+export interface Arrival extends Omit<ReceivedEvent, 'sequence' | 'eventId'> {
   readonly encoding: 'base64' | 'utf8'
   readonly bytes: number
-  readonly requestId: string
-  readonly atMs: number
-  readonly partitionKey?: string
-  readonly shard?: number
-  readonly logStream?: string
-  readonly timestampMs?: number
 }
 
 const idForm = /^\{"event_id":"([^"\\]+)"/

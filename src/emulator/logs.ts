@@ -14,6 +14,8 @@ const ageMaxMs = 14 * 24 * hourMs
 const aheadMaxMs = 2 * hourMs
 
 const invalid = (message: string): AwsError => new AwsError('InvalidParameterException', message)
+const broken = (field: string, constraint: string): AwsError =>
+  constraintBroken(field, constraint, 'InvalidParameterException')
 
 interface LogEvent {
   readonly message: string
@@ -25,8 +27,7 @@ function putLogEvents(input: Input, call: Call): object {
   const group = findGroup(input, call)
   const logStream = findStream(input, group)
   const events = parseEvents(input)
-  const poison = call.world.faults.poisonIn(call.target, () => events.map(({ message }) => message))
-  if (poison !== undefined) throw poison
+  call.world.faults.checkPoison(call.target, () => events.map(({ message }) => message))
   const bytes = events.reduce((sum, event) => sum + event.bytes, 0)
   if (!group.windows[0]!.take(group.spec, call.nowMs, 1, events.length, bytes)) throw throttled('logs')
   const tooOld = events.filter(({ timestampMs }) => timestampMs < call.nowMs - ageMaxMs).length
@@ -45,9 +46,9 @@ function putLogEvents(input: Input, call: Call): object {
 }
 
 function parseEvents(input: Input): LogEvent[] {
-  const given = list(input, 'logEvents')
+  const given = list(input, 'logEvents') ?? []
   if (given.length < 1 || given.length > eventsMax) {
-    throw constraintBroken('logEvents', `have length between 1 and ${eventsMax}`, 'InvalidParameterException')
+    throw broken('logEvents', `have length between 1 and ${eventsMax}`)
   }
   const events = given.map(parseEvent)
   const bytes = events.reduce((sum, event) => sum + event.bytes, 0)
@@ -67,18 +68,10 @@ function parseEvent(event: Input, index: number): LogEvent {
   const message = text(event, 'message')
   const timestampMs = number(event, 'timestamp')
   if (message === undefined || message === '') {
-    throw constraintBroken(
-      `${field}.message`,
-      'have length greater than or equal to 1',
-      'InvalidParameterException',
-    )
+    throw broken(`${field}.message`, 'have length greater than or equal to 1')
   }
   if (timestampMs === undefined || timestampMs < 0 || !Number.isInteger(timestampMs)) {
-    throw constraintBroken(
-      `${field}.timestamp`,
-      'have value greater than or equal to 0',
-      'InvalidParameterException',
-    )
+    throw broken(`${field}.timestamp`, 'have value greater than or equal to 0')
   }
   const bytes = Buffer.byteLength(message) + eventOverheadBytes
   if (bytes > requestBytesMax) {
@@ -87,37 +80,28 @@ function parseEvent(event: Input, index: number): LogEvent {
   return { message, timestampMs, bytes }
 }
 
-function createLogGroup(input: Input, call: Call): object {
+function createLogGroup(input: Input, call: Call): undefined {
   const name = text(input, 'logGroupName') ?? ''
   const { region, world } = call
   if (!/^[.\-_/#A-Za-z0-9]{1,512}$/.test(name)) {
-    const pattern = 'satisfy regular expression pattern: [\\.\\-_/#A-Za-z0-9]+'
-    throw constraintBroken('logGroupName', pattern, 'InvalidParameterException')
+    throw broken('logGroupName', 'satisfy regular expression pattern: [\\.\\-_/#A-Za-z0-9]+')
   }
   if (world.findResource({ service: 'logs', name, region }) !== undefined) {
     throw new AwsError('ResourceAlreadyExistsException', 'The specified log group already exists')
   }
   world.addResource({ service: 'logs', name, region })
-  return {}
 }
 
-function deleteLogGroup(input: Input, call: Call): object {
-  call.world.removeResource(findGroup(input, call).spec)
-  return {}
-}
-
-function createLogStream(input: Input, call: Call): object {
+function createLogStream(input: Input, call: Call): undefined {
   const group = findGroup(input, call)
   const name = text(input, 'logStreamName') ?? ''
   if (!/^[^:*]{1,512}$/.test(name)) {
-    const pattern = 'satisfy regular expression pattern: [^:*]*'
-    throw constraintBroken('logStreamName', pattern, 'InvalidParameterException')
+    throw broken('logStreamName', 'satisfy regular expression pattern: [^:*]*')
   }
   if (group.logStreams.has(name)) {
     throw new AwsError('ResourceAlreadyExistsException', 'The specified log stream already exists')
   }
   group.logStreams.set(name, call.nowMs)
-  return {}
 }
 
 function describeLogStreams(input: Input, call: Call): object {
@@ -184,7 +168,7 @@ export const logs: Service = {
   operations: {
     PutLogEvents: putLogEvents,
     CreateLogGroup: createLogGroup,
-    DeleteLogGroup: deleteLogGroup,
+    DeleteLogGroup: (input, call) => void call.world.removeResource(findGroup(input, call).spec),
     CreateLogStream: createLogStream,
     DescribeLogStreams: describeLogStreams,
     GetLogEvents: getLogEvents,

@@ -1,5 +1,5 @@
 /** The interface of a service's operation, and helpers that read its input. */
-import { AwsError } from './aws-error.js'
+import { AwsError, constraintBroken } from './aws-error.js'
 import type { Target } from './fault-book.js'
 import type { ServiceName } from './wire.js'
 import type { World } from './world.js'
@@ -16,7 +16,8 @@ export interface Call {
   readonly nowMs: number
 }
 
-type Operation = (input: Input, call: Call) => object
+/** An answer that is undefined has no members. */
+type Operation = (input: Input, call: Call) => object | undefined
 
 export interface Service {
   readonly name: ServiceName
@@ -27,25 +28,35 @@ export interface Service {
   resourceOf(input: Input): string
 }
 
-export function text(input: Input, field: string): string | undefined {
-  const value = input[field]
-  if (value === undefined || value === null) return undefined
-  if (typeof value === 'string') return value
-  throw new AwsError('SerializationException', `${field} is not a string`)
-}
+const fieldOf =
+  <T>(type: string, isType: (value: unknown) => value is T) =>
+  (input: Input, field: string): T | undefined => {
+    const value = input[field] ?? undefined
+    if (value === undefined || isType(value)) return value
+    throw new AwsError('SerializationException', `${field} is not a ${type}`)
+  }
 
-export function number(input: Input, field: string): number | undefined {
-  const value = input[field]
-  if (value === undefined || value === null) return undefined
-  if (typeof value === 'number') return value
-  throw new AwsError('SerializationException', `${field} is not a number`)
-}
+export const text = fieldOf('string', (value) => typeof value === 'string')
+export const number = fieldOf('number', (value) => typeof value === 'number')
+export const list = fieldOf('list', (value): value is readonly Input[] => Array.isArray(value))
 
-export function list(input: Input, field: string): readonly Input[] {
-  const value = input[field]
-  if (value === undefined || value === null) return []
-  if (Array.isArray(value)) return value
-  throw new AwsError('SerializationException', `${field} is not a list`)
+const recordsMax = 500
+const mebibyte = 1024 * 1024
+
+/** The records of a request to Kinesis or Firehose; `parse` gets the path of each for messages. */
+export function parseRecords<R extends { readonly bytes: number }>(
+  input: Input,
+  bytesMax: number,
+  parse: (record: Input, path: string) => R,
+): R[] {
+  const given = list(input, 'Records') ?? []
+  if (given.length < 1) throw constraintBroken('records', 'have length greater than or equal to 1')
+  if (given.length > recordsMax)
+    throw constraintBroken('records', `have length less than or equal to ${recordsMax}`)
+  const records = given.map((record, index) => parse(record, `records.${index + 1}.member`))
+  if (records.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax)
+    throw new AwsError('InvalidArgumentException', `Records size exceeds ${bytesMax / mebibyte} MB limit`)
+  return records
 }
 
 /** Length of base64 text when decoded; throws if it is not base64. */

@@ -14,7 +14,7 @@ function assumeRole(input: Input, { world, accessKeyId }: Call): object {
   if (!(seconds >= 900 && seconds <= 43_200)) {
     throw constraintBroken('durationSeconds', 'have value between 900 and 43200', 'ValidationError')
   }
-  const role = world.findRole(roleArn)
+  const role = world.roles.get(roleArn)
   if (role === undefined || (role.externalId !== undefined && role.externalId !== externalId)) {
     const user = `User: arn:aws:iam::${awsAccountId}:user/${accessKeyId}`
     throw new AwsError(

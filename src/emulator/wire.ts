@@ -18,12 +18,15 @@ export interface RoleSpec {
 /** How much is kept of the events that arrive: everything, ids and counts, or only counts. */
 export type Keep = 'all' | 'ids' | 'counts'
 
-export interface ResourceSpec {
+export interface ResourceName {
   readonly service: 'kinesis' | 'firehose' | 'logs'
   /** Stream, delivery stream or log group. */
   readonly name: string
   /** Default `us-east-1`. */
   readonly region?: string
+}
+
+export interface ResourceSpec extends ResourceName {
   /** Kinesis: default 1. */
   readonly shards?: number
   /** Kinesis: largest record, default 1 MiB as for a new stream. */
@@ -34,12 +37,6 @@ export interface ResourceSpec {
   readonly requestsPerSecond?: number | null
   /** Default: the emulator's. */
   readonly keep?: Keep
-}
-
-export interface ResourceName {
-  readonly service: 'kinesis' | 'firehose' | 'logs'
-  readonly name: string
-  readonly region?: string
 }
 
 /** The effect of a fault on requests or records. */
@@ -118,11 +115,11 @@ export interface ReceivedCounts {
 }
 
 export interface OperationStats {
-  readonly requests: number
+  requests: number
   readonly errors: Record<string, number>
   /** Records that failed within an HTTP 200. */
-  readonly recordsFailed: number
-  readonly recordsAccepted: number
+  recordsFailed: number
+  recordsAccepted: number
 }
 
 /** By `service.Operation`. */

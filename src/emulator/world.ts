@@ -1,5 +1,6 @@
 /** The emulator's state: keys, roles, sessions, resources with what they received, faults and counts. */
 import { randomBytes } from 'node:crypto'
+import { getOrMake } from '../core/maps.js'
 import type { AwsError } from './aws-error.js'
 import { FaultBook } from './fault-book.js'
 import { Ledger } from './ledger.js'
@@ -38,39 +39,30 @@ interface Session extends Identity {
   readonly sessionName: string
 }
 
+type Load = readonly [requests: number, records: number, bytes: number]
+
+const noLoad: Load = [0, 0, 0]
+
 /** The load of the current second. */
 class RateWindow {
   #second = 0
-  #requests = 0
-  #records = 0
-  #bytes = 0
+  #taken = noLoad
 
   /** Accepts all of it, or refuses all of it. */
-  take(
-    spec: Required<ResourceSpec>,
-    nowMs: number,
-    requests: number,
-    records: number,
-    bytes: number,
-  ): boolean {
+  take(spec: Required<ResourceSpec>, nowMs: number, ...load: Load): boolean {
     const second = Math.floor(nowMs / 1000)
-    if (second !== this.#second) {
-      this.#second = second
-      this.#requests = this.#records = this.#bytes = 0
-    }
+    const before = second === this.#second ? this.#taken : noLoad
+    const [requests, records, bytes] = [before[0] + load[0], before[1] + load[1], before[2] + load[2]]
     const fits =
-      within(this.#requests + requests, spec.requestsPerSecond) &&
-      within(this.#records + records, spec.recordsPerSecond) &&
-      within(this.#bytes + bytes, spec.bytesPerSecond)
+      requests <= (spec.requestsPerSecond ?? Number.POSITIVE_INFINITY) &&
+      records <= (spec.recordsPerSecond ?? Number.POSITIVE_INFINITY) &&
+      bytes <= (spec.bytesPerSecond ?? Number.POSITIVE_INFINITY)
     if (!fits) return false
-    this.#requests += requests
-    this.#records += records
-    this.#bytes += bytes
+    this.#second = second
+    this.#taken = [requests, records, bytes]
     return true
   }
 }
-
-const within = (value: number, max: number | null): boolean => max === null || value <= max
 
 export interface WorldOptions {
   readonly seed?: number
@@ -83,14 +75,11 @@ export class World {
   readonly faults: FaultBook
   readonly sessions = new Map<string, Session>()
   readonly now: () => number
+  readonly keys = new Map<string, Identity>()
+  readonly roles = new Map<string, RoleSpec>()
   readonly #keep: Keep
-  readonly #keys = new Map<string, Identity>()
-  readonly #roles = new Map<string, RoleSpec>()
   readonly #resources = new Map<string, Resource>()
-  readonly #stats = new Map<
-    string,
-    { requests: number; errors: Map<string, number>; failed: number; accepted: number }
-  >()
+  readonly #stats = new Map<string, OperationStats>()
 
   constructor({ seed = 1, keep = 'all', now = Date.now }: WorldOptions = {}) {
     this.faults = new FaultBook(seed)
@@ -99,27 +88,15 @@ export class World {
   }
 
   addKey({ accessKeyId, secretAccessKey }: KeyPair): void {
-    this.#keys.set(accessKeyId, { secretAccessKey })
-  }
-
-  removeKey(accessKeyId: string): void {
-    this.#keys.delete(accessKeyId)
+    this.keys.set(accessKeyId, { secretAccessKey })
   }
 
   findIdentity(accessKeyId: string): Identity | undefined {
-    return this.#keys.get(accessKeyId) ?? this.sessions.get(accessKeyId)
+    return this.keys.get(accessKeyId) ?? this.sessions.get(accessKeyId)
   }
 
   addRole(role: RoleSpec): void {
-    this.#roles.set(role.roleArn, role)
-  }
-
-  removeRole(roleArn: string): void {
-    this.#roles.delete(roleArn)
-  }
-
-  findRole(roleArn: string): RoleSpec | undefined {
-    return this.#roles.get(roleArn)
+    this.roles.set(role.roleArn, role)
   }
 
   /** Opens a session of a role; returns the id of its temporary key. */
@@ -179,22 +156,17 @@ export class World {
   countRequest(operation: string, error?: AwsError): void {
     const stats = this.#statsOf(operation)
     stats.requests += 1
-    if (error !== undefined) stats.errors.set(error.code, (stats.errors.get(error.code) ?? 0) + 1)
+    if (error !== undefined) stats.errors[error.code] = (stats.errors[error.code] ?? 0) + 1
   }
 
   countRecords(operation: string, accepted: number, failed: number): void {
     const stats = this.#statsOf(operation)
-    stats.accepted += accepted
-    stats.failed += failed
+    stats.recordsAccepted += accepted
+    stats.recordsFailed += failed
   }
 
   stats(): Stats {
-    const shown = ([operation, { requests, errors, failed, accepted }]: [string, StatsEntry]) =>
-      [
-        operation,
-        { requests, errors: Object.fromEntries(errors), recordsFailed: failed, recordsAccepted: accepted },
-      ] satisfies [string, OperationStats]
-    return Object.fromEntries([...this.#stats].map(shown))
+    return structuredClone(Object.fromEntries(this.#stats))
   }
 
   /** Forgets what was received and counted, and every fault; keys, roles and resources stay. */
@@ -207,27 +179,16 @@ export class World {
   /** As if it had just started. */
   reset(): void {
     this.clear()
-    this.#keys.clear()
-    this.#roles.clear()
+    this.keys.clear()
+    this.roles.clear()
     this.sessions.clear()
     this.#resources.clear()
   }
 
-  #statsOf(operation: string): StatsEntry {
-    let stats = this.#stats.get(operation)
-    if (stats === undefined) {
-      stats = { requests: 0, errors: new Map(), failed: 0, accepted: 0 }
-      this.#stats.set(operation, stats)
-    }
-    return stats
+  #statsOf(operation: string): OperationStats {
+    const none = (): OperationStats => ({ requests: 0, errors: {}, recordsFailed: 0, recordsAccepted: 0 })
+    return getOrMake(this.#stats, operation, none)
   }
-}
-
-interface StatsEntry {
-  requests: number
-  errors: Map<string, number>
-  failed: number
-  accepted: number
 }
 
 const keyOf = ({ service, name, region = defaultRegion }: ResourceName): string =>

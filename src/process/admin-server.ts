@@ -2,8 +2,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { randomToken } from '../core/clock.js'
-import { badRequest, messageOf } from '../core/errors.js'
-import { type ListeningServer, listenHttp } from '../core/http-listen.js'
+import { messageOf } from '../core/errors.js'
+import { type ListeningServer, listenHttp, readBody } from '../core/http-listen.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 
 /** A command and its arguments, as sent over HTTP. */
@@ -41,7 +41,8 @@ async function answer(
   if (request.method !== 'POST' || !holdsToken(request, token))
     return say(403, 'The admin token is missing or wrong.')
   try {
-    say(200, await run(JSON.parse(await readBody(request)) as AdminCommand))
+    const body = await readBody(request, requestBodyBytesMax, 'The command is too long.')
+    say(200, await run(JSON.parse(body.toString()) as AdminCommand))
   } catch (error) {
     say(400, messageOf(error))
   }
@@ -51,17 +52,6 @@ function holdsToken(request: IncomingMessage, token: string): boolean {
   const given = Buffer.from(request.headers.authorization ?? '')
   const wanted = Buffer.from(`Bearer ${token}`)
   return given.length === wanted.length && timingSafeEqual(given, wanted)
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length
-    if (bytes > requestBodyBytesMax) throw badRequest('The command is too long.')
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Sends a command to the running service. Throws an error with the service's message. */

@@ -180,8 +180,8 @@ t.test('faults that an operator must mend pause the destination, which then resu
       cause: 'credentials',
       code: 'AccessDenied',
       break: ({ emulator }) => {
-        const role = emulator.world.findRole(roleArn)!
-        emulator.world.removeRole(roleArn)
+        const role = emulator.world.roles.get(roleArn)!
+        emulator.world.roles.delete(roleArn)
         emulator.world.expireSessions()
         return () => emulator.world.addRole(role)
       },
