@@ -12,31 +12,13 @@ import type {
   Stats,
 } from './wire.js'
 
-export interface EmulatorClient {
-  addKey(key: KeyPair): Promise<void>
-  removeKey(accessKeyId: string): Promise<void>
-  addRole(role: RoleSpec): Promise<void>
-  removeRole(roleArn: string): Promise<void>
-  /** Creates the stream, delivery stream or log group, again if it exists; returns its ARN. */
-  addResource(resource: ResourceSpec): Promise<string>
-  removeResource(resource: ResourceName): Promise<void>
-  /** Open role sessions, with the external id and name of their requests. */
-  sessions(): Promise<{ roleArn: string; externalId: string | null; sessionName: string }[]>
-  expireSessions(): Promise<void>
-  counts(resource: ResourceName): Promise<ReceivedCounts>
-  /** How often each event id arrived; `repeatedOnly`: only those that arrived more than once. */
-  ids(resource: ResourceName, repeatedOnly?: boolean): Promise<Record<string, number>>
-  page(resource: ResourceName, after: number, limit: number): Promise<ReceivedPage>
-  /** Everything received, page by page, in the order of arrival. */
-  received(resource: ResourceName): AsyncIterable<ReceivedEvent>
-  /** Returns the id that clears the fault. */
-  addFault(fault: FaultSpec): Promise<number>
-  faults(): Promise<ActiveFault[]>
-  clearFaults(id?: number): Promise<void>
-  stats(): Promise<Stats>
-  /** Forgets what was received and counted, and every fault; keys, roles and resources stay. */
-  clear(): Promise<void>
-  reset(): Promise<void>
+export type EmulatorClient = ReturnType<typeof emulatorClient>
+
+/** A role session, with the external id and name of its request. */
+interface ShownSession {
+  readonly roleArn: string
+  readonly externalId: string | null
+  readonly sessionName: string
 }
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>
@@ -44,7 +26,7 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>
 const pageEvents = 1000
 
 /** `url` as the emulator prints it. */
-export function emulatorClient(url: string): EmulatorClient {
+export function emulatorClient(url: string) {
   async function call<T>(method: string, path: string, query: Query = {}, body?: unknown): Promise<T> {
     const address = new URL(`/_emulator/${path}`, url)
     for (const [name, value] of Object.entries(query)) {
@@ -59,9 +41,10 @@ export function emulatorClient(url: string): EmulatorClient {
     return answer
   }
 
-  const page = (resource: ResourceName, after: number, limit: number): Promise<ReceivedPage> =>
-    call('GET', 'received', { ...resource, after, limit })
+  const page = (resource: ResourceName, after: number, limit: number) =>
+    call<ReceivedPage>('GET', 'received', { ...resource, after, limit })
 
+  /** Everything received, page by page, in the order of arrival. */
   async function* received(resource: ResourceName): AsyncGenerator<ReceivedEvent> {
     for (let next: number | null = 0; next !== null; ) {
       const { events, next: following }: ReceivedPage = await page(resource, next, pageEvents)
@@ -71,23 +54,23 @@ export function emulatorClient(url: string): EmulatorClient {
   }
 
   return {
-    addKey: (key) => call('POST', 'keys', {}, key),
-    removeKey: (accessKeyId) => call('DELETE', 'keys', { accessKeyId }),
-    addRole: (role) => call('POST', 'roles', {}, role),
-    removeRole: (roleArn) => call('DELETE', 'roles', { roleArn }),
-    addResource: async (resource) => (await call<{ arn: string }>('POST', 'resources', {}, resource)).arn,
-    removeResource: (resource) => call('DELETE', 'resources', { ...resource }),
-    sessions: () => call('GET', 'sessions'),
-    expireSessions: () => call('POST', 'sessions/expire'),
-    counts: (resource) => call('GET', 'counts', { ...resource }),
-    ids: (resource, repeatedOnly = false) => call('GET', 'ids', { ...resource, repeated: repeatedOnly }),
+    addKey: (key: KeyPair) => call<void>('POST', 'keys', {}, key),
+    addRole: (role: RoleSpec) => call<void>('POST', 'roles', {}, role),
+    /** Creates the stream, delivery stream or log group, again if it exists; returns its ARN. */
+    addResource: async (resource: ResourceSpec) =>
+      (await call<{ arn: string }>('POST', 'resources', {}, resource)).arn,
+    /** Open role sessions. */
+    sessions: () => call<ShownSession[]>('GET', 'sessions'),
+    counts: (resource: ResourceName) => call<ReceivedCounts>('GET', 'counts', { ...resource }),
+    /** How often each event id arrived; `repeatedOnly`: only those that arrived more than once. */
+    ids: (resource: ResourceName, repeatedOnly = false) =>
+      call<Record<string, number>>('GET', 'ids', { ...resource, repeated: repeatedOnly }),
     page,
     received,
-    addFault: async (fault) => (await call<{ id: number }>('POST', 'faults', {}, fault)).id,
-    faults: () => call('GET', 'faults'),
-    clearFaults: (id) => call('DELETE', 'faults', { id }),
-    stats: () => call('GET', 'stats'),
-    clear: () => call('POST', 'clear'),
-    reset: () => call('POST', 'reset'),
+    /** Returns the id that clears the fault. */
+    addFault: async (fault: FaultSpec) => (await call<{ id: number }>('POST', 'faults', {}, fault)).id,
+    faults: () => call<ActiveFault[]>('GET', 'faults'),
+    clearFaults: (id?: number) => call<void>('DELETE', 'faults', { id }),
+    stats: () => call<Stats>('GET', 'stats'),
   }
 }
