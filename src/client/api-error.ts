@@ -31,15 +31,11 @@ export class ApiError extends Error {
 }
 
 function problemIn(text: string): Problem | undefined {
-  const body = jsonIn(text)
-  return typeof body === 'object' && body !== null && 'error_code' in body && 'msg' in body
-    ? ({ details: {}, ...body } as unknown as Problem)
-    : undefined
-}
-
-function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const body: unknown = JSON.parse(text)
+    return typeof body === 'object' && body !== null && 'error_code' in body && 'msg' in body
+      ? ({ details: {}, ...body } as unknown as Problem)
+      : undefined
   } catch {
     return undefined
   }

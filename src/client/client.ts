@@ -53,15 +53,10 @@ export function openClient(options: HttpOptions): Client {
   const others: Omit<Client, keyof Kinds> = {
     sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
     replaceRules: async (id, rules, options = {}) =>
-      (await http.send('PUT', subpath(ipPolicy, id, 'rules'), {
-        body: { rules },
-        query: writeQuery(options),
-      })) as never,
+      http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
-      (await http.send('POST', subpath(eventDestination, id, 'send_test_event'), {
-        idempotencyKey,
-      })) as never,
-    deliveryStatus: async (id) => (await http.send('GET', subpath(eventDestination, id, 'status'))) as never,
+      http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
+    deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }

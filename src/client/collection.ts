@@ -36,11 +36,11 @@ export class Collection<Body, Changes, Shown> {
 
   create(body: Body, options: CreateOptions = {}): Promise<Shown> {
     const { idempotencyKey } = options
-    return this.#shown('POST', this.#path, { body, query: writeQuery(options), idempotencyKey })
+    return this.#http.send('POST', this.#path, { body, query: writeQuery(options), idempotencyKey })
   }
 
   get(id: string): Promise<Shown> {
-    return this.#shown('GET', this.#at(id))
+    return this.#http.send('GET', this.#at(id))
   }
 
   /** All entries, newest first; pages are fetched as they are needed. */
@@ -54,7 +54,7 @@ export class Collection<Body, Changes, Shown> {
   }: ListOptions = {}): AsyncGenerator<readonly Shown[], void, undefined> {
     for (let before_id = beforeId; ; ) {
       const query = { ...options, before_id }
-      const page = (await this.#http.send('GET', this.#path, { query })) as Page<Shown>
+      const page = await this.#http.send<Page<Shown>>('GET', this.#path, { query })
       yield page[this.#listName] as readonly Shown[]
       if (page.next_page_uri === null) return
       // The URI may have a base that this client can't reach, so only its `before_id` is used.
@@ -63,7 +63,7 @@ export class Collection<Body, Changes, Shown> {
   }
 
   update(id: string, body: Changes, options: WriteOptions = {}): Promise<Shown> {
-    return this.#shown('PATCH', this.#at(id), { body, query: writeQuery(options) })
+    return this.#http.send('PATCH', this.#at(id), { body, query: writeQuery(options) })
   }
 
   async delete(id: string, options: WriteOptions = {}): Promise<void> {
@@ -77,10 +77,6 @@ export class Collection<Body, Changes, Shown> {
 
   #at(id: string): string {
     return `${this.#path}/${encodeURIComponent(id)}`
-  }
-
-  async #shown(method: 'GET' | 'POST' | 'PATCH', path: string, request?: Request): Promise<Shown> {
-    return (await this.#http.send(method, path, request)) as Shown
   }
 }
 
@@ -99,11 +95,11 @@ export class Module<Body, Shown> {
   }
 
   async get(id: string): Promise<Shown> {
-    return (await this.#http.send('GET', this.#pathOf(id))) as Shown
+    return this.#http.send('GET', this.#pathOf(id))
   }
 
   async put(id: string, body: Body, options: WriteOptions = {}): Promise<Shown> {
-    return (await this.#http.send('PUT', this.#pathOf(id), { body, query: writeQuery(options) })) as Shown
+    return this.#http.send('PUT', this.#pathOf(id), { body, query: writeQuery(options) })
   }
 
   async delete(id: string, options: WriteOptions = {}): Promise<void> {

@@ -52,11 +52,11 @@ export class Http {
    * The body of the answer, or undefined. Throws an `ApiError`, or the error of `fetch` if there is no answer. If the API
    * says when to retry (429, 503), the request is repeated, provided that repeating it is harmless.
    */
-  async send(method: Method, path: string, request: Request = {}): Promise<unknown> {
+  async send<Body>(method: Method, path: string, request: Request = {}): Promise<Body> {
     for (let waitedMs = 0; ; ) {
       const response = await this.#fetch(method, path, request)
       const text = await response.text()
-      if (response.ok) return text === '' ? undefined : JSON.parse(text)
+      if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Body
       const afterMs = isRepeatable(method, request) ? retryAfterMs(response) : undefined
       if (afterMs === undefined || waitedMs + afterMs > this.#waitMs)
         throw new ApiError(`${method} ${path}`, response.status, text)
