@@ -10,7 +10,7 @@ import { type Frame, guard, type Role, runRole, stopSignal } from './process/chi
 import type { Program } from './process/programs.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
-import { environmentWith, loadSettings, type Settings, settingNames } from './process/settings.js'
+import { loadSettings, type Settings } from './process/settings.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -182,11 +182,9 @@ program
   .option('--verbose', 'show every table and every check')
   .action(async (options: { once?: boolean; records?: string; verbose?: boolean }) => {
     const { runDemo } = await import('./demo/demo.js')
-    const unset = Object.fromEntries(settingNames.map((name) => [name, '']))
     const exitCode = await runDemo({
       ...options,
       module: mainModule,
-      environment: (settings) => environmentWith({ ...unset, ...settings }),
       stopped: stopSignal(),
     })
     // Work that was interrupted by the stop is not waited for.

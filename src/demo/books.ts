@@ -43,12 +43,15 @@ export function checksOf(result: Result): Check[] {
   return [
     ...recordChecks(result),
     ...result.destinations.flatMap((destination) => destinationChecks(result, destination)),
-    ...result.scenario.situations.each.map(({ says, endpoint, expected }, index) => ({
-      says: `${says} at ${endpoint}`,
-      values: { counted: result.situations[index]!, expected },
-    })),
+    ...result.scenario.situations.each.flatMap(({ says, endpoint, expected }, index) =>
+      countCheck(`${says} at ${endpoint}`, result.situations[index]!, expected),
+    ),
   ]
 }
+
+/** None if the expected count is not known. */
+const countCheck = (says: string, counted: number, expected: number | undefined): Check[] =>
+  expected === undefined ? [] : [{ says, values: { counted, expected } }]
 
 export const evaluatedOf = (metrics: MetricsPage, type?: RecordType): number =>
   metrics.sum('weir_records_evaluated_total', type === undefined ? {} : { type })
@@ -56,6 +59,8 @@ export const evaluatedOf = (metrics: MetricsPage, type?: RecordType): number =>
 function recordChecks({ scenario, published, metrics, deadLetters }: Result): Check[] {
   const bad = metrics.sum('weir_records_bad_total')
   const evaluated = evaluatedOf(metrics)
+  const unservedCounted = metrics.sum('weir_records_unserved_total')
+  const warned = metrics.sum('weir_restriction_warnings_total', { asked_by: 'record' })
   const { malformed, unserved, warnings } = scenario
   return [
     {
@@ -70,25 +75,8 @@ function recordChecks({ scenario, published, metrics, deadLetters }: Result): Ch
       says: 'bad records lie in the dead letters',
       values: { bad, 'in the stream': deadLetters, ...(malformed === undefined ? {} : { malformed }) },
     },
-    ...(unserved === undefined
-      ? []
-      : [
-          {
-            says: 'records that no edge serves',
-            values: { counted: metrics.sum('weir_records_unserved_total'), expected: unserved },
-          },
-        ]),
-    ...(warnings === undefined
-      ? []
-      : [
-          {
-            says: 'warnings of the restriction that is not enforced',
-            values: {
-              counted: metrics.sum('weir_restriction_warnings_total', { asked_by: 'record' }),
-              expected: warnings,
-            },
-          },
-        ]),
+    ...countCheck('records that no edge serves', unservedCounted, unserved),
+    ...countCheck('warnings of the restriction that is not enforced', warned, warnings),
   ]
 }
 
@@ -124,34 +112,25 @@ function destinationChecks(
           says: `${target}: each event arrived`,
           values: { delivered, 'different ids received': received.unique },
         },
-    ...metrics.kindsOf(target).flatMap((kind): Check[] => {
-      const type = typeOfKind[kind]
-      return type === undefined
-        ? logChecks(scenario, metrics, target, kind)
-        : [sourceCheck(scenario, metrics, target, kind, type)]
-    }),
+    ...metrics.kindsOf(target).flatMap((kind) => kindChecks(scenario, metrics, target, kind)),
   ]
 }
 
-/** Each log action that ran makes one event. */
-function logChecks(scenario: Scenario, metrics: MetricsPage, target: TargetKind, kind: string): Check[] {
-  const logs = scenario.logs(target)
-  if (logs === undefined) return []
-  const produced = metrics.sum('weir_events_produced_total', { kind, target })
-  return [{ says: `${target}: ${kind}`, values: { produced, 'log actions': logs } }]
-}
-
-function sourceCheck(
-  scenario: Scenario,
-  metrics: MetricsPage,
-  target: TargetKind,
-  kind: string,
-  type: RecordType,
-): Check {
+function kindChecks(scenario: Scenario, metrics: MetricsPage, target: TargetKind, kind: string): Check[] {
   const sum = (name: string) => metrics.sum(`weir_events_${name}_total`, { kind, target })
-  const evaluated = scenario.heard(target, type, evaluatedOf(metrics, type))
-  return {
-    says: `${target}: ${kind}: evaluated = produced + filtered`,
-    values: { evaluated, 'produced + filtered': sum('produced') + sum('filtered') },
+  const produced = sum('produced')
+  const type = typeOfKind[kind]
+  if (type === undefined) {
+    // Each log action that ran makes one event.
+    const logs = scenario.logs(target)
+    if (logs === undefined) return []
+    return [{ says: `${target}: ${kind}`, values: { produced, 'log actions': logs } }]
   }
+  const evaluated = scenario.heard(target, type, evaluatedOf(metrics, type))
+  return [
+    {
+      says: `${target}: ${kind}: evaluated = produced + filtered`,
+      values: { evaluated, 'produced + filtered': produced + sum('filtered') },
+    },
+  ]
 }

@@ -1,5 +1,6 @@
 /** A program that the demo runs. It ends when the demo does, even if the demo is killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { within } from '../core/clock.js'
@@ -25,7 +26,8 @@ export class Program {
   readonly #child: ChildProcess
   readonly #name: string
   readonly #lines: string[] = []
-  readonly #listeners = new Set<() => void>()
+  /** Emits `change` for each line, and when the program has ended. */
+  readonly #changes = new EventEmitter()
   /** Resolves when it has ended. */
   readonly ended: Promise<void>
 
@@ -47,37 +49,28 @@ export class Program {
         log.write(`${line}\n`)
         this.#lines.push(line)
         if (this.#lines.length > 200) this.#lines.shift()
-        for (const listener of [...this.#listeners]) listener()
+        this.#changes.emit('change')
       })
     }
     void this.ended.then(() => {
-      for (const listener of [...this.#listeners]) listener()
+      this.#changes.emit('change')
       log.end()
     })
   }
 
-  get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  /** Waits for a line that begins with `prefix`; returns the rest of it. */
+  said(prefix: string): Promise<string> {
+    return within(readyTimeoutMs, this.#find(prefix), `${this.#name} does not get ready.`)
   }
 
-  /** Waits for a line that begins with `prefix`; returns the rest of it. */
-  async said(prefix: string): Promise<string> {
-    let stopLooking = (): void => {}
-    const found = new Promise<string>((resolve, reject) => {
-      const look = (): void => {
-        const line = this.#lines.find((each) => each.startsWith(prefix))
-        if (line !== undefined) resolve(line.slice(prefix.length))
-        else if (this.hasEnded)
-          reject(new Error(`${this.#name} ended before it was ready:\n${this.lastLines()}`))
-      }
-      stopLooking = () => this.#listeners.delete(look)
-      this.#listeners.add(look)
-      look()
-    })
-    try {
-      return await within(readyTimeoutMs, found, `${this.#name} does not get ready.`)
-    } finally {
-      stopLooking()
+  async #find(prefix: string): Promise<string> {
+    for (;;) {
+      const line = this.#lines.find((each) => each.startsWith(prefix))
+      if (line !== undefined) return line.slice(prefix.length)
+      const { exitCode, signalCode } = this.#child
+      if (exitCode !== null || signalCode !== null)
+        throw new Error(`${this.#name} ended before it was ready:\n${this.lastLines()}`)
+      await once(this.#changes, 'change')
     }
   }
 

@@ -12,10 +12,10 @@ import { linesOf } from './records-file.js'
 import { replay } from './replay.js'
 import { type Account, checkLine, report } from './report.js'
 import { recordText, run } from './run.js'
-import { grouped, type Output, Screen } from './screen.js'
-import { type Environment, openServices, type Services } from './services.js'
+import { grouped, Screen } from './screen.js'
+import { openServices, type Services } from './services.js'
 import { summary } from './summary.js'
-import { type Survey, surveyRecords } from './survey.js'
+import { surveyRecords } from './survey.js'
 import { type TourCounts, tour } from './tour.js'
 
 interface DemoOptions {
@@ -27,10 +27,8 @@ interface DemoOptions {
   readonly verbose?: boolean
   /** The command line's module: starts `weir serve`. */
   readonly module: string
-  readonly environment: Environment
   /** Resolves when the user stops the demo. */
   readonly stopped: Promise<void>
-  readonly output?: Output
 }
 
 const fixtures = fileURLToPath(new URL('../../../fixtures/records/', import.meta.url))
@@ -38,7 +36,7 @@ const interrupted = 130
 
 /** Resolves with the exit code, or rejects, after everything is stopped and removed. */
 export async function runDemo(options: DemoOptions): Promise<number> {
-  const screen = new Screen(options.output ?? process.stdout, options.verbose === true)
+  const screen = new Screen(process.stdout, options.verbose === true)
   const release = new ReleaseStack()
   const stopping = new AbortController()
   const stop = options.stopped.then(() => undefined)
@@ -53,42 +51,14 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     return shown.isFine ? 0 : 1
   } finally {
     stopping.abort()
-    screen.endProgress()
+    screen.wipe()
     await release.release()
   }
 }
 
-interface Shown {
-  readonly services: Services
-  readonly file: string
-  readonly textOf: (line: string) => string
-  /** Does every check hold? */
-  readonly isFine: boolean
-}
-
-async function show(
-  options: DemoOptions,
-  screen: Screen,
-  release: ReleaseStack,
-  stopping: AbortSignal,
-): Promise<Shown> {
+async function show(options: DemoOptions, screen: Screen, release: ReleaseStack, stopping: AbortSignal) {
   const file = options.records ?? join(fixtures, 'demo.ndjson.gz')
-  const survey = await lookInto(file, screen)
-  const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
-  if (!screen.isVerbose)
-    screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
-  const services = await screen.step(
-    'Starting an AWS emulator and weir serve, in a temporary directory',
-    () => openServices(options.module, options.environment, release, stopping),
-    ({ apiUrl }) => `API at ${apiUrl}`,
-  )
-  if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
-  const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
-  return { services, file, textOf: recordText(scenario, account.built), isFine: showReport(account, screen) }
-}
-
-const lookInto = (file: string, screen: Screen): Promise<Survey> =>
-  screen.step(
+  const survey = await screen.step(
     `Reading ${basename(file)}`,
     () =>
       surveyRecords(linesOf(file), messageBytesMax, (lines) =>
@@ -96,6 +66,18 @@ const lookInto = (file: string, screen: Screen): Promise<Survey> =>
       ),
     ({ lines, servers }) => `${grouped(lines)} records, ${grouped(servers.length)} server names`,
   )
+  const scenario = options.records === undefined ? tour(readCounts()) : replay(survey)
+  if (!screen.isVerbose)
+    screen.say('Weir and an emulated AWS run in a temporary directory, for this demo only.')
+  const services = await screen.step(
+    'Starting an AWS emulator and weir serve, in a temporary directory',
+    () => openServices(options.module, release, stopping),
+    ({ apiUrl }) => `API at ${apiUrl}`,
+  )
+  if (!options.once) release.add(() => screen.sayAfterKey('Stopping …'))
+  const account = await Promise.race([run(scenario, file, survey, services, screen), failure(services)])
+  return { services, file, textOf: recordText(scenario, account.built), isFine: showReport(account, screen) }
+}
 
 const readCounts = (): TourCounts =>
   JSON.parse(readFileSync(join(fixtures, 'demo.counts.json'), 'utf8')) as TourCounts

@@ -5,11 +5,14 @@
 import {
   allBut,
   type CreatedIds,
-  denied,
+  denying,
   type EdgePlan,
-  logged,
+  everything,
+  logging,
   type Question,
   type Scenario,
+  type SubscriptionPlan,
+  threeFields,
 } from './scenario.js'
 import { type RecordView, type Server, type Survey, serverKey } from './survey.js'
 
@@ -20,11 +23,7 @@ const documentation = ['192.0.2.0/24', '198.51.100.0/24'] as const
 
 const barred = 'nobody from the busiest network'
 const watched = 'nobody from the second busiest network'
-const policy = {
-  byCountry: 'not from China',
-  remoteLogin: 'remote login',
-  fromUs: 'visitor from the United States',
-}
+const notFromChina = 'not from China'
 
 export function replay({ servers, networks }: Survey): Scenario {
   const [busiest = documentation[0], second = documentation[1]] = networks
@@ -40,19 +39,16 @@ export function replay({ servers, networks }: Survey): Scenario {
         subscriptions,
       },
     ],
-    questions: served.slice(0, 3).flatMap((server) => questions(server, busiest)),
+    questions: served.slice(0, 3).map((server) => question(server, busiest)),
     published,
     decidedBy: {
       allow: 'no policy objected',
       block: `IP policy "${barred}" (${busiest})`,
-      deny: `traffic policy "${policy.byCountry}"`,
+      deny: `traffic policy "${notFromChina}"`,
     },
     situations: { targets: [], each: [] },
     heard: (_target, _type, evaluated) => evaluated,
     logs: () => undefined,
-    malformed: undefined,
-    warnings: undefined,
-    unserved: undefined,
   }
 }
 
@@ -66,67 +62,35 @@ const edge = ({ name, type }: { name: string; type: EdgePlan['type'] }): EdgePla
 })
 
 const inbound = [
-  {
-    name: policy.byCountry,
-    expressions: ['conn.geo.country_code == "CN"'],
-    actions: [logged(policy.byCountry), denied],
-  },
-  {
-    name: policy.fromUs,
-    expressions: ['conn.geo.country_code == "US"'],
-    actions: [logged(policy.fromUs)],
-  },
+  denying(notFromChina, 'conn.geo.country_code == "CN"'),
+  logging('visitor from the United States', 'conn.geo.country_code == "US"'),
 ]
+const outbound = [logging('remote login', 'conn.server_port in [22, 23, 3389]')]
 
-const outbound = [
-  {
-    name: policy.remoteLogin,
-    expressions: ['conn.server_port in [22, 23, 3389]'],
-    actions: [logged(policy.remoteLogin)],
-  },
-]
-
-const ofLowerHalf = 'inCidrRange(conn.client_ip, "0.0.0.0/1")'
-
-const subscriptions: Scenario['accounts'][number]['subscriptions'] = [
-  {
-    description: 'everything, all fields',
-    to: 'kinesis',
-    sources: [{ type: 'tcp_connection_closed.v0' }, { type: 'http_request_complete.v0' }, { type: 'log.v0' }],
-  },
+const filter = 'inCidrRange(conn.client_ip, "0.0.0.0/1")'
+const traffic = ['tcp_connection_closed.v0', 'http_request_complete.v0']
+const subscriptions: SubscriptionPlan[] = [
+  everything,
   {
     description: 'three fields (a field selection)',
     to: 'firehose',
-    sources: ['tcp_connection_closed.v0', 'http_request_complete.v0'].map((type) => ({
-      type,
-      fields: ['conn.client_ip', 'conn.server_name', 'ip_policy.decision'],
-    })),
+    sources: traffic.map((type) => ({ type, fields: threeFields })),
   },
   {
     description: 'clients of 0.0.0.0/1 (a filter drops the others)',
     to: 'cloudwatch_logs',
-    sources: ['tcp_connection_closed.v0', 'http_request_complete.v0'].map((type) => ({
-      type,
-      filter: ofLowerHalf,
-    })),
+    sources: traffic.map((type) => ({ type, filter })),
   },
 ]
 
-function questions({ name, type, port }: Server, busiest: string): Question[] {
+function question({ name, type, port }: Server, busiest: string): Question {
   const conn = {
     client_ip: busiest.replace('.0.0/16', '.0.9').replace('.0/24', '.9'),
     server_name: name,
     ...(port === undefined ? {} : { server_port: port }),
   }
-  return [
-    {
-      says: `a client of ${busiest}`,
-      by: `IP policy "${barred}"`,
-      edge: serverKey(type, name),
-      conn,
-      decision: 'block',
-    },
-  ]
+  const by = `IP policy "${barred}"`
+  return { says: `a client of ${busiest}`, by, edge: serverKey(type, name), conn, decision: 'block' }
 }
 
 /** A record without an edge names the account, which gets its events; it is counted as unserved. */

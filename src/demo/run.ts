@@ -13,7 +13,7 @@ import { grouped, type Screen, table } from './screen.js'
 import type { Services } from './services.js'
 import { decided } from './summary.js'
 import { parseRecordLine, type Survey } from './survey.js'
-import { arrivedAt, beginOutage, statusOf, whenArrived } from './watch.js'
+import { beginOutage, whenArrived } from './watch.js'
 
 /** For larger files, the emulator keeps only ids. */
 const keptRecordsMax = 20_000
@@ -58,7 +58,7 @@ export async function run(
     () =>
       Promise.all([
         whenArrived(apiUrl, published, (page) => screen.progress(() => progressOf(page, published))),
-        outage.end(() => arrivedAt(apiUrl, published)),
+        outage.end(apiUrl, published),
       ]),
   )
   const timing = { publishedSeconds, arrivedSeconds: seconds() }
@@ -103,17 +103,15 @@ function questions(scenario: Scenario, answers: readonly Decision[]): string {
 }
 
 function progressOf(page: MetricsPage, records: number): string {
-  const [evaluated, delivered, backlog] = [
-    'weir_records_in_total',
-    'weir_events_delivered_total',
-    'weir_events_backlog',
-  ].map((name) => grouped(page.sum(name)))
-  return `${evaluated} of ${grouped(records)} records evaluated, ${delivered} events delivered, ${backlog} under way`
+  const sum = (name: string) => grouped(page.sum(`weir_${name}`))
+  const evaluated = `${sum('records_in_total')} of ${grouped(records)} records evaluated`
+  return `${evaluated}, ${sum('events_delivered_total')} events delivered, ${sum('events_backlog')} under way`
 }
 
 async function resultOf(aws: EmulatorClient, destination: Destination): Promise<DestinationResult> {
-  const [status, received] = await Promise.all([statusOf(destination), aws.counts(destination.target)])
-  const { events } = await aws.page(destination.target, 0, eventsLookedAt)
+  const { api, id, target } = destination
+  const [status, received] = await Promise.all([api.deliveryStatus(id), aws.counts(target)])
+  const { events } = await aws.page(target, 0, eventsLookedAt)
   const sample = events.find(({ data }) => !isLog(data)) ?? events[0]
   return { destination, status, received, samples: sample === undefined ? [] : [sample.data] }
 }

@@ -20,11 +20,11 @@ export interface Scenario {
   /** How many `log.v0` events go to this target; undefined if it is not known. */
   readonly logs: (target: TargetKind) => number | undefined
   /** Bad records in the file; undefined if it is not known. */
-  readonly malformed: number | undefined
+  readonly malformed?: number
   /** Connections that a restriction would have blocked if it were enforced. */
-  readonly warnings: number | undefined
+  readonly warnings?: number
   /** Records that no edge serves; undefined if it is not known. */
-  readonly unserved: number | undefined
+  readonly unserved?: number
 }
 
 /** Ids of the created resources, by the names of the plan. */
@@ -70,7 +70,7 @@ interface TrafficPolicyPlan {
   }[]
 }
 
-interface SubscriptionPlan {
+export interface SubscriptionPlan {
   readonly description: string
   readonly to: TargetKind
   readonly sources: readonly {
@@ -118,7 +118,24 @@ export const allBut = (cidrs: readonly string[]): readonly RulePlan[] => [
   ...cidrs.map((cidr) => ({ cidr, action: 'deny' as const })),
 ]
 
-/** Emits a log event that names its policy. */
-export const logged = (policy: string) => ({ type: 'log' as const, config: { Metadata: { policy } } })
+/** Emits a log event that names the policy. */
+export const logging = (name: string, expression: string): TrafficPolicyPlan => ({
+  name,
+  expressions: [expression],
+  actions: [{ type: 'log', config: { Metadata: { policy: name } } }],
+})
 
-export const denied = { type: 'deny' as const }
+/** Emits a log event that names the policy, and denies the connection. */
+export function denying(name: string, expression: string): TrafficPolicyPlan {
+  const policy = logging(name, expression)
+  return { ...policy, actions: [...policy.actions, { type: 'deny' }] }
+}
+
+export const everything: SubscriptionPlan = {
+  description: 'everything, all fields',
+  to: 'kinesis',
+  sources: [{ type: 'tcp_connection_closed.v0' }, { type: 'http_request_complete.v0' }, { type: 'log.v0' }],
+}
+
+/** The selection of fields that the demo shows. */
+export const threeFields = ['conn.client_ip', 'conn.server_name', 'ip_policy.decision']

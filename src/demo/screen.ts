@@ -1,7 +1,7 @@
 /** The demo's output: lines, and the progress of long steps. */
 import { monotonicMs } from '../core/clock.js'
 
-export interface Output {
+interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
   /** As of a terminal's stream, which respects NO_COLOR. */
@@ -31,8 +31,8 @@ export class Screen {
     return this.#output.hasColors?.() ? `\u001b[${styles[style]}m${text}\u001b[0m` : text
   }
 
-  say(text = ''): void {
-    this.#wipe()
+  say(text: string): void {
+    this.wipe()
     this.#output.write(`${text}\n`)
   }
 
@@ -49,7 +49,7 @@ export class Screen {
     const value = await work()
     const seconds = ((monotonicMs() - startedMs) / 1000).toFixed(1)
     if (this.isVerbose) this.say(`${what}: ${result?.(value) ?? 'done'} (${seconds} s)`)
-    else this.#wipe()
+    else this.wipe()
     return value
   }
 
@@ -61,18 +61,14 @@ export class Screen {
     else if (this.isVerbose) this.#output.write(`  … ${text()}\n`)
   }
 
-  /** Removes the progress of a step that was interrupted. */
-  endProgress(): void {
-    this.#wipe()
-  }
-
   #show(text: string): void {
-    this.#wipe()
+    this.wipe()
     this.#shown = text.slice(0, (this.#output.columns ?? 80) - 1)
     this.#output.write(this.#shown)
   }
 
-  #wipe(): void {
+  /** Removes the progress of a step. */
+  wipe(): void {
     if (this.#shown !== '') this.#output.write(`\r${' '.repeat(this.#shown.length)}\r`)
     this.#shown = ''
   }

@@ -9,10 +9,8 @@ import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
 import type { KeyPair } from '../emulator/wire.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import { readUserUrl } from '../process/nats-access.js'
+import { environmentWith, settingNames } from '../process/settings.js'
 import { Program } from './child-process.js'
-
-/** Makes the environment of a program: these settings, and none of the caller's. */
-export type Environment = (settings: Readonly<Record<string, string>>) => NodeJS.ProcessEnv
 
 export interface Services {
   readonly dir: string
@@ -34,12 +32,13 @@ export interface Services {
   readonly broken: Promise<string>
 }
 
+/** The settings of the caller are not for the demo's programs. */
+const unset = Object.fromEntries(settingNames.map((name) => [name, '']))
 const emulatorModule = fileURLToPath(new URL('../emulator/main.js', import.meta.url))
 
 /** Everything is closed, and its directory removed, with `release`. */
 export async function openServices(
   module: string,
-  environment: Environment,
   release: ReleaseStack,
   stopping: AbortSignal,
 ): Promise<Services> {
@@ -50,9 +49,8 @@ export async function openServices(
   const start = (name: string, program: string, args: string[], settings: Record<string, string> = {}) => {
     stopping.throwIfAborted()
     const logFile = join(logs, `${name.replaceAll(' ', '-')}.log`)
-    return release.own(
-      new Program({ name, module: program, args, environment: environment(settings), logFile }),
-    )
+    const environment = environmentWith({ ...unset, ...settings })
+    return release.own(new Program({ name, module: program, args, environment, logFile }))
   }
 
   const emulator = start('aws emulator', emulatorModule, ['--port', '0', '--with-parent'])

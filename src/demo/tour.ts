@@ -5,12 +5,14 @@
 import {
   type AccountPlan,
   allBut,
-  denied,
+  denying,
   type EventView,
-  logged,
+  everything,
+  logging,
   type Question,
   type Scenario,
   type Situation,
+  threeFields,
 } from './scenario.js'
 
 /** The shape of `demo.counts.json`. */
@@ -19,17 +21,14 @@ export interface TourCounts {
   readonly unserved: number
   readonly bad_cidrs: readonly string[]
   readonly large_bytes: number
-  readonly endpoints: Readonly<
-    Record<
-      string,
-      {
-        readonly records: number
-        readonly bad_clients: number
-        readonly large: number
-        readonly countries: Readonly<Record<string, number>>
-      }
-    >
-  >
+  readonly endpoints: Readonly<Record<string, EndpointCounts>>
+}
+
+interface EndpointCounts {
+  readonly records: number
+  readonly bad_clients: number
+  readonly large: number
+  readonly countries: Readonly<Record<string, number>>
 }
 
 const ssh = { us: 'ssh.us.demo.example:22', eu: 'ssh.eu.demo.example:22' }
@@ -117,43 +116,21 @@ const harbor = ({ bad_cidrs, large_bytes }: TourCounts): AccountPlan => ({
       type: 'tcp_connection',
       hostports: [ssh.us],
       inbound: [
-        {
-          name: policy.notFromChina,
-          expressions: ['conn.geo.country_code == "CN"'],
-          actions: [logged(policy.notFromChina), denied],
-        },
-        {
-          name: policy.fromAbroad,
-          expressions: ['conn.geo.country_code != "US"'],
-          actions: [logged(policy.fromAbroad)],
-        },
+        denying(policy.notFromChina, 'conn.geo.country_code == "CN"'),
+        logging(policy.fromAbroad, 'conn.geo.country_code != "US"'),
       ],
     },
     {
       key: database,
       type: 'tcp_connection',
       hostports: [database],
-      outbound: [
-        {
-          name: policy.large,
-          expressions: [`conn.bytes_out > ${large_bytes}`],
-          actions: [logged(policy.large)],
-        },
-      ],
+      outbound: [logging(policy.large, `conn.bytes_out > ${large_bytes}`)],
     },
     { key: web, type: 'http_request', hostports: [web] },
   ],
   destinations: ['kinesis', 'cloudwatch_logs'],
   subscriptions: [
-    {
-      description: 'everything, all fields',
-      to: 'kinesis',
-      sources: [
-        { type: 'tcp_connection_closed.v0' },
-        { type: 'http_request_complete.v0' },
-        { type: 'log.v0' },
-      ],
-    },
+    everything,
     {
       description: "the database's connections (a filter drops the others)",
       to: 'cloudwatch_logs',
@@ -173,13 +150,7 @@ const meadow = ({ bad_cidrs }: TourCounts): AccountPlan => ({
       key: game,
       type: 'tcp_connection',
       hostports: [game],
-      inbound: [
-        {
-          name: policy.notFromAfrica,
-          expressions: ['conn.geo.country_code == "ZA"'],
-          actions: [logged(policy.notFromAfrica), denied],
-        },
-      ],
+      inbound: [denying(policy.notFromAfrica, 'conn.geo.country_code == "ZA"')],
     },
   ],
   destinations: ['firehose'],
@@ -187,13 +158,7 @@ const meadow = ({ bad_cidrs }: TourCounts): AccountPlan => ({
     {
       description: 'three fields of each connection (a field selection)',
       to: 'firehose',
-      sources: [
-        {
-          type: 'tcp_connection_closed.v0',
-          fields: ['conn.client_ip', 'conn.server_name', 'ip_policy.decision'],
-        },
-        { type: 'log.v0' },
-      ],
+      sources: [{ type: 'tcp_connection_closed.v0', fields: threeFields }, { type: 'log.v0' }],
     },
   ],
 })

@@ -23,8 +23,6 @@ const stuckMs = 60_000
 const outageMs = 1_500
 const failingShard = 1
 
-export const statusOf = ({ api, id }: Destination): Promise<DeliveryStatus> => api.deliveryStatus(id)
-
 const hasArrived = (metrics: MetricsPage, records: number): boolean =>
   metrics.sum('weir_records_in_total') >= records && metrics.sum('weir_events_backlog') === 0
 
@@ -40,9 +38,8 @@ export async function whenArrived(
     const metrics = await readMetrics(apiUrl)
     if (hasArrived(metrics, records)) return metrics
     progress(metrics)
-    const [evaluated, backlog] = ['weir_records_in_total', 'weir_events_backlog'].map((name) =>
-      metrics.sum(name),
-    )
+    const evaluated = metrics.sum('weir_records_in_total')
+    const backlog = metrics.sum('weir_events_backlog')
     const now = `${evaluated} of ${records} records came in, ${backlog} events are under way`
     if (now !== known) movedMs = monotonicMs()
     known = now
@@ -65,15 +62,15 @@ export const feltError = ({ state, last_error }: DeliveryStatus): string | undef
 export async function beginOutage(
   aws: EmulatorClient,
   destination: Destination,
-): Promise<{ end(hasArrived: () => Promise<boolean>): Promise<Outage | undefined> }> {
+): Promise<{ end(apiUrl: string, records: number): Promise<Outage | undefined> }> {
   const effect = { type: 'fail_records', shard: failingShard } as const
   const fault = await aws.addFault({ service: 'kinesis', operation: 'PutRecords', effect })
   const startedMs = monotonicMs()
   return {
-    async end(arrived) {
+    async end(apiUrl, records) {
       try {
         for (;;) {
-          const status = await statusOf(destination)
+          const status = await destination.api.deliveryStatus(destination.id)
           const code = feltError(status)
           if (code !== undefined) {
             await sleep(outageMs)
@@ -81,7 +78,7 @@ export async function beginOutage(
             const seconds = (monotonicMs() - startedMs) / 1000
             return { shard: failingShard, state: status.state, code, arrived: unique, seconds }
           }
-          if (await arrived()) return undefined
+          if (hasArrived(await readMetrics(apiUrl), records)) return undefined
           await sleep(lookEveryMs)
         }
       } finally {
@@ -90,6 +87,3 @@ export async function beginOutage(
     },
   }
 }
-
-export const arrivedAt = async (apiUrl: string, records: number): Promise<boolean> =>
-  hasArrived(await readMetrics(apiUrl), records)
