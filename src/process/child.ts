@@ -20,7 +20,7 @@ import { ReleaseStack } from '../core/release.js'
 export type Addresses = Readonly<Record<string, string>>
 
 /** A parent's answers to a child: the state of all processes together. */
-export interface ParentAnswers {
+interface ParentAnswers {
   /** Prometheus' text. */
   readonly metrics: string
   readonly failing: Failing
@@ -43,11 +43,6 @@ export type FromParent =
   | { readonly type: 'ask'; readonly id: number; readonly about: keyof ChildAnswers }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
 
-export interface Parent {
-  /** Rejects if the parent ends before it answers. */
-  ask<About extends keyof ParentAnswers>(about: About): Promise<ParentAnswers[About]>
-}
-
 export interface Role {
   readonly addresses: Addresses
   /** Parts that don't work, also those of processes it runs itself. */
@@ -64,13 +59,11 @@ export interface Frame {
   readonly release: ReleaseStack
 }
 
-/** Opens a role; resolves when it is ready. */
-type OpenRole = (frame: Frame) => Promise<Role>
-
 interface RoleOptions {
   readonly logger: Logger
   readonly occurrences: Occurrences
-  readonly open: OpenRole
+  /** Resolves when the role is ready. */
+  readonly open: (frame: Frame) => Promise<Role>
 }
 
 /** A role that runs on its own ends itself after this time: no parent would kill it. */
@@ -83,38 +76,38 @@ const orphanMs = 5_000
 /** Runs a role until it is stopped, and ends the process: with 0 after a stop, with 1 if the role can't start. */
 export async function runRole(options: RoleOptions): Promise<never> {
   const { logger } = options
-  const link = process.send === undefined ? undefined : new ParentLink()
+  const parent = process.send === undefined ? undefined : new Parent()
   const fail = (error: unknown): never => {
     if (!(error instanceof StartFault)) logger.error({ err: error }, 'The process ends.')
     // A parent shows the message itself.
-    else if (link === undefined) process.stderr.write(`weir: ${error.message}\n`)
-    return end(1, link)
+    else if (parent === undefined) process.stderr.write(`weir: ${error.message}\n`)
+    return end(1, parent)
   }
   // Node would print an uncaught error only after the listeners of `exit`, one of which may end the process.
   process.on('uncaughtException', fail)
-  const lastResort = await guard(link !== undefined)
-  const stop = link === undefined ? stopAlone(lastResort) : link.stopped(options.occurrences)
+  const lastResort = await guard(parent !== undefined)
+  const stop = parent === undefined ? stopAlone(lastResort) : parent.stopped(options.occurrences)
   const release = new ReleaseStack()
   try {
-    const opening = options.open({ parent: link, release })
+    const opening = options.open({ parent, release })
     const role = await Promise.race([opening, stop])
     if (role === undefined) {
       // It may wait for other processes forever, so it is not awaited; everything it has opened so far is closed.
       lastResort.endWithin(stopStartingMs)
       opening.catch(() => {})
-    } else link?.ready(role)
+    } else parent?.ready(role)
     await stop
     await release.release()
   } catch (error) {
-    await link?.failed(messageOf(error))
+    await parent?.failed(messageOf(error))
     return fail(error)
   }
-  return end(0, link)
+  return end(0, parent)
 }
 
 /** No process reads the exit code of an orphan, so it need not wait for anything. */
-function end(code: number, link: ParentLink | undefined): never {
-  if (link?.isOrphan) endAtOnce()
+function end(code: number, parent: Parent | undefined): never {
+  if (parent !== undefined && !process.connected) endAtOnce()
   process.exit(code)
 }
 
@@ -163,7 +156,8 @@ export function stopSignal(endNow: () => void = () => process.exit(1)): Promise<
   })
 }
 
-class ParentLink implements Parent {
+/** The connection to the process that runs this one. */
+export class Parent {
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   #lastId = 0
   /** Resolves when the parent asks this process to stop, which may happen while it still loads. */
@@ -175,19 +169,15 @@ class ParentLink implements Parent {
     this.#stopRequest = new Promise((resolve) => {
       process.on('message', (message: FromParent) => {
         if (message.type === 'stop') resolve()
+        else void this.#receive(message)
       })
     })
     process.on('SIGINT', () => {})
     process.on('SIGTERM', () => {})
-    process.on('message', (message: FromParent) => void this.#receive(message))
     process.on('disconnect', () => {
       for (const { reject } of this.#waiting.values()) reject(new Error('The parent process has ended.'))
       this.#waiting.clear()
     })
-  }
-
-  get isOrphan(): boolean {
-    return !process.connected
   }
 
   /** Resolves when the parent asks for it, or has ended. */
@@ -209,6 +199,7 @@ class ParentLink implements Parent {
     })
   }
 
+  /** Rejects if the parent ends before it answers. */
   ask<About extends keyof ParentAnswers>(about: About): Promise<ParentAnswers[About]> {
     this.#lastId += 1
     const id = this.#lastId

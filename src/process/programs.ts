@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { forkOptions } from '../core/source-maps.js'
 import type { RoleContext } from './role-context.js'
-import { type RoleSpec, type StartingSupervisor, startSupervisor } from './supervisor.js'
+import { type RoleSpec, Supervisor } from './supervisor.js'
 
 export interface Program {
   /** The compiled command line. */
@@ -23,8 +23,8 @@ export const roleSpec = (
 ): RoleSpec => ({ name, module, argv: argumentsOf(name), env, readyTimeoutMs, stopTimeoutMs })
 
 /** Starts the process that answers decisions for a pipeline that runs alone: records must not delay an answer. */
-export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): StartingSupervisor =>
-  startSupervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })
+export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): Supervisor =>
+  new Supervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })
 
 /** Forks the quarantine process. It exchanges raw buffers and is expected to crash on poisonous records. */
 export const forkQuarantine = ({ module, argumentsOf }: Program): ChildProcess =>

@@ -16,7 +16,7 @@ import { type Program, roleSpec } from './programs.js'
 import type { RoleContext } from './role-context.js'
 import { withoutCredentials } from './setting-value.js'
 import { describeSettings } from './settings.js'
-import { type RoleSpec, startSupervisor } from './supervisor.js'
+import { type RoleSpec, Supervisor } from './supervisor.js'
 
 export async function serve(context: RoleContext, program: Program): Promise<void> {
   const stop = stopSignal()
@@ -45,7 +45,7 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
     last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const supervisor = release.own(
-    startSupervisor({
+    new Supervisor({
       // In stop order: each passes its remaining work to the roles after it.
       roles: [role('api', samePort), role('pipeline'), role('decide'), role('deliver')],
       occurrences,

@@ -12,7 +12,7 @@ import type { Failing } from '../core/health.js'
 import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { forkOptions } from '../core/source-maps.js'
-import type { Addresses, ChildAnswers, FromChild, FromParent, ParentAnswers } from './child.js'
+import type { Addresses, ChildAnswers, FromChild, FromParent } from './child.js'
 import { Pulse, pulseLimits } from './pulse.js'
 import { environmentWith } from './settings.js'
 
@@ -33,22 +33,6 @@ interface SupervisorOptions {
   readonly occurrences: Occurrences
   /** Metrics of this process. */
   readonly registry: Registry
-  /** Parts of this process itself that don't work. */
-  readonly failing?: () => Failing
-  /** A role is ready, for the first time or again. */
-  readonly onReady?: (role: string, addresses: Addresses) => void
-}
-
-export interface Supervisor {
-  /** The addresses of a role. */
-  addressesOf(role: string): Addresses
-  /** Roles that don't run or don't answer, failing parts of the others, and `failing` of the options. */
-  failing(): Failing
-  /** This process and all below it. */
-  snapshots(): Promise<readonly MetricsSnapshot[]>
-  /** The same, added up, in Prometheus' text. */
-  metrics(): Promise<string>
-  close(): Promise<void>
 }
 
 const restartDelayMs = 100
@@ -58,53 +42,31 @@ const wellAfterMs = 30_000
 /** A process that does not answer within this time is left out of the sum. */
 const metricsTimeoutMs = 2_000
 
-export interface StartingSupervisor extends Supervisor {
-  /** Resolves when all roles are ready, rejects if one can't start. The caller closes it in both cases. */
-  readonly ready: Promise<void>
-}
-
-/** Starts all roles. It can be closed before they are ready. */
-export function startSupervisor(options: SupervisorOptions): StartingSupervisor {
-  const supervisor = new ProcessSupervisor(options)
-  const ready = supervisor.open()
-  // A caller that closes it first does not wait for it.
-  ready.catch(() => {})
-  return Object.assign(supervisor, { ready })
-}
-
-/** Starts all roles; resolves when all are ready. If one can't start, stops all of them and rejects. */
-export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
-  const supervisor = startSupervisor(options)
-  try {
-    await supervisor.ready
-  } catch (error) {
-    await supervisor.close()
-    throw error
-  }
-  return supervisor
-}
-
-class ProcessSupervisor implements Supervisor {
+export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #children: readonly Child[]
+  /** Resolves when all roles are ready, rejects if one can't start. The caller closes it in both cases. */
+  readonly ready: Promise<unknown>
 
+  /** Starts all roles. It can be closed before they are ready. */
   constructor(options: SupervisorOptions) {
     this.#options = options
-    this.#children = options.roles.map((spec) => new Child(spec, options, (about) => this.#answer(about)))
-  }
-
-  async open(): Promise<void> {
-    await Promise.all(this.#children.map((child) => child.open()))
+    this.#children = options.roles.map((spec) => new Child(spec, options.occurrences, this))
+    this.ready = Promise.all(this.#children.map((child) => child.open()))
+    // A caller that closes it first does not wait for it.
+    this.ready.catch(() => {})
   }
 
   addressesOf(role: string): Addresses {
     return this.#children.find((child) => child.name === role)?.addresses ?? {}
   }
 
+  /** Roles that don't run or don't answer, and failing parts of the others. */
   failing(): Failing {
-    return Object.assign({}, this.#options.failing?.(), ...this.#children.map((child) => child.failing()))
+    return Object.assign({}, ...this.#children.map((child) => child.failing()))
   }
 
+  /** This process and all below it. */
   async snapshots(): Promise<readonly MetricsSnapshot[]> {
     for (const { name, isRunning } of this.#children) {
       this.#options.occurrences.childrenRunning({ role: name }, isRunning ? 1 : 0)
@@ -113,6 +75,7 @@ class ProcessSupervisor implements Supervisor {
     return [await metricsSnapshot(this.#options.registry), ...below.flat()]
   }
 
+  /** The same, added up, in Prometheus' text. */
   async metrics(): Promise<string> {
     return sumMetrics(await this.snapshots())
   }
@@ -121,16 +84,12 @@ class ProcessSupervisor implements Supervisor {
   async close(): Promise<void> {
     for (const child of this.#children) await child.close()
   }
-
-  async #answer(about: keyof ParentAnswers): Promise<ParentAnswers[keyof ParentAnswers]> {
-    return about === 'metrics' ? this.metrics() : this.failing()
-  }
 }
 
 class Child {
   readonly #spec: RoleSpec
-  readonly #options: SupervisorOptions
-  readonly #answer: (about: keyof ParentAnswers) => Promise<unknown>
+  readonly #occurrences: Occurrences
+  readonly #supervisor: Supervisor
   readonly #closing = new AbortController()
   readonly #pending = new Map<number, (value: unknown) => void>()
   #lastId = 0
@@ -142,14 +101,10 @@ class Child {
   #ended: Promise<string> = Promise.resolve('')
   #supervision: Promise<void> = Promise.resolve()
 
-  constructor(
-    spec: RoleSpec,
-    options: SupervisorOptions,
-    answer: (about: keyof ParentAnswers) => Promise<unknown>,
-  ) {
+  constructor(spec: RoleSpec, occurrences: Occurrences, supervisor: Supervisor) {
     this.#spec = spec
-    this.#options = options
-    this.#answer = answer
+    this.#occurrences = occurrences
+    this.#supervisor = supervisor
   }
 
   get name(): string {
@@ -202,7 +157,7 @@ class Child {
     try {
       await within(this.#spec.stopTimeoutMs, this.#ended, 'late')
     } catch {
-      this.#options.occurrences.childStopForced({ role: this.name, stopTimeoutMs: this.#spec.stopTimeoutMs })
+      this.#occurrences.childStopForced({ role: this.name, stopTimeoutMs: this.#spec.stopTimeoutMs })
       this.#process?.kill('SIGKILL')
     }
     await this.#ended
@@ -211,18 +166,17 @@ class Child {
 
   /** Restarts the process whenever it ends, until `close`. */
   async #supervise(): Promise<void> {
-    const { occurrences } = this.#options
     let startedMs = monotonicMs()
     for (let delayMs = restartDelayMs; ; delayMs = Math.min(delayMs * 2, restartDelayMaxMs)) {
       const how = await this.#ended
       if (this.#closing.signal.aborted) return
-      occurrences.childEnded({ role: this.name, how })
+      this.#occurrences.childEnded({ role: this.name, how })
       if (monotonicMs() - startedMs > wellAfterMs) delayMs = restartDelayMs
       await sleep(delayMs, this.#closing.signal)
       if (this.#closing.signal.aborted) return
       startedMs = monotonicMs()
       const failure = await this.#start()
-      if (failure !== undefined) occurrences.childUnready({ role: this.name, failure })
+      if (failure !== undefined) this.#occurrences.childUnready({ role: this.name, failure })
     }
   }
 
@@ -268,13 +222,12 @@ class Child {
     this.#addresses = addresses
     this.#running = true
     this.#pulse = new Pulse(() => this.#ask('failing', pulseLimits.answerMs))
-    this.#options.onReady?.(this.name, addresses)
   }
 
   async #receive(message: FromChild): Promise<void> {
     if (message.type === 'answer') this.#pending.get(message.id)?.(message.value)
     if (message.type !== 'ask') return
-    this.#send({ type: 'answer', id: message.id, value: await this.#answer(message.about) })
+    this.#send({ type: 'answer', id: message.id, value: await this.#supervisor[message.about]() })
   }
 
   /** If the child ends right now, its exit is noticed anyway. */
