@@ -4,24 +4,6 @@ import { join } from 'node:path'
 import { messageOf, StartFault } from '../core/errors.js'
 import { tryLock } from './file-lock.mjs'
 
-interface DataDirLock {
-  close(): void
-}
-
-/** Another process, named in the message, uses the data directory. */
-export class DataDirInUse extends StartFault {
-  readonly holderPid: number
-
-  constructor(dir: string, holderPid: number) {
-    super(
-      `The data directory ${dir} is in use by process ${holderPid}. ` +
-        'Stop that one first, or choose another directory (WEIR_DATA_DIR).',
-    )
-    this.name = 'DataDirInUse'
-    this.holderPid = holderPid
-  }
-}
-
 function tryLockIn(dir: string): ReturnType<typeof tryLock> {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -32,11 +14,14 @@ function tryLockIn(dir: string): ReturnType<typeof tryLock> {
 }
 
 /**
- * Locks the data directory, which is created if missing. However the holder ends, its lock becomes free. Throws
- * `DataDirInUse`.
+ * Locks the data directory, which is created if missing. However the holder ends, its lock becomes free. Throws a
+ * `StartFault` that names the process if another one has the lock.
  */
-export function lockDataDir(dir: string): DataDirLock {
+export function lockDataDir(dir: string): { close(): void } {
   const lock = tryLockIn(dir)
-  if (!lock.held) throw new DataDirInUse(dir, lock.holderPid)
-  return { close: lock.release }
+  if (lock.held) return { close: lock.release }
+  throw new StartFault(
+    `The data directory ${dir} is in use by process ${lock.holderPid}. ` +
+      'Stop that one first, or choose another directory (WEIR_DATA_DIR).',
+  )
 }

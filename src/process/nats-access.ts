@@ -2,10 +2,10 @@
  * Users of the local nats-server: accounts, permissions and passwords. Each user's address, including the password, is
  * in a separate file of the data directory, readable only by its owner. Passwords survive restarts.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomToken } from '../core/clock.js'
-import { writeWhole } from './nats-files.js'
+import { readIfPresent, writeWhole } from './files.js'
 
 /** Permissions by subject, as in the server's configuration. */
 interface NatsPermissions {
@@ -54,14 +54,8 @@ export function accountsConfig(accounts: NatsAccounts, passwordOf: (user: string
 const usersDir = (dir: string): string => join(dir, 'users')
 
 /** The last written address of a user; undefined if there is none. `dir`: the server's directory. */
-export function readUserUrl(dir: string, user: string): string | undefined {
-  try {
-    return readFileSync(join(usersDir(dir), user), 'utf8').trim()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
+export const readUserUrl = (dir: string, user: string): string | undefined =>
+  readIfPresent(join(usersDir(dir), user))
 
 /** The existing password of a user, or a new one. */
 export const passwordOf = (dir: string, user: string): string =>

@@ -1,6 +1,7 @@
 /** Files in the local nats-server's directory: the record of the running server, and the port for the next start. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeWhole } from './files.js'
 import { processStart } from './process-start.mjs'
 
 /** The record of a running server, used to find one left over by a killed Weir. */
@@ -35,12 +36,6 @@ export const writePort = (dir: string, port: number): void => writeWhole(portPat
 export function readPort(dir: string): number | undefined {
   const port = Number(readText(portPath(dir)))
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
-}
-
-/** Writes atomically, by rename; only the owner can read the file. */
-export function writeWhole(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text, { mode: 0o600 })
-  renameSync(`${path}.new`, path)
 }
 
 export function readText(path: string): string | undefined {

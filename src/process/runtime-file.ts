@@ -2,8 +2,9 @@
  * How a command line finds the service on the same data directory: the service writes its addresses and a token there,
  * readable only by its owner, and removes them when it stops.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeWhole } from './files.js'
 import { processStart } from './process-start.mjs'
 
 interface Runtime {
@@ -29,10 +30,7 @@ export function writeRuntime(dir: string, runtime: Runtime): void {
   const stored = { pid: process.pid, start: processStart(process.pid), ...runtime }
   // With external NATS and ClickHouse, nothing else has created the directory.
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const aside = `${path(dir)}.new`
-  rmSync(aside, { force: true })
-  writeFileSync(aside, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 })
-  renameSync(aside, path(dir))
+  writeWhole(path(dir), `${JSON.stringify(stored, null, 2)}\n`)
 }
 
 /** Undefined if no service runs on this directory, also if one was killed and left its file. */

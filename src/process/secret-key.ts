@@ -3,37 +3,23 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path'
 import { randomToken } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
+import { readIfPresent } from './files.js'
+import type { Settings } from './settings.js'
 
 const keyBytes = 32
 const fileName = 'secret.key'
 
-interface SecretKeyOptions {
-  /** The data directory. */
-  readonly dir: string
-  /** 32 bytes as base64, if set. */
-  readonly secretKey?: string | undefined
-}
-
 /** 32 bytes. Throws if the stored key is unreadable or damaged: a new key could not open existing secrets. */
-export function secretKey({ dir, secretKey: configured }: SecretKeyOptions): Buffer {
+export function secretKey({ dir, secretKey: configured }: Settings['data']): Buffer {
   if (configured !== undefined) return Buffer.from(configured, 'base64')
   const path = join(dir, fileName)
-  const key = Buffer.from(readStored(path) ?? generate(dir, path), 'base64')
+  const key = Buffer.from(readIfPresent(path) ?? generate(dir, path), 'base64')
   if (key.length !== keyBytes) {
     throw new StartFault(
       `${path} is damaged: it must hold 32 bytes as base64. Restore it from a copy, or set WEIR_SECRET_KEY.`,
     )
   }
   return key
-}
-
-function readStored(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
 }
 
 /** Written to a temporary file and linked into place: if several processes start at once, one key wins. */

@@ -269,12 +269,13 @@ t.test('what was chosen is described without secrets', (t) => {
 
 t.test('the secret key', (t) => {
   const dir = join(t.testdir(), 'new', 'data')
-  const made = secretKey({ dir })
+  const made = secretKey({ dir, secretKey: undefined })
   t.equal(made.length, 32)
-  t.ok(secretKey({ dir }).equals(made), 'is kept')
+  t.ok(secretKey({ dir, secretKey: undefined }).equals(made), 'is kept')
   t.equal(statSync(join(dir, 'secret.key')).mode & 0o777, 0o600)
   t.equal(secretKey({ dir, secretKey: key }).toString('base64'), key, 'a setting wins')
-  t.throws(() => secretKey({ dir: t.testdir({ 'secret.key': 'c2hvcnQ=' }) }), /damaged/)
+  const damaged = { dir: t.testdir({ 'secret.key': 'c2hvcnQ=' }), secretKey: undefined }
+  t.throws(() => secretKey(damaged), /damaged/)
   t.end()
 })
 
