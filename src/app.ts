@@ -48,7 +48,7 @@ import type { StoreParts } from './process/store-parts.js'
 import { openGeo } from './record/geo.js'
 import { destinationsIn } from './view/destinations.js'
 import { SecretsView } from './view/secrets-view.js'
-import { openView, type View } from './view/view.js'
+import { openView } from './view/view.js'
 import {
   abuseDecisionSubject,
   agentSubject,
@@ -175,7 +175,10 @@ export async function openPipeline(
   for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
-  release.own(new Janitor({ nats, ledger, occurrences, isDestination: isDestinationIn(view) }))
+  // Undefined while that is not known: a destination is never taken for deleted because it was not found.
+  const isDestination = (id: string) =>
+    view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
+  release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
   const auditDeps = { nats, view, ledger, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
@@ -188,12 +191,6 @@ export async function openPipeline(
   await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })
   return roleOf(context, readiness)
 }
-
-/** Undefined while that is not known: a destination is never taken for deleted because it was not found. */
-const isDestinationIn =
-  (view: View) =>
-  (id: string): boolean | undefined =>
-    view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
 
 const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))

@@ -26,8 +26,6 @@ import { createRoleContext } from './role-context.js'
 import type { Settings } from './settings.js'
 import { openDatabase, openStoreParts, type StoreParts } from './store-parts.js'
 
-type Commands = Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>>
-
 const formats: Readonly<Record<string, TextFormat>> = {
   pretty: 'PrettyCompactMonoBlock',
   tsv: 'TSVWithNames',
@@ -35,7 +33,7 @@ const formats: Readonly<Record<string, TextFormat>> = {
   json: 'JSONEachRow',
 }
 
-const commands: Commands = {
+const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>> = {
   async 'account create'({ store, writes }, { name = '' }) {
     const made = await createAccount(store, writes, name)
     if (made === undefined) throw new Error('The generated id is taken already: try again.')

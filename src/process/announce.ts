@@ -1,9 +1,4 @@
 /** Prints the addresses of the API. */
 export function announceApi(url: string): void {
-  for (const [name, path] of [
-    ['API', ''],
-    ['docs', '/docs'],
-    ['metrics', '/metrics'],
-  ])
-    process.stdout.write(`${name}: ${url}${path}\n`)
+  process.stdout.write(`API: ${url}\ndocs: ${url}/docs\nmetrics: ${url}/metrics\n`)
 }

@@ -1,7 +1,7 @@
 /**
  * The table of settings. `config/default.jsonc` documents each one with its default. Each destination kind adds its own.
  */
-import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
+import { requestBytesMin } from '../core/limits.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
 import * as form from './setting-value.js'
@@ -32,7 +32,7 @@ export const declared = {
     host: required('WEIR_HOST', form.host),
     port: required('WEIR_PORT', form.integer(0, 65_535)),
     baseUrl: optional('WEIR_BASE_URL', form.baseUrl),
-    bootstrapToken: optional('WEIR_BOOTSTRAP_TOKEN', form.accessToken(tokenCharsMin, tokenCharsMax)),
+    bootstrapToken: optional('WEIR_BOOTSTRAP_TOKEN', form.accessToken),
     versionHeaders: required('WEIR_VERSION_HEADERS', form.headerNames),
     tcpDomain: required('WEIR_TCP_DOMAIN', form.domain),
     rateLimitPerMinute: required('WEIR_RATE_LIMIT', form.integer(0, 1_000_000_000)),
@@ -53,7 +53,10 @@ export const declared = {
     inboxPrefix: required('WEIR_NATS_INBOX_PREFIX', form.subjectPrefix),
     replicas: required('WEIR_NATS_REPLICAS', form.integer(1, 5)),
     retentionMs: required('WEIR_RETENTION', form.duration(10 * secondMs, 365 * dayMs)),
-    storageMaxBytes: required('WEIR_STORAGE_MAX', form.byteSize(16 * mebibyte, 1024 * tebibyte)),
+    storageMaxBytes: required(
+      'WEIR_STORAGE_MAX',
+      form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB'),
+    ),
   },
   clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
@@ -68,8 +71,9 @@ export type SettingGroup = Readonly<Record<string, Setting<unknown>>>
 /** The settings of a destination kind. */
 const settingsOfKind = (kind: DestinationKind): SettingGroup => ({
   ...(kind.endpointSetting !== undefined && { endpointUrl: optional(kind.endpointSetting, form.httpUrl) }),
+  // Up to the service's own limit.
   requestBytesMax: {
-    ...required(requestMaxSetting(kind), form.requestSize(kind.requestBytes.max)),
+    ...required(requestMaxSetting(kind), form.size(requestBytesMin, kind.requestBytes.max, '512KiB or 1MiB')),
     fallback: kind.requestBytes.default,
   },
 })

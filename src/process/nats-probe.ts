@@ -10,10 +10,6 @@ interface ServerGreeting {
   readonly version?: unknown
 }
 
-/** The name of the NATS server on a port of the loopback address; `undefined` if none answers. */
-export const readServerName = async (port: number): Promise<unknown> =>
-  (await readGreeting(port))?.server_name
-
 /** The greeting of the NATS server on a port of the loopback address; `undefined` if none answers. */
 export const readGreeting = (port: number): Promise<ServerGreeting | undefined> =>
   new Promise((resolve) => {

@@ -46,15 +46,6 @@ interface NatsServerOptions {
   readonly occurrences: Occurrences
 }
 
-export interface NatsServer {
-  readonly port: number
-  /** The address for a user, including the password. */
-  urlOf(user: string): string
-  /** Is it running, and did it answer since it was started? */
-  isUp(): boolean
-  close(): Promise<void>
-}
-
 /** Capacity of the store in full streams; it also covers the small streams and buckets. */
 const streamsOfFullSizeMax = 8
 /** After this long, a slow client is disconnected. Long, because a busy machine must not look like a dead client. */
@@ -85,12 +76,12 @@ export async function openNatsServer(options: NatsServerOptions): Promise<NatsSe
   const leftover = readServerRecord(dir)
   if (leftover !== undefined) await endLeftover(leftover, options.occurrences)
   moveStore(join(dir, 'store'), options.access.streamsOf)
-  const server = new LocalServer(options.executable, dir, options)
+  const server = new NatsServer(options.executable, dir, options)
   await server.open(readPort(dir) ?? leftover?.port)
   return server
 }
 
-class LocalServer implements NatsServer {
+export class NatsServer {
   readonly #executable: string
   readonly #dir: string
   readonly #options: NatsServerOptions
@@ -116,10 +107,12 @@ class LocalServer implements NatsServer {
     return this.#port
   }
 
+  /** The address for a user, including the password. */
   urlOf(user: string): string {
     return `nats://${user}:${this.#passwords.get(user)}@127.0.0.1:${this.#port}`
   }
 
+  /** Is it running, and did it answer since it was started? */
   isUp(): boolean {
     return this.#up
   }

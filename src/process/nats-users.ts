@@ -194,23 +194,19 @@ const outside: Readonly<Record<string, readonly string[]>> = {
 
 function accounts(): NatsAccounts {
   const users = Object.entries(outside)
-  const imported = (subjects: readonly string[]) =>
-    subjects.map((subject) => ({ service: { account, subject } }))
-  const exportsTo = users.flatMap(([name, subjects]) => subjects.map((subject) => [subject, accountOf(name)]))
-  const own = {
-    jetstream: 'enabled' as const,
-    users: [...roles, admin],
-    exports: exportsTo.map(([service, to]) => ({ service: service!, accounts: [to!] })),
-  }
+  const exports = users.flatMap(([name, subjects]) =>
+    subjects.map((service) => ({ service, accounts: [accountOf(name)] })),
+  )
   const others = users.map(([name, subjects]) => [
     accountOf(name),
     {
       users: [
         { name, permissions: { publish: { allow: subjects }, subscribe: { allow: ['_INBOX.>'] } } },
       ] satisfies NatsUser[],
-      imports: imported(subjects),
+      imports: subjects.map((subject) => ({ service: { account, subject } })),
     },
   ])
+  const own = { jetstream: 'enabled' as const, users: [...roles, admin], exports }
   return { [account]: own, ...Object.fromEntries(others) }
 }
 

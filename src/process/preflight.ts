@@ -4,6 +4,7 @@
  * opens it before anything else.
  */
 import { existsSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
 import { StartFault } from '../core/errors.js'
 import { listenFault, listenHttp } from '../core/http-listen.js'
 import { openGeo } from '../record/geo.js'
@@ -14,7 +15,11 @@ import { localNatsServer, type Settings } from './settings.js'
 /** Throws a `StartFault`. */
 export async function preflight({ api, data, geo, nats }: Settings): Promise<void> {
   await openGeo(geo.databases)
-  await checkListening(api.host, api.port)
+  const drop: RequestListener = (_request, response) => response.destroy()
+  const listening = await listenHttp(api.host, api.port, drop).catch((error: unknown) => {
+    throw listenFault(error, api.host, api.port)
+  })
+  await listening.close()
   if (nats.servers !== undefined) return
   if (localNatsServer() === undefined) throw new StartFault(natsServerMissing)
   // In a used directory, a leftover server may hold the port; it is ended later.
@@ -22,13 +27,4 @@ export async function preflight({ api, data, geo, nats }: Settings): Promise<voi
     throw new StartFault(
       `Another process listens on port ${nats.localPort}: set WEIR_NATS_PORT to a free one.`,
     )
-}
-
-async function checkListening(host: string, port: number): Promise<void> {
-  try {
-    const listening = await listenHttp(host, port, (_request, response) => response.destroy())
-    await listening.close()
-  } catch (error) {
-    throw listenFault(error, host, port)
-  }
 }

@@ -14,9 +14,6 @@ export const pulseLimits = {
   missesMax: 3,
 } as const
 
-/** The longest time from when the other side falls silent until `lost` reports it. */
-export const silenceNoticedMs = pulseLimits.everyMs + pulseLimits.missesMax * pulseLimits.answerMs
-
 export class Pulse<T> {
   readonly #ask: () => Promise<T>
   readonly #closing = new AbortController()

@@ -15,23 +15,17 @@ import { type ListeningServer, listenFault } from '../core/http-listen.js'
 import { metricsSnapshot, metricsText } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
 import { version } from '../core/version.js'
-import type { Nats } from '../nats/nats.js'
 import type { View } from '../view/view.js'
 import type { Parent, Role } from './child.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
 import { pulseLimits } from './pulse.js'
 import type { RoleContext } from './role-context.js'
-import { StreamWatch } from './stream-watch.js'
+import { StreamWatch, type StreamWatchOptions } from './stream-watch.js'
 import type { Supervisor } from './supervisor.js'
 
 /** What a role needs to do its work. */
-interface Needs {
-  readonly nats: Nats
-  /** Streams it reads or writes. */
-  readonly streams: readonly string[]
+interface Needs extends StreamWatchOptions {
   readonly view: View
-  /** Creates missing streams, if this role is the one to do so. */
-  readonly makeStreams?: () => Promise<void>
   /** If given, its metrics include the deployment's books. */
   readonly books?: BooksKeeper | undefined
   /** Further parts that don't work. */

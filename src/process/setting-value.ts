@@ -1,6 +1,6 @@
 /** Value formats of settings: each form parses a text, describes what it allows, and returns `undefined` for the rest. */
 import { isIP } from 'node:net'
-import { requestBytesMin } from '../core/limits.js'
+import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import { sizeText } from '../core/plural.js'
 
 export interface ValueForm<T> {
@@ -102,17 +102,10 @@ const bytes = units({
   tb: 1e12,
 })
 
-const sizeWithin = (minBytes: number, maxBytes: number, examples: string): ValueForm<number> => ({
+export const size = (minBytes: number, maxBytes: number, examples: string): ValueForm<number> => ({
   allowed: `a size from ${sizeText(minBytes)} to ${sizeText(maxBytes)}, such as ${examples}`,
   parse: (text) => within(minBytes, maxBytes, bytes(text)),
 })
-
-export const byteSize = (minBytes: number, maxBytes: number): ValueForm<number> =>
-  sizeWithin(minBytes, maxBytes, '512MiB or 8GiB')
-
-/** The size of one request, up to the service's own limit. */
-export const requestSize = (serviceBytesMax: number): ValueForm<number> =>
-  sizeWithin(requestBytesMin, serviceBytesMax, '512KiB or 1MiB')
 
 export const subjectPrefix: ValueForm<string> = {
   allowed: 'a NATS subject without wildcards, such as _INBOX.weir',
@@ -144,12 +137,12 @@ export const secretKeyText: ValueForm<string> = {
   secret: true,
 }
 
-export const accessToken = (charsMin: number, charsMax: number): ValueForm<string> => ({
-  allowed: `a token of ${charsMin} to ${charsMax} printable ASCII characters without spaces`,
+export const accessToken: ValueForm<string> = {
+  allowed: `a token of ${tokenCharsMin} to ${tokenCharsMax} printable ASCII characters without spaces`,
   parse: (text) =>
-    text.length >= charsMin && text.length <= charsMax && /^[!-~]+$/.test(text) ? text : undefined,
+    text.length >= tokenCharsMin && text.length <= tokenCharsMax && /^[!-~]+$/.test(text) ? text : undefined,
   secret: true,
-})
+}
 
 /** One or more values of a form; blank elements are ignored. */
 const listOf = <T>(form: ValueForm<T>): ValueForm<readonly T[]> => ({

@@ -242,13 +242,12 @@ function describeGroups(
   groups: Readonly<Record<string, SettingGroup>>,
   values: GroupValues,
 ): Record<string, string> {
-  const described: Record<string, string> = {}
-  for (const [group, members] of Object.entries(groups)) {
-    for (const [key, setting] of Object.entries(members)) {
+  const described = Object.entries(groups).flatMap(([group, members]) =>
+    Object.entries(members).flatMap(([key, setting]) => {
       const value = values[group]?.[key]
-      if (value === undefined) continue
-      described[setting.env] = setting.form.secret ? '(set)' : form.withoutCredentials(String(value))
-    }
-  }
-  return described
+      if (value === undefined) return []
+      return [[setting.env, setting.form.secret ? '(set)' : form.withoutCredentials(String(value))]]
+    }),
+  )
+  return Object.fromEntries(described)
 }

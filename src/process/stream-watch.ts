@@ -9,8 +9,9 @@ import type { Nats } from '../nats/nats.js'
 import { quorumProblem } from '../nats/streams.js'
 import { Pulse } from './pulse.js'
 
-interface StreamWatchOptions {
-  readonly nats: Pick<Nats, 'isConnected' | 'streamInfo' | 'payloadBytesMax'>
+export interface StreamWatchOptions {
+  readonly nats: Nats
+  /** Those the role reads or writes. */
   readonly streams: readonly string[]
   /** Creates missing streams, if that is this process' job. */
   readonly makeStreams?: () => Promise<void>

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freePort, readServerName } from '../../src/process/nats-probe.js'
+import { freePort, readGreeting } from '../../src/process/nats-probe.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { until } from './weir.js'
 
@@ -28,7 +28,7 @@ export class OwnNats {
     if (this.#port === 0) this.#port = port ?? (await freePort())
     const args = ['-js', '-sd', this.#dir, '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
     this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
-    await until('nats-server answers', async () => (await readServerName(this.#port)) !== undefined)
+    await until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
   }
 
   /** SIGTERM, after which everything is on disk. */

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Nats, openNats } from '../../src/nats/nats.js'
-import { freePort, readServerName } from '../../src/process/nats-probe.js'
+import { freePort, readGreeting } from '../../src/process/nats-probe.js'
 import { readRuntime } from '../../src/process/runtime-file.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { auditStream } from '../../src/wire/names.js'
@@ -60,7 +60,7 @@ export class StoreFixture {
     mkdirSync(dir, { recursive: true })
     const args = ['-js', '-sd', dir, '-a', '127.0.0.1', '-p', String(this.#natsPort)]
     this.#natsServer = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
-    await until('nats-server answers', async () => (await readServerName(this.#natsPort)) !== undefined)
+    await until('nats-server answers', async () => (await readGreeting(this.#natsPort)) !== undefined)
   }
 
   async killNats(): Promise<void> {

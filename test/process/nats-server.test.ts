@@ -12,7 +12,7 @@ import { createOccurrences } from '../../src/core/occurrences.js'
 import { openNats } from '../../src/nats/nats.js'
 import { crashesOnWildcardReply } from '../../src/nats/server-2-9.js'
 import { type NatsAccess, readUserUrl } from '../../src/process/nats-access.js'
-import { freePort, isPortFree, readGreeting, readServerName } from '../../src/process/nats-probe.js'
+import { freePort, isPortFree, readGreeting } from '../../src/process/nats-probe.js'
 import { openNatsServer } from '../../src/process/nats-server.js'
 import { stderrBytesMax } from '../../src/process/nats-stderr.js'
 import { processStart } from '../../src/process/process-start.mjs'
@@ -57,7 +57,7 @@ if (process.argv[2] === 'owner') {
     const { pid, start } = kept(dir)
     t.match(server.urlOf('one'), new RegExp(`^nats://one:[\\w-]{32}@127\\.0\\.0\\.1:${server.port}$`))
     t.ok(server.isUp())
-    t.match(await readServerName(server.port), /^weir-/)
+    t.match(await readGreeting(server.port), { server_name: /^weir-/ })
     t.equal(processStart(pid), start, 'the number kept is that of the server itself')
     t.equal(statSync(join(dir, 'nats', 'server.conf')).mode & 0o777, 0o600)
     t.ok(statSync(join(dir, 'nats', 'store', 'jetstream')).isDirectory(), 'JetStream has its store there')
@@ -126,7 +126,7 @@ if (process.argv[2] === 'owner') {
       await until(() => kept(dir).pid !== pid && server.isUp())
       t.equal(kept(dir).port, server.port, signal)
     }
-    t.match(await readServerName(server.port), /^weir-/)
+    t.match(await readGreeting(server.port), { server_name: /^weir-/ })
     t.match(await metricsText(registry), /weir_nats_server_exits_total 1\n/, 'a crash is told apart …')
     t.match(await metricsText(registry), /weir_nats_server_stops_total 1\n/, '… from a stop')
     await server.close()
