@@ -122,18 +122,19 @@ export class Lane {
   #pump(): void {
     this.#timer?.stop()
     if (this.#closing) return
-    while (this.#maySend()) {
+    while (this.#queue.length > 0) {
+      const { concurrency, waitMs } = this.#pace.allowance()
+      if (waitMs > 0) this.#timer = after(waitMs, () => this.#pump())
+      if (!this.#maySend(concurrency)) return
       const { batch, oversize } = this.#queue.cut(this.#limits())
       for (const item of oversize) this.#track(this.#deadLetter(item, tooLarge))
-      if (batch.length === 0) break
+      if (batch.length === 0) return
       this.#track(this.#send(batch))
     }
-    const waitMs = this.#pace.waitMs()
-    if (waitMs > 0 && this.#queue.length > 0) this.#timer = after(waitMs, () => this.#pump())
   }
 
-  #maySend(): boolean {
-    if (this.#queue.length === 0 || this.#underWay.size >= this.#pace.concurrency) return false
+  #maySend(concurrency: number): boolean {
+    if (this.#underWay.size >= concurrency) return false
     return this.#underWay.size === 0 || this.#queue.fills(this.#limits())
   }
 

@@ -38,10 +38,15 @@ export class Pace {
     return this.#probing
   }
 
-  /** How many requests may be under way now: one, until one is accepted after a failure. */
-  get concurrency(): number {
-    if (this.waitMs() > 0) return 0
-    return this.#probing || this.#failuresInARow > 0 ? 1 : this.#concurrency
+  /**
+   * How many requests may be under way now, and the time until the next one may be sent. Both come from one reading of
+   * the clock: if time passed between them, a lane could see neither a free request nor a time to wait for.
+   */
+  allowance(): { readonly concurrency: number; readonly waitMs: number } {
+    const waitMs = this.waitMs()
+    if (waitMs > 0) return { concurrency: 0, waitMs }
+    // One request, until one is accepted after a failure.
+    return { concurrency: this.#probing || this.#failuresInARow > 0 ? 1 : this.#concurrency, waitMs }
   }
 
   /** Time until the next request may be sent. */

@@ -1,4 +1,6 @@
 /** A lane whose requests are accepted or fail briefly, and its end. */
+import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import t from 'tap'
 import type { SendOutcome } from '../../src/deliver/destination.js'
@@ -69,6 +71,23 @@ t.test('whole requests that fail are tried again, one at a time until one is acc
     t.equal(atOnce, 1, 'careful after failures')
     t.equal(requests.length, 12)
     t.same(states, [faultClass === 'throttle' ? 'throttled' : 'failing', 'healthy'])
+    await lane.close()
+  }
+})
+
+t.test('a wait that ends between two readings of the clock is noticed', async (t) => {
+  const throttle = { baseMs: 40, capMs: 1e6 }
+  for (const phase of [0, 1, 2, 3]) {
+    const random = mock.method(Math, 'random', () => (20 + phase) / throttle.baseMs)
+    let clock = 1_000_000
+    const date = mock.method(Date, 'now', () => (clock += 1))
+    const { lane } = openLane((_, request) => (request === 1 ? failed('throttle') : accepted), {
+      backoffs: { throttle, transient: throttle, record: throttle },
+    })
+    const stuck = sleep(5_000, 'stuck', { ref: false })
+    t.same(await Promise.race([lane.deliver(someEvents(3, 'e')), stuck]), done(3, 0, 3), `phase ${phase}`)
+    date.mock.restore()
+    random.mock.restore()
     await lane.close()
   }
 })
