@@ -16,6 +16,7 @@ interface Statement {
   readonly clickhouse_settings?: object | undefined
   readonly query_params?: Record<string, unknown> | undefined
   readonly query_id?: string | undefined
+  readonly values?: string | Readable | undefined
 }
 
 /** Settings for the HTTP interface only. */
@@ -105,28 +106,19 @@ export class ChdbConnection {
     }
   }
 
-  async query(statement: Statement) {
-    const result = await this.#run(statement)
-    return { stream: streamOf(result), ...answered(statement) }
+  async exec(statement: Statement) {
+    const result = await this.#run(statement, await textOf(statement.values ?? ''))
+    return {
+      stream: streamOf(result),
+      query_id: statement.query_id ?? newId('query_'),
+      response_headers: {},
+      http_status_code: 200,
+    }
   }
 
-  async command(statement: Statement) {
-    const result = await this.#run(statement)
-    return { ...answered(statement), summary: summaryOf(result) }
-  }
-
-  async exec(statement: Statement & { readonly values?: Readable | undefined }) {
-    const result = await this.#run(
-      statement,
-      statement.values === undefined ? '' : await textOf(statement.values),
-    )
-    return { stream: streamOf(result), ...answered(statement), summary: summaryOf(result) }
-  }
-
-  async insert(statement: Statement & { readonly values: string | Readable }) {
-    const result = await this.#run(statement, await textOf(statement.values))
-    return { ...answered(statement), summary: summaryOf(result) }
-  }
+  readonly query = this.exec
+  readonly command = this.exec
+  readonly insert = this.exec
 
   async ping(): Promise<{ success: true } | { success: false; error: Error }> {
     try {
@@ -147,25 +139,8 @@ export class ChdbConnection {
   }
 }
 
-const answered = ({ query_id }: Statement) => ({
-  query_id: query_id ?? newId('query_'),
-  response_headers: {},
-  http_status_code: 200,
-})
-
 /** The answer's own bytes, not a copy: there may be very many. */
 function streamOf(result: ChdbResult): Readable {
   const { buffer, byteOffset, byteLength } = result.bytes()
   return Readable.from([Buffer.from(buffer, byteOffset, byteLength)])
 }
-
-const summaryOf = (result: ChdbResult) => ({
-  read_rows: String(result.rowsRead),
-  read_bytes: String(result.bytesRead),
-  written_rows: '0',
-  written_bytes: '0',
-  result_rows: '0',
-  result_bytes: '0',
-  total_rows_to_read: '0',
-  elapsed_ns: String(Math.round(result.elapsed * 1e9)),
-})

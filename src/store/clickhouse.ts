@@ -1,4 +1,4 @@
-/** ClickHouse, a server or embedded, behind one small interface; the SQL is the same for both. */
+/** ClickHouse, a server or embedded, behind one small class; the SQL is the same for both. */
 import { mkdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -21,20 +21,6 @@ interface ClickhouseOptions {
   readonly directory: string
 }
 
-export interface Clickhouse {
-  /** All rows or an error: a truncated answer must not look like a smaller table. */
-  rows<T>(sql: string, params?: Record<string, unknown>, timeoutMs?: number): Promise<T[]>
-  command(sql: string, params?: Record<string, unknown>): Promise<void>
-  /**
-   * Inserts all rows or none; they have the same columns in the same order. Resolves when the rows are stored, and
-   * synced to disk if the table's settings ask for it.
-   */
-  insert(table: string, rows: Iterable<object>): Promise<void>
-  /** The answer as text for people; read-only statements. A format named in the query wins. */
-  text(sql: string, format: TextFormat): Promise<string>
-  close(): Promise<void>
-}
-
 export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNames' | 'JSONEachRow'
 
 /** Reading a whole table may take a while. */
@@ -50,12 +36,6 @@ const rowsPerText = 500
 /** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
 
-/** Rows of an answer, with the count that proves them complete. */
-interface CountedRows<T> {
-  readonly data: T[]
-  readonly rows: number
-}
-
 export function openClickhouse(options: ClickhouseOptions): Clickhouse {
   const client =
     options.url === undefined
@@ -67,7 +47,7 @@ export function openClickhouse(options: ClickhouseOptions): Clickhouse {
           // Its warnings are advice about settings and bypass our log.
           log: { level: ClickHouseLogLevel.ERROR },
         })
-  return new ClickhouseOverClient(client)
+  return new Clickhouse(client)
 }
 
 /** Created here, because the engine would make it readable for every user of the host. */
@@ -76,13 +56,14 @@ function ownDirectory(directory: string): string {
   return directory
 }
 
-class ClickhouseOverClient implements Clickhouse {
+export class Clickhouse {
   readonly #client: ClickHouseClient
 
   constructor(client: ClickHouseClient) {
     this.#client = client
   }
 
+  /** All rows or an error: a truncated answer must not look like a smaller table. */
   rows<T>(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<T[]> {
     return timed(timeoutMs, async (abort_signal) => {
       const result = await this.#client.query({
@@ -92,7 +73,7 @@ class ClickhouseOverClient implements Clickhouse {
         clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
         abort_signal,
       })
-      const { data, rows } = (await result.json()) as unknown as CountedRows<T>
+      const { data, rows } = await result.json<T>()
       if (data.length !== rows) throw new Error(`ClickHouse announced ${rows} rows and sent ${data.length}.`)
       return data
     })
@@ -104,6 +85,10 @@ class ClickhouseOverClient implements Clickhouse {
     })
   }
 
+  /**
+   * Inserts all rows or none; they have the same columns in the same order. Resolves when the rows are stored, and
+   * synced to disk if the table's settings ask for it.
+   */
   async insert(table: string, rows: Iterable<object>): Promise<void> {
     const { columns, texts, count } = await inTexts(rows)
     if (count === 0) return
@@ -119,6 +104,7 @@ class ClickhouseOverClient implements Clickhouse {
     })
   }
 
+  /** The answer as text for people; read-only statements. A format named in the query wins. */
   async text(sql: string, format: TextFormat): Promise<string> {
     // The embedded engine writes the named file even in read-only mode.
     if (/\boutfile\b/i.test(sql))
@@ -154,14 +140,8 @@ async function timed<T>(timeoutMs: number, call: (signal: AbortSignal) => Promis
   }
 }
 
-interface Texts {
-  readonly columns: readonly string[]
-  readonly texts: readonly string[]
-  readonly count: number
-}
-
 /** Rows as JSONCompactEachRow, with pauses, so that very many do not block the event loop. */
-async function inTexts(rows: Iterable<object>): Promise<Texts> {
+async function inTexts(rows: Iterable<object>) {
   const texts: string[] = []
   let columns: readonly string[] = []
   let count = 0
