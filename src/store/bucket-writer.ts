@@ -4,34 +4,41 @@
  * Every write is a compare-and-set on the revision it replaces. A writer that was overtaken (it stalled, another
  * process finished its change, and a newer change followed) therefore fails, sees that its change is done, and stops.
  */
-import type { Bucket, BucketEntry } from '../nats/bucket.js'
+import type { Bucket } from '../nats/bucket.js'
+import { jsonOf } from '../view/keys.js'
 
-/** A key's new value, given its present one; undefined if that is right already. */
-type Next = (current: Uint8Array | undefined) => string | undefined
-
-/** Is the whole change known to be in the bucket? */
-type IsDone = () => Promise<boolean>
+/** A key's last revision and its value; the value is undefined if there is none. */
+interface Known<T> {
+  readonly revision: number
+  readonly value: T | undefined
+}
 
 export class BucketWriter {
   readonly #bucket: Bucket
-  readonly isDone: IsDone
+  /** Is the whole change known to be in the bucket? */
+  readonly isDone: () => Promise<boolean>
 
-  constructor(bucket: Bucket, isDone: IsDone) {
+  constructor(bucket: Bucket, isDone: () => Promise<boolean>) {
     this.#bucket = bucket
     this.isDone = isDone
   }
 
   /**
-   * Replaces the value of a key. `known`: its entry before the change was done. Without it the key is read first, and
-   * only then is it checked whether the change is done, so no attempt can overwrite the value of a later change.
+   * Replaces the value of a key by what `next` returns, unless that is undefined. `known`: its entry before the change
+   * was done. Without it the key is read first, and only then is it checked whether the change is done, so no attempt
+   * can overwrite the value of a later change.
    */
-  async write(key: string, next: Next, known?: BucketEntry): Promise<void> {
+  async write<T>(
+    key: string,
+    next: (current: T | undefined) => T | undefined,
+    known?: Known<T>,
+  ): Promise<void> {
     for (let current = known; ; current = undefined) {
-      const before = current ?? (await this.#read(key))
+      const before = current ?? (await this.#read<T>(key))
       if (before === undefined) return
       const value = next(before.value)
       if (value === undefined) return
-      if ((await this.#bucket.replace(key, value, before.revision)) !== undefined) return
+      if ((await this.#bucket.replace(key, JSON.stringify(value), before.revision)) !== undefined) return
     }
   }
 
@@ -46,8 +53,9 @@ export class BucketWriter {
   }
 
   /** Undefined if there is nothing left to do. */
-  async #read(key: string): Promise<BucketEntry | undefined> {
-    const current = (await this.#bucket.get(key)) ?? { key, revision: 0, value: undefined }
-    return (await this.isDone()) ? undefined : current
+  async #read<T>(key: string): Promise<Known<T> | undefined> {
+    const { revision = 0, value } = (await this.#bucket.get(key)) ?? {}
+    if (await this.isDone()) return undefined
+    return { revision, value: value === undefined ? undefined : jsonOf<T>(value) }
   }
 }

@@ -6,7 +6,7 @@ import { monotonicMs, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import { keysAtOnceMax } from '../core/limits.js'
-import type { Bucket, BucketEntry } from '../nats/bucket.js'
+import type { Bucket } from '../nats/bucket.js'
 import { account } from '../resource/account.js'
 import type { Row } from '../resource/define.js'
 import {
@@ -23,7 +23,6 @@ import {
   ruleKind,
   rulesKey,
   rulesOf,
-  type SecretsEntry,
   secretKey,
   stateKey,
 } from '../view/keys.js'
@@ -109,26 +108,11 @@ export class Projection {
     return entry?.value === undefined ? 0 : jsonOf<AccountState>(entry.value).version
   }
 
-  /** A key's entry as the basis has it, which saves reading it; undefined if it may have changed since. */
-  #known(basis: Basis | undefined, key: string, value: unknown): BucketEntry | undefined {
-    const { latest } = this.#view
-    if (basis === undefined || basis.state !== latest || latest.revisionOf(key) > basis.revision)
-      return undefined
-    return this.#seen(key, value)
-  }
-
-  /** A key's entry in the own view. */
-  #seen(key: string, value: unknown): BucketEntry {
-    const revision = this.#view.latest.revisionOf(key)
-    return { key, revision, value: value === undefined ? undefined : Buffer.from(JSON.stringify(value)) }
-  }
-
   /** Sealed values are written first, so that a row never lacks them. */
   async putRow(writers: Writers, kind: string, row: Row, rulesGeneration?: string): Promise<void> {
     const { open, secrets } = splitSecrets(kind, row)
-    if (secrets !== undefined) await writers.secrets.write(secretKey(kind, row.id), nextSecrets(secrets))
-    const next = (current: Uint8Array | undefined): string | undefined => {
-      const there = current === undefined ? undefined : jsonOf<Row>(current)
+    if (secrets !== undefined) await writers.secrets.write(secretKey(kind, row.id), ifNewer(secrets))
+    const next = (there: Row | undefined): Row | undefined => {
       const generation = rulesGeneration ?? generationOf(there)
       // A row under the id of a key, but with another token, was not written by Weir.
       const isOurs = there?.['token_hash'] === row['token_hash']
@@ -136,11 +120,14 @@ export class Projection {
       if (isThere && generation === generationOf(there)) return undefined
       // A policy's row in the bucket also names the generation of its rules, which ClickHouse does not store.
       const base = isThere ? there : open
-      return JSON.stringify(generation === firstGeneration ? base : { ...base, rules_generation: generation })
+      return generation === firstGeneration ? base : { ...base, rules_generation: generation }
     }
     const key = rowKey(kind, row.id)
-    const known = this.#view.latest.rows.get(kind)?.get(row.id)
-    await writers.config.write(key, next, this.#known(writers.basis, key, known))
+    const { latest } = this.#view
+    const revision = latest.revisionOf(key)
+    const isKnown = writers.basis?.state === latest && revision <= writers.basis.revision
+    const known = isKnown ? { revision, value: latest.rows.get(kind)?.get(row.id) } : undefined
+    await writers.config.write(key, next, known)
   }
 
   async removeRow(writers: Writers, kind: string, id: string): Promise<void> {
@@ -156,12 +143,10 @@ export class Projection {
     rows: ReadonlyMap<string, Row>,
   ): Promise<void> {
     const rules = put.flatMap((id) => rows.get(id) ?? [])
-    const next = (current: Uint8Array | undefined): string | undefined => {
-      const before = current === undefined ? undefined : jsonOf<RulesChunk>(current)
-      const value = JSON.stringify(editedChunk(accountId, before, rules, gone))
-      return before !== undefined && value === JSON.stringify(before) ? undefined : value
-    }
-    return writers.config.write(rulesKey(policyId, generation, chunk), next)
+    return writers.config.write<RulesChunk>(rulesKey(policyId, generation, chunk), (before) => {
+      const edited = editedChunk(accountId, before, rules, gone)
+      return JSON.stringify(edited) === JSON.stringify(before) ? undefined : edited
+    })
   }
 
   /**
@@ -214,41 +199,32 @@ export class Projection {
 
   /** Names the new generation in the policy's row. The old one is never used again, and views have dropped it. */
   async #replaceRules(writers: Writers, { policyId, from, to }: RulesReplacement): Promise<void> {
-    await writers.config.write(rowKey(policyKind, policyId), (current) => {
-      const policy = current === undefined ? undefined : jsonOf<Row>(current)
-      if (policy === undefined || generationOf(policy) === to) return undefined
-      return JSON.stringify({ ...policy, rules_generation: to })
-    })
+    await writers.config.write<Row>(rowKey(policyKind, policyId), (policy) =>
+      policy === undefined || generationOf(policy) === to ? undefined : { ...policy, rules_generation: to },
+    )
     await this.#buckets.config.forget(`${generationKeys(policyId, from)}*`)
   }
 
   async putState(writers: Writers, accountId: string, next: AccountState): Promise<void> {
     const key = stateKey(accountId)
-    const known = this.#view.latest.accounts.get(accountId)
-    const value = (current: Uint8Array | undefined): string | undefined =>
-      current !== undefined && jsonOf<AccountState>(current).version >= next.version
-        ? undefined
-        : JSON.stringify(next)
+    const { latest } = this.#view
     // The own view's entry will do: its version shows whether the change is done.
-    await writers.config.write(key, value, this.#seen(key, known))
+    const known = { revision: latest.revisionOf(key), value: latest.accounts.get(accountId) }
+    await writers.config.write(key, ifNewer(next), known)
   }
 
   /** Raises the number of accounts that the bucket must hold to be complete. */
   async #countAccounts(): Promise<void> {
     const accounts = (await this.#buckets.config.keys(stateKey('*'))).length
-    const next = (current: Uint8Array | undefined): string | undefined => {
-      const meta = current === undefined ? undefined : jsonOf<Meta>(current)
-      return meta === undefined || meta.accounts >= accounts
-        ? undefined
-        : JSON.stringify({ ...meta, accounts })
-    }
-    await new BucketWriter(this.#buckets.config, async () => false).write(metaKey, next)
+    const writer = new BucketWriter(this.#buckets.config, async () => false)
+    await writer.write<Meta>(metaKey, (meta) =>
+      meta === undefined || meta.accounts >= accounts ? undefined : { ...meta, accounts },
+    )
   }
 }
 
-const nextSecrets =
-  (secrets: SecretsEntry) =>
-  (current: Uint8Array | undefined): string | undefined =>
-    current !== undefined && jsonOf<SecretsEntry>(current).version >= secrets.version
-      ? undefined
-      : JSON.stringify(secrets)
+/** Replaces a value of an earlier version only. */
+const ifNewer =
+  <T extends { readonly version: number }>(next: T) =>
+  (current: T | undefined): T | undefined =>
+    current !== undefined && current.version >= next.version ? undefined : next

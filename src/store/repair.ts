@@ -11,7 +11,7 @@ import { newId } from '../core/ids.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
-import { policyKind, ruleKind, rulesKey } from '../view/keys.js'
+import { policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
 import { type Change, emptyChange } from './change.js'
 import { type Heads, versionGap } from './heads.js'
 import type { Basis, Projection, Writers } from './projection.js'
@@ -99,11 +99,11 @@ export class Repair {
   async #putPolicy(writers: Writers, version: number, policy: Row, rules: readonly Row[]): Promise<void> {
     const generation = String(version)
     const chunks = [...chunksOf(rules, policy.account_id)].entries()
-    await eachOf(chunks, keysAtOnceMax, ([chunk, value]) => {
-      const text = JSON.stringify(value)
-      const next = (current: Uint8Array | undefined) => (current === undefined ? text : undefined)
-      return writers.config.write(rulesKey(policy.id, generation, chunk), next)
-    })
+    await eachOf(chunks, keysAtOnceMax, ([chunk, value]) =>
+      writers.config.write<RulesChunk>(rulesKey(policy.id, generation, chunk), (current) =>
+        current === undefined ? value : undefined,
+      ),
+    )
     await this.#projection.putRow(writers, policyKind, policy, generation)
     await this.#projection.removeRules(writers, policy.id, generation)
   }
