@@ -7,7 +7,7 @@ import type { Answers } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
 import type { Change } from './change.js'
 import type { ChangeRows } from './change-rows.js'
-import type { DraftClaims } from './draft-claims.js'
+import type { Claims } from './claims.js'
 import { splitRelease } from './plan.js'
 import type { Projection } from './projection.js'
 import type { Repair } from './repair.js'
@@ -17,30 +17,26 @@ interface CarrierParts {
   readonly projection: Projection
   readonly repair: Repair
   readonly audits: AuditRelay
-  readonly claims: Pick<DraftClaims, 'release'>
+  readonly claims: Claims
   readonly answers: Answers
 }
 
-export class Carrier {
-  readonly #parts: CarrierParts
-
-  constructor(parts: CarrierParts) {
-    this.#parts = parts
+export async function carryOut(
+  { rows, projection, audits, repair, claims, answers }: CarrierParts,
+  accountId: string,
+  version: number,
+  change: Change,
+): Promise<void> {
+  if (change.isRepair) return repair.apply(accountId, version)
+  const replaced = await projection.replacedRules(version, change)
+  if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
+  await Promise.all([
+    replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, change),
+    audits.publish(accountId, version, change),
+  ])
+  for (const release of change.releases) {
+    const [id, claim] = splitRelease(release)
+    await claims.release(accountId, version, id, claim)
   }
-
-  async carryOut(accountId: string, version: number, change: Change): Promise<void> {
-    const { rows, projection, audits, repair, claims, answers } = this.#parts
-    if (change.isRepair) return repair.apply(accountId, version)
-    const replaced = await projection.replacedRules(version, change)
-    if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
-    await Promise.all([
-      replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, change),
-      audits.publish(accountId, version, change),
-    ])
-    for (const release of change.releases) {
-      const [id, claim] = splitRelease(release)
-      await claims.release(accountId, version, id, claim)
-    }
-    if (change.answer !== undefined) await answers.keep(change.answer)
-  }
+  if (change.answer !== undefined) await answers.keep(change.answer)
 }

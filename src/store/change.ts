@@ -2,6 +2,8 @@
  * A change: everything one write does to an account, as it is stored in the head before anything else is written.
  * Any process that reads it can carry it out, any number of times, with the same result.
  */
+import { now } from '../core/clock.js'
+import { newId } from '../core/ids.js'
 import type { Row } from '../resource/define.js'
 import type { StoredAnswer } from './answers.js'
 
@@ -98,6 +100,13 @@ export const emptyChange: Omit<Change, 'id' | 'at' | 'counts' | 'stored'> = {
   audits: [],
   releases: [],
 }
+
+export const newChange = (parts: Pick<Change, 'counts' | 'stored'> & Partial<Change>): Change => ({
+  ...emptyChange,
+  id: newId('chg_'),
+  at: now(),
+  ...parts,
+})
 
 /** The head record of an account. */
 export interface Head {

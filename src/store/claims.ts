@@ -7,6 +7,8 @@
  */
 import type { Bucket } from '../nats/bucket.js'
 import { claimKey, jsonOf } from '../view/keys.js'
+import { type Claim, type Draft, holds } from './plan.js'
+import { type AccountParts, caughtUp, commitNothing } from './settled-account.js'
 
 export interface ClaimHolder {
   readonly account_id: string
@@ -18,57 +20,98 @@ export interface ClaimHolder {
 
 export const decodeClaim = (value: Uint8Array): ClaimHolder => jsonOf<ClaimHolder>(value)
 
-interface ClaimJudge {
-  /** Does the holder's resource exist and hold the claim? Resolves when that is certain. */
-  isHeld(claim: string, holder: ClaimHolder): Promise<boolean>
-}
-
 const isSame = (one: ClaimHolder, other: ClaimHolder): boolean =>
   one.account_id === other.account_id && one.id === other.id
 
-export class Claims {
-  readonly #bucket: Bucket
-  readonly #judge: ClaimJudge
+interface ClaimsParts extends AccountParts {
+  readonly bucket: Bucket
+}
 
-  constructor(bucket: Bucket, judge: ClaimJudge) {
-    this.#bucket = bucket
-    this.#judge = judge
+export class Claims {
+  readonly #parts: ClaimsParts
+
+  constructor(parts: ClaimsParts) {
+    this.#parts = parts
+  }
+
+  /** Takes the claims of a draft; false if the plan must run again to claim another name. */
+  async acquire<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
+    const taken: Claim[] = []
+    for (const claim of draft.claims ?? []) {
+      if (await this.#take(claim.claim, { account_id: accountId, id: claim.id, version })) {
+        taken.push(claim)
+        continue
+      }
+      for (const { claim: text, id } of taken) {
+        if (!holds(this.#parts.view.state, text, id)) await this.release(accountId, version, id, text)
+      }
+      return drawnAgain(claim)
+    }
+    return true
+  }
+
+  /** Like `acquire`, but takes nothing. */
+  async rehearse<T>(accountId: string, version: number, draft: Draft<T>): Promise<boolean> {
+    for (const claim of draft.claims ?? []) {
+      const { value } = (await this.#parts.bucket.get(claimKey(claim.claim))) ?? {}
+      if (value === undefined) continue
+      // It may have been taken for a change that was not committed.
+      const rival = decodeClaim(value)
+      if (isSame(rival, { account_id: accountId, id: claim.id, version })) continue
+      if ((await this.#look(claim.claim, rival)).isHeld) return drawnAgain(claim)
+    }
+    return true
   }
 
   /** True if the claim is now the holder's; false if another resource holds it. */
-  async acquire(claim: string, holder: ClaimHolder): Promise<boolean> {
+  async #take(claim: string, holder: ClaimHolder): Promise<boolean> {
+    const { bucket } = this.#parts
     const key = claimKey(claim)
     for (;;) {
-      const current = await this.#bucket.get(key)
-      if (current?.value !== undefined) {
-        const other = decodeClaim(current.value)
-        if (!isSame(other, holder) && (await this.#judge.isHeld(claim, other))) return false
+      const { value, revision = 0 } = (await bucket.get(key)) ?? {}
+      if (value !== undefined) {
+        const other = decodeClaim(value)
+        if (!isSame(other, holder) && (await this.#isHeld(claim, other))) return false
       }
-      const revision = current?.revision ?? 0
-      if ((await this.#bucket.replace(key, JSON.stringify(holder), revision)) !== undefined) return true
+      if ((await bucket.replace(key, JSON.stringify(holder), revision)) !== undefined) return true
     }
-  }
-
-  /** Another resource that acquired the claim, whether or not its change was committed. */
-  async rival(claim: string, holder: ClaimHolder): Promise<ClaimHolder | undefined> {
-    const current = await this.#bucket.get(claimKey(claim))
-    if (current?.value === undefined) return undefined
-    const other = decodeClaim(current.value)
-    return isSame(other, holder) ? undefined : other
   }
 
   /**
-   * Deletes the claim if the resource still holds it. A claim that it took again with a later change stays: a process
-   * that carries out an old change late must not remove it.
+   * Deletes a claim that the resource held until the change of this version. A claim that it took again with a later
+   * change stays: a process that carries out an old change late must not remove it.
    */
-  async release(claim: string, holder: ClaimHolder): Promise<void> {
+  async release(accountId: string, version: number, id: string, claim: string): Promise<void> {
+    const { bucket } = this.#parts
     const key = claimKey(claim)
     for (;;) {
-      const current = await this.#bucket.get(key)
+      const current = await bucket.get(key)
       if (current?.value === undefined) return
       const there = decodeClaim(current.value)
-      if (!isSame(there, holder) || there.version > holder.version) return
-      if (await this.#bucket.remove(key, current.revision)) return
+      if (!isSame(there, { account_id: accountId, id, version }) || there.version > version) return
+      if (await bucket.remove(key, current.revision)) return
     }
   }
+
+  /** Does the holder hold the claim? If not, makes sure that the holder's pending change can't be committed. */
+  async #isHeld(claim: string, holder: ClaimHolder): Promise<boolean> {
+    for (;;) {
+      const { isHeld, known } = await this.#look(claim, holder)
+      if (isHeld) return true
+      if (known.version >= holder.version) return false
+      await commitNothing(this.#parts, holder.account_id, known, holder.version)
+    }
+  }
+
+  /** Does the holder hold the claim, by the changes committed so far? */
+  async #look(claim: string, { account_id: accountId, id }: ClaimHolder) {
+    const known = await caughtUp(this.#parts, accountId)
+    return { isHeld: holds(this.#parts.view.state, claim, id), known }
+  }
+}
+
+/** A random name is drawn again; otherwise throws the error that the name is taken. */
+function drawnAgain(claim: Claim): false {
+  if (claim.drawAgain?.()) return false
+  throw claim.taken()
 }

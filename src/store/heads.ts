@@ -42,8 +42,12 @@ interface HeadsParts {
   readonly known: (accountId: string) => Promise<{ highest: number; seen: number }>
 }
 
-/** `revision`: of the head that holds the change; undefined if another process has already finished it. */
-export type Commit = { readonly version: number; readonly revision: number | undefined }
+/** A committed change. */
+interface Commit extends Head {
+  readonly change: Change
+  /** Of the head that holds the change; undefined if another process has already finished it. */
+  readonly revision: number | undefined
+}
 
 export class Heads {
   readonly #parts: HeadsParts
@@ -75,9 +79,10 @@ export class Heads {
     for (;;) {
       const entry = await this.#parts.bucket.get(accountId)
       if (entry?.value === undefined) return this.#recreated(accountId, entry?.revision ?? 0)
+      const { revision } = entry
       const { version, change, recent } = decodeHead(entry.value)
-      if (change === null) return { version, seen: version, revision: entry.revision, recent }
-      await this.carryOut(accountId, { version, change, recent }, entry.revision)
+      if (change === null) return { version, seen: version, revision, recent }
+      await this.carryOut(accountId, { version, change, recent, revision })
     }
   }
 
@@ -93,12 +98,12 @@ export class Heads {
     version: number,
     change: Change,
   ): Promise<Commit | undefined> {
-    const { bucket } = this.#parts
-    const recent = [...known.recent, change.id].slice(-recentChangesMax)
-    const text = encodeHead({ version, change, recent }, this.#parts.bytesMax())
+    const { bucket, bytesMax } = this.#parts
+    const recent = [...known.recent, change.id]
+    const text = encodeHead({ version, change, recent: recent.slice(-recentChangesMax) }, bytesMax())
     const revision = await bucket.replace(accountId, text, known.revision)
-    if (revision !== undefined) return { version, revision }
-    return this.#lookUp(accountId, known, version, change)
+    const committed = { version, change, recent, revision }
+    return revision === undefined ? this.#lookUp(accountId, known, committed) : committed
   }
 
   /** Throws if `commit` would refuse the change for its size. */
@@ -107,17 +112,13 @@ export class Heads {
   }
 
   /** The commit that was first may be our own, if the answer to our first try was lost. */
-  async #lookUp(
-    accountId: string,
-    known: FinishedHead,
-    version: number,
-    change: Change,
-  ): Promise<Commit | undefined> {
+  async #lookUp(accountId: string, known: FinishedHead, committed: Commit): Promise<Commit | undefined> {
+    const { id } = committed.change
     const entry = await this.#parts.bucket.get(accountId)
     if (entry?.value === undefined) return undefined
     const head = decodeHead(entry.value)
-    if (head.change?.id === change.id) return { version, revision: entry.revision }
-    if (head.recent.includes(change.id)) return { version, revision: undefined }
+    if (head.change?.id === id) return { ...committed, revision: entry.revision }
+    if (head.recent.includes(id)) return committed
     const before = known.recent.at(-1)
     const reachesBack =
       before === undefined ? head.recent.length < recentChangesMax : head.recent.includes(before)
@@ -127,14 +128,14 @@ export class Heads {
     )
   }
 
-  /** Carries out the head's change and marks it done. */
-  async carryOut(accountId: string, head: Head, revision: number): Promise<void> {
-    const { version, change, recent } = head
-    if (change === null) return
+  /** Carries out a change and marks it done, unless another process was faster. */
+  async carryOut(accountId: string, committed: Commit): Promise<void> {
+    const { version, change, revision } = committed
+    if (revision === undefined) return
     this.#inProgress.add(accountId)
     try {
       await this.#parts.carryOut(accountId, version, change)
-      await this.done(accountId, version, recent, revision)
+      await this.done(accountId, committed, revision)
     } catch (error) {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
       if (error instanceof WeirError) throw error
@@ -148,7 +149,7 @@ export class Heads {
   }
 
   /** Marks a change as carried out, unless another process did so first. */
-  async done(accountId: string, version: number, recent: readonly string[], revision: number): Promise<void> {
+  async done(accountId: string, { version, recent }: Commit, revision: number): Promise<void> {
     const head: Head = { version, change: null, recent }
     await this.#parts.bucket.replace(accountId, JSON.stringify(head), revision)
   }

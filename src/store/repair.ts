@@ -5,14 +5,12 @@
  * process that finds it there can carry it out. Rows that are missing or older in the bucket are written; rows with a
  * tombstone in ClickHouse are deleted. Nothing is deleted because it was not found.
  */
-import { now } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
-import { newId } from '../core/ids.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
-import { type Change, emptyChange } from './change.js'
+import { newChange } from './change.js'
 import { type Heads, versionGap } from './heads.js'
 import type { Basis, Projection, Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
@@ -36,14 +34,7 @@ export async function commitRepair(
   for (;;) {
     const known = await heads.finished(accountId)
     const version = known.version >= floor ? known.version + 1 : floor + versionGap
-    const change: Change = {
-      ...emptyChange,
-      id: newId('chg_'),
-      at: now(),
-      counts: {},
-      stored: 0,
-      isRepair: true,
-    }
+    const change = newChange({ counts: {}, stored: 0, isRepair: true })
     const basis = projection.basis()
     const committed = await heads.commit(accountId, known, version, change)
     if (committed === undefined) continue
@@ -51,7 +42,7 @@ export async function commitRepair(
     return async (stored) => {
       if (revision === undefined) return
       await repair.apply(accountId, version, { stored, basis })
-      await heads.done(accountId, version, [...known.recent, change.id], revision)
+      await heads.done(accountId, committed, revision)
     }
   }
 }

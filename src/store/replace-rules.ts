@@ -1,34 +1,43 @@
-/** Replaces all rules of an IP policy: stages the new rules, and commits a small change that makes them count. */
-import { now } from '../core/clock.js'
+/**
+ * Replaces all rules of an IP policy: stages the new rules, and commits a small change that makes them count.
+ *
+ * The rules are first written to the bucket as a new generation that no reader uses. `rule-chunks.ts` says why there is
+ * a second way. A staging is made for one version of its account, some way ahead. Once the account has passed that
+ * version, the staging can no longer be committed, and rules left by a dead process may be deleted.
+ */
+import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
-import { newId } from '../core/ids.js'
+import { keysAtOnceMax } from '../core/limits.js'
 import type { Bucket } from '../nats/bucket.js'
-import { ruleKind, versionOfStaged } from '../view/keys.js'
-import type { View } from '../view/view.js'
+import type { Row } from '../resource/define.js'
+import { newStagedGeneration, ruleKind, rulesKey, versionOfStaged } from '../view/keys.js'
 import type { IdleGeneration } from '../view/view-state.js'
-import { type Change, emptyChange, type Principal, type RulesReplacement } from './change.js'
+import { newChange, type Principal, type RulesReplacement } from './change.js'
 import type { ChangeRows } from './change-rows.js'
-import { type Commit, type FinishedHead, type Heads, versionGap } from './heads.js'
-import { moveBeyond } from './move-beyond.js'
+import { versionGap } from './heads.js'
 import { countRules, countsWith, type RulesPlan } from './plan.js'
 import type { Projection } from './projection.js'
-import { RuleStaging } from './rule-staging.js'
-import type { SettledAccount } from './settled-account.js'
+import { chunksOf } from './rule-chunks.js'
+import { type AccountParts, moveBeyond, type SettledAccount } from './settled-account.js'
 
-interface RuleReplacerParts {
+interface RuleReplacerParts extends AccountParts {
   readonly config: Bucket
-  readonly heads: Heads
-  readonly view: View
   readonly projection: Projection
   readonly rows: ChangeRows
   readonly settled: (accountId: string) => Promise<SettledAccount>
-  /** Carries out the committed change. */
-  readonly finish: (
-    accountId: string,
-    known: FinishedHead,
-    committed: Commit,
-    change: Change,
-  ) => Promise<void>
+}
+
+/** Rules that are written to the bucket and do not count yet. */
+interface Staging {
+  readonly policyId: string
+  /** The generation whose rules are to be replaced. */
+  readonly from: string
+  readonly to: string
+  readonly version: number
+  /** The rules of each chunk in the bucket. */
+  readonly chunks: (readonly Row[])[]
+  /** Of the last chunk that was written. */
+  revision: number
 }
 
 export class RuleReplacer {
@@ -48,36 +57,56 @@ export class RuleReplacer {
     policyId: string,
     plan: RulesPlan<T>,
   ): Promise<T> {
-    const { config, heads, settled, finish, view } = this.#parts
-    let staging: RuleStaging | undefined
+    const { heads, settled, view } = this.#parts
+    let staging: Staging | undefined
     for (;;) {
       const { known, state } = await settled(accountId)
       const from = state.generationOf(policyId)
       if (staging?.from !== from || staging.version <= known.version) {
-        staging = new RuleStaging(config, { accountId, policyId, from, version: known.version + versionGap })
+        const version = known.version + versionGap
+        staging = { policyId, from, to: newStagedGeneration(version), version, chunks: [], revision: 0 }
       }
       const { version } = staging
       const { revision } = state
       const { rules, isChange, result } = await plan(state, version)
       if (!isChange) return result
-      const change: Change = {
-        ...emptyChange,
-        id: newId('chg_'),
-        at: now(),
+      const replacement = await this.#stage(accountId, staging, rules, revision)
+      const change = newChange({
         principal,
-        replacements: [await staging.hold(rules, revision)],
+        replacements: [replacement],
         counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
         stored: version,
-      }
+      })
       const committed = await heads.commit(accountId, known, version, change)
       if (committed === undefined) continue
-      await finish(accountId, known, committed, change)
+      await heads.carryOut(accountId, committed)
       await view.reached(accountId, version)
-      if (!(await this.#tookEffect(accountId, version, change.replacements[0]!))) {
+      if (!(await this.#tookEffect(accountId, version, replacement))) {
         throw unavailable('NATS lost the new rules before they took effect; nothing was changed.')
       }
       return result
     }
+  }
+
+  /**
+   * Writes the chunks that the bucket does not have yet; on a second try, only those that changed meanwhile. Resolves
+   * with the replacement that makes these rules count. `seen`: revision of the state the rules were planned with.
+   */
+  async #stage(
+    accountId: string,
+    staging: Staging,
+    rules: readonly Row[],
+    seen: number,
+  ): Promise<RulesReplacement> {
+    const { policyId, from, to } = staging
+    const chunks = [...chunksOf(rules, accountId)].entries()
+    await eachOf(chunks, keysAtOnceMax, async ([index, chunk]) => {
+      if (isSame(staging.chunks[index], chunk.rules)) return
+      const revision = await this.#parts.config.put(rulesKey(policyId, to, index), JSON.stringify(chunk))
+      staging.revision = Math.max(staging.revision, revision)
+      staging.chunks[index] = chunk.rules
+    })
+    return { policyId, from, to, rules: rules.length, revision: Math.max(seen, staging.revision) }
   }
 
   /** Do the new rules count, or did they count until a later change? */
@@ -107,3 +136,6 @@ export class RuleReplacer {
     await this.#parts.projection.removeGeneration(policyId, generation)
   }
 }
+
+const isSame = (held: readonly Row[] | undefined, rules: readonly Row[]): boolean =>
+  held?.length === rules.length && held.every((rule, index) => rule === rules[index])

@@ -2,42 +2,72 @@
 import { unavailable } from '../core/errors.js'
 import type { View } from '../view/view.js'
 import type { ViewState } from '../view/view-state.js'
+import { newChange } from './change.js'
 import type { FinishedHead, Heads } from './heads.js'
+
+export interface AccountParts {
+  readonly heads: Heads
+  readonly view: View
+}
 
 export interface SettledAccount {
   readonly known: FinishedHead
   readonly state: ViewState
 }
 
-interface SettleParts {
-  readonly heads: Heads
-  readonly view: View
-  /** Why nothing may be written now; undefined if writes are allowed. */
-  readonly refusal: () => string | undefined
+/** The account's head, once its change is carried out and the view has seen it. */
+export async function caughtUp({ heads, view }: AccountParts, accountId: string): Promise<FinishedHead> {
+  const known = await heads.finished(accountId)
+  await view.reached(accountId, known.seen)
+  return known
 }
 
-export async function settle(parts: SettleParts, accountId: string): Promise<SettledAccount> {
-  const { heads, view, refusal } = parts
+/** `refusal`: why nothing may be written now; undefined if writes are allowed. */
+export async function settle(
+  parts: AccountParts,
+  refusal: () => string | undefined,
+  accountId: string,
+): Promise<SettledAccount> {
+  const { heads, view } = parts
   for (;;) {
     const refused = refusal()
     if (refused !== undefined) throw unavailable(refused)
-    const known = await heads.finished(accountId)
-    await view.reached(accountId, known.seen)
+    const known = await caughtUp(parts, accountId)
     const { state } = view
     if (state.versionOf(accountId) <= known.version) return { known, state }
     // Another process committed meanwhile, or the heads were restored to an earlier state: read again to find out.
-    await refuseRestored(parts, accountId, known)
+    const again = await heads.finished(accountId)
+    if (again.version <= known.version && view.state.versionOf(accountId) > again.version)
+      throw unavailable(
+        'The data in NATS is older than before; it is being brought up to date from ClickHouse.',
+      )
   }
 }
 
-async function refuseRestored(
-  { heads, view }: SettleParts,
+/** Commits an empty change as this version, unless another writer commits first. */
+export async function commitNothing(
+  { heads, view }: AccountParts,
   accountId: string,
   known: FinishedHead,
+  version: number,
 ): Promise<void> {
-  const again = await heads.finished(accountId)
-  if (again.version <= known.version && view.state.versionOf(accountId) > again.version)
-    throw unavailable(
-      'The data in NATS is older than before; it is being brought up to date from ClickHouse.',
-    )
+  const { stored = 0 } = view.state.accounts.get(accountId) ?? {}
+  const counts = view.state.countsOf(accountId)
+  await heads.commit(accountId, known, version, newChange({ counts, stored }))
+}
+
+/**
+ * Raises the account's version, so that changes prepared for this version or an earlier one can't be committed.
+ * Resolves with the account's state at this version or a later one.
+ */
+export async function moveBeyond(
+  parts: AccountParts,
+  accountId: string,
+  version: number,
+): Promise<ViewState> {
+  for (;;) {
+    const known = await caughtUp(parts, accountId)
+    if (known.version >= version) return parts.view.state
+    await commitNothing(parts, accountId, known, version)
+  }
 }

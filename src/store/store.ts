@@ -17,15 +17,15 @@ import type { IdleGeneration, ViewState } from '../view/view-state.js'
 import { Answers, type Repeatable, type RequestKey, storedAnswer, type WriteAnswer } from './answers.js'
 import { AuditRelay, type RenderRules } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
-import { Carrier } from './carrier.js'
-import type { Change, Principal } from './change.js'
+import { carryOut } from './carrier.js'
+import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
+import { Claims } from './claims.js'
 import type { Clickhouse } from './clickhouse.js'
-import { DraftClaims } from './draft-claims.js'
-import { type Commit, type FinishedHead, Heads } from './heads.js'
+import { Heads } from './heads.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate } from './migrate.js'
-import { changeOf, type Draft, isEmpty, type Plan, type RulesPlan } from './plan.js'
+import { changeOf, isEmpty, type Plan, type RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
 import { Queues } from './queues.js'
 import { Repair } from './repair.js'
@@ -61,7 +61,7 @@ export class Store {
   readonly #buckets: StoreBuckets
   readonly #deployment: Deployment
   readonly #heads: Heads
-  readonly #claims: DraftClaims
+  readonly #claims: Claims
   readonly #answers: Answers
   readonly #replacer: RuleReplacer
   readonly #upkeep: Upkeep
@@ -87,7 +87,7 @@ export class Store {
       bucket: buckets.heads,
       bytesMax: () => nats.payloadBytesMax - payloadHeadroomBytes,
       occurrences,
-      carryOut: (...committed) => carrier.carryOut(...committed),
+      carryOut: (...committed) => carryOut(carriers, ...committed),
       maySweep: () => this.#upkeep.contradiction === undefined,
       known: async (accountId) => {
         const seen = view.latest.versionOf(accountId)
@@ -97,40 +97,18 @@ export class Store {
     this.view = view
     this.rows = rows
     this.#heads = heads
-    this.#claims = new DraftClaims({ bucket: buckets.claims, view, heads })
+    this.#claims = new Claims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)
     const audits = new AuditRelay(
       nats,
       options.renderRules(rows, () => view.state),
     )
-    const carrier = new Carrier({
-      rows,
-      projection,
-      repair,
-      audits,
-      claims: this.#claims,
-      answers: this.#answers,
-    })
-    this.#replacer = new RuleReplacer({
-      config: buckets.config,
-      heads,
-      view,
-      projection,
-      rows,
-      settled: (accountId) => this.#settle(accountId),
-      finish: (...committed) => this.#finish(...committed),
-    })
+    const carriers = { rows, projection, repair, audits, claims: this.#claims, answers: this.#answers }
+    const settled = (accountId: string) => this.#settle(accountId)
+    this.#replacer = new RuleReplacer({ config: buckets.config, heads, view, projection, rows, settled })
     const dropStaging = (idle: IdleGeneration) => this.dropStaging(idle)
-    this.#upkeep = new Upkeep({
-      ...options,
-      buckets,
-      deployment,
-      view,
-      heads,
-      projection,
-      repair,
-      dropStaging,
-    })
+    const repairs = { heads, projection, repair }
+    this.#upkeep = new Upkeep({ ...options, ...repairs, buckets, deployment, view, dropStaging })
     const contradiction = () => this.#upkeep.contradiction
     this.keys = new KnownKeys({ clickhouse, occurrences, view, contradiction })
   }
@@ -219,7 +197,7 @@ export class Store {
   }
 
   #settle(accountId: string): Promise<SettledAccount> {
-    return settle({ heads: this.#heads, view: this.view, refusal: () => this.refusal }, accountId)
+    return settle({ heads: this.#heads, view: this.view }, () => this.refusal, accountId)
   }
 
   async #commit<T>(
@@ -229,20 +207,16 @@ export class Store {
     repeatable?: Repeatable<T>,
   ): Promise<T> {
     for (;;) {
-      const { known, state } = await this.#settle(accountId)
+      const settled = await this.#settle(accountId)
       const before = await repeatable?.before()
       if (before !== undefined) return before
-      const version = known.version + 1
-      const at = now()
-      const draft = plan(state, version, at)
+      const { version, draft, change } = await this.#planned(accountId, principal, plan, settled)
       if (isEmpty(draft) && repeatable === undefined) return draft.result
-      const planned = await this.#changeOf(accountId, version, at, principal, draft, state)
-      const change =
-        repeatable === undefined ? planned : { ...planned, answer: repeatable.kept(draft.result) }
       if (!(await this.#claims.acquire(accountId, version, draft))) continue
-      const committed = await this.#heads.commit(accountId, known, version, change)
+      const whole = repeatable === undefined ? change : { ...change, answer: repeatable.kept(draft.result) }
+      const committed = await this.#heads.commit(accountId, settled.known, version, whole)
       if (committed === undefined) continue
-      await this.#finish(accountId, known, committed, change)
+      await this.#heads.carryOut(accountId, committed)
       await this.view.reached(accountId, version)
       return draft.result
     }
@@ -250,39 +224,26 @@ export class Store {
 
   async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
     for (;;) {
-      const { known, state } = await this.#settle(accountId)
-      const version = known.version + 1
-      const at = now()
-      const draft = plan(state, version, at)
+      const settled = await this.#settle(accountId)
+      const { version, draft, change } = await this.#planned(accountId, principal, plan, settled)
       if (isEmpty(draft)) return draft.result
-      const change = await this.#changeOf(accountId, version, at, principal, draft, state)
-      this.#heads.checkSize(known, version, change)
+      this.#heads.checkSize(settled.known, version, change)
       if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
     }
   }
 
-  async #changeOf<T>(
+  async #planned<T>(
     accountId: string,
-    version: number,
-    at: number,
     principal: Principal,
-    draft: Draft<T>,
-    state: ViewState,
-  ): Promise<Change> {
+    plan: Plan<T>,
+    { known, state }: SettledAccount,
+  ) {
+    const version = known.version + 1
+    const at = now()
+    const draft = plan(state, version, at)
     const puts = await withKeptSecrets(this.#buckets.secrets, draft.puts, state)
-    return changeOf(accountId, version, at, principal, { ...draft, puts }, state)
-  }
-
-  /** Carries out the own commit, unless another process was faster. */
-  async #finish(
-    accountId: string,
-    known: FinishedHead,
-    { version, revision }: Commit,
-    change: Change,
-  ): Promise<void> {
-    if (revision === undefined) return
-    const recent = [...known.recent, change.id]
-    await this.#heads.carryOut(accountId, { version, change, recent }, revision)
+    const change = changeOf(accountId, version, at, principal, { ...draft, puts }, state)
+    return { version, draft, change }
   }
 
   /** Waits for the writes that are under way. */
