@@ -1,12 +1,12 @@
 /** The ClickHouse rows of a change. */
 import { ahead } from '../core/concurrency.js'
+import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
 import { type Change, changedBy, policiesOfRules } from './change.js'
-import type { Clickhouse } from './clickhouse.js'
-import type { RowWriter } from './row-writer.js'
+import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
 import { decodeRow, rowEncoder, tableOf } from './tables.js'
 
 /** A rule of a policy whose rules were removed or replaced all at once: its new row, or its last one if deleted. */
@@ -21,31 +21,10 @@ export interface ReplacedRules {
   readonly removed: Row[]
 }
 
-/** Rows of one kind that a change puts or removes, for ClickHouse; each is encoded when it is iterated. */
-class WrittenRows implements Iterable<object> {
-  readonly #kind: string
-  readonly #version: number
-  readonly #change: Change
-  readonly #parts: { readonly rows: readonly Row[]; readonly deleted: boolean }[] = []
-
-  constructor(kind: string, version: number, change: Change) {
-    this.#kind = kind
-    this.#version = version
-    this.#change = change
-  }
-
-  add(rows: readonly Row[], deleted: boolean): void {
-    this.#parts.push({ rows, deleted })
-  }
-
-  *[Symbol.iterator](): Generator<object> {
-    const { at, principal } = this.#change
-    const encode = rowEncoder(resourceOf(this.#kind), { changedAt: at, changedBy: changedBy(principal) })
-    const version = this.#version
-    for (const { rows, deleted } of this.#parts) {
-      for (const row of rows) yield encode({ ...row, version }, deleted)
-    }
-  }
+/** Rows of one kind that a change puts or removes. */
+interface WrittenRows {
+  readonly rows: readonly Row[]
+  readonly deleted: boolean
 }
 
 /** Rows read at a time: decoding more would block the event loop. */
@@ -53,23 +32,27 @@ const rowsPerPage = 10_000
 
 export class ChangeRows {
   readonly #clickhouse: Clickhouse
-  readonly #writer: RowWriter
+  /** A group commit per table: ClickHouse syncs a group of rows once. */
+  readonly #tables = new Map<string, GroupCommit<Iterable<object>>>()
 
-  constructor(clickhouse: Clickhouse, writer: RowWriter) {
+  constructor(clickhouse: Clickhouse) {
     this.#clickhouse = clickhouse
-    this.#writer = writer
   }
 
   /** Inserts exactly the change's rows; those inserted before merge with them. */
   async insert(accountId: string, version: number, change: Change, replaced: ReplacedRules): Promise<void> {
-    const written = new Map<string, WrittenRows>()
+    const written = new Map<string, WrittenRows[]>()
     const add = (kind: string, rows: readonly Row[], deleted: boolean): void => {
-      if (rows.length === 0) return
-      getOrMake(written, kind, () => new WrittenRows(kind, version, change)).add(rows, deleted)
+      if (rows.length > 0) getOrMake(written, kind, () => []).push({ rows, deleted })
     }
     for (const { kind, row } of change.puts) add(kind, [row], false)
-    for (const { kind, row } of change.removals) if (row !== null) add(kind, [row], true)
-    for (const [kind, ids] of leftToClickhouse(change)) {
+    /** Removed rows that are not in the change itself. */
+    const left = new Map<string, string[]>()
+    for (const { kind, id, row } of change.removals) {
+      if (row !== null) add(kind, [row], true)
+      else getOrMake(left, kind, () => []).push(id)
+    }
+    for (const [kind, ids] of left) {
       for await (const rows of this.#present(accountId, version, kind, 'id', ids)) add(kind, rows, true)
     }
     const { emptiedPolicies } = change
@@ -78,7 +61,22 @@ export class ChangeRows {
     }
     add(ruleKind, replaced.put, false)
     add(ruleKind, replaced.removed, true)
-    await Promise.all([...written].map(([kind, rows]) => this.#writer.insert(tableOf(kind), rows)))
+    await Promise.all(
+      [...written].map(([kind, rows]) =>
+        this.#write(tableOf(kind), encodedRows(kind, version, change, rows)),
+      ),
+    )
+  }
+
+  /** Resolves when the rows are durable: all of them at once. They may be iterated several times. */
+  #write(table: string, rows: Iterable<object>): Promise<void> {
+    const open = () =>
+      new GroupCommit<Iterable<object>>({
+        write: (changes) => this.#clickhouse.insert(table, allOf(changes)),
+        // One change that ClickHouse refuses must not keep the others from being stored.
+        isItemRefused: isRefusedByClickhouse,
+      })
+    return getOrMake(this.#tables, table, open).add(rows)
   }
 
   /** The rows before a version, without deleted ones, a page at a time. */
@@ -150,11 +148,20 @@ WHERE account_id = {account:String} AND ip_policy_id = {policy:String} AND versi
   }
 }
 
-/** Ids of removed rows that are not in the change itself, by kind. */
-function leftToClickhouse(change: Change): Map<string, string[]> {
-  const ids = new Map<string, string[]>()
-  for (const { kind, id, row } of change.removals) {
-    if (row === null) getOrMake(ids, kind, () => []).push(id)
-  }
-  return ids
+/** The rows for ClickHouse; each is encoded when it is iterated. */
+const encodedRows = (
+  kind: string,
+  version: number,
+  { at, principal }: Change,
+  written: readonly WrittenRows[],
+): Iterable<object> => ({
+  *[Symbol.iterator]() {
+    const encode = rowEncoder(resourceOf(kind), { changedAt: at, changedBy: changedBy(principal) })
+    for (const { rows, deleted } of written)
+      for (const row of rows) yield encode({ ...row, version }, deleted)
+  },
+})
+
+function* allOf(changes: readonly Iterable<object>[]): Generator<object> {
+  for (const rows of changes) yield* rows
 }

@@ -9,19 +9,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { sleep } from '../core/clock.js'
-import type { Occurrences } from '../core/occurrences.js'
 import type { AnyResource, Row } from '../resource/define.js'
-import type { View } from '../view/view.js'
-import type { Clickhouse } from './clickhouse.js'
+import type { ReconcilerParts } from './reconciler.js'
 import { sealedFields } from './sealed-values.js'
 import { decodeRow, type EncodedRow, rowEncoder, tableOf } from './tables.js'
 
-interface ForeignRowsParts {
-  readonly clickhouse: Clickhouse
-  readonly resources: readonly AnyResource[]
-  readonly view: View
-  readonly occurrences: Occurrences
-}
+type ForeignRowsParts = Pick<ReconcilerParts, 'clickhouse' | 'resources' | 'view' | 'occurrences'>
 
 /** Rows compared by one statement. */
 const rowsAtOnceMax = 500
@@ -71,14 +64,11 @@ export class ForeignRows {
       if (finding === 'behind' && !this.#behind.has(row)) behind.add(row)
       else {
         this.#done.add(row)
-        if (finding !== 'same') this.#report(resource, row)
+        const { id, account_id, version } = row
+        if (finding !== 'same')
+          this.#parts.occurrences.rowForeign({ kind: resource.kind, id, account_id, version })
       }
     }
-  }
-
-  #report({ kind }: AnyResource, row: Row): void {
-    const { id, account_id, version } = row
-    this.#parts.occurrences.rowForeign({ kind, id, account_id, version })
   }
 
   /** The current versions in ClickHouse, deletions included. Rows reach ClickHouse before they reach the bucket. */

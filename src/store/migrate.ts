@@ -83,6 +83,9 @@ async function columnsByTable(clickhouse: Clickhouse): Promise<Map<string, Set<s
   return tables
 }
 
+const viewTriesMax = 5
+const viewPauseMs = 50
+
 /** A view has the digest of its definition as its comment, and is replaced if the definition changed. */
 async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResource[]): Promise<void> {
   const comments = await clickhouse.rows<{ comment: string }>(
@@ -94,16 +97,18 @@ async function shapeViews(clickhouse: Clickhouse, resources: readonly AnyResourc
       // The table is part of the digest because the view's column types are the table's.
       const digest = `Weir ${hash128(createTableSql(resource), statement)}`
       if (found.has(digest)) continue
-      await insistently(() => clickhouse.command(`${statement} COMMENT '${digest}'`))
+      // Two processes that replace the same view at once can make each other fail briefly.
+      await insistently(
+        () => clickhouse.command(`${statement} COMMENT '${digest}'`),
+        viewTriesMax,
+        viewPauseMs,
+      )
     }
   }
 }
 
-const triesMax = 5
-const pauseMs = 50
-
-/** Two processes that replace the same view at once can make each other fail briefly. */
-async function insistently(call: () => Promise<void>): Promise<void> {
+/** Calls again after a failure, with growing pauses. */
+export async function insistently<T>(call: () => Promise<T>, triesMax: number, pauseMs: number): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await call()

@@ -18,10 +18,7 @@ export class Queues {
   inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve()
     const turn = before.then(work)
-    const settled = turn.then(
-      () => {},
-      () => {},
-    )
+    const settled = turn.catch(() => {})
     this.#last.set(name, settled)
     void settled.then(() => {
       if (this.#last.get(name) === settled) this.#last.delete(name)

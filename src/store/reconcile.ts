@@ -33,8 +33,7 @@ export async function readSideBuckets(buckets: { heads: Bucket; secrets: Bucket 
     if (value !== undefined) heads.set(key, decodeHead(value).version)
   })
   await readEntries(buckets.secrets, ({ key, value }) => {
-    if (value === undefined) return
-    secrets.set(key, jsonOf<SecretsEntry>(value).version)
+    if (value !== undefined) secrets.set(key, jsonOf<SecretsEntry>(value).version)
   })
   return { heads, secrets }
 }
@@ -84,65 +83,50 @@ export function compare(seen: SeenAccounts, stored: StoredVersions, side: SideBu
   const behind = new Map<string, number>()
   const ahead: string[] = []
   for (const accountId of new Set([...stored.keys(), ...seen.keys()])) {
-    const account = new ComparedAccount(seen.get(accountId) ?? nothing, stored.get(accountId) ?? new Map())
-    if (account.isAhead()) ahead.push(accountId)
+    const account = seen.get(accountId) ?? nothing
+    const rows: StoredAccount = stored.get(accountId) ?? new Map()
+    const highestStored = highestIn(rows)
+    if (isAhead(account, rows, highestStored)) ahead.push(accountId)
+    const highest = Math.max(highestStored, account.version)
     const head = side.heads.get(accountId) ?? -1
-    if (head < account.highest || account.isBehind(side)) behind.set(accountId, account.highest)
+    if (head < highest || isBehind(account, rows, side)) behind.set(accountId, highest)
   }
   return { behind, ahead }
 }
 
-class ComparedAccount {
-  readonly #seen: SeenAccount
-  readonly #stored: ReadonlyMap<string, readonly StoredVersion[]>
-  readonly #highestStored: number
+type StoredAccount = ReadonlyMap<string, readonly StoredVersion[]>
 
-  constructor(seen: SeenAccount, stored: ReadonlyMap<string, readonly StoredVersion[]>) {
-    this.#seen = seen
-    this.#stored = stored
-    let highest = 0
-    for (const rows of stored.values()) {
-      for (const { version } of rows) highest = Math.max(highest, version)
-    }
-    this.#highestStored = highest
-  }
+function highestIn(stored: StoredAccount): number {
+  let highest = 0
+  for (const rows of stored.values()) for (const { version } of rows) highest = Math.max(highest, version)
+  return highest
+}
 
-  get highest(): number {
-    return Math.max(this.#highestStored, this.#seen.version)
-  }
-
-  /** Has ClickHouse less than the bucket says it should have, or is a row of the bucket unknown to it? */
-  isAhead(): boolean {
-    if (this.#seen.stored > this.#highestStored) return true
+/** Has ClickHouse less than the bucket says it should have, or is a row of the bucket unknown to it? */
+function isAhead(seen: SeenAccount, stored: StoredAccount, highestStored: number): boolean {
+  if (seen.stored > highestStored) return true
+  for (const [kind, rows] of seen.rows) {
     // A foreign API key needs no decision: a key counts only if ClickHouse has it.
-    for (const { kind } of this.foreign()) if (kind !== apiKey.kind) return true
-    return false
+    if (kind === apiKey.kind) continue
+    const known = new Map((stored.get(kind) ?? []).map(({ id, version }) => [id, version]))
+    // Also true if the version is not a number, which Weir did not write.
+    for (const [id, version] of rows) if (!(version <= (known.get(id) ?? 0))) return true
   }
+  return false
+}
 
-  /** Rows that ClickHouse does not have, or not in this version. */
-  *foreign(): Generator<{ kind: string }> {
-    for (const [kind, rows] of this.#seen.rows) {
-      const known = new Map((this.#stored.get(kind) ?? []).map(({ id, version }) => [id, version]))
-      for (const [id, version] of rows) {
-        // Also true if the version is not a number, which Weir did not write.
-        if (!(version <= (known.get(id) ?? 0))) yield { kind }
-      }
+function isBehind(seen: SeenAccount, stored: StoredAccount, { secrets }: SideBuckets): boolean {
+  if (!seen.isWhole) return true
+  for (const [kind, rows] of stored) {
+    const isSealed = sealedFields(kind).length > 0
+    for (const { id, version, deleted } of rows) {
+      const there = seen.rows.get(kind)?.get(id)
+      if (deleted ? there !== undefined : there === undefined || there < version) return true
+      if (kind === apiKey.kind && there !== undefined && there !== version) return true
+      if (isSealed && !deleted && (secrets.get(secretKey(kind, id)) ?? 0) < version) return true
     }
   }
-
-  isBehind({ secrets }: SideBuckets): boolean {
-    if (!this.#seen.isWhole) return true
-    for (const [kind, rows] of this.#stored) {
-      const isSealed = sealedFields(kind).length > 0
-      for (const { id, version, deleted } of rows) {
-        const there = this.#seen.rows.get(kind)?.get(id)
-        if (deleted ? there !== undefined : there === undefined || there < version) return true
-        if (kind === apiKey.kind && there !== undefined && there !== version) return true
-        if (isSealed && !deleted && (secrets.get(secretKey(kind, id)) ?? 0) < version) return true
-      }
-    }
-    return false
-  }
+  return false
 }
 
 /** Creates missing claims of rows, and takes over claims whose holder has no right to them. */

@@ -15,7 +15,7 @@ import { compare, type Differences, fillClaims, readSideBuckets, seenIn } from '
 import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
 import { readStored, readVersions } from './stored-rows.js'
 
-interface ReconcilerParts extends RepairParts {
+export interface ReconcilerParts extends RepairParts {
   readonly clickhouse: Clickhouse
   readonly resources: readonly AnyResource[]
   readonly buckets: StoreBuckets
@@ -159,7 +159,8 @@ export class Reconciler {
       carriers.set(accountId, await commitRepair(this.#parts, accountId, atLeast))
     })
     if (carriers.size === 0) return
-    const stored = await readStored(clickhouse, resources, few([...carriers.keys()]))
+    const accountIds = carriers.size <= namedAccountsMax ? [...carriers.keys()] : undefined
+    const stored = await readStored(clickhouse, resources, accountIds)
     await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) => carryOut(stored.get(accountId) ?? []))
   }
 
@@ -175,11 +176,8 @@ export class Reconciler {
   }
 }
 
-const namedAccountsMax = 100
-
 /** Few accounts are read by name; for many, all accounts are read. */
-const few = (accountIds: readonly string[]): readonly string[] | undefined =>
-  accountIds.length <= namedAccountsMax ? accountIds : undefined
+const namedAccountsMax = 100
 
 /** Why a configuration does not belong to this deployment. */
 function foreignMeta(meta: Meta | undefined, deployment: Deployment): string | undefined {

@@ -30,7 +30,6 @@ import { Projection } from './projection.js'
 import { Queues } from './queues.js'
 import { Repair } from './repair.js'
 import { RuleReplacer } from './replace-rules.js'
-import { RowWriter } from './row-writer.js'
 import { readSecrets, withKeptSecrets } from './sealed-values.js'
 import { type SettledAccount, settle } from './settled-account.js'
 import { highestVersion, readStored } from './stored-rows.js'
@@ -77,7 +76,7 @@ export class Store {
     this.#buckets = buckets
     this.#deployment = deployment
     const view = new View(buckets.config, occurrences)
-    const rows = new ChangeRows(clickhouse, new RowWriter(clickhouse))
+    const rows = new ChangeRows(clickhouse)
     const projection = new Projection(buckets, view)
     const repair = new Repair(
       projection,

@@ -6,30 +6,21 @@
  * refused. An operator decides with `weir store adopt`, which rebuilds the buckets from ClickHouse. There is no command
  * for the opposite: the buckets hold only present rows, without history, so a lost database comes from a backup.
  */
-import { every, now, type Timer } from '../core/clock.js'
+import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import type { Occurrences } from '../core/occurrences.js'
+import { stagingAbandonedAfterMs } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
-import type { AnyResource } from '../resource/define.js'
 import type { View } from '../view/view.js'
 import type { IdleGeneration } from '../view/view-state.js'
-import { openBuckets, type StoreBuckets } from './buckets.js'
-import { type Clickhouse, isTableMissing } from './clickhouse.js'
+import { openBuckets } from './buckets.js'
+import { isTableMissing } from './clickhouse.js'
 import { ForeignRows } from './foreign-rows.js'
-import { type Deployment, readDeployment } from './migrate.js'
-import { Reconciler } from './reconciler.js'
-import type { RepairParts } from './repair.js'
-import { StagingSweep } from './staging-sweep.js'
+import { insistently, readDeployment } from './migrate.js'
+import { Reconciler, type ReconcilerParts } from './reconciler.js'
 
-interface UpkeepParts extends RepairParts {
-  readonly clickhouse: Clickhouse
+interface UpkeepParts extends ReconcilerParts {
   readonly nats: Nats
-  readonly resources: readonly AnyResource[]
-  readonly occurrences: Occurrences
-  readonly buckets: StoreBuckets
   readonly bucketBytesMax: number
-  readonly deployment: Deployment
-  readonly view: View
   readonly dropStaging: (idle: IdleGeneration) => Promise<void>
 }
 
@@ -44,7 +35,6 @@ const foreignCheckMs = 30_000
 export class Upkeep {
   readonly #parts: UpkeepParts
   readonly #reconciler: Reconciler
-  readonly #stagingSweep: StagingSweep
   readonly #foreignRows: ForeignRows
   readonly #timers: Timer[] = []
   /** Why ClickHouse can't be written to. */
@@ -55,7 +45,6 @@ export class Upkeep {
     this.#parts = parts
     this.#reconciler = new Reconciler(parts)
     this.#foreignRows = new ForeignRows(parts)
-    this.#stagingSweep = new StagingSweep(parts.view, parts.dropStaging)
   }
 
   /** Why ClickHouse and the buckets must be left as they are: one is away, or their contents are in doubt. */
@@ -78,11 +67,13 @@ export class Upkeep {
 
   /** Starts the regular checks. */
   start(): void {
-    this.#stopListening = this.#parts.nats.onReconnect(() => void this.#compareAgain('NATS'))
+    const { nats, view, dropStaging } = this.#parts
+    this.#stopListening = nats.onReconnect(() => void this.#compareAgain('NATS'))
+    const sweep = stagingSweep(view, dropStaging)
     this.#timers.push(
       every(healthCheckMs, () => this.checkClickhouse()),
       every(bucketCheckMs, () => this.#checkBuckets()),
-      every(stagingSweepMs, () => this.#whileWritable(() => this.#stagingSweep.run())),
+      every(stagingSweepMs, () => this.#whileWritable(sweep)),
       every(foreignCheckMs, () => this.#whileWritable(() => this.#foreignRows.report())),
     )
   }
@@ -116,25 +107,16 @@ export class Upkeep {
 
   async #findClickhouse(): Promise<string | undefined> {
     try {
-      const { id } = await this.#readDeployment()
-      return id === this.#parts.deployment.id
+      const { clickhouse, deployment } = this.#parts
+      // An overloaded machine may answer late once, but hardly ever twice.
+      const { id } = await insistently(() => readDeployment(clickhouse, healthTimeoutMs), healthTriesMax, 0)
+      return id === deployment.id
         ? undefined
         : 'ClickHouse holds another deployment than before; nothing was written.'
     } catch (error) {
       return isTableMissing(error)
         ? 'The tables in ClickHouse are missing; nothing was written.'
         : 'ClickHouse does not answer; nothing was written.'
-    }
-  }
-
-  /** Tries again, because an overloaded machine may answer late once, but hardly ever twice. */
-  async #readDeployment(): Promise<Deployment> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await readDeployment(this.#parts.clickhouse, healthTimeoutMs)
-      } catch (error) {
-        if (tries === healthTriesMax) throw error
-      }
     }
   }
 
@@ -163,5 +145,27 @@ export class Upkeep {
   close(): void {
     for (const timer of this.#timers) timer.stop()
     this.#stopListening()
+  }
+}
+
+/**
+ * Deletes staged rules of processes that died before they committed them. A process that was only slow stages its
+ * rules again.
+ */
+export function stagingSweep(
+  view: View,
+  drop: (idle: IdleGeneration) => Promise<void>,
+  abandonedAfterMs = stagingAbandonedAfterMs,
+): () => Promise<void> {
+  /** When this process first saw each generation that does not count. */
+  let since = new Map<string, number>()
+  return async () => {
+    const idleSince = new Map<string, number>()
+    for (const idle of [...view.state.idleGenerations()]) {
+      const known = since.get(idle.generation) ?? monotonicMs()
+      if (monotonicMs() - known >= abandonedAfterMs) await drop(idle)
+      else idleSince.set(idle.generation, known)
+    }
+    since = idleSince
   }
 }

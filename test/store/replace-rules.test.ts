@@ -6,7 +6,7 @@ import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { Configuration } from '../../src/pipeline/configuration.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
-import { StagingSweep } from '../../src/store/staging-sweep.js'
+import { stagingSweep } from '../../src/store/upkeep.js'
 import { newStagedGeneration, rulesKey } from '../../src/view/keys.js'
 import { View } from '../../src/view/view.js'
 import type { IdleGeneration } from '../../src/view/view-state.js'
@@ -233,12 +233,12 @@ t.test('staged rules of a dead process are deleted', { timeout: 120_000 }, async
   await config.put(rulesKey(id, abandoned, 0), JSON.stringify(chunk))
   await until('the view has it', () => state.generation(id, abandoned).size === 1)
   const drop = (idle: IdleGeneration) => store.dropStaging(idle)
-  const patient = new StagingSweep(store.view, drop)
-  await patient.run()
-  await patient.run()
+  const patient = stagingSweep(store.view, drop)
+  await patient()
+  await patient()
   t.equal(state.generation(id, abandoned).size, 1, 'not while a process may still use it')
-  const sweep = new StagingSweep(store.view, drop, 0)
-  await sweep.run()
+  const sweep = stagingSweep(store.view, drop, 0)
+  await sweep()
   t.strictSame(await config.keys(`rules.${id}.>`), [rulesKey(id, present, 0)])
   await until('the view has the deletion', () => [...state.idleGenerations()].length === 0)
   t.ok(state.versionOf(me.accountId) >= 500, 'it can no longer be committed')
