@@ -10,118 +10,85 @@ import type { ViewState } from '../view/view-state.js'
 import { type ApiContext, isBelieved, queryOf, readable, sendJson } from './context.js'
 import { compileFilter } from './list-filter.js'
 import { listParameters } from './openapi.js'
-import type { Presenter } from './present.js'
 
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
+
+type ListQuery = { readonly [Name in (typeof listParameters)[number]]?: string | undefined }
 
 /** Limits concurrent searches of the whole process. */
 const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 
 /** The handler that lists the resources of a kind. */
 export function listHandler(context: ApiContext, resource: AnyResource) {
-  const { presenter } = context
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const query: ListQuery = queryOf(request, listParameters)
     const limit = limitOf(query.limit)
-    const isWanted = wantedBy(presenter, resource, query)
-    const search = new Search(presenter, {
-      resource,
-      limit,
-      accountId: request.caller.accountId,
-      beforeId: beforeIdOf(resource, query.before_id),
-      isWanted: (row, state) => isBelieved(context, resource, row) && isWanted(row, state),
-    })
+    const isWanted = wantedBy(context, resource, query)
+    const beforeId = beforeIdOf(resource, query.before_id)
+    const { accountId } = request.caller
+    const isDisconnected = () => reply.raw.destroyed
+    const run = () => findPage(context, { resource, accountId, limit, beforeId, isWanted, isDisconnected })
     const isPlain = query.filter === undefined && query.description === undefined
-    const run = () =>
-      runSearch(
-        search,
-        () => readable(context),
-        () => reply.raw.destroyed,
-      )
-    await (isPlain ? run() : searches.take(run))
-    const uri = presenter.links.uri(resource.path)
-    const next = search.hasMore
-      ? `${uri}?${nextQuery({ ...query, limit: String(limit), before_id: search.last })}`
-      : null
+    const { page, last, hasMore } = await (isPlain ? run() : searches.take(run))
+    const uri = context.presenter.links.uri(resource.path)
+    const next = hasMore ? `${uri}?${queryText({ ...query, limit: String(limit), before_id: last })}` : null
     return sendJson(
       reply,
-      `{"${resource.listName}":[${search.page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`,
+      `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`,
     )
   }
 }
 
-interface ListQuery {
-  readonly limit?: string | undefined
-  readonly before_id?: string | undefined
-  readonly filter?: string | undefined
-  readonly description?: string | undefined
-}
-
-const nextQuery = ({ limit, before_id, filter, description }: ListQuery): string =>
-  Object.entries({ limit, before_id, filter, description })
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+const queryText = (query: ListQuery): string =>
+  listParameters
+    .flatMap((name) => (query[name] === undefined ? [] : [`${name}=${encodeURIComponent(query[name])}`]))
     .join('&')
 
 /** An empty description matches entries without one. */
-function wantedBy(presenter: Presenter, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
+function wantedBy(context: ApiContext, resource: AnyResource, { filter, description }: ListQuery): IsWanted {
   const matches = filter === undefined ? undefined : compileFilter(resource, filter)
   return (row, state) =>
+    isBelieved(context, resource, row) &&
     (description === undefined || (row['description'] ?? '') === description) &&
-    (matches === undefined || matches(presenter.show(resource, row, state)))
+    (matches === undefined || matches(context.presenter.show(resource, row, state)))
 }
 
-/** Searches in slices, so that other requests proceed; stops early if the client has disconnected. */
-async function runSearch(
-  search: Search,
-  state: () => ViewState,
-  isDisconnected: () => boolean,
-): Promise<void> {
-  const slices = new Slices()
-  while (!search.advance(state(), () => slices.isDue()) && !isDisconnected()) await slices.pause()
-}
-
-interface SearchQuery {
+interface Search {
   readonly resource: AnyResource
   readonly accountId: string
   readonly limit: number
   readonly beforeId: string | undefined
   readonly isWanted: IsWanted
+  readonly isDisconnected: () => boolean
 }
 
-/** A search through the entries. Its position is an id, not an index, because entries change in the meantime. */
-class Search {
-  readonly #presenter: Presenter
-  readonly #query: SearchQuery
-  #position: string | undefined
+/**
+ * Searches in slices, so that other requests proceed; stops early if the client has disconnected. The position is an
+ * id, not an index, because entries change in the meantime.
+ */
+async function findPage(context: ApiContext, search: Search) {
+  const { resource, accountId, limit, beforeId, isWanted, isDisconnected } = search
+  const slices = new Slices()
   /** Entries found, as JSON. */
-  readonly page: string[] = []
+  const page: string[] = []
   /** The id of the last entry found. */
-  last: string | undefined
-  /** Is there another entry after the page? */
-  hasMore = false
-
-  constructor(presenter: Presenter, query: SearchQuery) {
-    this.#presenter = presenter
-    this.#query = query
-    this.#position = query.beforeId
-  }
-
-  /** Continues until the page is complete (true) or the slice is over (false). */
-  advance(state: ViewState, isDue: () => boolean): boolean {
-    const { resource, accountId, limit, isWanted } = this.#query
-    for (const id of state.ids(accountId, resource.kind).below(this.#position)) {
+  let last: string | undefined
+  for (let position = beforeId; ; await slices.pause()) {
+    const state = readable(context)
+    let isDue = false
+    for (const id of state.ids(accountId, resource.kind).below(position)) {
       const row = state.rows.get(resource.kind)?.get(id)
       if (row !== undefined && isWanted(row, state)) {
-        this.hasMore = this.page.length === limit
-        if (this.hasMore) return true
-        this.page.push(this.#presenter.showJson(resource, row, state))
-        this.last = id
+        if (page.length === limit) return { page, last, hasMore: true }
+        page.push(context.presenter.showJson(resource, row, state))
+        last = id
       }
-      this.#position = id
-      if (isDue()) return false
+      position = id
+      isDue = slices.isDue()
+      if (isDue) break
     }
-    return true
+    if (!isDue || isDisconnected()) return { page, last, hasMore: false }
   }
 }
 
