@@ -69,6 +69,8 @@ interface WantedRule {
   readonly metadata: string | null
 }
 
+type MakeRow = (wanted: WantedRule, from: Row | undefined, version: number) => Row
+
 /** A rule of the body, and the read-only members that it repeats of an existing rule. */
 interface SentRule {
   readonly rule: WantedRule
@@ -126,7 +128,7 @@ export function planRules(
   requestedAt: number,
   presenter: Presenter,
 ): RulesPlan<RuleCounts> {
-  const made = wanted.map(() => new RuleRow(caller.accountId, policyId, requestedAt))
+  const made = wanted.map(() => rowMaker(caller.accountId, policyId, requestedAt))
   return async (state, version) => {
     rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
     const present = await presentRules(state, policyId)
@@ -181,7 +183,7 @@ async function draftOf(
   present: ReadonlyMap<string, Row>,
   version: number,
   wanted: readonly SentRule[],
-  made: readonly RuleRow[],
+  made: readonly MakeRow[],
 ): Promise<RulesDraft<RuleCounts>> {
   const slices = new Slices()
   const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
@@ -191,7 +193,7 @@ async function draftOf(
     const there = present.get(rule.cidr)
     const same = there?.['action'] === rule.action ? there : undefined
     const isKept = same !== undefined && isAsWanted(same, rule)
-    rules.push(isKept ? same : made[index]!.row(rule, same, version))
+    rules.push(isKept ? same : made[index]!(rule, same, version))
     if (same === undefined) counts.added += 1
     else {
       counts.removed -= 1
@@ -204,37 +206,19 @@ async function draftOf(
 const isAsWanted = (row: Row, { description, metadata }: WantedRule): boolean =>
   row['description'] === description && row['metadata'] === metadata
 
-/** Makes the row of an added or updated rule. A plan can run several times: equal input returns the same row. */
-class RuleRow {
-  readonly #accountId: string
-  readonly #policyId: string
-  readonly #createdAt: number
-  #id: string | undefined
-  #from: Row | undefined
-  #row: Row | undefined
-
-  constructor(accountId: string, policyId: string, at: number) {
-    this.#accountId = accountId
-    this.#policyId = policyId
-    this.#createdAt = startOfSecond(at)
-  }
-
-  row(wanted: WantedRule, from: Row | undefined, version: number): Row {
-    if (this.#row?.version === version && this.#from === from) return this.#row
-    this.#from = from
-    this.#row = from === undefined ? this.#added(wanted, version) : { ...from, ...wanted, version }
-    return this.#row
-  }
-
-  #added(wanted: WantedRule, version: number): Row {
-    this.#id ??= newId(ipPolicyRule.idPrefix)
-    return {
-      id: this.#id,
-      account_id: this.#accountId,
-      created_at: this.#createdAt,
-      ip_policy_id: this.#policyId,
-      ...wanted,
-      version,
-    }
+/**
+ * Makes the row of an added or updated rule. A plan can run several times: equal input returns the same row, which is
+ * then not staged again.
+ */
+function rowMaker(accountId: string, policyId: string, requestedAt: number): MakeRow {
+  let id: string | undefined
+  let made: { readonly row: Row; readonly from: Row | undefined } | undefined
+  return (wanted, from, version) => {
+    if (made?.row.version === version && made.from === from) return made.row
+    if (from === undefined) id ??= newId(ipPolicyRule.idPrefix)
+    const head = { id, account_id: accountId, created_at: startOfSecond(requestedAt), ip_policy_id: policyId }
+    const row = { ...(from ?? head), ...wanted, version } as Row
+    made = { row, from }
+    return row
   }
 }
