@@ -3,23 +3,7 @@
  * their caller left the field out: `""`, `0`, `[]` or, for a map with free keys, `{}`.
  */
 import type { TSchema } from '../core/schema.js'
-
-/** The parts of a schema that decide what is empty. */
-interface Shape {
-  readonly type?: string
-  readonly enum?: readonly unknown[]
-  readonly properties?: Readonly<Record<string, TSchema>>
-  readonly required?: readonly string[]
-  readonly items?: TSchema
-  readonly anyOf?: readonly TSchema[]
-}
-
-/** The schema's shape, without null if it allows null. */
-function shapeOf(schema: TSchema): Shape {
-  const shape = schema as Shape
-  const choice = shape.anyOf?.find((each) => (each as Shape).type !== 'null')
-  return choice === undefined ? shape : shapeOf(choice)
-}
+import { shapeOf } from './schema-shape.js'
 
 /**
  * Is the value null, or the empty value of the schema's type? An object whose schema declares members is never

@@ -8,6 +8,7 @@ import { compileExpression } from '../expr/expression.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../expr/scope.js'
 import type { AnyResource } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { shapeOf } from './schema-shape.js'
 
 type Shown = Readonly<Record<string, unknown>>
 
@@ -41,18 +42,9 @@ const scopeOf = (resource: AnyResource): Scope<Shown> =>
     defineScope({ names: Object.fromEntries(membersOf(resourceSchema(resource), [])) }),
   )
 
-/** The parts of a JSON schema that decide names and types. */
-interface SchemaShape {
-  readonly type?: string
-  readonly enum?: readonly unknown[]
-  readonly properties?: Readonly<Record<string, TSchema>>
-  readonly additionalProperties?: unknown
-  readonly anyOf?: readonly TSchema[]
-}
-
 function* membersOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
-  for (const [member, memberSchema] of Object.entries((schema as SchemaShape).properties ?? {})) {
-    yield* namesOf(withoutNull(memberSchema), [...path, member])
+  for (const [member, memberSchema] of Object.entries(shapeOf(schema).properties ?? {})) {
+    yield* namesOf(memberSchema, [...path, member])
   }
 }
 
@@ -63,14 +55,8 @@ function* namesOf(schema: TSchema, path: readonly string[]): Generator<[string, 
   if (type === 'object') yield* membersOf(schema, path)
 }
 
-const withoutNull = (schema: TSchema): TSchema => {
-  const { anyOf = [] } = schema as SchemaShape
-  const others = anyOf.filter((each) => (each as SchemaShape).type !== 'null')
-  return others.length === 1 ? others[0]! : schema
-}
-
 function typeOf(schema: TSchema): NameType {
-  const { type, enum: values, properties, additionalProperties } = schema as SchemaShape
+  const { type, enum: values, properties, additionalProperties } = shapeOf(schema)
   if (type === 'string' || values?.every((value) => typeof value === 'string')) return 'string'
   if (type === 'integer' || type === 'number') return 'number'
   if (type === 'boolean') return 'boolean'

@@ -1,4 +1,7 @@
-/** Routes of the modules of edges and routes: each module is read, replaced and removed as a whole. */
+/**
+ * Routes of parts of a resource: the modules of edges and routes, each of which is read, replaced and removed as a whole,
+ * and single fields that can be detached.
+ */
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
@@ -8,6 +11,7 @@ import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './contex
 import { moduleExample, shownModuleExample } from './examples.js'
 import { article, asInPart, moduleValue } from './input.js'
 import { describe, type OperationDescription, routePath, shownBy, writeParameters } from './openapi.js'
+import { shapeOf } from './schema-shape.js'
 import { withAnswer, writeHandler } from './write-handlers.js'
 
 export function registerModules(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
@@ -39,7 +43,9 @@ function registerModule(
       ...(body === undefined ? {} : { body }),
     })
   const nameInBody = asInPart(new RegExp(`^${name}(\\.|$)`))
-  const whole = shownBy(withoutNull(shown.schema), shownModuleExample(resource, name))
+  // Null stands for an unset module in its edge.
+  const module: TSchema = { ...shapeOf(shown.schema), description: 'The module.' }
+  const whole = shownBy(module, shownModuleExample(resource, name))
   const body = shownBy(field.schema, moduleExample(resource, name))
 
   app.get(path, as('get', [200, whole]), (request, reply) => {
@@ -72,8 +78,25 @@ type Method = 'get' | 'put' | 'delete'
 
 const verbs: Record<Method, string> = { get: 'Get', put: 'Replace', delete: 'Remove' }
 
-/** The schema of the module without null, which stands for an unset module in its edge. */
-const withoutNull = (schema: TSchema): TSchema => ({
-  ...(schema as unknown as { anyOf: TSchema[] }).anyOf[0]!,
-  description: 'The module.',
-})
+/** `DELETE` of a single field, such as a domain's certificate. It succeeds even if there is nothing to detach. */
+export function registerDetachments(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
+  for (const [name, { isDetachable, shown, fallback }] of Object.entries(resource.fields)) {
+    if (!isDetachable || shown === 'hidden') continue
+    const shownName = shown.name ?? name
+    const path = `${routePath(resource.path)}/:id/${shownName}`
+    const described = describe({
+      operationId: `delete_${resource.kind}_${shownName}`,
+      summary: `Detach the ${shownName.replaceAll('_', ' ')} of ${article(resource.title)}`,
+      tag: pluralOf(resource.title),
+      path,
+      success: [204],
+      ...writeParameters,
+    })
+    const detach = writeHandler(context, (request) => {
+      const { id } = rowAt(context, request, resource)
+      const plan = context.writes.update(request.caller, resource, id, () => ({ [name]: fallback ?? null }))
+      return withAnswer(plan, () => ({ status: 204 }))
+    })
+    app.delete(path, described, detach)
+  }
+}

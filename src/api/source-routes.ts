@@ -1,23 +1,27 @@
 /** Routes of the single sources of an event subscription. Each change is an update of the subscription. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { conflict, notFound, shown } from '../core/errors.js'
+import { badRequest, conflict, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
-import type { TSchema } from '../core/schema.js'
+import type { Static, TSchema } from '../core/schema.js'
+import { compileCheck } from '../core/schema-check.js'
 import { anyResource, type Row } from '../resource/define.js'
 import {
+  completeSource,
   eventSubscription,
   type Source,
   shownSourceOf,
   shownSourceSchema,
   sourceChangesSchema,
   sourceSchema,
+  wrongSourceUri,
 } from '../resource/event-subscription.js'
 import { exampleId } from '../resource/examples.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { Plan } from '../store/plan.js'
 import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from './context.js'
+import { withoutNothing } from './empty-values.js'
 import { exampleLinks, shownExample } from './examples.js'
-import { asInPart } from './input.js'
+import { asInPart, checkNames } from './input.js'
 import {
   describe,
   listSchema,
@@ -26,7 +30,6 @@ import {
   shownBy,
   writeParameters,
 } from './openapi.js'
-import { changedSource, parseSource } from './source-input.js'
 import { withAnswer, writeHandler } from './write-handlers.js'
 
 const subscription = anyResource(eventSubscription)
@@ -52,6 +55,20 @@ function sourceAt(row: Row, type: string): Source {
   const source = sourcesOf(row).find((candidate) => candidate.type === type)
   if (source !== undefined) return source
   throw notFound(`The event subscription ${row.id} has no source ${shown(type)}.`)
+}
+
+const checkSource = compileCheck(sourceSchema)
+const title = 'event source'
+
+function parseSource(body: Readonly<Record<string, unknown>>): Source {
+  checkNames(body, Object.keys(sourceSchema.properties), title)
+  if ((body['type'] ?? null) === null) throw badRequest(`"type" is required for an ${title}.`)
+  const source = withoutNothing(sourceSchema, body)
+  const wrong = checkSource(source, '')
+  if (wrong !== undefined) throw badRequest(wrong)
+  const misplaced = wrongSourceUri(source as Static<typeof sourceSchema>)
+  if (misplaced !== undefined) throw badRequest(`"uri" is ${shown(body['uri'])}: ${misplaced}.`)
+  return completeSource(source as Source)
 }
 
 const created = (source: { readonly uri: string }): WriteAnswer => ({
@@ -106,7 +123,9 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     sourceAt(rowFor(request), type)
     const changes = requestBody(request)
     const change = (present: Row): readonly Source[] => {
-      const next = changedSource(sourceAt(present, type), changes)
+      checkNames(changes, Object.keys(sourceChangesSchema.properties), title)
+      // Null and empty text clear a field.
+      const next = parseSource({ ...sourceAt(present, type), ...changes })
       return sourcesOf(present).map((source) => (source.type === type ? next : source))
     }
     return changed(request, change, (row) => ({ status: 200, body: show(row, type) }))
