@@ -11,6 +11,7 @@ import { resourceOf } from '../resource/registry.js'
 import type { Principal } from '../store/change.js'
 import type { Store } from '../store/store.js'
 import { abuseDecisionSubject } from '../wire/names.js'
+import { oldestFirst } from './accounts.js'
 import { checkNames, checkPathId, unknownResource } from './input.js'
 import { parseJsonBody } from './json-body.js'
 import type { Presenter } from './present.js'
@@ -112,9 +113,8 @@ export async function answerDecision(
 
 /** Lists reports that need decisions, or all, oldest first: a line per report and a line per hostname. */
 export function listReports({ store }: Pick<ReportParts, 'store'>, all: boolean): string {
-  return [...(store.view.state.rows.get(resource.kind)?.values() ?? [])]
+  return oldestFirst(store.view.state, resource.kind)
     .filter((report) => all || report['status'] !== 'PROCESSED')
-    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
     .map(describeReport)
     .join('')
 }

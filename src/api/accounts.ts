@@ -37,7 +37,7 @@ export async function createAccount(
   const caller = { accountId: id, accountName: name, principal: cli, address: undefined }
   const first = { description: 'First key of the account.' }
   const key = await writes.create(caller, resourceOf('api_key'), first, at)
-  const made = await store.commit(id, cli, (state, version, changedAt) => {
+  return store.commit(id, cli, (state, version, changedAt) => {
     if (state.rows.get('account')?.has(id)) return unchanged(undefined)
     const draft = key(state, version, changedAt)
     const row: Row = {
@@ -52,7 +52,6 @@ export async function createAccount(
     const result = { accountId: id, keyId: draft.result.row.id, token }
     return { ...draft, puts: [{ kind: account.kind, row, isNew: true }, ...keyPuts], result }
   })
-  return made
 }
 
 export const grantRight = (store: Store, accountId: string, right: string): Promise<Row> =>
@@ -133,7 +132,7 @@ const keysOf = (store: KeyStore, accountId: string): Row[] =>
     (row) => row.account_id === accountId && store.keys.isKnown(row),
   )
 
-const oldestFirst = (state: ViewState, kind: string): Row[] =>
+export const oldestFirst = (state: ViewState, kind: string): Row[] =>
   [...(state.rows.get(kind)?.values() ?? [])].toSorted((one, other) => (one.id < other.id ? -1 : 1))
 
 const bootstrapPatienceMs = 60_000

@@ -30,11 +30,11 @@ interface AuthOptions {
 
 export class Auth {
   readonly #options: AuthOptions
-  readonly #keys: KeyIndex
+  readonly #keysOf: (token: string) => readonly Row[]
 
   constructor(options: AuthOptions) {
     this.#options = options
-    this.#keys = new KeyIndex(options.view)
+    this.#keysOf = keyFinder(options.view)
   }
 
   /** The caller of the request, or a `WeirError`. */
@@ -82,7 +82,7 @@ export class Auth {
   }
 
   async #genuineKey(token: string): Promise<Row | undefined> {
-    for (const key of this.#keys.find(token)) if (await this.#options.isKeyGenuine(key)) return key
+    for (const key of this.#keysOf(token)) if (await this.#options.isKeyGenuine(key)) return key
     return undefined
   }
 
@@ -114,31 +114,22 @@ export class Auth {
 const versionOf = ({ name, value }: { name: string; value: string }): string =>
   /^v?\d[\d.-]{0,15}$/i.test(value) ? `"${name}: ${value}"` : `"${name}" without a version in it`
 
-/** API keys by the hash of their token, rebuilt when a key changes. */
-class KeyIndex {
-  readonly #view: View
-  #byHash: Map<string, Row[]> | undefined
-
-  constructor(view: View) {
-    this.#view = view
-    view.onChange((kind) => {
-      if (kind === 'api_key' || kind === '*') this.#byHash = undefined
-    })
-  }
-
-  /** Rows with the hash of this token: one, unless the bucket contains a forged row. */
-  find(token: string): readonly Row[] {
+/** Finds rows by the hash of a token: one, unless the bucket contains a forged row. */
+function keyFinder(view: View): (token: string) => readonly Row[] {
+  /** Rebuilt when a key changes. */
+  let byHash: Map<string, Row[]> | undefined
+  view.onChange((kind) => {
+    if (kind === 'api_key' || kind === '*') byHash = undefined
+  })
+  return (token) => {
     const hash = hashToken(token)
-    this.#byHash ??= this.#build()
+    if (byHash === undefined) {
+      byHash = new Map()
+      for (const row of view.state.rows.get('api_key')?.values() ?? [])
+        getOrMake(byHash, String(row['token_hash']), () => []).push(row)
+    }
     // The lookup compared hashes already; this comparison takes constant time.
     const isSame = (key: Row) => timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash'])))
-    return (this.#byHash.get(hash) ?? []).filter(isSame)
-  }
-
-  #build(): Map<string, Row[]> {
-    const byHash = new Map<string, Row[]>()
-    for (const row of this.#view.state.rows.get('api_key')?.values() ?? [])
-      getOrMake(byHash, String(row['token_hash']), () => []).push(row)
-    return byHash
+    return (byHash.get(hash) ?? []).filter(isSame)
   }
 }

@@ -8,7 +8,7 @@ import { resourceOf } from '../resource/registry.js'
 import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
-import { checkNames, checkPathId, objectBody, unknownResource } from './input.js'
+import { checkNames, objectBody, rowOf, unknownResource } from './input.js'
 import type { Presenter } from './present.js'
 import type { Writes } from './writes.js'
 
@@ -71,6 +71,18 @@ export function queryOf<const Name extends string>(
   return query as Partial<Record<Name, string>>
 }
 
+/** The parent's id as a field, for a resource below another one's path. Throws if there is no such parent. */
+export function parentOf(
+  context: ApiContext,
+  request: FastifyRequest,
+  { parent }: AnyResource,
+): Record<string, string> {
+  if (parent === undefined) return {}
+  const id = pathParams(request)[parent.field] ?? ''
+  rowOf(readable(context), request.caller.accountId, resourceOf(parent.kind), id)
+  return { [parent.field]: id }
+}
+
 /** The resource that the path names, below its parent if it has one. A resource of another account is unknown. */
 export function rowAt(
   context: ApiContext,
@@ -78,19 +90,11 @@ export function rowAt(
   resource: AnyResource,
   param = 'id',
 ): Row {
-  const state = readable(context)
-  const params = pathParams(request)
-  const id = params[param] ?? ''
-  const { accountId } = request.caller
-  if (resource.parent !== undefined) {
-    const parentId = params[resource.parent.field] ?? ''
-    rowOf(state, accountId, resourceOf(resource.parent.kind), parentId)
-    const row = rowOf(state, accountId, resource, id)
-    if (row[resource.parent.field] !== parentId) throw unknownResource(resource, id)
-    return row
-  }
-  const row = rowOf(state, accountId, resource, id)
-  if (!isBelieved(context, resource, row)) throw unknownResource(resource, id)
+  const parent = parentOf(context, request, resource)
+  const id = pathParams(request)[param] ?? ''
+  const row = rowOf(readable(context), request.caller.accountId, resource, id)
+  const isBelow = Object.entries(parent).every(([field, parentId]) => row[field] === parentId)
+  if (!isBelow || !isBelieved(context, resource, row)) throw unknownResource(resource, id)
   return row
 }
 
@@ -103,13 +107,6 @@ export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
   kind === apiKey.kind
     ? { preHandler: async ({ caller }: FastifyRequest) => store.keys.compareAccount(caller.accountId) }
     : {}
-
-export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {
-  checkPathId(resource, id)
-  const row = state.rows.get(resource.kind)?.get(id)
-  if (row === undefined || row.account_id !== accountId) throw unknownResource(resource, id)
-  return row
-}
 
 /** Sends a value as JSON; text is sent as it is. */
 export const sendJson = (reply: FastifyReply, value: object | string): FastifyReply =>

@@ -4,6 +4,7 @@ import { badRequest, notFound, scalarShown, shown, valueAt } from '../core/error
 import { isId } from '../core/ids.js'
 import { insteadOf, supported } from '../core/nearest.js'
 import type { AnyResource, Fields, Row } from '../resource/define.js'
+import type { ViewState } from '../view/view-state.js'
 import { isNothing, withoutForeign, withoutNothing } from './empty-values.js'
 import { type AnyField, changedMembers, checkOf, refuseReadOnly, withIds } from './sent-back.js'
 
@@ -202,3 +203,11 @@ export function checkPathId(resource: AnyResource, id: string): void {
 
 export const unknownResource = (resource: AnyResource, id: string) =>
   notFound(`There is no ${resource.title} ${shown(id)}.`)
+
+/** The account's row with this id. Another account's id is unknown. */
+export function rowOf(state: ViewState, accountId: string, resource: AnyResource, id: string): Row {
+  checkPathId(resource, id)
+  const row = state.rows.get(resource.kind)?.get(id)
+  if (row === undefined || row.account_id !== accountId) throw unknownResource(resource, id)
+  return row
+}

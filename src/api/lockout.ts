@@ -3,7 +3,7 @@
  * which callers would lock themselves out.
  */
 import { WeirError } from '../core/errors.js'
-import { getOrMake, getOrMakeWeak } from '../core/maps.js'
+import { getOrMakeWeak } from '../core/maps.js'
 import type { IpRule } from '../evaluate/configuration.js'
 import { compileIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
 import { type Restriction, type Restrictions, wouldLockOut } from '../evaluate/ip-restriction.js'
@@ -85,19 +85,14 @@ function changedRules(
   removals: readonly Removal[],
 ): Map<string, IpRule[]> {
   const after = new Map<string, IpRule[]>()
-  const rulesOf = (policyId: string): IpRule[] =>
-    getOrMake(after, policyId, () => [...(state.rules(policyId)?.rules ?? [])])
-  for (const { kind, row } of [...puts, ...removals]) {
-    if (kind !== ruleKind) continue
+  const replace = ({ kind, row }: Put | Removal, next: readonly IpRule[]): void => {
+    if (kind !== ruleKind) return
     const policyId = String(row['ip_policy_id'])
-    after.set(
-      policyId,
-      rulesOf(policyId).filter(({ id }) => id !== row.id),
-    )
+    const rules = after.get(policyId) ?? [...(state.rules(policyId)?.rules ?? [])]
+    after.set(policyId, [...rules.filter(({ id }) => id !== row.id), ...next])
   }
-  for (const { kind, row } of puts) {
-    if (kind === ruleKind) rulesOf(String(row['ip_policy_id'])).push(row as DeclaredRow<'ip_policy_rule'>)
-  }
+  for (const put of puts) replace(put, [put.row as DeclaredRow<'ip_policy_rule'>])
+  for (const removal of removals) replace(removal, [])
   for (const { kind, row } of removals) if (kind === policyKind) after.set(row.id, [])
   return after
 }

@@ -3,18 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
 import { WeirError } from '../core/errors.js'
 import { type AccountRight, type AnyResource, allOperations, type Operation } from '../resource/define.js'
-import { resourceOf } from '../resource/registry.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { ViewState } from '../view/view-state.js'
 import {
   type ApiContext,
   keysCompared,
-  pathParams,
+  parentOf,
   queryOf,
   readable,
   requestBody,
   rowAt,
-  rowOf,
   sendJson,
 } from './context.js'
 import { createValues, updateValues } from './input.js'
@@ -55,19 +53,6 @@ const create = (context: ApiContext, resource: AnyResource): Handler =>
       ...shownOf(context, written, state),
     }))
   })
-
-/** The parent's id as a field, for a resource below another one's path. */
-function parentOf(
-  context: ApiContext,
-  request: FastifyRequest,
-  { parent }: AnyResource,
-): Record<string, string> {
-  if (parent === undefined) return {}
-  const id = pathParams(request)[parent.field] ?? ''
-  return {
-    [parent.field]: rowOf(readable(context), request.caller.accountId, resourceOf(parent.kind), id).id,
-  }
-}
 
 const get =
   (context: ApiContext, resource: AnyResource): Handler =>

@@ -2,19 +2,16 @@
 import { WeirError } from '../core/errors.js'
 import { drawsMax } from '../core/limits.js'
 import type { AnyResource, Row } from '../resource/define.js'
-import type { Claim } from '../store/plan.js'
-
-export const claimTexts = (resource: AnyResource, row: Row): readonly string[] =>
-  resource.claims?.(row as never) ?? []
+import { type Claim, claimsOf } from '../store/plan.js'
 
 /** Claims that the row did not have before. */
-export const claimsOf = (
+export const newClaims = (
   resource: AnyResource,
   row: Row,
   before: readonly string[],
   more: Pick<Claim, 'drawAgain'> = {},
 ): Claim[] =>
-  claimTexts(resource, row)
+  claimsOf(resource.kind, row)
     .filter((claim) => !before.includes(claim))
     .map((claim) => ({
       claim,

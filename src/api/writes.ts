@@ -12,16 +12,16 @@ import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/
 import { resources } from '../resource/registry.js'
 import { childKindsOf } from '../resource/shown-schema.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
-import { countRules, type Plan, releaseOf, unchanged } from '../store/plan.js'
+import { claimsOf, countRules, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
 import { policyKind, ruleKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
-import { asInResource, checkPathId, type NameInBody, referencesIn, unknownResource } from './input.js'
+import { asInResource, type NameInBody, referencesIn, rowOf } from './input.js'
 import { lockoutCheck } from './lockout.js'
 import { type Presenter, rowsOf } from './present.js'
-import { claimsOf, claimTexts, redraws } from './row-claims.js'
+import { newClaims, redraws } from './row-claims.js'
 
 interface WriteTools extends DeriveParts {
   readonly presenter: Presenter
@@ -73,7 +73,7 @@ export class Writes {
         puts,
         removals: [],
         audits,
-        claims: claimsOf(resource, row, [], drawn),
+        claims: newClaims(resource, row, [], drawn),
         result: { resource, row, once },
       }
     }
@@ -89,9 +89,8 @@ export class Writes {
     change: (present: Row, show: () => Values) => Values,
     nameInBody: NameInBody = asInResource,
   ): Plan<WriteResult> {
-    checkPathId(resource, id)
     return (state, version, at) => {
-      const present = this.#present(resource, id, state, caller)
+      const present = rowOf(state, caller.accountId, resource, id)
       const values = change(present, () => this.#shown(resource, present, state))
       this.#checkReferences(resource, values, state, caller, { nameInBody, present })
       const tools = deriveTools(this.#tools, {})
@@ -99,18 +98,17 @@ export class Writes {
       if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
       resource.check?.(row as never, present as never, this.#lookups(state, caller, nameInBody))
       const { puts, audits } = this.#change(caller, resource, 'updated', row, state, at)
-      const before = claimTexts(resource, present)
-      const after = claimTexts(resource, row)
+      const before = claimsOf(resource.kind, present)
+      const after = claimsOf(resource.kind, row)
       const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(id, text))
       const result = { resource, row, once: {} }
-      return { puts, removals: [], audits, claims: claimsOf(resource, row, before), releases, result }
+      return { puts, removals: [], audits, claims: newClaims(resource, row, before), releases, result }
     }
   }
 
   delete(caller: Caller, resource: AnyResource, id: string): Plan<undefined> {
-    checkPathId(resource, id)
     return (state, version, at) => {
-      const row = this.#present(resource, id, state, caller)
+      const row = rowOf(state, caller.accountId, resource, id)
       if (row.id === caller.principal.credentialId) {
         throw conflict('An API key may not delete itself: use another key.')
       }
@@ -124,17 +122,10 @@ export class Writes {
         removals,
         emptiedPolicies: emptied,
         audits: this.#audits(caller, resource, 'deleted', row, state, version, at),
-        releases: claimTexts(resource, row).map((text) => releaseOf(id, text)),
+        releases: claimsOf(resource.kind, row).map((text) => releaseOf(id, text)),
         result: undefined,
       }
     }
-  }
-
-  /** The account's row with this id. Another account's id is unknown. */
-  #present(resource: AnyResource, id: string, state: ViewState, caller: Caller): Row {
-    const row = state.rows.get(resource.kind)?.get(id)
-    if (row === undefined || row.account_id !== caller.accountId) throw unknownResource(resource, id)
-    return row
   }
 
   /** Adds values that are slow to make, after checking that all references exist. */
