@@ -1,10 +1,8 @@
 /** Example requests and responses for the API reference, made from the example in each kind's declaration. */
-import { isoSeconds } from '../core/clock.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import { exampleId } from '../resource/examples.js'
-import { completed, renderFields } from '../resource/fields.js'
-import { childKindsOf } from '../resource/shown-schema.js'
-import { BaseLinks, pathOf } from './present.js'
+import { completed } from '../resource/fields.js'
+import { BaseLinks, shownMembers } from './present.js'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -37,17 +35,8 @@ const rowExample = ({ fields, idPrefix, example }: AnyResource): Row => ({
 })
 
 /** The resource as the API shows it. */
-export function shownExample(resource: AnyResource): Body {
-  const row = rowExample(resource)
-  return {
-    id: row.id,
-    uri: exampleLinks.uri(pathOf(resource, row)),
-    created_at: isoSeconds(row.created_at),
-    ...renderFields(resource.fields, row, exampleLinks),
-    ...resource.embed?.(row, exampleLinks),
-    ...Object.fromEntries(childKindsOf(resource).map((child) => [child.listName, [shownExample(child)]])),
-  }
-}
+export const shownExample = (resource: AnyResource): Body =>
+  shownMembers(resource, rowExample(resource), exampleLinks, (child) => [shownExample(child)])
 
 /** A page with one entry. */
 export const pageExample = (resource: AnyResource): Body => ({

@@ -43,6 +43,21 @@ export function* rowsOf(state: ViewState, ownerId: string, kind: string): Genera
   }
 }
 
+/** The members of a response; `shownChildren` returns those of a kind below the resource. */
+export const shownMembers = (
+  resource: AnyResource,
+  row: Row,
+  links: Links,
+  shownChildren: (child: AnyResource) => object[],
+): Record<string, unknown> => ({
+  id: row.id,
+  uri: links.uri(pathOf(resource, row)),
+  created_at: isoSeconds(row.created_at),
+  ...renderFields(resource.fields, row, links),
+  ...resource.embed?.(row, links),
+  ...Object.fromEntries(childKindsOf(resource).map((child) => [child.listName, shownChildren(child)])),
+})
+
 export class Presenter {
   readonly links: Links
   /** Rows are immutable, so their JSON is cached, except for kinds that embed others. */
@@ -53,22 +68,8 @@ export class Presenter {
   }
 
   show(resource: AnyResource, row: Row, state: ViewState): Record<string, unknown> {
-    return {
-      id: row.id,
-      uri: this.links.uri(pathOf(resource, row)),
-      created_at: isoSeconds(row.created_at),
-      ...renderFields(resource.fields, row, this.links),
-      ...resource.embed?.(row, this.links),
-      ...this.#children(resource, row, state),
-    }
-  }
-
-  #children(resource: AnyResource, row: Row, state: ViewState): Record<string, unknown> {
-    return Object.fromEntries(
-      childKindsOf(resource).map((child) => {
-        const rows = [...rowsOf(state, row.id, child.kind)]
-        return [child.listName, rows.map((each) => this.show(child, each, state))]
-      }),
+    return shownMembers(resource, row, this.links, (child) =>
+      [...rowsOf(state, row.id, child.kind)].map((each) => this.show(child, each, state)),
     )
   }
 

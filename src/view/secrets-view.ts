@@ -2,12 +2,13 @@
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
 import { jsonOf, type SecretsEntry } from './keys.js'
+import { deferred } from './view.js'
 
 export class SecretsView {
   readonly #follower: BucketFollower
   readonly #listeners = new Set<() => void>()
   #entries = new Map<string, SecretsEntry>()
-  #whenRead = (): void => {}
+  readonly #whenRead = deferred()
 
   constructor(bucket: Bucket) {
     this.#follower = new BucketFollower(bucket, { begin: () => this.#begin() })
@@ -15,11 +16,8 @@ export class SecretsView {
 
   /** Resolves when the whole bucket has been read. */
   async open(): Promise<void> {
-    const read = new Promise<void>((resolve) => {
-      this.#whenRead = resolve
-    })
     await this.#follower.open()
-    await read
+    await this.#whenRead.promise
   }
 
   /** Known values stay in use until a new pass has read everything. */
@@ -33,7 +31,7 @@ export class SecretsView {
       },
       current: () => {
         this.#entries = entries
-        this.#whenRead()
+        this.#whenRead.resolve()
         this.#notify()
       },
     }

@@ -18,7 +18,7 @@ export class SortedIds {
     if (this.#ids[index] === id) this.#ids.splice(index, 1)
   }
 
-  /** Removes and adds many ids in one pass; `come` must be sorted, and hold no id that stays. */
+  /** Removes and adds many ids in one pass; `added` must be sorted, and hold no id that stays. */
   replace(removed: ReadonlySet<string>, added: readonly string[]): void {
     this.#ids = merged(removed.size === 0 ? this.#ids : this.#ids.filter((id) => !removed.has(id)), added)
   }

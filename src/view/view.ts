@@ -186,7 +186,7 @@ export async function openView(nats: Nats, occurrences: Occurrences): Promise<Vi
   return view
 }
 
-function deferred(): { promise: Promise<void>; resolve: () => void } {
+export function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {}
   const promise = new Promise<void>((done) => {
     resolve = done
