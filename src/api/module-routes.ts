@@ -1,6 +1,6 @@
 /**
- * Routes of parts of a resource: the modules of edges and routes, each of which is read, replaced and removed as a whole,
- * and single fields that can be detached.
+ * Routes of parts of a resource: modules of edges and routes, which are read, replaced and removed as a whole, and
+ * single fields that can be detached.
  */
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../core/errors.js'

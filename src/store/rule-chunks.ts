@@ -5,8 +5,8 @@
  * Rules are written in two ways, which the reader of a chunk must both expect:
  * - An edit of single rules (`placeRules`, `editedChunk`) overwrites chunks of the generation in use. Each write of a
  *   chunk gives the same result when it is repeated, and the account's version is written last.
- * - A replacement of all rules (`replace-rules.ts`) writes a new generation next to the one in use, and the policy's row
- *   then names it. Up to 100,000 rules do not fit the head, so they must be stored before the commit.
+ * - A replacement of all rules (`replace-rules.ts`) writes a new generation next to the one in use, and the policy's
+ *   row then names it. Up to 100,000 rules do not fit the head, so they must be stored before the commit.
  *
  * One mechanism would do: immutable chunks, named by a hash of their bytes and listed in the policy's row. An edit then
  * writes new chunks and the row. It was not built because it needs, all together: a row that lists over 3,000 chunks
