@@ -1,6 +1,6 @@
 /** Checks answers against the OpenAPI document of the API that gave them. */
 import { type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import type { HttpAnswer } from './raw-client.js'
 
 interface Operation {
@@ -48,7 +48,7 @@ export class EventCheck {
     const validator = this.#validators.get(kind) ?? Compile(schema as TSchema)
     this.#validators.set(kind, validator)
     if (validator.Check(event)) return
-    throw new Error(`${JSON.stringify(event)}\n${JSON.stringify([...validator.Errors(event)], null, 1)}`)
+    throw new Error(`${JSON.stringify(event)}\n${JSON.stringify(validator.Errors(event)[1], null, 1)}`)
   }
 }
 
@@ -65,20 +65,26 @@ const problem = Compile(
   ),
 )
 
-/** The document with its references resolved. */
+/** The document with its references resolved; what is referred to often is there once. */
 export function resolved<D extends object>(document: D): D {
   const at = (reference: string): unknown =>
     reference
       .split('/')
       .slice(1)
       .reduce<unknown>((part, key) => (part as Record<string, unknown>)[key], document)
+  const known = new Map<string, object>()
+  const referredBy = (reference: unknown): object => {
+    if (typeof reference !== 'string') return {}
+    const found = known.get(reference) ?? (whole(at(reference)) as object)
+    known.set(reference, found)
+    return found
+  }
   const whole = (part: unknown): unknown => {
     if (typeof part !== 'object' || part === null) return part
     if (Array.isArray(part)) return part.map(whole)
     const { $ref, ...own } = part as Readonly<Record<string, unknown>>
     const members = Object.entries(own).map(([key, value]) => [key, whole(value)])
-    const referred = typeof $ref === 'string' ? (whole(at($ref)) as object) : {}
-    return { ...referred, ...Object.fromEntries(members) }
+    return { ...referredBy($ref), ...Object.fromEntries(members) }
   }
   return whole(document) as D
 }
@@ -125,7 +131,7 @@ export class AnswerCheck {
     }
     const validator = this.#validators.get(schema) ?? Compile(schema as TSchema)
     this.#validators.set(schema, validator)
-    if (!validator.Check(answer.body)) say(JSON.stringify([...validator.Errors(answer.body)], null, 1))
+    if (!validator.Check(answer.body)) say(JSON.stringify(validator.Errors(answer.body)[1], null, 1))
   }
 
   #operation(method: string, url: string): Operation | undefined {
