@@ -80,7 +80,7 @@ t.test('A text that is no range is a defect of the caller', async (t) => {
   t.throws(() => compileCidrSet(['10.0.0.0/8', '1.2.3/24']), /1\.2\.3/)
 })
 
-/** Ranges of all lengths, crowded so that many overlap, and addresses at and beside their ends. */
+/** Ranges of all lengths, crowded so that many overlap, and addresses at and next to their ends. */
 function randomCase(seed: number, count: number, isIpv4: boolean) {
   const random = seededRandom(seed)
   const below = (limit: number): number => Math.floor(random() * limit)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { yieldTurn } from '../../src/core/clock.js'
 import { ahead, Turns } from '../../src/core/concurrency.js'
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test says so. */
 function work() {
   let end = (): void => {}
   const until = new Promise<void>((resolve) => {

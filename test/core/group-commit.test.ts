@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { GroupCommit } from '../../src/core/group-commit.js'
 
-/** A write that ends when it is told to. */
+/** A write that ends when the test says so. */
 function heldWrites() {
   const groups: number[][] = []
   const ends: HeldWrite[] = []

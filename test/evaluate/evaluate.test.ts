@@ -329,7 +329,7 @@ t.test('a connection that IP policies block runs no traffic policy', async (t) =
   t.same([decision, decider, logs], ['block', null, []])
 })
 
-t.test('expressions without a result do not match and are told of', async (t) => {
+t.test('expressions without a result do not match and are reported', async (t) => {
   const cases = [
     { name: 'a conversion that fails', expression: 'double(conn.server_name) > 3', says: 'abc' },
     { name: 'a text that does not compile any more', expression: 'conn.gone == 1', says: 'conn.gone' },
@@ -374,7 +374,7 @@ t.test('geography is looked up once, when an expression asks', async (t) => {
     })
   }
   t.equal((await run('conn.client_port == 1')).decision, 'allow')
-  t.equal(lookups, 0, 'nobody asked')
+  t.equal(lookups, 0, 'no lookup was made')
   t.equal(
     (await run("conn.geo.country_code == 'CH'", 'conn.Geo.Latitude >= "45.0"', 'conn.geo.city == null'))
       .decision,

@@ -26,7 +26,7 @@ const at = (server_name: string, server_port: number) => ({ server_name, server_
 const ssh = at('ssh.example', 22)
 const www = at('www.example', 443)
 
-t.test('where a record belongs', async (t) => {
+t.test('the edge of a record', async (t) => {
   const policySet = await build(
     new TestConfiguration('ac_1', 'ac_2')
       .tcpEdge('edgtcp_1', { hostports: ['ssh.example:22', '[::1]:22', 'xn--bcher-kva.example:22'] })

@@ -125,7 +125,7 @@ t.test('explanations', async (t) => {
     },
     { policy: 'inbound[2]', applied: true, expressions: [{ value: true }], actions: ['log', 'deny'] },
   ])
-  t.equal(explanation.policies[1].expressions.length, 1, 'what was not looked at is not told')
+  t.equal(explanation.policies[1].expressions.length, 1, 'what was not evaluated is not explained')
   const many = new TestConfiguration('ac_1').ipPolicy(
     'ipp_1',
     ...Array.from({ length: 3000 }, (_, index) => `10.${index >> 8}.${index & 255}.0/24`),

@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('nesting where nothing is looked at is ignored', async (t) => {
+t.test('nesting in ignored members is ignored', async (t) => {
   for (const { name, json } of nested) {
     const text = withMember('unknown', json)
     t.equal(ask(text).decision, 'allow', name)

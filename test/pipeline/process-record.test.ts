@@ -123,7 +123,7 @@ t.test('from a message to packs', async (t) => {
     '{',
     tcp('r5', {}, { edge_id: 'edgtcp_9' }),
   ])
-  const told = (id: string) => events[id]!.map(({ event_type, object }) => [event_type, object])
+  const eventsOf = (id: string) => events[id]!.map(({ event_type, object }) => [event_type, object])
   const all = (decision: string, client_ip = '198.51.100.7') => ({
     conn: {
       bytes_in: null,
@@ -148,9 +148,9 @@ t.test('from a message to packs', async (t) => {
     [closed, all('block', '203.0.113.9')],
     ['http_request_complete.v0', { conn: { client_ip: '198.51.100.7' } }],
   ]
-  t.same(told('ed_2'), toBoth)
+  t.same(eventsOf('ed_2'), toBoth)
   t.same(
-    told('ed_1'),
+    eventsOf('ed_1'),
     toBoth.toSpliced(7, 0, [closed, { ip_policy: { decision: 'block' } }]),
     'a second subscription gives a second event',
   )

@@ -20,7 +20,7 @@ function setUp(t: Test) {
   return {
     reports,
     /** What was reported since the last look. */
-    told: () => lines.splice(0).map(({ records, most_frequent }) => ({ records, most_frequent })),
+    reported: () => lines.splice(0).map(({ records, most_frequent }) => ({ records, most_frequent })),
     pass: (ms: number) => mock.timers.tick(ms),
   }
 }
@@ -28,16 +28,16 @@ function setUp(t: Test) {
 const unserved = (endpoint: string, count: number) => ({ unserved: [{ endpoint, count }] })
 
 t.test('the first at once, those of a minute together, the most frequent first', async (t) => {
-  const { reports, told, pass } = setUp(t)
+  const { reports, reported, pass } = setUp(t)
   reports.add({ unserved: [] })
-  t.strictSame(told(), [], 'where every record is served, nothing')
+  t.strictSame(reported(), [], 'nothing if every record is served')
   reports.add(unserved('a:22', 3))
-  t.strictSame(told(), [{ records: 3, most_frequent: [{ endpoint: 'a:22', records: 3 }] }])
+  t.strictSame(reported(), [{ records: 3, most_frequent: [{ endpoint: 'a:22', records: 3 }] }])
   for (let n = 0; n < 10; n += 1) reports.add(unserved('b:22', 2))
   reports.add(unserved('a:22', 1))
-  t.strictSame(told(), [], 'within the minute nothing more')
+  t.strictSame(reported(), [], 'within the minute nothing more')
   pass(minuteMs)
-  t.strictSame(told(), [
+  t.strictSame(reported(), [
     {
       records: 21,
       most_frequent: [
@@ -47,24 +47,24 @@ t.test('the first at once, those of a minute together, the most frequent first',
     },
   ])
   pass(minuteMs)
-  t.strictSame(told(), [], 'after a quiet minute nothing')
+  t.strictSame(reported(), [], 'after a quiet minute nothing')
   reports.add(unserved('c:22', 1))
-  t.equal(told().length, 1, 'then at once again')
+  t.equal(reported().length, 1, 'then at once again')
   reports.add(unserved('c:22', 7))
   reports.close()
-  t.match(told(), [{ records: 7 }], 'a stop reports what the minute holds')
+  t.match(reported(), [{ records: 7 }], 'a stop reports what the minute holds')
 })
 
 t.test('a flood of names is one short line', async (t) => {
-  const { reports, told, pass } = setUp(t)
+  const { reports, reported, pass } = setUp(t)
   reports.add(unserved('first:1', 1))
-  told()
+  reported()
   for (let n = 0; n < 20_000; n += 1) {
     reports.add(unserved(`${n}.flood:22`, 1))
     if (n % 10 === 0) reports.add(unserved('frequent:22', 1))
   }
   pass(minuteMs)
-  const [line, ...more] = told()
+  const [line, ...more] = reported()
   t.strictSame(more, [])
   t.match(line, { records: 22_000, most_frequent: [{ endpoint: 'frequent:22' }] })
   t.equal((line!.most_frequent as unknown[]).length, 5)

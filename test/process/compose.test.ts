@@ -150,7 +150,7 @@ t.test('a server takes the block', async (t) => {
   t.end()
 })
 
-t.test('every user has a password of its own', (t) => {
+t.test('every user has its own password', (t) => {
   const users = Object.values(natsAccess.accounts).flatMap((account) => account.users)
   for (const { name } of users)
     t.match(text, new RegExp(`"user": "${name}",\\s+"password": "\\$\\{NATS_${name.toUpperCase()}_PASSWORD`))

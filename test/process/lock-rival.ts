@@ -1,4 +1,4 @@
-/** A process that competes for the lock named by its argument once it is told to, and then keeps it. */
+/** A process that competes for the lock named by its argument when asked to, and then keeps it. */
 import { tryLock } from '../../src/process/file-lock.mjs'
 
 const path = process.argv[2] ?? ''

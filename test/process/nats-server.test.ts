@@ -51,7 +51,7 @@ if (process.argv[2] === 'owner') {
   const server = await open(process.argv[3] ?? '')
   process.stdout.write(`${server.port}\n`)
 } else {
-  t.test('a server starts, answers on loopback, and is gone after close', async (t) => {
+  t.test('a server starts, answers on loopback, and has ended after close', async (t) => {
     const dir = join(tempDir(t), 'a directory with "spaces"')
     const server = await open(dir)
     const { pid, start } = kept(dir)
@@ -186,7 +186,7 @@ if (process.argv[2] === 'owner') {
     await server.close()
   })
 
-  t.test('it ends with the process that started it, even where that is killed', async (t) => {
+  t.test('it ends with the process that started it, even if that is killed', async (t) => {
     const dir = tempDir(t)
     await killedOwner(dir)
     const { pid, start } = kept(dir)
@@ -202,7 +202,7 @@ if (process.argv[2] === 'owner') {
     await sleep(100)
     process.kill(pid, 'SIGCONT')
     const server = await opening
-    t.equal(processStart(pid), undefined, 'it is gone')
+    t.equal(processStart(pid), undefined, 'it has ended')
     t.equal(server.port, port)
     await server.close()
   })
@@ -239,7 +239,7 @@ if (process.argv[2] === 'owner') {
     taken.close()
   })
 
-  t.test('without a program the ways to get one are told', async (t) => {
+  t.test('without a program, the error names the ways to get one', async (t) => {
     const options = { dataDir: tempDir(t), port: 0, storageMaxBytes: gibibyte, access }
     const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
     await t.rejects(

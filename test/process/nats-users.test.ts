@@ -328,7 +328,7 @@ t.test('every user listens', async (t) => {
   }
 })
 
-t.test('whoever is none of Weir, with a client that nobody configured', async (t) => {
+t.test('a client of an outsider, without any configuration', async (t) => {
   const { connection: ingress } = await connectAs(t, 'ingress')
   const before = (await admin.streamInfo('WEIR_RECORDS'))!.state.messages
   const publish = () => jetstream(ingress).publish('weir.records.eu.node-1', '{}', { msgID: 'one' })
@@ -380,7 +380,7 @@ t.test('an API that may not exchange counts reports it once, and counts by itsel
   t.equal(denied.length, 1, 'nothing was published')
 })
 
-t.test('a reply subject gives nobody the rights of who answers', async (t) => {
+t.test('a reply subject does not lend the rights of the one who answers', async (t) => {
   const config = (await admin.findBucket('weir_config'))!
   await config.put('one', '1')
   const { connection: pipeline } = await connectAs(t, 'pipeline', roleInboxPrefix('pipeline'))
@@ -408,7 +408,7 @@ t.test('a reply subject gives nobody the rights of who answers', async (t) => {
   t.strictSame({ position: await config.position(), keys: await config.keys('>') }, before)
 })
 
-t.test('a wildcard as reply subject harms nobody', async (t) => {
+t.test('a wildcard as reply subject does no harm', async (t) => {
   const version = String((await readGreeting(server.port))?.version)
   const reason = `skipped: nats-server ${version} has #3862 and crashes on such a message`
   return t.test('of every user outside', { skip: crashesOnWildcardReply(version) && reason }, hostile)
@@ -444,7 +444,7 @@ async function hostile(t: Test): Promise<void> {
   t.strictSame({ position: await config.position(), keys: await config.keys('>') }, before)
 }
 
-t.test('nobody hears the answers to others', async (t) => {
+t.test('no user receives the answers to others', async (t) => {
   const { connection: ingress } = await connectAs(t, 'ingress')
   const heardSubjects: string[] = []
   for (const subject of ['_INBOX.>', '_INBOX.*.*', '_INBOX.*.>'])

@@ -64,7 +64,7 @@ t.test('roles are stopped one after the other, in order', async (t) => {
   t.strictSame(stops, inOrder)
 })
 
-t.test('a role that is killed comes back, and knows where it was before', async (t) => {
+t.test('a killed role is restarted on its earlier address', async (t) => {
   const { open, happened } = setUp(t, [['api'], ['deliver']])
   const supervisor = await open()
   const { pid } = supervisor.addressesOf('deliver')
@@ -77,7 +77,7 @@ t.test('a role that is killed comes back, and knows where it was before', async 
   await supervisor.close()
 })
 
-t.test('a role that can not work, and one that is frozen, are told of by name', async (t) => {
+t.test('a role that cannot work, and a frozen one, are reported by name', async (t) => {
   const { open } = setUp(t, [['pipeline', 'fails'], ['deliver']])
   const supervisor = await open()
   await until(() => 'pipeline.nats' in supervisor.failing())
@@ -130,7 +130,7 @@ t.test('a start that fails stops what had started', async (t) => {
   }
 })
 
-t.test('a role that is told to stop while it starts ends by itself, and closes what it opened', async (t) => {
+t.test('a role that is stopped while it starts ends by itself, and closes what it opened', async (t) => {
   for (const behaviour of ['waits', 'hangs']) {
     const { start, happened, kills } = setUp(t, [['deliver', behaviour]])
     const supervisor = start()
@@ -143,7 +143,7 @@ t.test('a role that is told to stop while it starts ends by itself, and closes w
   }
 })
 
-t.test('a role that is told to stop before it has loaded hears of it', async (t) => {
+t.test('a role that is stopped before it has loaded stops', async (t) => {
   const { start, kills } = setUp(t, [['deliver', 'waits'], ['api']])
   await start().close()
   t.equal(await kills(), 0)
@@ -177,7 +177,7 @@ t.test('signals to the whole group do not stop a child', async (t) => {
   t.strictSame(happened(), [`api starts ${pid} none`, 'api stops', 'api stopped'])
 })
 
-t.test('a child whose parent is gone stops', async (t) => {
+t.test('a child whose parent has ended stops', async (t) => {
   const file = join(t.testdir({ happened: '' }), 'happened')
   const child = fork(program, ['api', file, ''], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   await until(() => readFileSync(file, 'utf8') !== '')

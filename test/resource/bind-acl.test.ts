@@ -21,7 +21,7 @@ t.test('rules, in one spelling for all that mean the same', (t) => {
   t.end()
 })
 
-t.test('what is no rule', (t) => {
+t.test('text that is not a rule', (t) => {
   const cases = ['', '**', '* ', 'bind', 'bind:', 'BIND:a', 'example.com', 'allow:a', ' bind:a', 'bind: a']
   const targets = ['*', '*.', '*.*', '*.*.a', 'a.*', '*a', '*.a:22', '*.10.0.0.1', '*.[::1]', '-a', 'a..b']
   const ports = ['a:0', 'a:', 'a:65536', '[::1', '1.2.3', 'a b', 'https://a', 'a/b', '\u212a.example']

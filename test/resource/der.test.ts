@@ -12,7 +12,7 @@ import {
 const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(' ', ''), 'hex')
 const first = (text: string) => derValues(hex(text))[0]
 
-t.test('values that stand one after another', (t) => {
+t.test('consecutive values', (t) => {
   const values = derValues(hex('01 01 ff 04 02 61 62 30 00'))
   t.strictSame(
     values.map(({ tag, content }) => [tag, Buffer.from(content).toString('hex')]),
@@ -59,7 +59,7 @@ const malformed = [
   { name: 'a tag of several bytes', bytes: '1f 81 01 00' },
 ]
 
-t.test('what is no DER', (t) => {
+t.test('bytes that are not DER', (t) => {
   for (const { name, bytes } of malformed) t.throws(() => derValues(hex(bytes)), DerError, name)
   t.throws(() => derMembers(first('04 00'), derTags.sequence), DerError, 'another tag')
   t.throws(() => derContent(undefined, derTags.sequence), DerError, 'nothing')

@@ -42,7 +42,7 @@ const refused = [
   { name: 'a tab in a name in another script', text: 'bü\tcher.example' },
 ]
 
-t.test('what is no name of a domain', (t) => {
+t.test('text that is not a domain name', (t) => {
   for (const { name, text } of refused) t.equal(parseDomainName(text).ok, false, name)
   t.end()
 })

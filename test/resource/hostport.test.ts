@@ -23,7 +23,7 @@ t.test('hostports have one spelling', async (t) => {
   for (const [given = '', value] of cases) t.strictSame(parseHostport(given), { ok: true, value }, given)
 })
 
-t.test('what is no hostport', async (t) => {
+t.test('text that is not a hostport', async (t) => {
   const cases = ['', ':', 'a', 'a:', ':1', 'a:0', 'a:65536', 'a:1.5', 'a:-1', 'a:01', 'a b:1', 'a..b:1']
   const more = [
     'a.:1',
@@ -55,7 +55,7 @@ t.test('what is no hostport', async (t) => {
   for (const text of [...cases, ...more]) t.equal(parseHostport(text).ok, false, JSON.stringify(text))
 })
 
-t.test('a name that only looks like another one is no host, and the error names the character', async (t) => {
+t.test('a name that only looks like another one is refused, and the error names the character', async (t) => {
   const cases = [
     ['\u212a', '212A'],
     ['\u212abücher', '212A'],

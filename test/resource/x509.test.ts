@@ -1,4 +1,4 @@
-/** What is read from certificates and keys, against what OpenSSL was told when it made them. */
+/** What is read from certificates and keys, against the options with which OpenSSL made them. */
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { readCertificates, readPrivateKey } from '../../src/resource/pem.js'
@@ -77,7 +77,7 @@ t.test('an authority', (t) => {
   t.end()
 })
 
-t.test('a certificate whose extensions are no DER is told as such', (t) => {
+t.test('a certificate whose extensions are not DER is refused as such', (t) => {
   const { raw } = certificate('rsa')
   const keyUsage = Buffer.from('0603551d0f0404', 'hex')
   const at = raw.indexOf(keyUsage) + keyUsage.length
@@ -126,13 +126,13 @@ const texts: { name: string; text: string; says: RegExp }[] = [
   { name: 'too many', text: fixturePem('ecdsa').repeat(11), says: /holds 11 certificates: at most 10/ },
 ]
 
-t.test('text that is no list of certificates', (t) => {
+t.test('text that is not a list of certificates', (t) => {
   for (const { name, text, says } of texts)
     t.match(readCertificates(text, 10), { ok: false, problem: { msg: says } }, name)
   t.end()
 })
 
-t.test('what stands around certificates is left out, and lines end in one way', (t) => {
+t.test('text around certificates is left out, and line ends are normalized', (t) => {
   const plain = fixturePem('chain')
   const annotated = `subject=CN = a\n${plain.replaceAll('\n', '\r\n')}\r\nThat was it.`
   const read = readCertificates(annotated, 10)

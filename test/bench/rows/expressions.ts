@@ -59,7 +59,7 @@ const twentyTests = Array.from({ length: 20 }, (_, index) =>
     : `conn.server_name == '${'qrstuvwxyz'[index % 10]}${index}.example.com'`,
 ).join(' || ')
 
-/** The expressions, each beside the JavaScript that a person would write for it. */
+/** The expressions, each with the JavaScript that a person would write for it. */
 const cases: readonly { readonly expression: string; readonly byHand: (context: Context) => unknown }[] = [
   {
     expression: "conn.geo.country_code in ['US','CA'] && conn.server_port == 22",
