@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { getOrMakeWeak } from '../core/maps.js'
+import { getOrMake } from '../core/maps.js'
 
 interface Exchange {
   readonly request: IncomingMessage
@@ -22,7 +22,7 @@ export class Connections {
   /** Records the requests of a server before anything else handles them. */
   watch(server: Server): void {
     server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-      const exchanges = getOrMakeWeak(this.#exchanges, request.socket, () => new Set<Exchange>())
+      const exchanges = getOrMake(this.#exchanges, request.socket, () => new Set<Exchange>())
       for (const earlier of exchanges) if (earlier.response.writableFinished) exchanges.delete(earlier)
       exchanges.add({ request, response })
     })

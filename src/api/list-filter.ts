@@ -1,7 +1,7 @@
 /** Filters of lists: expressions over a resource as it is shown; nested members have dotted names. */
 import { WeirError } from '../core/errors.js'
 import { listFilterStepsMax } from '../core/limits.js'
-import { getOrMakeWeak } from '../core/maps.js'
+import { getOrMake } from '../core/maps.js'
 import type { TSchema } from '../core/schema.js'
 import { ExpressionFailure, StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
@@ -38,7 +38,7 @@ export function compileFilter(resource: AnyResource, text: string): Filter {
 const scopes = new WeakMap<AnyResource, Scope<Shown>>()
 
 const scopeOf = (resource: AnyResource): Scope<Shown> =>
-  getOrMakeWeak(scopes, resource, () =>
+  getOrMake(scopes, resource, () =>
     defineScope({ names: Object.fromEntries(membersOf(resourceSchema(resource), [])) }),
   )
 

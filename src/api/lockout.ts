@@ -3,7 +3,7 @@
  * which callers would lock themselves out.
  */
 import { WeirError } from '../core/errors.js'
-import { getOrMakeWeak } from '../core/maps.js'
+import { getOrMake } from '../core/maps.js'
 import type { IpRule } from '../evaluate/configuration.js'
 import { compileIpPolicy, type IpPolicy } from '../evaluate/ip-policy.js'
 import { type Restriction, type Restrictions, wouldLockOut } from '../evaluate/ip-restriction.js'
@@ -44,7 +44,7 @@ class ViewRestrictions implements Restrictions {
 const restrictionsOf = new WeakMap<ViewState, ViewRestrictions>()
 
 export function viewRestrictions(state: ViewState): ViewRestrictions {
-  return getOrMakeWeak(restrictionsOf, state, () => new ViewRestrictions(state))
+  return getOrMake(restrictionsOf, state, () => new ViewRestrictions(state))
 }
 
 interface PlannedChange {

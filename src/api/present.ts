@@ -1,6 +1,6 @@
 /** Renders resources as clients see them. */
 import { isoSeconds } from '../core/clock.js'
-import { getOrMakeWeak } from '../core/maps.js'
+import { getOrMake } from '../core/maps.js'
 import type { AnyResource, Links, Row } from '../resource/define.js'
 import { renderFields } from '../resource/fields.js'
 import { resourceOf } from '../resource/registry.js'
@@ -75,6 +75,6 @@ export class Presenter {
 
   showJson(resource: AnyResource, row: Row, state: ViewState): string {
     const make = (): string => JSON.stringify(this.show(resource, row, state))
-    return childKindsOf(resource).length > 0 ? make() : getOrMakeWeak(this.#json, row, make)
+    return childKindsOf(resource).length > 0 ? make() : getOrMake(this.#json, row, make)
   }
 }

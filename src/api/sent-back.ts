@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { badRequest, shown, valueAt } from '../core/errors.js'
-import { getOrMakeWeak } from '../core/maps.js'
+import { getOrMake } from '../core/maps.js'
 import type { TSchema } from '../core/schema.js'
 import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource, Field, Fields } from '../resource/define.js'
@@ -42,7 +42,7 @@ export function refuseChanged(members: Values, present: Values, prefix: string):
 const checks = new WeakMap<object, Check>()
 
 /** The check of values against a schema; compiled once per schema. */
-export const checkOf = (schema: TSchema): Check => getOrMakeWeak(checks, schema, () => compileCheck(schema))
+export const checkOf = (schema: TSchema): Check => getOrMake(checks, schema, () => compileCheck(schema))
 
 /** Replaces references as responses show them by their ids. `prefix`: precedes names in messages. */
 export function withIds(fields: Fields, body: Values, prefix = ''): Values {

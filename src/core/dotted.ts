@@ -1,4 +1,5 @@
 /** Trees of fields whose names are paths, such as `http.request.method`. */
+import { getOrMake } from './maps.js'
 
 /** Members by name: a field, or the members below. */
 export type DottedTree<T> = Map<string, T | DottedTree<T>>
@@ -11,9 +12,7 @@ export function treeOfDotted<T>(fields: Iterable<readonly [name: string, field: 
     const leaf = path.pop()!
     let tree = root
     for (const group of path) {
-      const below = tree.get(group) ?? new Map()
-      tree.set(group, below)
-      tree = below as DottedTree<T>
+      tree = getOrMake(tree, group, () => new Map()) as DottedTree<T>
     }
     tree.set(leaf, field)
   }

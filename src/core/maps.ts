@@ -1,14 +1,10 @@
-/** The value of `key`, created and stored if there is none yet. */
-export function getOrMake<K, V>(map: Pick<Map<K, V>, 'get' | 'set'>, key: K, make: () => V): V {
-  const known = map.get(key)
-  if (known !== undefined) return known
-  const made = make()
-  map.set(key, made)
-  return made
+interface Mapping<K, V> {
+  get(key: K): V | undefined
+  set(key: K, value: V): unknown
 }
 
-/** The same for weakly held keys. */
-export function getOrMakeWeak<K extends WeakKey, V>(map: WeakMap<K, V>, key: K, make: () => V): V {
+/** The value of `key` in a Map or WeakMap, created and stored if there is none yet. */
+export function getOrMake<K, V>(map: Mapping<K, V>, key: K, make: () => V): V {
   const known = map.get(key)
   if (known !== undefined) return known
   const made = make()

@@ -1,6 +1,6 @@
 /** Event subscriptions, compiled: per account and subject of events, what to write and where it goes. */
 import { serializersCachedMax } from '../core/limits.js'
-import { getOrMake, getOrMakeWeak } from '../core/maps.js'
+import { getOrMake } from '../core/maps.js'
 import { Slices } from '../core/slices.js'
 import type { ConfigurationSource, EventSourceRow } from '../evaluate/configuration.js'
 import { Parts } from '../evaluate/parts.js'
@@ -54,7 +54,7 @@ class Serializers {
 
   of<R>(kind: TrafficEventKind<R>, fields: readonly string[] | null | undefined): ObjectSerializer<R> {
     const selection = [...new Set(fields ?? kind.fields.keys())].toSorted()
-    const known = getOrMakeWeak(this.#bySelection, kind, () => new Map<string, unknown>())
+    const known = getOrMake(this.#bySelection, kind, () => new Map<string, unknown>())
     if (known.size >= serializersCachedMax) known.clear()
     // The map of a kind holds serializers for the kind's subject only.
     return getOrMake(known, selection.join(), () => compileSerializer(kind, selection)) as ObjectSerializer<R>
@@ -140,7 +140,7 @@ function purposesOfLogs(
 ): (action: LogAction) => string {
   const purposes = new WeakMap<LogAction, string>()
   return (action) =>
-    getOrMakeWeak(purposes, action, () =>
+    getOrMake(purposes, action, () =>
       purposePart(row.account_id, kindName, row.id, action.policyKey, action.actionIndex),
     )
 }

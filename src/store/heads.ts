@@ -45,7 +45,7 @@ interface HeadsParts {
 /** A committed change. */
 interface Commit extends Head {
   readonly change: Change
-  /** Of the head that holds the change; undefined if another process has already finished it. */
+  /** The revision of the head that holds the change; undefined if another process has already finished it. */
   readonly revision: number | undefined
 }
 

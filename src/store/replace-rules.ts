@@ -36,7 +36,7 @@ interface Staging {
   readonly version: number
   /** The rules of each chunk in the bucket. */
   readonly chunks: (readonly Row[])[]
-  /** Of the last chunk that was written. */
+  /** The highest revision of a written chunk; 0 before the first. */
   revision: number
 }
 

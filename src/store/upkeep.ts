@@ -97,8 +97,8 @@ export class Upkeep {
   }
 
   /**
-   * Either may have come back with an older copy of its data. Positions do not show that: changes that were made and
-   * rolled back since the last check leave none.
+   * NATS or ClickHouse may have come back with an older copy of its data. The positions of the buckets do not always
+   * show that: changes made since the last check and then rolled back leave no trace in them.
    */
   async #compareAgain(what: string): Promise<void> {
     this.#reconciler.doubt(`${what} was away; its contents are being compared.`)

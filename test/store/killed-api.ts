@@ -11,8 +11,8 @@ interface Victim {
 }
 
 /**
- * After a write is as before the next one, except that nothing knows of its answer yet, so one side is enough in every
- * run; `--full` takes both.
+ * A kill after a write is a kill before the next one, except that the process has not seen the answer. So every run
+ * takes one side, and `--full` takes both.
  */
 const sides: readonly ('before' | 'after')[] = process.argv.includes('--full')
   ? ['before', 'after']
