@@ -11,7 +11,6 @@ COPY tsconfig.json ./
 COPY config config
 COPY fixtures fixtures
 COPY src src
-COPY test test
 RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund
 
@@ -23,7 +22,7 @@ RUN apt-get update \
 WORKDIR /weir
 COPY --from=build /weir/package.json ./
 COPY --from=build /weir/node_modules node_modules
-COPY --from=build /weir/dist/src dist/src
+COPY --from=build /weir/dist/programs dist/programs
 COPY config config
 COPY fixtures fixtures
 
@@ -34,5 +33,5 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.WEIR_PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--enable-source-maps", "dist/src/main.js"]
+ENTRYPOINT ["node", "--enable-source-maps", "dist/programs/main.js"]
 CMD ["serve"]

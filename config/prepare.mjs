@@ -1,8 +1,11 @@
 /**
- * Makes a clone ready to run: installs packages, finds or fetches a nats-server, compiles. Prints something only if it
- * takes long, changes nothing if nothing is missing, and may run several times at once.
+ * Makes a clone ready to run: installs packages, finds or fetches a nats-server, bundles the programs. Prints something
+ * only if it takes long, changes nothing if nothing is missing, and may run several times at once.
  *
- *     node config/prepare.mjs [--no-nats-server] [--tests]
+ *     node config/prepare.mjs [--no-nats-server] [--modules | --tests]
+ *
+ * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks
+ * and the generated documents need it; `--tests` prepares the test runner, too.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -23,6 +26,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { tryLock } from '../src/process/file-lock.mjs'
 import { findNatsServer, natsServerMissing } from '../src/process/find-nats-server.mjs'
+import { bundle } from './bundle.mjs'
 import { fetchNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -32,7 +36,9 @@ const path = {
   npmInstalled: join(root, 'node_modules', '.package-lock.json'),
   binLink: join(root, 'node_modules', '.bin', 'weir'),
   dist: join(root, 'dist'),
-  built: join(root, 'dist', '.built'),
+  programs: join(root, 'dist', 'programs'),
+  bundled: join(root, 'dist', 'programs', '.bundled'),
+  compiled: join(root, 'dist', '.compiled'),
   compiler: join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
   tap: join(root, 'node_modules', '.bin', 'tap'),
   tapBuilt: join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js'),
@@ -46,14 +52,15 @@ const say = (line) => stderr.write(`weir: ${line}\n`)
 class PrepareError extends Error {}
 
 /**
- * @param {{ natsServer: boolean, tests?: boolean }} wanted
+ * @param {{ natsServer: boolean, modules?: boolean, tests?: boolean }} wanted
  */
-export async function prepare({ natsServer, tests = false }) {
-  const isReady = () => isInstalled() && isBuilt() && (!tests || isTapBuilt())
+export async function prepare({ natsServer, tests = false, modules = tests }) {
+  const isReady = () => isInstalled() && isBundled() && (!modules || isCompiled()) && (!tests || isTapBuilt())
   if (!isReady()) {
-    await alone(() => {
+    await alone(async () => {
       if (!isInstalled()) install()
-      if (!isBuilt()) build()
+      if (!isBundled()) await bundlePrograms()
+      if (modules && !isCompiled()) compile()
       if (tests && !isTapBuilt()) buildTap()
     })
   }
@@ -117,37 +124,60 @@ function finishInstall(lockHash) {
   writeFileSync(path.installed, lockHash)
 }
 
-// --- compiling ---
+// --- programs and modules ---
 
-/** Does every source have the same time and size as when it was compiled? */
-function isBuilt() {
-  return readText(path.built) === sourcesSignature()
+/** Does every source have the same time and size as when the programs were bundled? */
+function isBundled() {
+  return readText(path.bundled) === bundleSignature()
 }
 
 /** Types are checked by `npm run check`, not here: a start should not wait for that. */
-function build() {
-  const signature = sourcesSignature()
-  say('Compiling …')
+async function bundlePrograms() {
+  const signature = bundleSignature()
+  say('Building …')
+  try {
+    await bundle(root, path.programs)
+  } catch {
+    throw new PrepareError('Building failed: see above.')
+  }
+  writeFileSync(path.bundled, signature)
+}
+
+const bundleSignature = () => signatureOf([...sourcesBelow('src'), 'config/bundle.mjs', 'tsconfig.json'])
+
+/** Does every source and test have the same time and size as when it was compiled? */
+function isCompiled() {
+  return readText(path.compiled) === modulesSignature()
+}
+
+function compile() {
+  const signature = modulesSignature()
+  say('Compiling the modules …')
   removeOrphans()
   // Without its output, the compiler's incremental state is wrong.
-  if (!existsSync(path.built)) rmSync(join(path.dist, '.tsbuildinfo'), { force: true })
+  if (!existsSync(path.compiled)) rmSync(join(path.dist, '.tsbuildinfo'), { force: true })
   run(
     execPath,
     [path.compiler, '-p', join(root, 'tsconfig.json'), '--noCheck'],
     'Compiling failed: see above.',
   )
-  writeFileSync(path.built, signature)
+  writeFileSync(path.compiled, signature)
 }
 
-function sourcesSignature() {
-  const sources = [
-    ...filesBelow('src', '.ts'),
-    ...filesBelow('test', '.ts'),
-    ...filesBelow('src', '.mjs'),
+const modulesSignature = () =>
+  signatureOf([
+    ...sourcesBelow('src'),
+    ...sourcesBelow('test'),
     ...filesBelow('fixtures', '.mjs'),
     'tsconfig.json',
-  ]
-  const lines = sources.map((name) => {
+  ])
+
+/** @param {string} dir */
+const sourcesBelow = (dir) => [...filesBelow(dir, '.ts'), ...filesBelow(dir, '.mjs')]
+
+/** @param {readonly string[]} names */
+function signatureOf(names) {
+  const lines = names.map((name) => {
     const { mtimeMs, size } = statSync(join(root, name))
     return `${name} ${mtimeMs} ${size}`
   })
@@ -194,7 +224,7 @@ function buildTap() {
 /**
  * Runs `work` while no other preparation of this clone runs.
  *
- * @param {() => void} work
+ * @param {() => Promise<void>} work
  */
 async function alone(work) {
   mkdirSync(path.dist, { recursive: true })
@@ -206,7 +236,7 @@ async function alone(work) {
       continue
     }
     try {
-      return work()
+      return await work()
     } finally {
       lock.release()
     }
@@ -256,6 +286,7 @@ export async function prepareOrExit(wanted) {
 if (argv[1] !== undefined && import.meta.url === pathToFileURL(resolve(argv[1])).href) {
   await prepareOrExit({
     natsServer: !argv.includes('--no-nats-server') && !env.NATS_URL,
+    modules: argv.includes('--modules') || argv.includes('--tests'),
     tests: argv.includes('--tests'),
   })
 }

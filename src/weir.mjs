@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `weir` in a clone: makes it ready, then runs the compiled command line. */
+/** The command `weir` in a clone: makes it ready, then runs the bundled command line. */
 import { argv, env, exit, setSourceMapsEnabled, stderr, versions } from 'node:process'
 
 const [major = 0, minor = 0] = versions.node.split('.').map(Number)
@@ -14,5 +14,5 @@ const runsNatsServer = argv.some((word) => ['serve', 'demo', 'bench'].includes(w
 const { prepareOrExit } = await import('../config/prepare.mjs')
 await prepareOrExit({ natsServer: runsNatsServer })
 setSourceMapsEnabled(true)
-const main = new URL('../dist/src/main.js', import.meta.url)
+const main = new URL('../dist/programs/main.js', import.meta.url)
 await import(main.href)

@@ -1,7 +1,7 @@
 /** `/healthz`, `/readyz` and `/metrics`: the health pages of every role. */
 import { WeirError } from './errors.js'
 import { metricsContentType } from './metrics.js'
-import { version } from './version.js'
+import { version } from './package.js'
 
 /** Parts that don't work, each with a sentence that says why. */
 export type Failing = Readonly<Record<string, string>>

@@ -4,6 +4,7 @@
  * sends SIGKILL to its own process if that has not ended in time, or if its parent ended that long ago.
  */
 import { Worker } from 'node:worker_threads'
+import { programFile } from './package.js'
 
 /** The initial data of the thread. */
 export interface Watch {
@@ -17,7 +18,7 @@ export class LastResort {
   readonly #worker: Worker
 
   constructor(watch: Watch) {
-    this.#worker = new Worker(new URL('./last-resort-thread.js', import.meta.url), { workerData: watch })
+    this.#worker = new Worker(programFile('last-resort-thread'), { workerData: watch })
     this.#worker.unref()
   }
 

@@ -1,7 +1,7 @@
 /** Metrics registries and their Prometheus text, of one process or several. The only file that uses prom-client. */
 import { version as nodeVersion } from 'node:process'
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { version } from './version.js'
+import { version } from './package.js'
 
 export type { Registry }
 

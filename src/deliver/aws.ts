@@ -12,7 +12,7 @@ import type { AssumeRoleCommandInput, AssumeRoleCommandOutput } from '@aws-sdk/c
 import type { NodeHttpHandler } from '@smithy/node-http-handler'
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
-import { version } from '../core/version.js'
+import { version } from '../core/package.js'
 import { parseArn } from './arn.js'
 import type { AwsCredentials, BatchLimits, DestinationConfig, Fault, SenderDeps } from './destination.js'
 import { faultOf } from './faults.js'

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { packageFile } from '../core/package.js'
 import { ReleaseStack } from '../core/release.js'
 import { keepPublishing, messageBytesMax, recordsPerSecond } from './publish.js'
 import { linesOf } from './records-file.js'
@@ -31,7 +31,6 @@ interface DemoOptions {
   readonly stopped: Promise<void>
 }
 
-const fixtures = fileURLToPath(new URL('../../../fixtures/records/', import.meta.url))
 const interrupted = 130
 
 /** Resolves with the exit code, or rejects, after everything is stopped and removed. */
@@ -57,7 +56,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
 }
 
 async function show(options: DemoOptions, screen: Screen, release: ReleaseStack, stopping: AbortSignal) {
-  const file = options.records ?? join(fixtures, 'demo.ndjson.gz')
+  const file = options.records ?? packageFile('fixtures', 'records', 'demo.ndjson.gz')
   const survey = await screen.step(
     `Reading ${basename(file)}`,
     () =>
@@ -80,7 +79,7 @@ async function show(options: DemoOptions, screen: Screen, release: ReleaseStack,
 }
 
 const readCounts = (): TourCounts =>
-  JSON.parse(readFileSync(join(fixtures, 'demo.counts.json'), 'utf8')) as TourCounts
+  JSON.parse(readFileSync(packageFile('fixtures', 'records', 'demo.counts.json'), 'utf8')) as TourCounts
 
 async function failure({ broken }: Services): Promise<never> {
   throw new Error(await broken)

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { randomToken } from '../core/clock.js'
+import { programFile } from '../core/package.js'
 import type { ReleaseStack } from '../core/release.js'
 import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
 import type { KeyPair } from '../emulator/wire.js'
@@ -34,7 +34,6 @@ export interface Services {
 
 /** The settings of the caller are not for the demo's programs. */
 const unset = Object.fromEntries(settingNames.map((name) => [name, '']))
-const emulatorModule = fileURLToPath(new URL('../emulator/main.js', import.meta.url))
 
 /** Everything is closed, and its directory removed, with `release`. */
 export async function openServices(
@@ -53,7 +52,7 @@ export async function openServices(
     return release.own(new Program({ name, module: program, args, environment, logFile }))
   }
 
-  const emulator = start('aws emulator', emulatorModule, ['--port', '0', '--with-parent'])
+  const emulator = start('aws emulator', programFile('emulator'), ['--port', '0', '--with-parent'])
   const emulatorUrl = await emulator.said('aws: ')
   const aws = emulatorClient(emulatorUrl)
   const awsKey = { accessKeyId: 'AKIAWEIRDEMO00000001', secretAccessKey: randomToken(30) }

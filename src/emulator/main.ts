@@ -1,5 +1,5 @@
 /**
- * The emulator as a process: `node dist/src/emulator/main.js --port 0` prints `aws: http://127.0.0.1:PORT`.
+ * The emulator as a process: `node dist/programs/emulator.js --port 0` prints `aws: http://127.0.0.1:PORT`.
  *
  *   --host ADDRESS      to listen on; default 127.0.0.1
  *   --port N            default: any free port

@@ -4,8 +4,8 @@
  * the roles do.
  */
 import { existsSync } from 'node:fs'
+import { version } from '../core/package.js'
 import { ReleaseStack } from '../core/release.js'
-import { version } from '../core/version.js'
 import { announceApi } from './announce.js'
 import { stopSignal } from './child.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'

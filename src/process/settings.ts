@@ -7,13 +7,13 @@
  *
  * The only file that reads `process.env`.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { resolve } from 'node:path'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf, StartFault, shown } from '../core/errors.js'
 import { nearestNames } from '../core/nearest.js'
+import { packageFile } from '../core/package.js'
 import type { KindSettings } from '../deliver/destination.js'
 import { declared, declaredOfKinds, type Setting, type SettingGroup } from './declared-settings.js'
 import { findNatsServer } from './find-nats-server.mjs'
@@ -81,7 +81,7 @@ interface LoadOptions {
 export function loadSettings({ file, environment = process.env }: LoadOptions = {}): LoadedSettings {
   // Hides the AWS SDK's warning at every start that it will drop Node 20 some day.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
-  const layers = [readFile(defaultsFile(), 'default')]
+  const layers = [readFile(packageFile('config', 'default.jsonc'), 'default')]
   if (file !== undefined) layers.push(readFile(file, 'file'))
   layers.push(readEnvironment(environment))
   const raw = new Map(layers.flatMap((layer) => [...layer]))
@@ -159,16 +159,6 @@ function readEnvironment(environment: Environment): Layer {
       layer.set(setting, { text, name: setting.env, layer: 'environment' })
   }
   return layer
-}
-
-/** In the package's directory: compiled files are one level deeper than sources. */
-function defaultsFile(): string {
-  const here = dirname(fileURLToPath(import.meta.url))
-  const candidates = ['../..', '../../..'].map((up) => join(here, up, 'config', 'default.jsonc'))
-  const found = candidates.find((path) => existsSync(path))
-  if (found === undefined)
-    throw new SettingsError(`config/default.jsonc is missing: it was not found above ${here}.`)
-  return found
 }
 
 function readFile(path: string, layer: 'default' | 'file'): Layer {

@@ -49,7 +49,7 @@ t.test('health pages are the same before and after the API takes the other reque
 })
 
 t.test('the version', async (t) => {
-  const running = run('src/main.js', ['--version'])
+  const running = run('programs/main.js', ['--version'])
   t.match(await running.ended, { code: 0 })
   t.equal(running.output(), version)
   const registry = createRegistry()

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { version } from '../../src/core/version.js'
+import { version } from '../../src/core/package.js'
 import { checkRole } from '../../src/deliver/aws.js'
 import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
 import { kindNamed, openSender } from '../../src/deliver/kinds.js'

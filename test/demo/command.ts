@@ -4,7 +4,7 @@ import { type Running, run } from '../harness/processes.js'
 
 /** Its directories are created in `tmp`, which no other program uses. */
 export const demo = (tmp: string, ...args: string[]): Running =>
-  run('src/main.js', ['demo', ...args], { TMPDIR: tmp })
+  run('programs/main.js', ['demo', ...args], { TMPDIR: tmp })
 
 export const exitCode = ({ child }: Running): Promise<number | null> =>
   new Promise((resolve) => {

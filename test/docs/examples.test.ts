@@ -72,7 +72,7 @@ t.test('programs are JavaScript', (t) => {
 t.test('the typed client takes its example', (t) => {
   const [example = ''] = blocks(api, 'ts')
   const file = join(process.cwd(), 'test/docs/example-of-the-client.ts')
-  const text = example.replace('./dist/src/', '../../src/')
+  const text = example.replace('./dist/programs/client.js', '../../src/client/client.js')
   const { options } = ts.parseJsonConfigFileContent(
     ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config,
     ts.sys,

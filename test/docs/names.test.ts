@@ -52,9 +52,13 @@ t.test('commands of weir, and their options', (t) => {
   }
   t.ok(used.size >= 10, `${used.size} of them`)
   for (const [command, options] of used) {
-    const help = execFileSync(process.execPath, [compiled('src/main.js'), ...command.split(' '), '--help'], {
-      encoding: 'utf8',
-    })
+    const help = execFileSync(
+      process.execPath,
+      [compiled('programs/main.js'), ...command.split(' '), '--help'],
+      {
+        encoding: 'utf8',
+      },
+    )
     t.match(help, new RegExp(`^Usage: weir ${command}\\b`), command)
     for (const option of options) t.ok(help.includes(option), `${command} ${option}`)
   }
@@ -76,7 +80,8 @@ t.test('files and rooms of the architecture', (t) => {
     // A recipe shows files that do not exist yet.
     const shown = text.replaceAll(/^```diff\n[\s\S]*?^```$/gm, '')
     for (const [, name = ''] of shown.matchAll(/(?:^|[\s`'"/])((?:src|test|config|dist)\/[\w./-]+\.\w+)/gm)) {
-      const origin = name.replace(/^dist\/(.*)\.js$/, '$1.ts')
+      // Programs are bundled under other names than their sources.
+      const origin = name.startsWith('dist/programs/') ? name : name.replace(/^dist\/(.*)\.js$/, '$1.ts')
       t.ok(existsSync(origin), `${file}: ${name}`)
     }
   }

@@ -85,7 +85,7 @@ export class StoreFixture {
   ): Promise<StoreApi> {
     const dataDir = join(this.dir, name)
     mkdirSync(dataDir, { recursive: true })
-    const process = run('src/main.js', ['api'], {
+    const process = run('programs/main.js', ['api'], {
       WEIR_DATA_DIR: dataDir,
       WEIR_PORT: '0',
       WEIR_BOOTSTRAP_TOKEN: token,

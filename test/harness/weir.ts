@@ -16,7 +16,7 @@ export interface Emulator {
 }
 
 export async function startEmulator(): Promise<Emulator> {
-  const running = run('src/emulator/main.js', ['--port', '0'])
+  const running = run('programs/emulator.js', ['--port', '0'])
   const [, url = ''] = await running.line(/^aws: (\S+)$/)
   const client = emulatorClient(url)
   const key = {
@@ -46,7 +46,10 @@ type Environment = Readonly<Record<string, string>>
 /** How a test starts Weir: `weir serve` itself, or `npm start`, as people do. */
 export type Serve = (env: Environment) => Running
 
-const serve: Serve = (env) => run('src/main.js', ['serve'], env)
+const serve: Serve = (env) => run('programs/main.js', ['serve'], env)
+
+/** As compiled modules, for a test that loads more of them into each role, with `NODE_OPTIONS=--import=…`. */
+export const serveModules: Serve = (env) => run('src/main.js', ['serve'], env)
 
 /** The user of the local nats-server with all rights. */
 const adminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''

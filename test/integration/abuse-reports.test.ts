@@ -12,7 +12,7 @@ t.test('abuse reports are decided', async (t) => {
   const weir = await startWeir(dir)
   t.teardown(() => weir.stop())
   const command = async (...args: string[]): Promise<{ code: number; text: string }> => {
-    const { child, output } = run('src/main.js', args, { WEIR_DATA_DIR: dir })
+    const { child, output } = run('programs/main.js', args, { WEIR_DATA_DIR: dir })
     const [code] = await once(child, 'close')
     return { code, text: output() }
   }

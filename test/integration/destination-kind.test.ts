@@ -7,7 +7,7 @@ import type { NewResource } from '../../src/client/kinds.js'
 import { documentAt, metricsOf } from '../harness/pages.js'
 import { compiled } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { type RunningWeir, startWeir, until } from '../harness/weir.js'
+import { type RunningWeir, serveModules, startWeir, until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
@@ -61,7 +61,7 @@ t.test('a made-up kind has its API, settings, metrics and deliveries', async (t)
   const sink = await openSink(t)
   const added = pathToFileURL(compiled('test/deliver/add-http-lines.js')).href
   const env = { NODE_OPTIONS: `--import=${added}`, WEIR_HTTP_LINES_REQUEST_MAX: '64KiB' }
-  const weir = await startWeir(tempDir(t), env)
+  const weir = await startWeir(tempDir(t), env, '', serveModules)
   t.teardown(() => weir.stop())
   const { api } = weir
   t.notMatch(weir.process.output(), /WEIR_HTTP_LINES_REQUEST_MAX/, 'its setting is known')

@@ -4,7 +4,7 @@ import t from 'tap'
 import { documentAt } from '../harness/pages.js'
 import { compiled } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
-import { startEmulator, startWeir, until } from '../harness/weir.js'
+import { serveModules, startEmulator, startWeir, until } from '../harness/weir.js'
 import { stream, target } from './deployment.js'
 
 t.setTimeout(300_000)
@@ -23,7 +23,7 @@ t.test('a made-up kind has its schema, its checks, its filter and its events', a
   t.teardown(() => emulator.stop())
   const added = pathToFileURL(compiled('test/event/add-ssh-session-ended.js')).href
   const env = { AWS_ENDPOINT_URL: emulator.url, NODE_OPTIONS: `--import=${added}` }
-  const weir = await startWeir(tempDir(t), env)
+  const weir = await startWeir(tempDir(t), env, '', serveModules)
   t.teardown(() => weir.stop())
   const { api } = weir
 

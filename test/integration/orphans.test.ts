@@ -22,15 +22,15 @@ const longStatements = "select count() from system.processes where query like 's
 const impatienceMs = 1_200
 
 const serve = (dataDir: string): Running =>
-  run('src/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })
+  run('programs/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })
 
 /** Sends a long query to the service on this directory; resolves when it runs. */
 async function runLongStatement(t: Test, dir: string): Promise<void> {
   const env = { WEIR_DATA_DIR: dir }
-  const asking = run('src/main.js', ['sql', longStatement], env)
+  const asking = run('programs/main.js', ['sql', longStatement], env)
   t.teardown(() => asking.kill())
   await until('the statement runs', async () => {
-    const counting = run('src/main.js', ['sql', longStatements, '--format', 'tsv'], env)
+    const counting = run('programs/main.js', ['sql', longStatements, '--format', 'tsv'], env)
     await counting.ended
     return /^1$/m.test(counting.output())
   })
@@ -86,7 +86,7 @@ for (const isDirectoryDeleted of [false, true]) {
 t.test('a pipeline is killed while its quarantine waits for NATS', async (t) => {
   const NATS_URL = `nats://127.0.0.1:${await freePort()}`
   const env = { ...process.env, NATS_URL, WEIR_DATA_DIR: tempDir(t) }
-  const fork = `require('node:child_process').fork(${JSON.stringify(compiled('src/main.js'))}, ['quarantine'])`
+  const fork = `require('node:child_process').fork(${JSON.stringify(compiled('programs/main.js'))}, ['quarantine'])`
   const pipeline = spawn(process.execPath, ['-e', fork], { env, stdio: 'ignore' })
   const pid = pipeline.pid ?? 0
   await until('it has a child', () => processesBelow(pid).length > 0)
@@ -99,7 +99,7 @@ t.test('a standalone API gets a second signal while a statement runs', async (t)
   t.teardown(() => nats.kill())
   await nats.start()
   const env = { NATS_URL: nats.url, WEIR_DATA_DIR: join(dir, 'data'), WEIR_PORT: '0' }
-  const api = run('src/main.js', ['api'], env)
+  const api = run('programs/main.js', ['api'], env)
   t.teardown(() => api.kill())
   await api.line(/^account: /)
   await runLongStatement(t, join(dir, 'data'))

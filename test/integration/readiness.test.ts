@@ -32,7 +32,7 @@ async function startRoles(t: Test, dir: string, natsUrl: string, replicas = 1) {
   const secretKey = randomBytes(32).toString('base64')
   const start = async (name: string): Promise<RunningRole> => {
     const url = `http://127.0.0.1:${await freePort()}`
-    const process = run('src/main.js', [name], {
+    const process = run('programs/main.js', [name], {
       NATS_URL: natsUrl,
       ...(name === 'api' ? { CLICKHOUSE_URL: clickhouse.url } : {}),
       WEIR_SECRET_KEY: secretKey,
@@ -150,7 +150,7 @@ t.test('an API that starts', async (t) => {
   const [natsPort, apiPort] = [await freePort(), await freePort()]
   t.teardown(() => nats.kill())
   const url = `http://127.0.0.1:${apiPort}`
-  const api = run('src/main.js', ['api'], {
+  const api = run('programs/main.js', ['api'], {
     NATS_URL: `nats://127.0.0.1:${natsPort}`,
     CLICKHOUSE_URL: clickhouse.url,
     WEIR_SECRET_KEY: randomBytes(32).toString('base64'),

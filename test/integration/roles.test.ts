@@ -63,7 +63,11 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   const start = (role: string): Running => {
     // Only the API, which creates the streams and buckets, needs their bounds.
     const bounds = role === 'api' ? { WEIR_STORAGE_MAX: '64MiB' } : {}
-    const running = run('src/main.js', [role], { ...env, ...bounds, ...localNatsEnvironment(server, role) })
+    const running = run('programs/main.js', [role], {
+      ...env,
+      ...bounds,
+      ...localNatsEnvironment(server, role),
+    })
     started.push(running)
     return running
   }
@@ -130,7 +134,7 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
 })
 
 t.test('a role that still waits for NATS stops at once', async (t) => {
-  const role = run('src/main.js', ['pipeline'], {
+  const role = run('programs/main.js', ['pipeline'], {
     NATS_URL: `nats://127.0.0.1:${await freePort()}`,
     WEIR_SECRET_KEY: randomBytes(32).toString('base64'),
     WEIR_DATA_DIR: tempDir(t),

@@ -12,7 +12,7 @@ const secret = 'kept-from-everybody'
 t.test('a query on the embedded store, with the service running and stopped', async (t) => {
   const dir = tempDir(t)
   const sql = async (...args: string[]): Promise<{ code: number; text: string }> => {
-    const { child, output } = run('src/main.js', ['sql', ...args], { WEIR_DATA_DIR: dir })
+    const { child, output } = run('programs/main.js', ['sql', ...args], { WEIR_DATA_DIR: dir })
     const [code] = await once(child, 'close')
     return { code, text: output() }
   }

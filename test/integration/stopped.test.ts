@@ -110,7 +110,7 @@ const killed = /did not stop in time/
 
 t.test('stopped while it starts', async (t) => {
   for (const role of ['api', 'deliver', 'decide']) {
-    const serving = run('src/main.js', ['serve'], { WEIR_DATA_DIR: tempDir(t), WEIR_PORT: '0' })
+    const serving = run('programs/main.js', ['serve'], { WEIR_DATA_DIR: tempDir(t), WEIR_PORT: '0' })
     t.teardown(() => serving.kill())
     const below = () => processesBelow(serving.pid)
     await until(`${role} is there`, () => below().some((one) => one.role === role))
@@ -124,7 +124,7 @@ t.test('stopped while it starts', async (t) => {
 t.test('one role can not start: those that wait for it end with it', async (t) => {
   const dataDir = tempDir(t)
   writeFileSync(join(dataDir, 'clickhouse'), 'no directory')
-  const serving = run('src/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })
+  const serving = run('programs/main.js', ['serve'], { WEIR_DATA_DIR: dataDir, WEIR_PORT: '0' })
   t.teardown(() => serving.kill())
   t.strictSame(await serving.ended, { code: 1, signal: null })
   t.match(serving.output(), /api does not start/)

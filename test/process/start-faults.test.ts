@@ -84,7 +84,7 @@ t.test('faults of settings', async (t) => {
   const cases = faults.flatMap(({ roles, ...fault }) => roles.map((role) => ({ role, ...fault })))
   for (const [number, { name, role, env, says }] of cases.entries()) {
     const dataDir = join(dir, `data-${number}`)
-    const started = run('src/main.js', [role], {
+    const started = run('programs/main.js', [role], {
       NATS_URL: role === 'serve' ? '' : `nats://127.0.0.1:${natsPort}`,
       WEIR_DATA_DIR: dataDir,
       WEIR_PORT: '0',
@@ -112,7 +112,7 @@ t.test('a secret key that is not the one of the database', async (t) => {
   const weir = await startWeir(dataDir)
   t.teardown(() => weir.stop())
   const other = randomBytes(32).toString('base64')
-  const deliver = run('src/main.js', ['deliver'], {
+  const deliver = run('programs/main.js', ['deliver'], {
     NATS_URL: readUserUrl(join(dataDir, 'nats'), 'deliver') ?? '',
     WEIR_NATS_INBOX_PREFIX: roleInboxPrefix('deliver'),
     WEIR_DATA_DIR: tempDir(t),
@@ -127,7 +127,7 @@ t.test('a secret key that is not the one of the database', async (t) => {
     'deliver',
   )
   t.strictSame(await weir.process.stop(), { code: 0, signal: null })
-  const again = run('src/main.js', ['serve'], {
+  const again = run('programs/main.js', ['serve'], {
     WEIR_DATA_DIR: dataDir,
     WEIR_PORT: '0',
     WEIR_SECRET_KEY: other,

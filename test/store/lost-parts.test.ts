@@ -183,7 +183,7 @@ t.test('another ClickHouse is adopted by the operator', async (t) => {
   await fixture.startFront()
   api = await fixture.startApi('one', {}, { answering: 503 })
   t.equal((await api.client.send('POST', '/ip_policies', { body: {} })).status, 503, 'refused until then')
-  const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
+  const adopt = run('programs/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
   await adopt.line(/rebuilt from ClickHouse/)
   await until('writes are accepted again', () => takesWrites(api))
   t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70)

@@ -92,7 +92,7 @@ t.test('an old ClickHouse, NATS as it is: an operator decides, and neither choic
   await useClickhouse(fixture, 'yesterday')
   api = await fixture.startApi()
   await checkRefused(t, api)
-  const adopt = run('src/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
+  const adopt = run('programs/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
   await adopt.line(/rebuilt from ClickHouse/)
   t.equal(await everything(api), yesterday, 'decided: yesterday is right')
   await until('writes are taken', () => takesWrites(api))

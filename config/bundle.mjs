@@ -1,0 +1,71 @@
+/**
+ * Bundles the programs with what they need of `node_modules`. A role reads some 40 files at its start this way instead
+ * of 900, and starts in less than half of the time.
+ */
+import { rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+
+/** As in `src/core/package.ts`, which finds them while Weir runs. */
+const programs = {
+  main: 'src/main.ts',
+  'last-resort-thread': 'src/core/last-resort-thread.ts',
+  emulator: 'src/emulator/main.ts',
+  client: 'src/client/client.ts',
+}
+
+/** They load native code, threads or files by paths of their own. */
+const unbundled = ['chdb', 'pino', 'pino-pretty', '@scalar/fastify-api-reference']
+
+/** A source map without a mapping. */
+const emptyMap = Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString('base64')
+
+/**
+ * Source maps name the lines of Weir's own sources. Those of packages would be nine tenths of them, and every process
+ * reads them at its start.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const withoutMapsOfPackages = {
+  name: 'without-maps-of-packages',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /node_modules.*\.[cm]?js$/ }, async ({ path }) => {
+      const code = await readFile(path, 'utf8')
+      return {
+        contents: `${code}\n//# sourceMappingURL=data:application/json;base64,${emptyMap}`,
+        loader: 'default',
+      }
+    })
+  },
+}
+
+/**
+ * Writes the programs to `directory`. Errors are printed by the bundler and thrown.
+ *
+ * @param {string} root of the package
+ * @param {string} directory
+ */
+export async function bundle(root, directory) {
+  const { build } = await import('esbuild')
+  rmSync(directory, { recursive: true, force: true })
+  await build({
+    absWorkingDir: root,
+    entryPoints: programs,
+    outdir: directory,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    // What is imported on demand has named exports only as an ES module.
+    mainFields: ['module', 'main'],
+    external: unbundled,
+    plugins: [withoutMapsOfPackages],
+    sourcemap: 'linked',
+    sourcesContent: false,
+    // Packages in CommonJS ask for modules of Node with `require`.
+    banner: {
+      js: `import { createRequire as createRequireOfBundle } from 'node:module'\nconst require = createRequireOfBundle(import.meta.url)`,
+    },
+    logLevel: 'warning',
+  })
+}
