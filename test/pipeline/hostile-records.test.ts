@@ -1,7 +1,7 @@
 /** JSON that is nested to exhaust a stack: every request is answered, every record goes to the dead letters with a reason. */
 import fc from 'fast-check'
 import t from 'tap'
-import { decide, decideAgent } from '../../src/pipeline/decide.js'
+import { decide, decideAgent } from '../../src/evaluate/decide.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
 import { PackWriter } from '../../src/wire/pack.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'

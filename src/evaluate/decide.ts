@@ -5,16 +5,16 @@
 import { type ErrorCode, type Problem, shown, wrong } from '../core/errors.js'
 import { canonicalAddress, isAddress } from '../core/ip.js'
 import { hostportCharsMax } from '../core/limits.js'
-import { type AgentRequest, checkAgent } from '../evaluate/agent.js'
-import { nowhere } from '../evaluate/edges.js'
-import { evaluate, type Verdict } from '../evaluate/evaluate.js'
-import { ExplanationTrace } from '../evaluate/explain.js'
-import type { Warning } from '../evaluate/ip-restriction.js'
-import type { PolicySet } from '../evaluate/policy-set.js'
 import { StepBudget } from '../expr/budget.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { parseDecisionRequest, parseJson } from '../record/record.js'
+import { type AgentRequest, checkAgent } from './agent.js'
+import { nowhere } from './edges.js'
+import { evaluate, type Verdict } from './evaluate.js'
+import { ExplanationTrace } from './explain.js'
+import type { Warning } from './ip-restriction.js'
+import type { PolicySet } from './policy-set.js'
 
 const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
