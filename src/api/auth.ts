@@ -10,6 +10,7 @@ import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
 import type { Row } from '../resource/define.js'
+import type { Principal } from '../store/change.js'
 import type { View } from '../view/view.js'
 import { type Caller, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
@@ -61,7 +62,13 @@ export class Auth {
       })
     }
     this.#checkVersion(request)
-    return { accountId: key.account_id, principal: { source: 'API', credentialId: key.id }, address }
+    const principal: Principal = {
+      source: 'API',
+      credentialId: key.id,
+      clientAddress: address,
+      operationId: request.id,
+    }
+    return { accountId: key.account_id, principal, address }
   }
 
   async #authenticate(request: FastifyRequest, address: string): Promise<Row> {

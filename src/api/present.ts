@@ -43,6 +43,15 @@ export function* rowsOf(state: ViewState, ownerId: string, kind: string): Genera
   }
 }
 
+/** The members of a response without the resources below its path. */
+const ownMembers = (resource: AnyResource, row: Row, links: Links): Record<string, unknown> => ({
+  id: row.id,
+  uri: links.uri(pathOf(resource, row)),
+  created_at: isoSeconds(row.created_at),
+  ...renderFields(resource.fields, row, links),
+  ...resource.embed?.(row, links),
+})
+
 /** The members of a response; `shownChildren` returns those of a kind below the resource. */
 export const shownMembers = (
   resource: AnyResource,
@@ -50,11 +59,7 @@ export const shownMembers = (
   links: Links,
   shownChildren: (child: AnyResource) => object[],
 ): Record<string, unknown> => ({
-  id: row.id,
-  uri: links.uri(pathOf(resource, row)),
-  created_at: isoSeconds(row.created_at),
-  ...renderFields(resource.fields, row, links),
-  ...resource.embed?.(row, links),
+  ...ownMembers(resource, row, links),
   ...Object.fromEntries(childKindsOf(resource).map((child) => [child.listName, shownChildren(child)])),
 })
 
@@ -71,6 +76,11 @@ export class Presenter {
     return shownMembers(resource, row, this.links, (child) =>
       [...rowsOf(state, row.id, child.kind)].map((each) => this.show(child, each, state)),
     )
+  }
+
+  /** For audit events: resources below its path have events of their own. */
+  showAlone(resource: AnyResource, row: Row): Record<string, unknown> {
+    return ownMembers(resource, row, this.links)
   }
 
   showJson(resource: AnyResource, row: Row, state: ViewState): string {

@@ -176,7 +176,7 @@ export class Writes {
         version,
         at,
         principal: eventPrincipal(caller, state, presenter.links),
-        shown: presenter.show(resource, row, state),
+        shown: presenter.showAlone(resource, row),
       }),
     ]
   }

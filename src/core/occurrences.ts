@@ -170,6 +170,12 @@ const store = {
     'weir_configuration_failures_total',
     'Failed reads of the configuration bucket.',
   ),
+  resourceChanged: info(
+    'A resource was changed.',
+    'weir_resource_changes_total',
+    'Writes that changed a resource.',
+    ['kind', 'verb'],
+  ),
   changeFinished: warn(
     'A change that another process left unfinished was finished.',
     'weir_changes_finished_total',

@@ -14,7 +14,7 @@ import { objectOf, Type } from '../core/schema.js'
 import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
-import { resourceSchema } from '../resource/shown-schema.js'
+import { auditedSchema } from '../resource/shown-schema.js'
 import { auditInSubjectHead } from '../wire/names.js'
 import { type AuditVerb, auditJson, auditKindOf, auditVerbs, type EventPrincipal } from './audit.js'
 import { principalSchema } from './event-schemas.js'
@@ -94,7 +94,7 @@ function topicOf(subject: string): Result<Topic> {
 const schemaOf = (resource: AnyResource) =>
   objectOf({
     account_id: Type.String(),
-    object: resourceSchema(resource),
+    object: auditedSchema(resource),
     principal: principalSchema,
     audit_id: Type.Optional(Type.String({ minLength: 1, maxLength: auditIdCharsMax })),
   })

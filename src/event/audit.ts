@@ -1,6 +1,7 @@
 /**
  * Audit events: one per created, updated or deleted object. The kinds of an object follow from its name; the payload
- * is the resource as the API shows it, one-time tokens and secrets null.
+ * is the resource as the API shows it, one-time tokens and secrets null. Resources below another one's path have events
+ * of their own and are not in those of their parent: there may be more of them than fit an event.
  */
 import { isoMillis } from '../core/clock.js'
 import { hash128 } from '../core/ids.js'
@@ -12,6 +13,8 @@ export const auditObjects = [
   'domain',
   'event_destination',
   'event_subscription',
+  'https_edge',
+  'https_edge_route',
   'ip_policy',
   'ip_policy_rule',
   'ip_restriction',
@@ -20,8 +23,10 @@ export const auditObjects = [
   'ssh_public_key',
   'ssh_user_certificate',
   'tcp_address',
+  'tcp_edge',
   'tls_certificate',
   'tunnel_credential',
+  'tunnel_group_backend',
 ] as const
 
 export type AuditVerb = 'created' | 'updated' | 'deleted'
@@ -52,7 +57,7 @@ interface AuditContents {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly principal: EventPrincipal
-  /** The resource as the API shows it, secrets null. */
+  /** The resource as the API shows it, without those below its path; secrets null. */
   readonly shown: object
 }
 

@@ -16,7 +16,7 @@ import { unitKey } from '../record/record-schemas.js'
 import { componentName } from '../resource/component-name.js'
 import { accountIdSchema, idSchema, refSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
-import { resourceSchema } from '../resource/shown-schema.js'
+import { auditedSchema } from '../resource/shown-schema.js'
 import { auditKindOf, auditVerbs } from './audit.js'
 import { trafficEvents } from './catalog.js'
 import type { AnyTrafficEvent, Field, FieldType } from './define.js'
@@ -110,7 +110,7 @@ const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) =
   return auditVerbs.map((verb) =>
     envelope(auditKindOf(audit, verb), `A change: ${title}, ${verb}.`, {
       principal: principalSchema,
-      object: resourceSchema(resource),
+      object: auditedSchema(resource),
     }),
   )
 })

@@ -1,6 +1,6 @@
 /** The store, which only the API and the command line use. The other roles start without loading it. */
 import { join } from 'node:path'
-import { renderRules } from '../api/audit-of-rules.js'
+import { renderBulk } from '../api/bulk-audits.js'
 import { BaseLinks, Presenter } from '../api/present.js'
 import { Writes } from '../api/writes.js'
 import type { ReleaseStack } from '../core/release.js'
@@ -53,7 +53,7 @@ export async function openStoreParts(
     occurrences,
     keyFingerprint: sealer.fingerprint,
     bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
-    renderRules: (rows, stateOf) => renderRules(rows, presenter, stateOf),
+    renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
   })
   release.own(store)
   const tcpAddresses = tcpAddressSpace(settings.api.tcpDomain)

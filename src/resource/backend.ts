@@ -10,6 +10,7 @@ export const tunnelGroupBackend = defineResource({
   title: 'tunnel group backend',
   about: 'Tunnels that traffic goes to, chosen by their labels.',
   example: { description: 'the website', labels: { app: 'web', zone: 'eu' } },
+  audit: 'tunnel_group_backend',
   keptWhileReferenced: true,
   fields: {
     ...described,

@@ -33,6 +33,7 @@ export const httpsEdgeRoute = defineResource({
     ip_restriction: { ip_policy_ids: [exampleId('ipp_')] },
   },
   operations: ['create', 'get', 'update', 'delete'],
+  audit: 'https_edge_route',
   parent: { kind: 'https_edge', field: 'edge_id' },
   fields: {
     edge_id: {
@@ -65,6 +66,7 @@ export const httpsEdge = defineResource({
   title: 'HTTPS edge',
   about: 'Hostports that accept HTTPS requests, with routes by path.',
   example: { description: 'the website', hostports: ['www.example.com:443'] },
+  audit: 'https_edge',
   fields: { ...described, hostports },
   claims: hostportClaims,
   takenMessage: hostportTaken,

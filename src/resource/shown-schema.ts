@@ -19,13 +19,26 @@ export const childKindsOf = (resource: AnyResource): readonly AnyResource[] =>
 export const resourceSchema = (resource: AnyResource): TSchema =>
   objectOf(
     {
-      id: idSchema(resource.kind, resource.idPrefix),
-      uri: uriSchema,
-      created_at: Type.String({ format: 'date-time' }),
-      ...shownMembersOf(resource.fields),
+      ...ownMembers(resource),
       ...Object.fromEntries(
         childKindsOf(resource).map((child) => [child.listName, Type.Array(resourceSchema(child))]),
       ),
     },
     { title: componentName(resource.kind), description: resource.about },
   )
+
+/** The schema of a resource in its audit events: without those below its path. */
+export const auditedSchema = (resource: AnyResource): TSchema =>
+  childKindsOf(resource).length === 0
+    ? resourceSchema(resource)
+    : objectOf(ownMembers(resource), {
+        title: `${componentName(resource.kind)}InEvent`,
+        description: resource.about,
+      })
+
+const ownMembers = ({ kind, idPrefix, fields }: AnyResource): Record<string, TSchema> => ({
+  id: idSchema(kind, idPrefix),
+  uri: uriSchema,
+  created_at: Type.String({ format: 'date-time' }),
+  ...shownMembersOf(fields),
+})

@@ -28,6 +28,7 @@ export const tcpEdge = defineResource({
     },
     backend: { backend_id: exampleId('bkdtg_') },
   },
+  audit: 'tcp_edge',
   fields: {
     ...described,
     hostports,

@@ -9,16 +9,16 @@ import { ahead } from '../core/concurrency.js'
 import type { Nats } from '../nats/nats.js'
 import { auditHeaders, auditStream, auditSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
-import { type AuditEvent, type Change, policiesOfRules } from './change.js'
+import { type AuditEvent, type Change, hasBulk } from './change.js'
 
 const messageBytesMax = 256 * 1024
 const patienceMs = 5_000
 
 /**
- * Renders the events of rules that a change removed or replaced all at once, one message of them at a time. Every run
- * gives the same events in the same order, cut at the same places.
+ * Renders the events that the change does not hold, because there may be very many, one message of them at a time. Every
+ * run gives the same events in the same order, cut at the same places.
  */
-export type RenderRules = (
+export type RenderBulk = (
   accountId: string,
   version: number,
   change: Change,
@@ -32,18 +32,18 @@ interface PublishedPart {
 
 export class AuditRelay {
   readonly #nats: Nats
-  readonly #renderRules: RenderRules
+  readonly #renderBulk: RenderBulk
 
-  constructor(nats: Nats, renderRules: RenderRules) {
+  constructor(nats: Nats, renderBulk: RenderBulk) {
     this.#nats = nats
-    this.#renderRules = renderRules
+    this.#renderBulk = renderBulk
   }
 
   async publish(accountId: string, version: number, change: Change): Promise<void> {
-    if (change.audits.length + policiesOfRules(change).length === 0) return
+    if (change.audits.length === 0 && !hasBulk(change)) return
     let part = 0
     let last = await this.#lastPublished(accountId)
-    for await (const pack of ahead(packsOf(change, this.#renderRules(accountId, version, change)))) {
+    for await (const pack of ahead(packsOf(change, this.#renderBulk(accountId, version, change)))) {
       part += 1
       while (!isBeyond(last, version, part)) {
         const headers = {

@@ -5,13 +5,14 @@ import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
-import { type Change, changedBy, policiesOfRules } from './change.js'
+import { type Change, changedBy, policiesOfRules, removedBelow } from './change.js'
 import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
 import { decodeRow, rowEncoder, tableOf } from './tables.js'
 
-/** A rule of a policy whose rules were removed or replaced all at once: its new row, or its last one if deleted. */
-export interface ChangedRule {
-  readonly rule: Row
+/** A row whose audit event the change does not hold: its new version, or the last one if it was deleted. */
+export interface ChangedRow {
+  readonly kind: string
+  readonly row: Row
   readonly verb: 'created' | 'updated' | 'deleted'
 }
 
@@ -97,12 +98,23 @@ AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) 
     for await (const rows of ahead(pages)) yield rows.map((row) => decodeRow(resourceOf(kind), row))
   }
 
-  /** Rules that a change removed or replaced all at once, in the order of their ids, a page at a time. */
-  async *changedRules(
+  /** The rows whose audit events the change does not hold, by kind and id, a page at a time. */
+  async *bulkRows(accountId: string, version: number, change: Change): AsyncGenerator<readonly ChangedRow[]> {
+    for (const [kind, ids] of removedBelow(change)) {
+      const sql = `SELECT * FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND id > {after:String} AND version = {version:UInt64}`
+      for await (const rows of ahead(this.#pages(sql, { account: accountId, version, ids: [...ids] })))
+        yield rows.map((row) => ({ kind, row: decodeRow(resourceOf(kind), row), verb: 'deleted' }))
+    }
+    yield* this.#changedRules(accountId, version, change)
+  }
+
+  /** Rules that a change removed or replaced all at once. */
+  async *#changedRules(
     accountId: string,
     version: number,
     change: Change,
-  ): AsyncGenerator<readonly ChangedRule[]> {
+  ): AsyncGenerator<readonly ChangedRow[]> {
     const policies = policiesOfRules(change)
     if (policies.length === 0) return
     const table = tableOf(ruleKind)
@@ -114,7 +126,8 @@ FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
     )
     for await (const rows of ahead(pages)) {
       yield rows.map((row) => ({
-        rule: decodeRow(resourceOf(ruleKind), row),
+        kind: ruleKind,
+        row: decodeRow(resourceOf(ruleKind), row),
         verb: row['deleted'] ? 'deleted' : row['existed'] ? 'updated' : 'created',
       }))
     }
@@ -156,7 +169,9 @@ const encodedRows = (
   written: readonly WrittenRows[],
 ): Iterable<object> => ({
   *[Symbol.iterator]() {
-    const encode = rowEncoder(resourceOf(kind), { changedAt: at, changedBy: changedBy(principal) })
+    const { clientAddress, operationId } = principal
+    const origin = { changedAt: at, changedBy: changedBy(principal), clientAddress, operationId }
+    const encode = rowEncoder(resourceOf(kind), origin)
     for (const { rows, deleted } of written)
       for (const row of rows) yield encode({ ...row, version }, deleted)
   },

@@ -4,7 +4,10 @@
  */
 import { now } from '../core/clock.js'
 import { newId } from '../core/ids.js'
+import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
+import { resourceOf } from '../resource/registry.js'
+import { policyKind } from '../view/keys.js'
 import type { StoredAnswer } from './answers.js'
 
 export interface Put {
@@ -53,6 +56,10 @@ export interface Principal {
   readonly source: 'API' | 'CLI' | 'NATS'
   /** The API key, if one was used. */
   readonly credentialId: string | null
+  /** The address of the request; undefined if the change did not come over HTTP. */
+  readonly clientAddress?: string | undefined
+  /** The id of the request, as in its answer and in the log. */
+  readonly operationId?: string | undefined
 }
 
 /** An audit event, rendered when the change was planned. */
@@ -120,8 +127,44 @@ export interface Head {
 export const changedBy = (principal: Principal): string =>
   principal.credentialId ?? principal.source.toLowerCase()
 
+/** What a write does to a resource. */
+type WriteVerb = 'create' | 'update' | 'delete'
+
+/** The resource that a change is about. Others may go with it, such as the routes of a deleted edge. */
+interface ChangeSubject {
+  readonly kind: string
+  readonly id: string
+  readonly verb: WriteVerb
+}
+
+/** Undefined if the change touches no resource. */
+export function subjectOf({ puts, removals, replacements }: Change): ChangeSubject | undefined {
+  const [put] = puts
+  if (put !== undefined) return { kind: put.kind, id: put.row.id, verb: put.isNew ? 'create' : 'update' }
+  // A resource is removed after those below it.
+  const removal = removals.at(-1)
+  if (removal !== undefined) return { kind: removal.kind, id: removal.id, verb: 'delete' }
+  const [replacement] = replacements
+  return replacement && { kind: policyKind, id: replacement.policyId, verb: 'update' }
+}
+
 /** IP policies whose rules the change removes or replaces all at once. */
 export const policiesOfRules = ({ emptiedPolicies, replacements }: Change): readonly string[] => [
   ...emptiedPolicies,
   ...replacements.map(({ policyId }) => policyId),
 ]
+
+/** The resources that the change removes together with the one above them: their ids by kind. */
+export function removedBelow({ removals }: Change): ReadonlyMap<string, readonly string[]> {
+  const kinds = new Set(removals.map(({ kind }) => kind))
+  const ids = new Map<string, string[]>()
+  for (const { kind, id } of removals) {
+    const { parent } = resourceOf(kind)
+    if (parent !== undefined && kinds.has(parent.kind)) getOrMake(ids, kind, () => []).push(id)
+  }
+  return ids
+}
+
+/** Does the change touch resources whose audit events it does not hold? */
+export const hasBulk = (change: Change): boolean =>
+  policiesOfRules(change).length + removedBelow(change).size > 0

@@ -13,7 +13,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { jsonOf } from '../view/keys.js'
-import type { Change, Head } from './change.js'
+import { type Change, type Head, subjectOf } from './change.js'
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000
@@ -136,6 +136,7 @@ export class Heads {
     try {
       await this.#parts.carryOut(accountId, version, change)
       await this.done(accountId, committed, revision)
+      this.#report(accountId, committed)
     } catch (error) {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
       if (error instanceof WeirError) throw error
@@ -152,6 +153,15 @@ export class Heads {
   async done(accountId: string, { version, recent }: Commit, revision: number): Promise<void> {
     const head: Head = { version, change: null, recent }
     await this.#parts.bucket.replace(accountId, JSON.stringify(head), revision)
+  }
+
+  /** Every process that carries a change out reports it: rather twice than not at all. */
+  #report(account_id: string, { version, change }: Commit): void {
+    const subject = subjectOf(change)
+    if (subject === undefined) return
+    const { source, credentialId: key_id, operationId: operation_id } = change.principal
+    const origin = { operation_id, key_id, source }
+    this.#parts.occurrences.resourceChanged({ ...subject, account_id, version, ...origin })
   }
 
   #notice({ key, value }: BucketEntry): void {

@@ -15,7 +15,7 @@ import type { AnyResource } from '../resource/define.js'
 import { View } from '../view/view.js'
 import type { IdleGeneration, ViewState } from '../view/view-state.js'
 import { Answers, type Repeatable, type RequestKey, storedAnswer, type WriteAnswer } from './answers.js'
-import { AuditRelay, type RenderRules } from './audit-relay.js'
+import { AuditRelay, type RenderBulk } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import { carryOut } from './carrier.js'
 import type { Principal } from './change.js'
@@ -43,8 +43,8 @@ interface StoreOptions {
   /** Fingerprint of the secret key: a second host with another key must not write. */
   readonly keyFingerprint: string
   readonly bucketBytesMax: number
-  /** Renders audit events of rules that were deleted with their policy, or replaced all at once. */
-  readonly renderRules: (rows: ChangeRows, stateOf: () => ViewState) => RenderRules
+  /** Renders the audit events that changes don't hold, because there may be very many. */
+  readonly renderBulk: (rows: ChangeRows, stateOf: () => ViewState) => RenderBulk
 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -100,7 +100,7 @@ export class Store {
     this.#answers = new Answers(buckets.idempotency)
     const audits = new AuditRelay(
       nats,
-      options.renderRules(rows, () => view.state),
+      options.renderBulk(rows, () => view.state),
     )
     const carriers = { rows, projection, repair, audits, claims: this.#claims, answers: this.#answers }
     const settled = (accountId: string) => this.#settle(accountId)

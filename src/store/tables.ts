@@ -15,6 +15,9 @@ interface RowOrigin {
   readonly changedAt: number
   /** Id of the credential that made the change, or `cli`. */
   readonly changedBy: string
+  /** The request that made the change, if one did. */
+  readonly clientAddress?: string | undefined
+  readonly operationId?: string | undefined
 }
 
 const columnTypes: Record<Exclude<Column, 'module'>, string> = {
@@ -40,6 +43,8 @@ const headColumns: readonly TableColumn[] = [
   { name: 'created_at', type: "DateTime64(3, 'UTC')", hidden: false },
   { name: 'changed_at', type: "DateTime64(3, 'UTC')", hidden: false },
   { name: 'changed_by', type: 'String', hidden: false },
+  { name: 'client_address', type: 'Nullable(String)', hidden: false },
+  { name: 'operation_id', type: 'Nullable(String)', hidden: false },
 ]
 
 export const tableOf = (kind: string): string => `${kind}_versions`
@@ -116,9 +121,14 @@ function encodeFields(
 /** Encodes the rows of one change for ClickHouse: a value per column. */
 export function rowEncoder(
   resource: AnyResource,
-  { changedAt, changedBy }: RowOrigin,
+  { changedAt, changedBy, clientAddress, operationId }: RowOrigin,
 ): (row: Row, deleted: boolean) => object {
-  const changed = { changed_at: timeText(changedAt), changed_by: changedBy }
+  const changed = {
+    changed_at: timeText(changedAt),
+    changed_by: changedBy,
+    client_address: clientAddress ?? null,
+    operation_id: operationId ?? null,
+  }
   return (row, deleted) => {
     const encoded: Record<string, unknown> = {
       account_id: row.account_id,

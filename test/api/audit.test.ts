@@ -30,6 +30,7 @@ t.test('audit events', async (t) => {
     })
   })
 
+  const https = await me.post('/edges/https')
   const { id: ssh_certificate_authority_id } = await me.post('/ssh_certificate_authorities')
   const objects: [object: string, path: string, body: object][] = [
     ['ip_policy', '/ip_policies', { description: 'x' }],
@@ -47,6 +48,9 @@ t.test('audit events', async (t) => {
     ['tls_certificate', '/tls_certificates', certificateBody('chain', 'ecdsa.key')],
     ['certificate_authority', '/certificate_authorities', { ca_pem: fixturePem('authority') }],
     ['tunnel_credential', '/credentials', { acl: ['bind:a.example'] }],
+    ['tcp_edge', '/edges/tcp', { hostports: ['audit.example:22'], policies: { inbound: [] } }],
+    ['https_edge_route', `/edges/https/${https.id}/routes`, { match_type: 'exact_path', match: '/' }],
+    ['tunnel_group_backend', '/backends/tunnel_group', { labels: { app: 'web' } }],
   ]
   for (const [object, path, body] of objects) {
     t.test(object, async (t) => {
@@ -115,16 +119,50 @@ t.test('audit events', async (t) => {
     )
   })
 
-  t.test('edges, modules, routes, backends and refusals have no events', async (t) => {
+  t.test('each change of a module is one of its edge', async (t) => {
+    const inbound = [{ name: 'nobody', expressions: [], actions: [{ type: 'deny', config: null }] }]
+    const { id } = await me.post('/edges/tcp')
+    const module = `/edges/tcp/${id}/policies`
     const audits = await api.auditsOf(me.accountId, async () => {
-      const backend = await me.post('/backends/tunnel_group')
-      const edge = await me.post('/edges/tcp', { hostports: ['audit.example:1'] })
-      await me.put(`/edges/tcp/${edge.id}/backend`, { backend_id: backend.id })
-      await me.delete(`/edges/tcp/${edge.id}`)
-      const https = await me.post('/edges/https')
-      await me.post(`/edges/https/${https.id}/routes`, { match_type: 'exact_path', match: '/' })
-      await me.delete(`/edges/https/${https.id}`)
-      await me.delete(`/backends/tunnel_group/${backend.id}`)
+      await me.put(module, { inbound })
+      await me.put(module, { inbound })
+      await me.delete(module)
+    })
+    t.strictSame(
+      audits.map(({ event_type, object }) => [event_type, object.id, object.policies]),
+      [
+        ['tcp_edge_updated.v0', id, { enabled: true, inbound, outbound: [] }],
+        ['tcp_edge_updated.v0', id, null],
+      ],
+    )
+  })
+
+  t.test(
+    'routes deleted with their edge have their own events, and are not in that of the edge',
+    async (t) => {
+      const edge = await me.post('/edges/https', { hostports: ['audit.example:443'] })
+      const routes: { id: string }[] = []
+      for (const match of ['/a', '/b'])
+        routes.push(await me.post(`/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match }))
+      const { routes: _, ...alone } = edge
+      const audits = await api.auditsOf(me.accountId, async () => {
+        await me.patch(`/edges/https/${edge.id}`, { description: 'the website' })
+        await me.delete(`/edges/https/${edge.id}`)
+      })
+      const described = { ...alone, description: 'the website' }
+      t.strictSame(
+        audits.map(({ event_type, object, partitionKey }) => [event_type, object, partitionKey]),
+        [
+          ['https_edge_updated.v0', described, edge.id],
+          ['https_edge_deleted.v0', described, edge.id],
+          ...routes.map((route) => ['https_edge_route_deleted.v0', route, route.id]),
+        ],
+      )
+    },
+  )
+
+  t.test('refusals have no events', async (t) => {
+    const audits = await api.auditsOf(me.accountId, async () => {
       await me.refused(400, 'POST', '/ip_policies', { description: 5 })
       await me.refused(404, 'DELETE', '/ip_policies/ipp_01M7Y46P1SGDTCFAVEJ96D4PD7')
     })
