@@ -6,12 +6,12 @@ import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { base, openTestStore, type TestApi } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { type Caller, refused } from '../harness/caller.js'
 
 const path = '/abuse_reports'
 const unknownId = 'abrp_01M7Y46P1SGDTCFAVEJ96D4PD7'
 
-const granted = async (api: TestApi, name = 'reporter'): Promise<RawClient> => {
+const granted = async (api: TestApi, name = 'reporter'): Promise<Caller> => {
   const client = await api.account(name)
   await runAdminCommand(api.parts, {
     command: 'account grant',
@@ -30,14 +30,14 @@ t.test('abuse reports', async (t) => {
     runAdminCommand(parts, { command, ...args })
 
   t.test('refused without the right, before anything else is checked', async (t) => {
-    const { id } = await me.post(path, { urls: ['http://a.example'] })
+    const { id } = await me.abuseReport.create({ urls: ['http://a.example'] })
     const other = await api.account('other')
     for (const body of [{ urls: ['http://a.example'] }, { urls: 5 }, '{', undefined])
-      t.match(await other.refused(403, 'POST', path, body), /lacks the right "abuse_reports"/)
-    for (const each of [id, unknownId, 'ipp_1']) await other.refused(403, 'GET', `${path}/${each}`)
+      t.match(await other.raw.refused(403, 'POST', path, body), /lacks the right "abuse_reports"/)
+    for (const each of [id, unknownId, 'ipp_1']) await refused(403, other.abuseReport.get(each))
     await run('account grant', { account: other.accountId, right: 'abuse_reports' })
-    t.match(await other.refused(404, 'GET', `${path}/${id}`), id, "another account's is an unknown one")
-    await other.post(path, { urls: ['http://a.example'] })
+    t.match(await refused(404, other.abuseReport.get(id)), id, "another account's is an unknown one")
+    await other.abuseReport.create({ urls: ['http://a.example'] })
   })
 
   t.test('create and get a report', async (t) => {
@@ -48,7 +48,7 @@ t.test('abuse reports', async (t) => {
       'HTTP://[2001:DB8:0::1]:81/',
       'http://0x7f.1/',
     ]
-    const answer = await me.send('POST', path, { body: { urls, metadata: '{"case": 7}' } })
+    const answer = await me.raw.send('POST', path, { body: { urls, metadata: '{"case": 7}' } })
     t.equal(answer.status, 201)
     const { id, created_at, ...rest } = answer.body
     t.match(id, /^abrp_\w{26}$/)
@@ -64,8 +64,8 @@ t.test('abuse reports', async (t) => {
         status: 'PENDING',
       })),
     })
-    t.strictSame(await me.get(`${path}/${id}`), answer.body)
-    const bare = await me.post(path, { urls: Array(100).fill('http://a.example/'), metadata: null })
+    t.strictSame(await me.abuseReport.get(id), answer.body)
+    const bare = await me.abuseReport.create({ urls: Array(100).fill('http://a.example/'), metadata: null })
     t.notOk('metadata' in bare, 'unset fields are left out')
     t.equal(bare.hostnames.length, 1)
   })
@@ -92,8 +92,8 @@ t.test('abuse reports', async (t) => {
       ['hostnames', { urls: ['http://a.example'], hostnames: [] }, /has no field "hostnames"/],
       ['256 KiB', { urls: Array(60).fill(`http://a.example/${'x'.repeat(7_900)}`) }, /at most 262144/],
     ]
-    for (const [name, body, says] of cases) t.match(await me.refused(400, 'POST', path, body), says, name)
-    const { id } = await me.post(path, { urls: ['http://a.example'] })
+    for (const [name, body, says] of cases) t.match(await me.raw.refused(400, 'POST', path, body), says, name)
+    const { id } = await me.abuseReport.create({ urls: ['http://a.example'] })
     for (const [method, at] of [
       ['GET', path],
       ['PATCH', `${path}/${id}`],
@@ -101,12 +101,12 @@ t.test('abuse reports', async (t) => {
       ['GET', `${path}/${unknownId}`],
       ['GET', `${path}/ipp_01M7Y46P1SGDTCFAVEJ96D4PD7`],
     ] as const)
-      await me.refused(404, method, at)
+      await me.raw.refused(404, method, at)
   })
 
   t.test('no audit events', async (t) => {
     const audits = await api.auditsOf(me.accountId, async () => {
-      const { id } = await me.post(path, { urls: ['http://a.example'] })
+      const { id } = await me.abuseReport.create({ urls: ['http://a.example'] })
       await run('abuse decide', { report: id, hostname: 'a.example', status: 'BANNED' })
     })
     t.strictSame(audits, [])
@@ -114,7 +114,7 @@ t.test('abuse reports', async (t) => {
 
   t.test('decisions, from the command line', async (t) => {
     const urls = ['http://a.example', 'http://b.example', 'http://bücher.example']
-    const { id } = await me.post(path, { urls })
+    const { id } = await me.abuseReport.create({ urls })
     const decide = (hostname: string, status: string) => run('abuse decide', { report: id, hostname, status })
     const steps: [hostname: string, status: string, report: string, statuses: string[]][] = [
       ['b.example', 'BANNED', 'PARTIALLY_PROCESSED', ['PENDING', 'BANNED', 'PENDING']],
@@ -127,7 +127,7 @@ t.test('abuse reports', async (t) => {
     for (const [hostname, decided, status, statuses] of steps) {
       const text = await decide(hostname, decided)
       t.match(text, `${id}  ${status}`, `${hostname} is ${decided}`)
-      const report = await me.get(`${path}/${id}`)
+      const report = await me.abuseReport.get(id)
       t.equal(report.status, status)
       t.strictSame(
         report.hostnames.map((each: { status: string }) => each.status),
@@ -153,17 +153,17 @@ t.test('abuse reports', async (t) => {
 
   t.test('concurrent decisions are all recorded', async (t) => {
     const hosts = Array.from({ length: 12 }, (_, at) => `h${at}.example`)
-    const { id } = await me.post(path, { urls: hosts.map((host) => `http://${host}`) })
+    const { id } = await me.abuseReport.create({ urls: hosts.map((host) => `http://${host}`) })
     await Promise.all(
       hosts.map((hostname) => run('abuse decide', { report: id, hostname, status: 'BANNED' })),
     )
-    t.equal((await me.get(`${path}/${id}`)).status, 'PROCESSED')
+    t.equal((await me.abuseReport.get(id)).status, 'PROCESSED')
   })
 
   t.test('the list of pending reports', async (t) => {
     const reporter = await granted(api, 'second')
-    const first = await reporter.post(path, { urls: ['http://a.example'] })
-    const second = await reporter.post(path, { urls: ['http://a.example', 'http://b.example'] })
+    const first = await reporter.abuseReport.create({ urls: ['http://a.example'] })
+    const second = await reporter.abuseReport.create({ urls: ['http://a.example', 'http://b.example'] })
     await run('abuse decide', { report: first.id, hostname: 'a.example', status: 'IGNORE' })
     await run('abuse decide', { report: second.id, hostname: 'b.example', status: 'BANNED' })
     const waiting = await run('abuse list')
@@ -182,7 +182,7 @@ t.test('abuse reports', async (t) => {
       const text = typeof request === 'string' ? request : JSON.stringify(request)
       return JSON.parse(await answerDecision(parts, Buffer.from(text), occurrences))
     }
-    const { id: report_id } = await me.post(path, { urls: ['http://a.example'] })
+    const { id: report_id } = await me.abuseReport.create({ urls: ['http://a.example'] })
     const good = { report_id, hostname: 'a.example', status: 'BANNED' }
     const cases: [string, unknown, string, RegExp][] = [
       ['no JSON', '{', 'ERR_INVALID_JSON', /JSON/],
@@ -211,8 +211,8 @@ t.test('abuse reports', async (t) => {
       t.strictSame(Object.keys(answer), ['error_code', 'msg'], name)
       t.match(answer, { error_code, msg }, name)
     }
-    t.equal((await me.get(`${path}/${report_id}`)).status, 'PENDING', 'and nothing was decided')
-    t.strictSame(await ask(good), await me.get(`${path}/${report_id}`), 'a good one brings the report')
+    t.equal((await me.abuseReport.get(report_id)).status, 'PENDING', 'and nothing was decided')
+    t.strictSame(await ask(good), await me.abuseReport.get(report_id), 'a good one brings the report')
     t.strictSame(lines, [])
   })
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { bootstrapAccount } from '../../src/api/accounts.js'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { openTestStore } from '../harness/api.js'
+import { all, newest, statusOf } from '../harness/caller.js'
 
 t.test('accounts', async (t) => {
   const store = await openTestStore(t)
@@ -16,7 +17,7 @@ t.test('accounts', async (t) => {
     const made = await Promise.all([1, 2, 3].map(() => bootstrapAccount(parts.store, parts.writes, token)))
     t.equal(made.filter(Boolean).length, 1)
     t.equal(await bootstrapAccount(parts.store, parts.writes, undefined), undefined)
-    const [first] = (await api.stranger(token).get('/api_keys')).keys
+    const first = await newest(api.stranger(token).apiKey.list())
     t.equal(first.token, null)
   })
 
@@ -25,7 +26,7 @@ t.test('accounts', async (t) => {
     const [, accountId = '', keyId = '', token = ''] =
       /^account: (ac_\w+)\nkey: (ak_\w+)\ntoken: (\S+)\n$/.exec(text) ?? []
     t.strictSame(
-      (await api.stranger(token).get('/api_keys')).keys.map(({ id }: { id: string }) => id),
+      (await all(api.stranger(token).apiKey.list())).map(({ id }) => id),
       [keyId],
     )
     const stored = await parts.clickhouse.text('SELECT * FROM api_keys', 'JSONEachRow')
@@ -47,11 +48,11 @@ t.test('accounts', async (t) => {
     const me = await api.account()
     const { accountId: account } = me
     const right = 'abuse_reports'
-    const report = () => me.send('POST', '/abuse_reports', { body: { urls: ['http://a.example'] } })
+    const report = () => statusOf(me.abuseReport.create({ urls: ['http://a.example'] }))
     await run('account grant', { account, right })
-    t.equal((await report()).status, 201)
+    t.equal(await report(), 'ok')
     t.equal(await run('account revoke', { account, right }), `account: ${account}\nrights: none\n`)
-    t.equal((await report()).status, 403)
+    t.equal(await report(), 403)
     t.match(await run('account revoke', { account, right }), 'none', 'taken back twice')
     await t.rejects(run('account revoke', { account, right: 'all' }), { message: /"all".*abuse_reports/ })
     await t.rejects(run('account revoke', { account: 'ac_nobody', right }), { message: /ac_nobody/ })
@@ -60,7 +61,7 @@ t.test('accounts', async (t) => {
 
   t.test('account list', async (t) => {
     const first = await api.account('the first')
-    await first.post('/api_keys')
+    await first.apiKey.create({})
     const second = await api.account('the second')
     await run('account grant', { account: second.accountId, right: 'abuse_reports' })
     const lines = (await run('account list')).split('\n')
@@ -78,7 +79,7 @@ t.test('accounts', async (t) => {
       const [, accountId, keyId, token = ''] =
         /^account: (ac_\w+)\nkey: (ak_\w+)\ntoken: (\S+)\n$/.exec(text) ?? []
       t.equal(accountId, account)
-      const { keys } = await api.stranger(token).get('/api_keys')
+      const keys = await all(api.stranger(token).apiKey.list())
       t.match(keys, [{ id: keyId, description: 'the new one', token: null }, {}])
       t.match(await run('key list', { account }), new RegExp(`^ak_.*\n${keyId} .*Z {2}the new one\n$`))
       const stored = await parts.clickhouse.text('SELECT * FROM api_keys', 'JSONEachRow')

@@ -1,8 +1,8 @@
 /** Audit events: one for each change of an object that has them, and its contents. */
 import t from 'tap'
 import { base, openTestStore, type TestApi } from '../harness/api.js'
+import { type AnyCollection, type Caller, newest, refused } from '../harness/caller.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
-import type { RawClient } from '../harness/raw-client.js'
 
 const secret = 'never-shown-to-anybody'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: secret }
@@ -16,8 +16,8 @@ t.test('audit events', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account('acme')
-  const [key] = (await me.get('/api_keys')).keys
-  const { id: policy } = await me.post('/ip_policies')
+  const key = await newest(me.apiKey.list())
+  const { id: policy } = await me.ipPolicy.create({})
 
   t.test('of a new account', async (t) => {
     const [event, ...more] = (await api.audits(me.accountId)).slice(0, 1)
@@ -30,8 +30,8 @@ t.test('audit events', async (t) => {
     })
   })
 
-  const https = await me.post('/edges/https')
-  const { id: ssh_certificate_authority_id } = await me.post('/ssh_certificate_authorities')
+  const https = await me.httpsEdge.create({})
+  const { id: ssh_certificate_authority_id } = await me.sshCertificateAuthority.create({})
   const objects: [object: string, path: string, body: object][] = [
     ['ip_policy', '/ip_policies', { description: 'x' }],
     ['ip_policy_rule', '/ip_policy_rules', { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' }],
@@ -54,7 +54,7 @@ t.test('audit events', async (t) => {
   ]
   for (const [object, path, body] of objects) {
     t.test(object, async (t) => {
-      const { audits, shown } = await lifetime(api, me, path, body)
+      const { audits, shown } = await lifetime(api, me, me.at(path), body)
       t.strictSame(
         audits.map(({ event_type }) => event_type),
         [`${object}_created.v0`, `${object}_updated.v0`, `${object}_deleted.v0`],
@@ -85,11 +85,11 @@ t.test('audit events', async (t) => {
   }
 
   t.test('rules deleted with their policy have their own events', async (t) => {
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const rules: { id: string }[] = []
     for (const cidr of ['10.0.0.0/8', '::/0'])
-      rules.push(await me.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'deny' }))
-    const audits = await api.auditsOf(me.accountId, () => me.delete(`/ip_policies/${id}`))
+      rules.push(await me.ipPolicyRule.create({ ip_policy_id: id, cidr, action: 'deny' }))
+    const audits = await api.auditsOf(me.accountId, () => me.ipPolicy.delete(id))
     const ofRules = audits.filter(({ event_type }) => event_type === 'ip_policy_rule_deleted.v0')
     t.strictSame(
       ofRules.map(({ object }) => object).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
@@ -100,14 +100,14 @@ t.test('audit events', async (t) => {
   })
 
   t.test('each change of a source is one of its subscription', async (t) => {
-    const { id } = await me.post('/event_subscriptions')
-    const sources = `/event_subscriptions/${id}/sources`
+    const { id } = await me.eventSubscription.create({})
+    const sources = me.sources(id)
     const type = 'tcp_connection_closed.v0'
     const audits = await api.auditsOf(me.accountId, async () => {
-      await me.post(sources, { type })
-      await me.patch(`${sources}/${type}`, { filter: 'conn.client_ip == "192.0.2.1"' })
-      await me.patch(`${sources}/${type}`, { filter: 'conn.client_ip == "192.0.2.1"' })
-      await me.delete(`${sources}/${type}`)
+      await sources.create({ type })
+      await sources.update(type, { filter: 'conn.client_ip == "192.0.2.1"' })
+      await sources.update(type, { filter: 'conn.client_ip == "192.0.2.1"' })
+      await sources.delete(type)
     })
     t.strictSame(
       audits.map(({ event_type, object }) => [event_type, object.sources.length, object.sources[0]?.filter]),
@@ -120,13 +120,12 @@ t.test('audit events', async (t) => {
   })
 
   t.test('each change of a module is one of its edge', async (t) => {
-    const inbound = [{ name: 'nobody', expressions: [], actions: [{ type: 'deny', config: null }] }]
-    const { id } = await me.post('/edges/tcp')
-    const module = `/edges/tcp/${id}/policies`
+    const inbound = [{ name: 'nobody', expressions: [], actions: [{ type: 'deny' as const, config: null }] }]
+    const { id } = await me.tcpEdge.create({})
     const audits = await api.auditsOf(me.accountId, async () => {
-      await me.put(module, { inbound })
-      await me.put(module, { inbound })
-      await me.delete(module)
+      await me.tcpEdge.policies.put(id, { inbound })
+      await me.tcpEdge.policies.put(id, { inbound })
+      await me.tcpEdge.policies.delete(id)
     })
     t.strictSame(
       audits.map(({ event_type, object }) => [event_type, object.id, object.policies]),
@@ -140,14 +139,14 @@ t.test('audit events', async (t) => {
   t.test(
     'routes deleted with their edge have their own events, and are not in that of the edge',
     async (t) => {
-      const edge = await me.post('/edges/https', { hostports: ['audit.example:443'] })
+      const edge = await me.httpsEdge.create({ hostports: ['audit.example:443'] })
       const routes: { id: string }[] = []
       for (const match of ['/a', '/b'])
-        routes.push(await me.post(`/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match }))
+        routes.push(await me.httpsEdgeRoute.under(edge.id).create({ match_type: 'exact_path', match }))
       const { routes: _, ...alone } = edge
       const audits = await api.auditsOf(me.accountId, async () => {
-        await me.patch(`/edges/https/${edge.id}`, { description: 'the website' })
-        await me.delete(`/edges/https/${edge.id}`)
+        await me.httpsEdge.update(edge.id, { description: 'the website' })
+        await me.httpsEdge.delete(edge.id)
       })
       const described = { ...alone, description: 'the website' }
       t.strictSame(
@@ -163,25 +162,25 @@ t.test('audit events', async (t) => {
 
   t.test('refusals have no events', async (t) => {
     const audits = await api.auditsOf(me.accountId, async () => {
-      await me.refused(400, 'POST', '/ip_policies', { description: 5 })
-      await me.refused(404, 'DELETE', '/ip_policies/ipp_01M7Y46P1SGDTCFAVEJ96D4PD7')
+      await me.raw.refused(400, 'POST', '/ip_policies', { description: 5 })
+      await refused(404, me.ipPolicy.delete('ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'))
     })
     t.strictSame(audits, [])
   })
 })
 
 /** Creates, changes and deletes a resource; returns its events and the API's answers. */
-async function lifetime(api: TestApi, me: RawClient, path: string, body: object) {
+async function lifetime(api: TestApi, me: Caller, kind: AnyCollection, body: object) {
   const shown: object[] = []
   const audits = await api.auditsOf(me.accountId, async () => {
-    const { id, token, ...rest } = await me.post(path, body)
+    const { id, token, ...rest } = await kind.create(body)
     shown.push({ id, ...rest, ...(token === undefined ? {} : { token: null }) })
     const { description, ...same } = body as Record<string, unknown>
-    await me.patch(`${path}/${id}`, {})
-    await me.patch(`${path}/${id}`, 'target' in same ? same : { metadata: null })
-    const changed = await me.patch(`${path}/${id}`, { description: 'changed' })
-    await me.patch(`${path}/${id}`, { description: 'changed' })
-    await me.delete(`${path}/${id}`)
+    await kind.update(id, {})
+    await kind.update(id, 'target' in same ? same : { metadata: null })
+    const changed = await kind.update(id, { description: 'changed' })
+    await kind.update(id, { description: 'changed' })
+    await kind.delete(id)
     shown.push(changed, changed)
   })
   return { audits, shown }

@@ -4,7 +4,7 @@ import { grantRight } from '../../src/api/accounts.js'
 import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import type { Caller } from '../harness/caller.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
@@ -502,11 +502,11 @@ const abuseReport: Row[] = [
   ['a decision', { urls: ['http://a.example'], status: 'PROCESSED' }, /has no field "status"/],
 ]
 
-async function unchangeable(me: RawClient): Promise<[string, Row[]][]> {
-  const policy = await me.post('/ip_policies')
-  const other = await me.post('/ip_policies')
+async function unchangeable(me: Caller): Promise<[string, Row[]][]> {
+  const policy = await me.ipPolicy.create({})
+  const other = await me.ipPolicy.create({})
   const made = async (path: string, body: object): Promise<string> =>
-    `${path}/${(await me.post(path, body)).id}`
+    `${path}/${(await me.at(path).create(body)).id}`
   const destination = await made('/event_destinations', kinesis(arn))
   return [
     [
@@ -591,9 +591,9 @@ t.test('bad requests', async (t) => {
   const api = await store.api()
   const me = await api.account()
   await grantRight(store.parts.store, me.accountId, 'abuse_reports')
-  const policy: string = (await me.post('/ip_policies')).id
-  const { id: edge } = await me.post('/edges/https')
-  const { id: authority } = await me.post('/ssh_certificate_authorities')
+  const policy: string = (await me.ipPolicy.create({})).id
+  const { id: edge } = await me.httpsEdge.create({})
+  const { id: authority } = await me.sshCertificateAuthority.create({})
   const created: [string, Row[]][] = [
     ['/ip_policies', [...common, ...inBytes]],
     ['/edges/tcp', [...common, ...inBytes, ...tcpEdge, ...trafficPolicies]],
@@ -623,7 +623,7 @@ t.test('bad requests', async (t) => {
   const check = async (method: string, path: string, rows: readonly Row[]): Promise<void> => {
     for (const [name, body, says] of rows) {
       distinct.add(`${method} ${path} ${JSON.stringify(body)}`)
-      const answer = await me.send(method, path, { body })
+      const answer = await me.raw.send(method, path, { body })
       t.equal(answer.status, 400, `${method} ${path}: ${name}`)
       t.match(answer.body.msg, says, name)
       t.notMatch(answer.text, 'never-shown', 'no secret is repeated')
@@ -636,7 +636,7 @@ t.test('bad requests', async (t) => {
     t.strictSame(made(), before, `nothing was made at ${path}`)
   }
   for (const [path, rows] of await unchangeable(me)) await check('PATCH', path, rows)
-  const { id: tcp } = await me.post('/edges/tcp')
+  const { id: tcp } = await me.tcpEdge.create({})
   await check('PUT', `/edges/tcp/${tcp}/policies`, trafficPolicies.map(asModule))
   t.notMatch(api.log(), 'never-shown')
   t.ok(distinct.size >= 150, `${distinct.size} different requests`)

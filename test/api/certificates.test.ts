@@ -3,6 +3,7 @@ import { createPrivateKey } from 'node:crypto'
 import t from 'tap'
 import { privateKeyBelongsTo } from '../../src/resource/tls-certificate.js'
 import { openTestStore } from '../harness/api.js'
+import { all, newest, notFound, refused } from '../harness/caller.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
 
 type Row = readonly [name: string, body: object, says: RegExp]
@@ -120,7 +121,7 @@ t.test('certificates', async (t) => {
   const other = await api.account('other')
 
   t.test('POST /tls_certificates reads everything from the certificate', async (t) => {
-    const { id, uri, created_at, ...shown } = await me.post('/tls_certificates', {
+    const { id, uri, created_at, ...shown } = await me.tlsCertificate.create({
       ...certificateBody('rsa'),
       description: 'of the shop',
     })
@@ -155,11 +156,11 @@ t.test('certificates', async (t) => {
     const types = { ecdsa: 'ecdsa', chain: 'ecdsa', ed25519: 'ed25519' }
     for (const [name, type] of Object.entries(types)) {
       const key = name === 'chain' ? 'ecdsa-sec1.key' : `${name}.key`
-      const made = await me.post('/tls_certificates', certificateBody(name, key))
+      const made = await me.tlsCertificate.create(certificateBody(name, key))
       t.equal(made.private_key_type, type, name)
       t.equal(made.certificate_pem, fixturePem(name))
     }
-    const plain = await me.post('/tls_certificates', certificateBody('ed25519'))
+    const plain = await me.tlsCertificate.create(certificateBody('ed25519'))
     for (const absent of ['subject_common_name', 'subject_country', 'issuer_common_name'])
       t.notOk(absent in plain, `${absent} is left out`)
     t.strictSame(plain.subject_alternative_names, { dns_names: [], ips: [] }, 'empty lists stay')
@@ -167,7 +168,7 @@ t.test('certificates', async (t) => {
   })
 
   t.test('the private key is stored sealed, for this certificate only', async (t) => {
-    const { id } = await me.post('/tls_certificates', certificateBody('ecdsa', 'ecdsa-sec1.key'))
+    const { id } = await me.tlsCertificate.create(certificateBody('ecdsa', 'ecdsa-sec1.key'))
     const { clickhouse, sealer } = store.parts
     const [row] = await clickhouse.rows<{ private_key_pem: string }>(
       `SELECT private_key_pem FROM tls_certificate_versions WHERE id = '${id}'`,
@@ -183,12 +184,9 @@ t.test('certificates', async (t) => {
   })
 
   t.test('POST /certificate_authorities', async (t) => {
-    const { id, uri, created_at, not_before, not_after, ...shown } = await me.post(
-      '/certificate_authorities',
-      {
-        ca_pem: fixturePem('intermediate'),
-      },
-    )
+    const { id, uri, created_at, not_before, not_after, ...shown } = await me.certificateAuthority.create({
+      ca_pem: fixturePem('intermediate'),
+    })
     t.match(id, /^ca_/)
     t.strictSame(shown, {
       ca_pem: fixturePem('intermediate'),
@@ -209,30 +207,31 @@ t.test('certificates', async (t) => {
   ]
   for (const { path, body, fixed } of kinds) {
     t.test(`${path}: get, list, patch, delete`, async (t) => {
-      const made = await me.post(path, body)
-      const own = `${path}/${made.id}`
-      t.strictSame(await me.get(own), made)
-      t.strictSame((await me.get(path))[path.slice(1)][0], made, 'the newest first')
-      const patched = await me.patch(own, { description: 'x', metadata: 'y' })
+      const [mine, theirs] = [me.at(path), other.at(path)]
+      const made = await mine.create(body)
+      const { id } = made
+      t.strictSame(await mine.get(id), made)
+      t.strictSame(await newest(mine.list()), made, 'the newest first')
+      const patched = await mine.update(id, { description: 'x', metadata: 'y' })
       t.strictSame(
         patched,
         { ...made, description: 'x', metadata: 'y' },
         'values read from the certificate stay',
       )
-      t.strictSame(await me.patch(own, { description: null, metadata: '' }), made, 'and is cleared again')
+      t.strictSame(await mine.update(id, { description: null, metadata: '' }), made, 'and is cleared again')
       const says = new RegExp(`"${fixed}" is .* can't be changed after creation`)
-      t.match(await me.refused(400, 'PATCH', own, { [fixed]: fixturePem('rsa') }), says)
-      for (const method of ['GET', 'PATCH', 'DELETE'])
-        t.match(await other.refused(404, method, own), /There is no/, 'another account knows nothing of it')
-      await me.delete(own)
-      await me.refused(404, 'GET', own)
+      t.match(await refused(400, mine.update(id, { [fixed]: fixturePem('rsa') })), says)
+      for (const says of await notFound(theirs, id))
+        t.match(says, /There is no/, 'another account knows nothing of it')
+      await mine.delete(id)
+      await refused(404, mine.get(id))
     })
   }
 
   t.test('a private key in a PATCH is refused and not echoed', async (t) => {
-    const { id } = await me.post('/tls_certificates', certificateBody('ecdsa'))
+    const { id } = await me.tlsCertificate.create(certificateBody('ecdsa'))
     const body = { private_key_pem: fixturePem('ecdsa.key') }
-    const says = await me.refused(400, 'PATCH', `/tls_certificates/${id}`, body)
+    const says = await me.raw.refused(400, 'PATCH', `/tls_certificates/${id}`, body)
     t.match(says, /"private_key_pem" has a value that is not shown here, but can't be changed/)
   })
 
@@ -242,10 +241,10 @@ t.test('certificates', async (t) => {
       ['/certificate_authorities', refusedAuthorities],
     ]
     for (const [path, rows] of tables) {
-      const list = async () => (await me.get(path))[path.slice(1)].length
+      const list = async () => (await all(me.at(path).list())).length
       const before = await list()
       for (const [name, body, says] of rows) {
-        const { status, text, body: answer } = await me.send('POST', path, { body })
+        const { status, text, body: answer } = await me.raw.send('POST', path, { body })
         t.equal(status, 400, name)
         t.match(answer.msg, says, name)
         for (const line of linesOf('rsa.key')) t.notOk(text.includes(line.slice(0, 20)), 'no key is repeated')

@@ -8,6 +8,7 @@ import { loadSettings } from '../../src/process/settings.js'
 import { SecretsView } from '../../src/view/secrets-view.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore, type TestApi, type TestStore } from '../harness/api.js'
+import { all, refusalOf, refused, statusOf } from '../harness/caller.js'
 import { type Emulator, startEmulator } from '../harness/weir.js'
 
 /** The API, with an emulated AWS. */
@@ -46,98 +47,98 @@ t.test('event destinations', async (t) => {
   const limits = { recordsPerSecond: null, bytesPerSecond: null }
   const arn = await emulator.client.addResource({ service: 'kinesis', name: 'events', ...limits })
   const kinesis = (auth: object, stream_arn = arn) => ({ target: { kinesis: { stream_arn, auth } } })
-  const tested = (id: string) => me.send('POST', `/event_destinations/${id}/send_test_event`)
+  const tested = (id: string) => statusOf(me.sendTestEvent(id))
 
   t.test('the format is shown as it was sent', async (t) => {
     for (const format of ['json', 'JSON', 'Json']) {
-      const { id, format: shown } = await me.post('/event_destinations', { ...kinesis({ creds }), format })
+      const { id, format: shown } = await me.eventDestination.create({ ...kinesis({ creds }), format })
       t.equal(shown, format)
-      t.equal((await me.get(`/event_destinations/${id}`)).format, format)
+      t.equal((await me.eventDestination.get(id)).format, format)
     }
   })
 
   t.test('a test event is accepted', async (t) => {
-    const { id } = await me.post('/event_destinations', kinesis({ creds }))
-    const answer = await tested(id)
-    t.equal(answer.status, 200, answer.text)
+    const { id } = await me.eventDestination.create(kinesis({ creds }))
+    const { event_id } = await me.sendTestEvent(id)
     const ids = await emulator.client.ids({ service: 'kinesis', name: 'events' })
-    t.ok(answer.body.event_id in ids, 'it arrived')
+    t.ok(event_id in ids, 'it arrived')
     for await (const { data } of emulator.client.received({ service: 'kinesis', name: 'events' }))
       t.match(JSON.parse(data), { event_type: 'test.v0', account_id: me.accountId })
-    await me.refused(400, 'POST', `/event_destinations/${id}/send_test_event`, { x: 1 })
+    await me.raw.refused(400, 'POST', `/event_destinations/${id}/send_test_event`, { x: 1 })
   })
 
   t.test('a secret that a PATCH omits is kept', async (t) => {
-    const { id } = await me.post('/event_destinations', kinesis({ creds }))
-    const path = `/event_destinations/${id}`
-    await me.patch(path, { description: 'x' })
-    t.equal((await tested(id)).status, 200, 'after a change of something else')
+    const { id } = await me.eventDestination.create(kinesis({ creds }))
+    await me.eventDestination.update(id, { description: 'x' })
+    t.equal(await tested(id), 'ok', 'after a change of something else')
     const unsaid = { creds: { aws_access_key_id: accessKeyId } }
-    await me.patch(path, kinesis(unsaid))
-    t.equal((await tested(id)).status, 200, 'left out next to the same key id')
-    await me.patch(path, kinesis({ creds: { ...unsaid.creds, aws_secret_access_key: null } }))
-    t.equal((await tested(id)).status, 200, 'null, as responses have it')
-    await me.patch(path, kinesis({ creds: { ...creds, aws_secret_access_key: 'wrong' } }))
-    t.match((await tested(id)).body.msg, /did not accept the test event: \w+/)
-    await me.patch(path, kinesis({ creds }))
-    t.equal((await tested(id)).status, 200, 'replaced')
-    await me.patch(path, kinesis({ role: { role_arn: 'arn:aws:iam::123456789012:role/none' } }))
-    await me.refused(400, 'PATCH', path, kinesis(unsaid))
+    await me.eventDestination.update(id, kinesis(unsaid))
+    t.equal(await tested(id), 'ok', 'left out next to the same key id')
+    await me.eventDestination.update(id, kinesis({ creds: { ...unsaid.creds, aws_secret_access_key: null } }))
+    t.equal(await tested(id), 'ok', 'null, as responses have it')
+    await me.eventDestination.update(id, kinesis({ creds: { ...creds, aws_secret_access_key: 'wrong' } }))
+    t.match(await refused(400, me.sendTestEvent(id)), /did not accept the test event: \w+/)
+    await me.eventDestination.update(id, kinesis({ creds }))
+    t.equal(await tested(id), 'ok', 'replaced')
+    await me.eventDestination.update(
+      id,
+      kinesis({ role: { role_arn: 'arn:aws:iam::123456789012:role/none' } }),
+    )
+    await refused(400, me.eventDestination.update(id, kinesis(unsaid)))
   })
 
   t.test('a refusal by AWS is reported with its reason', async (t) => {
     const elsewhere = arn.replace('/events', '/nowhere')
-    const { id } = await me.post('/event_destinations', kinesis({ creds }, elsewhere))
-    const answer = await tested(id)
-    t.equal(answer.status, 400)
-    t.equal(answer.body.error_code, 'ERR_DESTINATION_REFUSED')
-    t.match(answer.body.msg, /ResourceNotFound/)
+    const { id } = await me.eventDestination.create(kinesis({ creds }, elsewhere))
+    t.match(await refusalOf(me.sendTestEvent(id)), {
+      status_code: 400,
+      error_code: 'ERR_DESTINATION_REFUSED',
+      msg: /ResourceNotFound/,
+    })
   })
 
   t.test('a role is assumed with the account id as external id', async (t) => {
     const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
     await emulator.client.addRole({ roleArn: role('ours'), externalId: me.accountId })
     await emulator.client.addRole({ roleArn: role('others'), externalId: 'somebody' })
-    const ours = await me.post('/event_destinations', kinesis({ role: { role_arn: role('ours') } }))
-    t.strictSame(ours.target.kinesis.auth, { role: { role_arn: role('ours') }, creds: null })
-    const answer = await tested(ours.id)
-    t.equal(answer.status, 200, answer.text)
+    const ours = await me.eventDestination.create(kinesis({ role: { role_arn: role('ours') } }))
+    t.strictSame(ours.target.kinesis?.auth, { role: { role_arn: role('ours') }, creds: null })
+    await me.sendTestEvent(ours.id)
     const [session] = await emulator.client.sessions()
     t.match(session, { externalId: me.accountId, sessionName: `weir-${ours.id}` })
-    const others = await me.post('/event_destinations', kinesis({ role: { role_arn: role('others') } }))
-    t.match((await tested(others.id)).body.msg, /AccessDenied/)
+    const others = await me.eventDestination.create(kinesis({ role: { role_arn: role('others') } }))
+    t.match(await refused(400, me.sendTestEvent(others.id)), /AccessDenied/)
   })
 
   t.test('a role that can be assumed without the external id is refused by the test event', async (t) => {
     const role_arn = 'arn:aws:iam::123456789012:role/anybodys'
     await emulator.client.addRole({ roleArn: role_arn })
-    const { id } = await me.post('/event_destinations', kinesis({ role: { role_arn } }))
+    const { id } = await me.eventDestination.create(kinesis({ role: { role_arn } }))
     const events = () => emulator.client.counts({ service: 'kinesis', name: 'events' })
     const before = await events()
-    const answer = await tested(id)
-    t.equal(answer.status, 400, answer.text)
-    t.equal(answer.body.error_code, 'ERR_DESTINATION_REFUSED')
-    t.match(answer.body.msg, role_arn, 'the role is named')
-    t.match(answer.body.msg, `"sts:ExternalId": "${me.accountId}"`, 'and names what its trust policy lacks')
+    const refusal = await refusalOf(me.sendTestEvent(id))
+    t.match(refusal, { status_code: 400, error_code: 'ERR_DESTINATION_REFUSED' })
+    t.match(refusal?.msg, role_arn, 'the role is named')
+    t.match(refusal?.msg, `"sts:ExternalId": "${me.accountId}"`, 'and names what its trust policy lacks')
     t.strictSame(await events(), before, 'nothing was sent')
     await emulator.client.addRole({ roleArn: role_arn, externalId: me.accountId })
-    t.equal((await tested(id)).status, 200, 'once the condition is there')
+    t.equal(await tested(id), 'ok', 'once the condition is there')
   })
 
   t.test('the status has its shape', async (t) => {
-    const { id } = await me.post('/event_destinations', kinesis({ creds }))
-    const status = await me.get(`/event_destinations/${id}/status`)
+    const { id } = await me.eventDestination.create(kinesis({ creds }))
+    const status = await me.deliveryStatus(id)
     t.strictSame(status.backlog, { events: 0, oldest_at: null })
     t.strictSame(status.counts, { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 })
     t.match(status, { state: 'paused', last_success_at: null, last_error: null })
     const other = await api.account()
-    await other.refused(404, 'GET', `/event_destinations/${id}/status`)
-    await other.refused(404, 'POST', `/event_destinations/${id}/send_test_event`)
+    await refused(404, other.deliveryStatus(id))
+    await refused(404, other.sendTestEvent(id))
   })
 
   t.test('secrets are never shown', async (t) => {
     const everything = [
-      JSON.stringify(await me.get('/event_destinations')),
+      JSON.stringify(await all(me.eventDestination.list())),
       JSON.stringify(await api.audits(me.accountId)),
       api.log(),
     ]

@@ -3,11 +3,12 @@ import t from 'tap'
 import { anyResource, type DeriveTools, type Row as Stored } from '../../src/resource/define.js'
 import { domain as definition } from '../../src/resource/domain.js'
 import { base, openTestStore } from '../harness/api.js'
+import { all, newest, notFound, refused } from '../harness/caller.js'
 import { certificateBody } from '../harness/certificates.js'
 
 type Row = readonly [name: string, body: object, says: RegExp]
 
-const refused: Row[] = [
+const invalidBodies: Row[] = [
   ['nothing', {}, /"domain" is required/],
   ['empty text', { domain: '' }, /"domain" .*a domain name such as/],
   ['a number', { domain: 5 }, /"domain" is 5, but must be a string/],
@@ -43,7 +44,7 @@ t.test('domains', async (t) => {
   const api = await store.api()
   const me = await api.account()
   const other = await api.account('other')
-  const { id: certificate } = await me.post('/tls_certificates', certificateBody('rsa'))
+  const { id: certificate } = await me.tlsCertificate.create(certificateBody('rsa'))
   const ref = { id: certificate, uri: `${base}/tls_certificates/${certificate}` }
   const unset = {
     region: null,
@@ -54,27 +55,26 @@ t.test('domains', async (t) => {
   }
 
   t.test('a domain without options', async (t) => {
-    const { id, uri, created_at, cname_target, ...shown } = await me.post('/reserved_domains', {
+    const { id, uri, created_at, cname_target, ...shown } = await me.domain.create({
       domain: 'Plain.Example',
     })
     t.match(id, /^rd_/)
     t.equal(uri, `${base}/reserved_domains/${id}`)
     t.strictSame(shown, { domain: 'plain.example', ...unset })
-    t.strictSame(await me.get(`/reserved_domains/${id}`), { id, uri, created_at, cname_target, ...shown })
-    t.strictSame((await me.get('/reserved_domains')).reserved_domains[0].id, id)
+    t.strictSame(await me.domain.get(id), { id, uri, created_at, cname_target, ...shown })
+    t.strictSame((await newest(me.domain.list())).id, id)
   })
 
   t.test('DNS targets', async (t) => {
-    const { id, cname_target, acme_challenge_cname_target } = await me.post('/reserved_domains', {
+    const { id, cname_target, acme_challenge_cname_target } = await me.domain.create({
       domain: '*.target.example',
     })
     t.equal(cname_target, `${id.slice('rd_'.length).toLowerCase()}.cname.weir.localhost`)
     t.equal(acme_challenge_cname_target, `${id.slice('rd_'.length).toLowerCase()}.acme.weir.localhost`)
-    const path = `/reserved_domains/${id}`
-    const patched = await me.patch(path, { description: 'x' })
+    const patched = await me.domain.update(id, { description: 'x' })
     t.match(patched, { cname_target, acme_challenge_cname_target }, 'they stay')
-    t.strictSame(await me.patch(path, patched), patched, 'and are taken back')
-    t.match(await me.post('/reserved_domains', { domain: '*.bücher.example' }), {
+    t.strictSame(await me.domain.update(id, patched), patched, 'and are taken back')
+    t.match(await me.domain.create({ domain: '*.bücher.example' }), {
       domain: '*.xn--bcher-kva.example',
     })
   })
@@ -105,26 +105,24 @@ t.test('domains', async (t) => {
   t.test("names below the deployment's own domain can't be reserved", async (t) => {
     const own = ['weir.localhost', '*.weir.localhost', '3.tcp.us.weir.localhost', 'x.cname.WEIR.localhost']
     for (const domain of own) {
-      const says = await me.refused(400, 'POST', '/reserved_domains', { domain })
+      const says = await refused(400, me.domain.create({ domain }))
       t.match(
         says,
         `"domain" is "${domain.toLowerCase()}": names under weir.localhost belong to this deployment`,
       )
     }
-    await me.post('/reserved_domains', { domain: 'otherweir.localhost' })
+    await me.domain.create({ domain: 'otherweir.localhost' })
   })
 
   t.test('every field', async (t) => {
-    const { id, uri, created_at, cname_target, acme_challenge_cname_target, ...shown } = await me.post(
-      '/reserved_domains',
-      {
+    const { id, uri, created_at, cname_target, acme_challenge_cname_target, ...shown } =
+      await me.domain.create({
         domain: '*.RSA.example',
         region: 'us-cal-1',
         certificate_id: certificate,
         description: 'x',
         metadata: 'y',
-      },
-    )
+      })
     t.equal(acme_challenge_cname_target, cname_target.replace('.cname.', '.acme.'))
     t.strictSame(shown, {
       certificate_management_policy: null,
@@ -138,49 +136,51 @@ t.test('domains', async (t) => {
   })
 
   t.test('a policy of managed certificates with defaults', async (t) => {
-    const policies = [
+    const policies: [object, object][] = [
       [{}, { authority: 'letsencrypt', private_key_type: 'rsa' }],
       [{ private_key_type: 'ecdsa' }, { authority: 'letsencrypt', private_key_type: 'ecdsa' }],
     ]
     for (const [at, [certificate_management_policy, want]] of policies.entries()) {
       const body = { domain: `managed-${at}.example`, certificate_management_policy }
-      const made = await me.post('/reserved_domains', body)
+      const made = await me.domain.create(body)
       t.strictSame(made.certificate_management_policy, want)
       t.equal(made.certificate_management_status, null)
     }
   })
 
   t.test('a certificate is managed, or the account has its own', async (t) => {
-    const { id } = await me.post('/reserved_domains', {
+    const { id } = await me.domain.create({
       domain: 'either.rsa.example',
       certificate_id: certificate,
     })
     const path = `/reserved_domains/${id}`
-    const says = await me.refused(400, 'PATCH', path, { certificate_management_policy: {} })
+    const says = await refused(400, me.domain.update(id, { certificate_management_policy: {} }))
     t.match(says, /"certificate_id" and "certificate_management_policy" are both set/)
-    const managed = await me.patch(path, { certificate_id: null, certificate_management_policy: {} })
+    const managed = await me.domain.update(id, { certificate_id: null, certificate_management_policy: {} })
     t.match(managed, { certificate: null, certificate_management_policy: { private_key_type: 'rsa' } })
-    const own = await me.patch(path, { certificate_id: certificate, certificate_management_policy: null })
+    const own = await me.domain.update(id, {
+      certificate_id: certificate,
+      certificate_management_policy: null,
+    })
     t.match(own, { certificate: ref, certificate_management_policy: null })
-    t.match(await me.refused(400, 'PATCH', path, { domain: 'b.example' }), /"domain" .* can't be changed/)
-    t.match(await me.refused(400, 'PATCH', path, { region: 'eu' }), /"region" .* can't be changed/)
+    t.match(await me.raw.refused(400, 'PATCH', path, { domain: 'b.example' }), /"domain" .* can't be changed/)
+    t.match(await me.raw.refused(400, 'PATCH', path, { region: 'eu' }), /"region" .* can't be changed/)
     const both = { domain: 'both.example', certificate_id: certificate, certificate_management_policy: {} }
-    t.match(await me.refused(400, 'POST', '/reserved_domains', both), /are both set/)
+    t.match(await refused(400, me.domain.create(both)), /are both set/)
   })
 
   t.test('a certificate must contain its domain', async (t) => {
-    const { id: plain } = await me.post('/tls_certificates', certificateBody('ed25519'))
-    const { id: domain } = await me.post('/reserved_domains', { domain: 'a.b.rsa.example' })
-    const path = `/reserved_domains/${domain}`
-    const says = await me.refused(400, 'PATCH', path, { certificate_id: certificate })
+    const { id: plain } = await me.tlsCertificate.create(certificateBody('ed25519'))
+    const { id: domain } = await me.domain.create({ domain: 'a.b.rsa.example' })
+    const says = await refused(400, me.domain.update(domain, { certificate_id: certificate }))
     t.match(says, `"certificate_id" is "${certificate}", which does not name "a.b.rsa.example"`)
     t.match(says, 'names "rsa.example", "*.rsa.example".')
     t.match(
-      await me.refused(400, 'PATCH', path, { certificate_id: plain }),
+      await refused(400, me.domain.update(domain, { certificate_id: plain })),
       'the certificate names no domain.',
     )
     const body = { domain: '*.sub.rsa.example', certificate_id: certificate }
-    t.match(await me.refused(400, 'POST', '/reserved_domains', body), 'does not name "*.sub.rsa.example"')
+    t.match(await refused(400, me.domain.create(body)), 'does not name "*.sub.rsa.example"')
     const attached = {
       domain: 'other.example',
       certificate_id: certificate,
@@ -198,70 +198,69 @@ t.test('domains', async (t) => {
     const check = definition.check as unknown as Check
     t.throws(() => check(attached, undefined, lookups), /names no domain/)
     t.doesNotThrow(() => check(attached, attached, lookups), 'one that is attached already stays')
-    const apex = await me.post('/reserved_domains', { domain: 'RSA.example', certificate_id: certificate })
+    const apex = await me.domain.create({ domain: 'RSA.example', certificate_id: certificate })
     t.strictSame(apex.certificate, ref)
   })
 
   t.test('a certificate and the request for a managed one are detached', async (t) => {
-    const own = await me.post('/reserved_domains', {
+    const own = await me.domain.create({
       domain: 'detach.rsa.example',
       certificate_id: certificate,
     })
     const path = `/reserved_domains/${own.id}`
     const events = await api.auditsOf(me.accountId, async () => {
-      await me.delete(`${path}/certificate?validate_only=true`)
-      t.strictSame((await me.get(path)).certificate, ref, 'not by a rehearsal')
-      await me.delete(`${path}/certificate`)
-      t.strictSame(await me.get(path), { ...own, certificate: null })
-      await me.delete(`${path}/certificate`)
-      await me.delete(`${path}/certificate_management_policy`)
+      await me.domain.certificate.delete(own.id, { validateOnly: true })
+      t.strictSame((await me.domain.get(own.id)).certificate, ref, 'not by a rehearsal')
+      await me.domain.certificate.delete(own.id)
+      t.strictSame(await me.domain.get(own.id), { ...own, certificate: null })
+      await me.domain.certificate.delete(own.id)
+      await me.domain.certificate_management_policy.delete(own.id)
     })
     t.strictSame(
       events.map(({ event_type, object }) => [event_type, object.certificate]),
       [['domain_updated.v0', null]],
       'one event: the other requests changed nothing',
     )
-    await me.patch(path, { certificate_management_policy: {} })
-    await me.typed.domain.certificate_management_policy.delete(own.id)
-    t.strictSame(await me.get(path), { ...own, certificate: null })
-    for (const part of ['certificate', 'certificate_management_policy']) {
-      await other.refused(404, 'DELETE', `${path}/${part}`)
-      await me.refused(404, 'GET', `${path}/${part}`)
+    await me.domain.update(own.id, { certificate_management_policy: {} })
+    await me.domain.certificate_management_policy.delete(own.id)
+    t.strictSame(await me.domain.get(own.id), { ...own, certificate: null })
+    for (const part of ['certificate', 'certificate_management_policy'] as const) {
+      await refused(404, other.domain[part].delete(own.id))
+      await me.raw.refused(404, 'GET', `${path}/${part}`)
     }
   })
 
   t.test('a domain is reserved once in the deployment, in any spelling', async (t) => {
-    const { id } = await me.post('/reserved_domains', { domain: 'taken.example' })
+    const { id } = await me.domain.create({ domain: 'taken.example' })
     for (const client of [me, other]) {
-      const says = await client.refused(400, 'POST', '/reserved_domains', { domain: 'TAKEN.example' })
+      const says = await refused(400, client.domain.create({ domain: 'TAKEN.example' }))
       t.match(says, /"domain" is "taken.example", which is reserved already/)
     }
-    await me.delete(`/reserved_domains/${id}`)
-    await other.post('/reserved_domains', { domain: 'taken.example' })
+    await me.domain.delete(id)
+    await other.domain.create({ domain: 'taken.example' })
   })
 
   t.test("a certificate in use by a domain can't be deleted", async (t) => {
-    const { id: own } = await me.post('/tls_certificates', certificateBody('ecdsa'))
-    const domain = await me.post('/reserved_domains', { domain: 'ecdsa.example', certificate_id: own })
-    const says = await me.refused(400, 'DELETE', `/tls_certificates/${own}`)
+    const { id: own } = await me.tlsCertificate.create(certificateBody('ecdsa'))
+    const domain = await me.domain.create({ domain: 'ecdsa.example', certificate_id: own })
+    const says = await refused(400, me.tlsCertificate.delete(own))
     t.match(says, new RegExp(`can't be deleted: the domain ${domain.id} names it in "certificate_id"`))
-    await me.patch(`/reserved_domains/${domain.id}`, { certificate_id: null })
-    await me.delete(`/tls_certificates/${own}`)
+    await me.domain.update(domain.id, { certificate_id: null })
+    await me.tlsCertificate.delete(own)
   })
 
   t.test('resources of another account are unknown', async (t) => {
     const body = { domain: 'stranger.example', certificate_id: certificate }
-    const says = await other.refused(404, 'POST', '/reserved_domains', body)
+    const says = await refused(404, other.domain.create(body))
     t.match(says, /"certificate_id" names "cert_.*", which does not exist/)
-    const { id } = await me.post('/reserved_domains', { domain: 'mine.example' })
-    for (const method of ['GET', 'PATCH', 'DELETE'])
-      t.match(await other.refused(404, method, `/reserved_domains/${id}`), /There is no domain/)
+    const { id } = await me.domain.create({ domain: 'mine.example' })
+    for (const says of await notFound(other.domain, id)) t.match(says, /There is no domain/)
   })
 
   t.test('refused requests', async (t) => {
-    const before = (await me.get('/reserved_domains')).reserved_domains.length
-    for (const [name, body, says] of refused)
-      t.match(await me.refused(400, 'POST', '/reserved_domains', body), says, name)
-    t.equal((await me.get('/reserved_domains')).reserved_domains.length, before, 'and nothing was created')
+    const before = (await all(me.domain.list())).length
+    for (const [name, body, says] of invalidBodies)
+      t.match(await me.raw.refused(400, 'POST', '/reserved_domains', body), says, name)
+    t.equal((await all(me.domain.list())).length, before, 'and nothing was created')
   })
 })

@@ -7,6 +7,7 @@ import type { TSchema } from '../../src/core/schema.js'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations, type Field, type Fields } from '../../src/resource/define.js'
 import { openTestStore } from '../harness/api.js'
+import { refused } from '../harness/caller.js'
 import { Estate, servedResources } from './estate.js'
 
 interface Shape {
@@ -88,9 +89,10 @@ t.test('empty values', async (t) => {
     const { kind, operations = allOperations } = resource
 
     t.test(`${kind}: an empty optional field of a new one is absent`, async (t) => {
-      const path = `${await estate.collection(resource)}?validate_only=true`
+      const operations = client.at(await estate.collection(resource))
       const body = await estate.body(kind)
-      const made = async (sent: Body) => settings(resource, await client.post(path, sent))
+      const made = async (sent: Body) =>
+        settings(resource, await operations.create(sent, { validateOnly: true }))
       for (const [name, field] of ofClient(resource)) {
         if (field.required || field.fields !== undefined) continue
         const { [name]: _, ...without } = body
@@ -114,13 +116,13 @@ t.test('empty values', async (t) => {
       `${kind}: an empty field of an update clears what is optional, and says nothing else`,
       async (t) => {
         const { id } = await estate.one(kind)
-        const path = `${await estate.collection(resource)}/${id}`
-        const present = await client.get(path)
+        const of = client.at(await estate.collection(resource))
+        const present = await of.get(String(id))
         for (const [name, field] of ofClient(resource)) {
           if (field.fields !== undefined || field.shown === 'hidden') continue
           const isCleared = field.setBy === 'client' && !field.required
           for (const empty of emptyValues(field.schema).filter((value) => isCleared || value !== null)) {
-            const updated = await client.patch(`${path}?validate_only=true`, { [name]: empty })
+            const updated = await of.update(String(id), { [name]: empty }, { validateOnly: true })
             const { [field.shown.name ?? name]: value, ...others } = updated
             const { [field.shown.name ?? name]: before, ...othersBefore } = present
             t.strictSame(others, othersBefore, `${name}: ${JSON.stringify(empty)} changes nothing else`)
@@ -135,18 +137,16 @@ t.test('empty values', async (t) => {
   }
 
   t.test('fields of other services of the family are absent while they are empty', async (t) => {
+    const domains = client.at('/reserved_domains')
     for (const empty of [[], null, '', 0]) {
-      const { id } = await client.post('/reserved_domains', { domain: 'foreign.example', resolves_to: empty })
-      await client.patch(`/reserved_domains/${id}`, { resolves_to: empty })
-      await client.delete(`/reserved_domains/${id}`)
+      const { id } = await domains.create({ domain: 'foreign.example', resolves_to: empty })
+      await domains.update(id, { resolves_to: empty })
+      await domains.delete(id)
     }
     const resolves = { domain: 'foreign.example', resolves_to: [{ value: 'eu' }] }
+    t.match(await refused(400, client.domain.create(resolves)), /A domain has no field "resolves_to"/)
     t.match(
-      await client.refused(400, 'POST', '/reserved_domains', resolves),
-      /A domain has no field "resolves_to"/,
-    )
-    t.match(
-      await client.refused(400, 'POST', '/ip_policies', { resolves_to: [] }),
+      await refused(400, client.at('/ip_policies').create({ resolves_to: [] })),
       /An IP policy has no field "resolves_to"/,
       'for other kinds they are unknown',
     )
@@ -155,7 +155,7 @@ t.test('empty values', async (t) => {
   t.test('a managed certificate with empty choices gets the defaults', async (t) => {
     const certificate_management_policy = { authority: '', private_key_type: '' }
     const body = { domain: 'managed.example', certificate_management_policy }
-    const made = await client.post('/reserved_domains', body)
+    const made = await client.at('/reserved_domains').create(body)
     t.strictSame(made.certificate_management_policy, { authority: 'letsencrypt', private_key_type: 'rsa' })
   })
 })

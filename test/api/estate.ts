@@ -2,8 +2,8 @@
 import type { Fields } from '../../src/resource/define.js'
 import { type AnyResource, allOperations } from '../../src/resource/define.js'
 import { resourceOf, resources } from '../../src/resource/registry.js'
+import type { Caller } from '../harness/caller.js'
 import { certificateBody, fixturePem } from '../harness/certificates.js'
-import type { RawClient } from '../harness/raw-client.js'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -88,11 +88,11 @@ export const servedResources: readonly AnyResource[] = resources.filter(
 )
 
 export class Estate {
-  readonly client: RawClient
+  readonly client: Caller
   readonly name: string
   readonly #made = new Map<string, Promise<Body>>()
 
-  constructor(client: RawClient, name: string) {
+  constructor(client: Caller, name: string) {
     this.client = client
     this.name = name
   }
@@ -127,7 +127,7 @@ export class Estate {
   }
 
   async #make(kind: string): Promise<Body> {
-    return this.client.post(await this.collection(resourceOf(kind)), await this.body(kind))
+    return this.client.at(await this.collection(resourceOf(kind))).create(await this.body(kind))
   }
 }
 

@@ -8,8 +8,8 @@ import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
+import type { Caller } from '../harness/caller.js'
 import { AnswerCheck, resolved } from '../harness/openapi.js'
-import type { RawClient } from '../harness/raw-client.js'
 
 interface Media {
   readonly example?: unknown
@@ -34,11 +34,11 @@ const served = resources.filter(isServed)
 
 /** Resources created from the examples, one of each kind, when other examples need them. */
 class Examples {
-  readonly #client: RawClient
+  readonly #client: Caller
   readonly #operations: readonly Described[]
   readonly #made = new Map<string, Promise<string>>()
 
-  constructor(client: RawClient, operations: readonly Described[]) {
+  constructor(client: Caller, operations: readonly Described[]) {
     this.#client = client
     this.#operations = operations
   }
@@ -59,7 +59,7 @@ class Examples {
   async send({ path, method, operation }: Described) {
     const body = await this.#withIds(exampleOf(operation.requestBody?.content[mediaType]))
     const url = await this.#filled(path)
-    const answer = await this.#client.send(method.toUpperCase(), url, { body })
+    const answer = await this.#client.raw.send(method.toUpperCase(), url, { body })
     if (answer.status < 300) return answer.body
     throw new Error(`${method} ${url} ${JSON.stringify(body)} → ${answer.status} ${answer.text}`)
   }

@@ -5,7 +5,7 @@ import { allOperations } from '../../src/resource/define.js'
 import { resources } from '../../src/resource/registry.js'
 import { seededRandom } from '../expr/generator.js'
 import { base, openTestStore } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { all, type Caller } from '../harness/caller.js'
 
 t.setTimeout(300_000)
 
@@ -16,14 +16,14 @@ const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ i
 
 /** Ids of all matches, page by page, following `next_page_uri`. */
 async function walk(
-  me: RawClient,
+  me: Caller,
   path: string,
   list: string,
   onPage?: () => Promise<unknown>,
 ): Promise<string[]> {
   const ids: string[] = []
   for (let next: string | null = path; next !== null; ) {
-    const page = await me.get(next)
+    const page = await me.raw.get(next)
     ids.push(...idsOf(page[list]))
     next = page.next_page_uri
     await onPage?.()
@@ -37,25 +37,25 @@ t.test('filters', async (t) => {
 
   t.test('by the shown members of each kind', async (t) => {
     const me = await api.account()
-    const policy = await me.post('/ip_policies', { description: 'office' })
-    const other = await me.post('/ip_policies', { metadata: '{"team":"b"}' })
-    const rule = (cidr: string, action: string, ip_policy_id: string) =>
-      me.post('/ip_policy_rules', { cidr, action, ip_policy_id })
+    const policy = await me.ipPolicy.create({ description: 'office' })
+    const other = await me.ipPolicy.create({ metadata: '{"team":"b"}' })
+    const rule = (cidr: string, action: 'allow' | 'deny', ip_policy_id: string) =>
+      me.ipPolicyRule.create({ cidr, action, ip_policy_id })
     const allow = await rule('203.0.113.0/24', 'allow', policy.id)
     const deny = await rule('198.51.100.7/32', 'deny', other.id)
-    const backend = await me.post('/backends/tunnel_group', { labels: { env: 'prod', 'a b': '1' } })
-    const plain = await me.post('/backends/tunnel_group', { labels: { env: 'test' } })
-    const bare = await me.post('/edges/tcp')
-    const full = await me.post('/edges/tcp', {
+    const backend = await me.tunnelGroupBackend.create({ labels: { env: 'prod', 'a b': '1' } })
+    const plain = await me.tunnelGroupBackend.create({ labels: { env: 'test' } })
+    const bare = await me.tcpEdge.create({})
+    const full = await me.tcpEdge.create({
       hostports: ['a.example.com:22', 'b.example.com:22'],
       backend: { backend_id: backend.id },
       ip_restriction: { enabled: false, ip_policy_ids: [policy.id, other.id] },
       policies: { inbound: [{ name: 'no', actions: [{ type: 'deny' }] }] },
     })
-    const restriction = await me.post('/ip_restrictions', { type: 'agent', ip_policy_ids: [policy.id] })
+    const restriction = await me.ipRestriction.create({ type: 'agent', ip_policy_ids: [policy.id] })
     const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
     const auth = { role: { role_arn: 'arn:aws:iam::123456789012:role/weir' } }
-    const destination = await me.post('/event_destinations', { target: { kinesis: { stream_arn, auth } } })
+    const destination = await me.eventDestination.create({ target: { kinesis: { stream_arn, auth } } })
     const edges = ['/edges/tcp', 'tcp_edges'] as const
     const rules = ['/ip_policy_rules', 'ip_policy_rules'] as const
     const policies = ['/ip_policies', 'ip_policies'] as const
@@ -95,27 +95,27 @@ t.test('filters', async (t) => {
       [
         ['/api_keys', 'keys'],
         'token == null && description|lower|contains("first")',
-        idsOf((await me.get('/api_keys')).keys),
+        idsOf(await all(me.apiKey.list())),
       ],
     ]
     for (const [[path, list], filter, wanted] of table)
       t.strictSame(await walk(me, `${path}${query({ filter })}`, list), wanted, filter)
     const foreign = await api.account()
-    t.strictSame((await foreign.get(`/ip_policies${query({ filter: 'true' })}`)).ip_policies, [])
+    t.strictSame(await all(foreign.ipPolicy.list({ filter: 'true' })), [])
   })
 
   t.test('every shown member is a name', async (t) => {
     const me = await api.account()
     await grantRight(store.parts.store, me.accountId, 'abuse_reports')
     const { schemas } = (api.app.swagger() as { components: { schemas: Record<string, Shape> } }).components
-    for (const { kind, path, listName, operations = allOperations } of resources) {
+    for (const { kind, path, operations = allOperations } of resources) {
       if (!operations.includes('list') || path.includes('{')) continue
       const name = Object.keys(schemas).find((each) => each.toLowerCase() === kind.replaceAll('_', ''))!
       const members = Object.keys(schemas[name]!.properties)
       t.ok(members.includes('created_at'), kind)
       for (const member of members) {
-        const page = await me.get(`${path}${query({ filter: `${member} == null || true` })}`)
-        t.equal(page[listName].length, (await me.get(path))[listName].length, `${kind}: ${member}`)
+        const found = await all(me.at(path).list({ filter: `${member} == null || true` }))
+        t.equal(found.length, (await all(me.at(path).list())).length, `${kind}: ${member}`)
       }
     }
   })
@@ -125,12 +125,12 @@ t.test('filters', async (t) => {
     const made: { id: string; metadata?: string }[] = []
     for (let at = 0; at < 12; at += 1) {
       const description = at % 2 === 0 ? 'even & "fünf"' : 'odd'
-      made.unshift(await me.post('/ip_policies', { description, metadata: String(at) }))
+      made.unshift(await me.ipPolicy.create({ description, metadata: String(at) }))
     }
     const wanted = idsOf(made.filter((_, at) => at % 2 === 1 && at < 10))
     const parameters = { limit: 2, filter: 'metadata|int >= 2', description: 'even & "fünf"' }
     t.strictSame(await walk(me, `/ip_policies${query(parameters)}`, 'ip_policies'), wanted)
-    const first = await me.get(`/ip_policies${query(parameters)}`)
+    const first = await me.raw.get(`/ip_policies${query(parameters)}`)
     t.equal(first.uri, `${base}/ip_policies`, 'the list itself has no query')
     t.strictSame(Object.fromEntries(new URL(first.next_page_uri).searchParams), {
       limit: '2',
@@ -138,20 +138,20 @@ t.test('filters', async (t) => {
       filter: parameters.filter,
       description: parameters.description,
     })
-    const exact = await me.get(`/ip_policies${query({ ...parameters, limit: 5 })}`)
+    const exact = await me.raw.get(`/ip_policies${query({ ...parameters, limit: 5 })}`)
     t.equal(exact.ip_policies.length, 5)
     t.equal(exact.next_page_uri, null, 'others behind the page match nothing')
-    const behind = await me.get(`/ip_policies${query({ ...parameters, before_id: wanted[3]! })}`)
+    const behind = await me.raw.get(`/ip_policies${query({ ...parameters, before_id: wanted[3]! })}`)
     t.strictSame(idsOf(behind.ip_policies), wanted.slice(4))
   })
 
   t.test('by description', async (t) => {
     const me = await api.account()
-    const one = await me.post('/ip_policies', { description: 'a+b %26=é' })
-    const none = await me.post('/ip_policies')
-    await me.post('/ip_policies', { description: 'a+b %26=é2' })
+    const one = await me.ipPolicy.create({ description: 'a+b %26=é' })
+    const none = await me.ipPolicy.create({})
+    await me.ipPolicy.create({ description: 'a+b %26=é2' })
     const found = async (description: string): Promise<string[]> =>
-      idsOf((await me.get(`/ip_policies${query({ description })}`)).ip_policies)
+      idsOf(await all(me.ipPolicy.list({ description })))
     t.strictSame(await found('a+b %26=é'), [one.id], 'exactly')
     t.strictSame(await found('a+b'), [])
     t.strictSame(await found(''), [none.id], 'those without one')
@@ -159,11 +159,10 @@ t.test('filters', async (t) => {
 
   t.test('a filter that fails for an entry does not match it', async (t) => {
     const me = await api.account()
-    await me.post('/ip_policies', { description: 'ten' })
-    const { id } = await me.post('/ip_policies', { description: '10' })
-    await me.post('/ip_policies', { description: 'ten again', metadata: 'x'.repeat(2000) })
-    const found = async (filter: string) =>
-      idsOf((await me.get(`/ip_policies${query({ filter })}`)).ip_policies)
+    await me.ipPolicy.create({ description: 'ten' })
+    const { id } = await me.ipPolicy.create({ description: '10' })
+    await me.ipPolicy.create({ description: 'ten again', metadata: 'x'.repeat(2000) })
+    const found = async (filter: string) => idsOf(await all(me.ipPolicy.list({ filter })))
     t.strictSame(await found('int(description) == 10'), [id])
     t.strictSame(await found('!(int(description) == 11)'), [id], 'a failure is no value to be negated')
     t.equal((await found('metadata|matches("x+") || description != ""')).length, 2, 'too long a text for it')
@@ -195,21 +194,25 @@ t.test('filters', async (t) => {
     for (const [parameters, says] of table) {
       const [[name, text]] = Object.entries(parameters) as [[string, string]]
       t.match(
-        await me.refused(400, 'GET', `/ip_policies${query(parameters)}`),
+        await me.raw.refused(400, 'GET', `/ip_policies${query(parameters)}`),
         says,
         `${name}=${text.slice(0, 60)}`,
       )
     }
-    const near = await me.refused(400, 'GET', `/edges/tcp${query({ filter: 'backend.enabld' })}`)
+    const near = await me.raw.refused(400, 'GET', `/edges/tcp${query({ filter: 'backend.enabld' })}`)
     t.match(near, /backend.enabld is not a known name .*backend.enabled/)
-    const write = await me.refused(400, 'GET', `/ip_policy_rules${query({ filter: 'ip_policy_id == "x"' })}`)
+    const write = await me.raw.refused(
+      400,
+      'GET',
+      `/ip_policy_rules${query({ filter: 'ip_policy_id == "x"' })}`,
+    )
     t.match(write, /ip_policy_id is not a known name .*ip_policy.id/, 'the name it has in requests')
     t.match(
-      await me.refused(400, 'GET', '/ip_policies?filter=true&filter=false'),
+      await me.raw.refused(400, 'GET', '/ip_policies?filter=true&filter=false'),
       /"filter" is given 2 times/,
     )
-    t.match(await me.refused(400, 'GET', '/ip_policies/ipp_x?filter=true'), /"filter" is unknown/)
-    await me.refused(400, 'POST', '/ip_policies?filter=true', {})
+    t.match(await me.raw.refused(400, 'GET', '/ip_policies/ipp_x?filter=true'), /"filter" is unknown/)
+    await me.raw.refused(400, 'POST', '/ip_policies?filter=true', {})
   })
 
   t.test('any filter with any page size finds the same as checking each entry', async (t) => {
@@ -223,7 +226,7 @@ t.test('filters', async (t) => {
       metadata: pick(['', 'x', '12', '30']),
       labels: pick<Record<string, string>>([{}, { env: 'a' }, { env: 'b', n: '5' }]),
     }))
-    for (const body of bodies) shown.unshift(await me.post('/backends/tunnel_group', body))
+    for (const body of bodies) shown.unshift(await me.tunnelGroupBackend.create(body))
     const parts: readonly [filter: string, holds: (entry: Entry) => boolean][] = [
       ['description == "a"', ({ description }) => description === 'a'],
       ['description != null', ({ description }) => description !== undefined],
@@ -260,16 +263,13 @@ t.test('filters', async (t) => {
     const stays: string[] = []
     const goes: string[] = []
     for (let count = 0; count < 15; count += 1) {
-      stays.unshift((await me.post('/ip_policies', { description: 'wanted' })).id)
-      await me.post('/ip_policies')
-      goes.push((await me.post('/ip_policies', { description: 'wanted' })).id)
+      stays.unshift((await me.ipPolicy.create({ description: 'wanted' })).id)
+      await me.ipPolicy.create({})
+      goes.push((await me.ipPolicy.create({ description: 'wanted' })).id)
     }
     const path = `/ip_policies${query({ limit: 3, filter: 'description == "wanted"' })}`
     const seen = await walk(me, path, 'ip_policies', () =>
-      Promise.all([
-        me.post('/ip_policies', { description: 'wanted' }),
-        me.delete(`/ip_policies/${goes.pop()}`),
-      ]),
+      Promise.all([me.ipPolicy.create({ description: 'wanted' }), me.ipPolicy.delete(goes.pop()!)]),
     )
     t.equal(new Set(seen).size, seen.length, 'nothing twice')
     t.strictSame(
@@ -283,16 +283,17 @@ t.test('filters', async (t) => {
     const me = await api.account()
     const metadata = 'x'.repeat(1000)
     const made: { id: string }[] = await Promise.all(
-      Array.from({ length: 300 }, () => me.post('/ip_policies', { metadata })),
+      Array.from({ length: 300 }, () => me.ipPolicy.create({ metadata })),
     )
     const ids = idsOf(made).toSorted().toReversed()
+    const [first = ''] = ids
     const costly = Array.from({ length: 2 }, (_, at) => `!(metadata|matches("(x|y)*${at}$"))`).join(' && ')
     const order: string[] = []
     const note = (what: string) => () => order.push(what)
     const search = walk(me, `/ip_policies${query({ filter: costly })}`, 'ip_policies')
     const others = [
-      me.get(`/ip_policies/${ids[0]}`).then(note('read')),
-      me.delete(`/ip_policies/${ids[150]}`).then(note('deleted')),
+      me.ipPolicy.get(first).then(note('read')),
+      me.ipPolicy.delete(ids[150]!).then(note('deleted')),
     ]
     const found = await search.finally(note('searched'))
     await Promise.all(others)

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { openTestStore, type TestApi } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { all, type Caller } from '../harness/caller.js'
 import { portOf } from '../harness/raw-connection.js'
 
 /** All bytes that the server sends until it closes the connection. */
@@ -27,7 +27,7 @@ t.test('connections', async (t) => {
   await t.test('clients that hold a connection and send almost nothing', (t) => slow(t, me, api))
 })
 
-async function unreadable(t: Test, me: RawClient, port: number): Promise<void> {
+async function unreadable(t: Test, me: Caller, port: number): Promise<void> {
   const key = `Authorization: Bearer ${me.token}\r\nService-Version: 2\r\n`
   const cases = [
     { name: 'not HTTP', text: 'hello\r\n\r\n', status: 400, code: 'ERR_INVALID_REQUEST' },
@@ -90,7 +90,7 @@ const trickle = (port: number, begin: string, piece: string): Promise<string> =>
     })
   })
 
-async function slow(t: Test, me: RawClient, api: TestApi): Promise<void> {
+async function slow(t: Test, me: Caller, api: TestApi): Promise<void> {
   const { server } = api.app
   t.equal(server.requestTimeout, 30_000)
   t.equal(server.headersTimeout, 30_000)
@@ -111,5 +111,5 @@ async function slow(t: Test, me: RawClient, api: TestApi): Promise<void> {
     t.match(answer, /"ERR_REQUEST_TIMEOUT"/, name)
   }
   t.match(idle, /^HTTP\/1.1 200 /, 'an idle connection was answered, and closed')
-  t.strictSame((await me.get('/ip_policies')).ip_policies, [], 'and nothing was created')
+  t.strictSame(await all(me.ipPolicy.list()), [], 'and nothing was created')
 }

@@ -4,15 +4,16 @@ import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
 import { openTestStore } from '../harness/api.js'
-import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
+import { all, type Caller, refused, statusOf } from '../harness/caller.js'
+import type { HttpAnswer } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
-const post = (me: RawClient, key: string, path: string, body?: unknown): Promise<HttpAnswer> =>
-  me.send('POST', path, { headers: { 'idempotency-key': key }, ...(body === undefined ? {} : { body }) })
+const post = (me: Caller, key: string, path: string, body?: unknown): Promise<HttpAnswer> =>
+  me.raw.send('POST', path, { headers: { 'idempotency-key': key }, ...(body === undefined ? {} : { body }) })
 
-const refused = (t: Test, { status, body }: HttpAnswer, says: RegExp): void => {
+const checkRefused = (t: Test, { status, body }: HttpAnswer, says: RegExp): void => {
   t.equal(status, 400)
   t.match(body.msg, says)
 }
@@ -33,8 +34,8 @@ t.test('idempotency keys', async (t) => {
       status: async () => ({}),
     },
   })
-  const counted = async (me: RawClient, path: string, list: string): Promise<number> =>
-    (await me.get(path))[list].length
+  const counted = async (me: Caller, path: string, list: string): Promise<number> =>
+    (await me.raw.get(path))[list].length
 
   t.test('a repeated request is done once and gets the same answer', async (t) => {
     const me = await api.account()
@@ -81,9 +82,9 @@ t.test('idempotency keys', async (t) => {
     const me = await api.account()
     await post(me, 'k', '/ip_policies', { description: 'one' })
     const says = /This "Idempotency-Key" was used with another request before/
-    refused(t, await post(me, 'k', '/ip_policies', { description: 'two' }), says)
-    refused(t, await post(me, 'k', '/ip_policies'), says)
-    refused(t, await post(me, 'k', '/backends/tunnel_group', { description: 'one' }), says)
+    checkRefused(t, await post(me, 'k', '/ip_policies', { description: 'two' }), says)
+    checkRefused(t, await post(me, 'k', '/ip_policies'), says)
+    checkRefused(t, await post(me, 'k', '/backends/tunnel_group', { description: 'one' }), says)
     t.equal((await post(me, 'K', '/ip_policies', { description: 'two' })).status, 201, 'another key')
     t.equal(await counted(me, '/ip_policies', 'ip_policies'), 2)
   })
@@ -101,19 +102,19 @@ t.test('idempotency keys', async (t) => {
     const other = await post(two, 'k', '/ip_policies', { description: 'other' })
     t.equal(other.status, 201)
     t.not(other.body.id, first.body.id)
-    const key = await one.post('/api_keys')
+    const key = await one.apiKey.create({})
     t.equal((await post(one.withToken(key.token), 'k', '/ip_policies')).text, first.text, 'not each API key')
   })
 
   t.test("later changes don't alter the answer", async (t) => {
     const me = await api.account()
-    const edge = await me.post('/edges/https')
+    const edge = await me.httpsEdge.create({})
     const routes = `/edges/https/${edge.id}/routes`
     const body = { match_type: 'exact_path', match: '/' }
     const first = await post(me, 'k', routes, body)
-    await me.patch(`${routes}/${first.body.id}`, { description: 'changed' })
+    await me.httpsEdgeRoute.under(edge.id).update(first.body.id, { description: 'changed' })
     t.equal((await post(me, 'k', routes, body)).text, first.text)
-    await me.delete(`/edges/https/${edge.id}`)
+    await me.httpsEdge.delete(edge.id)
     t.equal((await post(me, 'k', routes, body)).text, first.text, 'not even its deletion')
   })
 
@@ -122,10 +123,10 @@ t.test('idempotency keys', async (t) => {
     const body = { ip_policy_id: 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7', cidr: '10.0.0.0/8', action: 'allow' }
     t.equal((await post(me, 'k', '/ip_policy_rules', body)).status, 404)
     t.equal((await post(me, 'k', '/ip_policy_rules', { ...body, cidr: 'x' })).status, 400)
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const rule = { ...body, ip_policy_id: id }
     t.equal((await post(me, 'k', '/ip_policy_rules', rule)).status, 201)
-    await me.refused(400, 'POST', '/ip_policy_rules', rule)
+    await me.raw.refused(400, 'POST', '/ip_policy_rules', rule)
     t.equal((await post(me, 'k', '/ip_policy_rules', rule)).status, 201, 'the duplicate is the answer again')
   })
 
@@ -143,30 +144,30 @@ t.test('idempotency keys', async (t) => {
 
   t.test('sources of a subscription', async (t) => {
     const me = await api.account()
-    const { id } = await me.post('/event_subscriptions')
+    const { id } = await me.eventSubscription.create({})
     const sources = `/event_subscriptions/${id}/sources`
     const source = { type: 'log.v0', fields: ['metadata'] }
     const first = await post(me, 'k', sources, source)
     t.equal(first.status, 201)
     t.equal((await post(me, 'k', sources, source)).text, first.text)
-    await me.refused(400, 'POST', sources, source)
-    await me.delete(`${sources}/log.v0`)
+    await refused(400, me.sources(id).create(source))
+    await me.sources(id).delete('log.v0')
     t.equal((await post(me, 'k', sources, source)).text, first.text)
-    t.strictSame((await me.get(sources)).sources, [], 'it is not added again')
+    t.strictSame(await all(me.sources(id).list()), [], 'it is not added again')
   })
 
   t.test('a test event is repeated until one is accepted, then not again', async (t) => {
     const me = await api.account()
-    const { id } = await me.post('/event_destinations', { ...kinesis, description: 'down' })
+    const { id } = await me.eventDestination.create({ ...kinesis, description: 'down' })
     const path = `/event_destinations/${id}/send_test_event`
     sent = 0
-    refused(t, await post(me, 'k', path), /It is down/)
-    await me.patch(`/event_destinations/${id}`, { description: 'up' })
+    checkRefused(t, await post(me, 'k', path), /It is down/)
+    await me.eventDestination.update(id, { description: 'up' })
     const first = await post(me, 'k', path)
     t.strictSame([first.status, first.body], [200, { event_id: 'ev_2' }])
     t.equal((await post(me, 'k', path)).text, first.text)
     t.equal(sent, 2)
-    t.equal((await me.send('POST', path)).body.event_id, 'ev_3', 'without a key it is sent each time')
+    t.equal((await me.raw.send('POST', path)).body.event_id, 'ev_3', 'without a key it is sent each time')
     const audits = await api.audits(me.accountId)
     t.equal(audits.filter(({ event_type }) => event_type.startsWith('event_destination_')).length, 2)
     t.equal((await post(me, 'k2', '/ip_policies')).status, 201, 'and the account takes writes')
@@ -174,10 +175,10 @@ t.test('idempotency keys', async (t) => {
 
   t.test('other methods ignore the header', async (t) => {
     const me = await api.account()
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const headers = { 'idempotency-key': 'k' }
     for (const description of ['one', 'two']) {
-      const answer = await me.send('PATCH', `/ip_policies/${id}`, { body: { description }, headers })
+      const answer = await me.raw.send('PATCH', `/ip_policies/${id}`, { body: { description }, headers })
       t.equal(answer.body.description, description)
     }
   })
@@ -186,7 +187,7 @@ t.test('idempotency keys', async (t) => {
     const me = await api.account()
     const says = /The header "Idempotency-Key" is .*: 1 to 255 printable ASCII characters are allowed/
     for (const key of ['', 'x'.repeat(256), 'é', 'a\tb', '\x7f'])
-      refused(t, await post(me, key, '/ip_policies'), says)
+      checkRefused(t, await post(me, key, '/ip_policies'), says)
     t.equal(await counted(me, '/ip_policies', 'ip_policies'), 0)
     for (const key of ['x', 'x'.repeat(255), '!"#$ %&\'()*+,-./:;<=>?@[\\]^_`{|}~'])
       t.equal((await post(me, key, '/ip_policies')).status, 201)
@@ -216,7 +217,7 @@ t.test('idempotency keys', async (t) => {
     const me = await api.account()
     const first = await post(me, 'k', '/ip_policies')
     await store.admin.request(`$JS.API.STREAM.DELETE.${streamOf(bucketNames.idempotency)}`, '', 5_000)
-    t.equal((await me.send('POST', '/ip_policies')).status, 201, 'requests without a key need none')
+    t.equal(await statusOf(me.ipPolicy.create({})), 'ok', 'requests without a key need none')
     let again: HttpAnswer | undefined
     await until('it is there again', async () => {
       again = await post(me, 'k', '/ip_policies')

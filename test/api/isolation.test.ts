@@ -113,14 +113,14 @@ t.test('accounts know nothing of each other', async (t) => {
   const me = mine.client
   const asked = async (method: string, path: string, body?: unknown) =>
     withoutIds(
-      await me.send(method, path, body === undefined ? {} : { body }),
+      await me.raw.send(method, path, body === undefined ? {} : { body }),
       `${path} ${JSON.stringify(body)}`,
     )
   const everything = () =>
     Promise.all(
       [mine, theirs].flatMap((each) =>
         servedResources.map(async (resource) =>
-          each.client.get(`${await each.collection(resource)}/${await each.id(resource.kind)}`),
+          each.client.raw.get(`${await each.collection(resource)}/${await each.id(resource.kind)}`),
         ),
       ),
     )
@@ -140,7 +140,7 @@ t.test('accounts know nothing of each other', async (t) => {
       }
       if (!isRehearsable) continue
       const own = `${await filled(path, (kind) => mine.id(kind))}?validate_only=true`
-      const { status, body } = await me.send(method, own, right === undefined ? {} : { body: right })
+      const { status, body } = await me.raw.send(method, own, right === undefined ? {} : { body: right })
       t.not(status, 404, `${method} ${path} finds what is one's own`)
       if (right === undefined || body.error_code === 'ERR_CONFLICT') continue
       t.equal(status < 300, true, `${method} ${path} takes its example: ${body.msg}`)
@@ -176,7 +176,7 @@ t.test('accounts know nothing of each other', async (t) => {
             const place = module === undefined || method === 'PUT' ? name : `${module}.${name}`
             t.match(answer, { status: 404, msg: `"${place}${many ? '[0]' : ''}" names` }, where)
             t.strictSame(answer, await asked(method, path, part(naming(unknownId(kind)))), where)
-            const right = await me.send(method, `${path}?validate_only=true`, {
+            const right = await me.raw.send(method, `${path}?validate_only=true`, {
               body: part(naming(await mine.id(kind))),
             })
             t.not(right.status, 404, `${where}: one's own is found`)
@@ -199,7 +199,7 @@ t.test('accounts know nothing of each other', async (t) => {
         )
       queries.push(`?filter=id=="${await theirs.id(kind)}"`)
       for (const query of queries) {
-        const ids = (await me.get(`${path}${query}`))[listName].map(({ id }: { id: string }) => id)
+        const ids = (await me.raw.get(`${path}${query}`))[listName].map(({ id }: { id: string }) => id)
         t.equal(ids.includes(await mine.id(kind)), !query.includes(await theirs.id(kind)), `${path}${query}`)
         t.notOk(ids.includes(await theirs.id(kind)), `${path}${query}`)
       }
@@ -235,15 +235,14 @@ t.test('accounts know nothing of each other', async (t) => {
   t.test('an idempotency key belongs to its account', async (t) => {
     const headers = { 'idempotency-key': 'the same' }
     const made = await Promise.all(
-      [mine, theirs].map(({ client }) => client.send('POST', '/ip_policies', { body: {}, headers })),
+      [mine, theirs].map(({ client }) => client.raw.send('POST', '/ip_policies', { body: {}, headers })),
     )
     t.strictSame(
       made.map(({ status }) => status),
       [201, 201],
     )
     t.not(made[0]!.body.id, made[1]!.body.id)
-    for (const [at, { client }] of [mine, theirs].entries())
-      await client.delete(`/ip_policies/${made[at]!.body.id}`)
+    for (const [at, { client }] of [mine, theirs].entries()) await client.ipPolicy.delete(made[at]!.body.id)
   })
 
   t.test('nothing was changed by any of this', async (t) => {

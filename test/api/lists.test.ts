@@ -1,7 +1,7 @@
 /** Lists: in pages, newest first, each entry once, during any writes. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { all, type Caller, statusOf } from '../harness/caller.js'
 
 t.setTimeout(600_000)
 
@@ -9,15 +9,10 @@ t.setTimeout(600_000)
 const longListEntries = process.argv.includes('--full') ? 10_000 : 1_000
 
 /** All entries of a list, page by page. */
-async function walk(
-  me: RawClient,
-  path: string,
-  list: string,
-  onPage?: () => Promise<void>,
-): Promise<string[]> {
+async function walk(me: Caller, path: string, list: string, onPage?: () => Promise<void>): Promise<string[]> {
   const ids: string[] = []
   for (let next: string | null = path; next !== null; ) {
-    const page = await me.get(next)
+    const page = await me.raw.get(next)
     ids.push(...page[list].map(({ id }: { id: string }) => id))
     next = page.next_page_uri
     await onPage?.()
@@ -32,29 +27,29 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
   t.test('pages', async (t) => {
     const me = await api.account()
     const made: string[] = []
-    for (let count = 0; count < 7; count += 1) made.unshift((await me.post('/ip_policies')).id)
+    for (let count = 0; count < 7; count += 1) made.unshift((await me.ipPolicy.create({})).id)
     t.strictSame(await walk(me, '/ip_policies', 'ip_policies'), made, 'newest first')
     t.strictSame(await walk(me, '/ip_policies?limit=3', 'ip_policies'), made)
-    const first = await me.get('/ip_policies?limit=3')
+    const first = await me.raw.get('/ip_policies?limit=3')
     t.equal(first.uri, `${base}/ip_policies`, 'the list itself has no query')
     t.equal(first.next_page_uri, `${base}/ip_policies?limit=3&before_id=${made[2]}`)
-    const exact = await me.get('/ip_policies?limit=7')
+    const exact = await me.raw.get('/ip_policies?limit=7')
     t.equal(exact.next_page_uri, null, 'the last page, filled to its end')
-    const tail = await me.get(`/ip_policies?before_id=${made[4]}`)
+    const tail = await me.raw.get(`/ip_policies?before_id=${made[4]}`)
     t.strictSame(
       tail.ip_policies.map(({ id }: { id: string }) => id),
       made.slice(5),
     )
-    await me.delete(`/ip_policies/${made[4]}`)
-    t.strictSame(await me.get(`/ip_policies?before_id=${made[4]}`), tail, 'the id may be deleted')
-    const never = await me.get('/ip_policies?before_id=ipp_00000000000000000000000000')
+    await me.ipPolicy.delete(made[4]!)
+    t.strictSame(await me.raw.get(`/ip_policies?before_id=${made[4]}`), tail, 'the id may be deleted')
+    const never = await me.raw.get('/ip_policies?before_id=ipp_00000000000000000000000000')
     t.strictSame(never.ip_policies, [], 'or never have been')
   })
 
   t.test('a page has 100 entries by default', async (t) => {
     const me = await api.account()
-    await Promise.all(Array.from({ length: 101 }, () => me.post('/ip_policies')))
-    const page = await me.get('/ip_policies')
+    await Promise.all(Array.from({ length: 101 }, () => me.ipPolicy.create({})))
+    const page = await me.raw.get('/ip_policies')
     t.equal(page.ip_policies.length, 100)
     t.match(page.next_page_uri, /\?limit=100&before_id=ipp_/)
     t.equal(new Set(await walk(me, '/ip_policies', 'ip_policies')).size, 101)
@@ -62,25 +57,25 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
 
   t.test('a long list, read in small pages during writes', { timeout: 600_000 }, async (t) => {
     const me = await api.account()
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const rules = Array.from({ length: longListEntries }, (_, at) => ({
       cidr: `10.${at >> 8}.${at & 255}.0/24`,
-      action: 'allow',
+      action: 'allow' as const,
     }))
-    await me.put(`/ip_policies/${id}/rules`, { rules })
-    const all = await walk(me, '/ip_policy_rules', 'ip_policy_rules')
-    const goes = all.filter((_, at) => at % 50 === 25)
+    await me.replaceRules(id, rules)
+    const before = await walk(me, '/ip_policy_rules', 'ip_policy_rules')
+    const goes = before.filter((_, at) => at % 50 === 25)
     let page = 0
     const seen = await walk(me, '/ip_policy_rules?limit=7', 'ip_policy_rules', async () => {
       page += 1
       if (page % 7 !== 0) return
       const cidr = `192.${page >> 8}.${page & 255}.0/24`
-      await me.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'deny' })
+      await me.ipPolicyRule.create({ ip_policy_id: id, cidr, action: 'deny' })
       const gone = goes.pop()
-      if (gone !== undefined) await me.delete(`/ip_policy_rules/${gone}`)
+      if (gone !== undefined) await me.ipPolicyRule.delete(gone)
     })
     t.equal(new Set(seen).size, seen.length, 'nothing twice')
-    const stays = all.filter((_, at) => at % 50 !== 25)
+    const stays = before.filter((_, at) => at % 50 !== 25)
     const untouched = new Set(stays)
     t.strictSame(
       seen.filter((each) => untouched.has(each)),
@@ -94,11 +89,11 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     const stays: string[] = []
     const goes: string[] = []
     for (let count = 0; count < 30; count += 1) {
-      stays.unshift((await me.post('/ip_policies')).id)
-      goes.push((await me.post('/ip_policies')).id)
+      stays.unshift((await me.ipPolicy.create({})).id)
+      goes.push((await me.ipPolicy.create({})).id)
     }
     const seen = await walk(me, '/ip_policies?limit=4', 'ip_policies', async () => {
-      await Promise.all([me.post('/ip_policies'), me.delete(`/ip_policies/${goes.pop()}`)])
+      await Promise.all([me.ipPolicy.create({}), me.ipPolicy.delete(goes.pop()!)])
     })
     t.equal(new Set(seen).size, seen.length, 'nothing twice')
     t.strictSame(
@@ -110,19 +105,16 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
 
   t.test('concurrent writers lose nothing', async (t) => {
     const me = await api.account()
-    const { id } = await me.post('/event_subscriptions')
+    const { id } = await me.eventSubscription.create({})
     const types = ['api_key', 'ip_policy', 'ip_policy_rule', 'ip_restriction', 'event_destination'].flatMap(
       (object) => ['created', 'updated', 'deleted'].map((verb) => `${object}_${verb}.v0`),
     )
-    const sources = `/event_subscriptions/${id}/sources`
-    await Promise.all(types.map((type) => me.post(sources, { type })))
-    const { sources: listed } = await me.get(sources)
-    t.strictSame(listed.map(({ type }: { type: string }) => type).toSorted(), types.toSorted())
-    const { id: policy } = await me.post('/ip_policies')
-    const rule = { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' }
-    const racers = await Promise.all(
-      Array.from({ length: 10 }, () => me.send('POST', '/ip_policy_rules', { body: rule })),
-    )
-    t.equal(racers.filter(({ status }) => status === 201).length, 1, 'unique values stay unique')
+    await Promise.all(types.map((type) => me.sources(id).create({ type })))
+    const listed = await all(me.sources(id).list())
+    t.strictSame(listed.map(({ type }) => type).toSorted(), types.toSorted())
+    const { id: policy } = await me.ipPolicy.create({})
+    const rule = { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' } as const
+    const racers = await Promise.all(Array.from({ length: 10 }, () => statusOf(me.ipPolicyRule.create(rule))))
+    t.equal(racers.filter((status) => status === 'ok').length, 1, 'unique values stay unique')
   })
 })

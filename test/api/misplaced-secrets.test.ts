@@ -109,7 +109,7 @@ t.test('misplaced secrets', async (t) => {
     if (/"body"/.test(answer.body.msg)) t.fail(`${what} names no field: ${answer.text}`)
   }
   const send = async (method: string, path: string, secret: string, sent: RequestParts): Promise<void> =>
-    check(`${method} ${path} ${JSON.stringify(sent)}`, secret, await me.send(method, path, sent))
+    check(`${method} ${path} ${JSON.stringify(sent)}`, secret, await me.raw.send(method, path, sent))
 
   /** The path with ids of existing resources. */
   const pathOf = async (template: string): Promise<string> => {

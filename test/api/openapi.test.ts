@@ -183,23 +183,23 @@ t.test('the OpenAPI document', async (t) => {
     const me = await api.account()
     for (const { path, method, operation } of operations) {
       if (operation.requestBody === undefined || path.includes('{')) continue
-      const { status } = await me.send(method.toUpperCase(), path)
+      const { status } = await me.raw.send(method.toUpperCase(), path)
       const isRefused = status === 400 || path === '/abuse_reports'
       t.equal(operation.requestBody.required, isRefused, `${method} ${path}`)
     }
-    const edge = await me.post('/edges/tcp')
+    const edge = await me.tcpEdge.create({})
     const single = document.paths['/edges/tcp/{id}']
     t.equal(single.patch.requestBody.required, false)
-    t.equal((await me.send('PATCH', `/edges/tcp/${edge.id}`)).status, 200)
+    t.equal((await me.raw.send('PATCH', `/edges/tcp/${edge.id}`)).status, 200)
     const module = document.paths['/edges/tcp/{id}/policies'].put
     t.equal(module.requestBody.required, true)
-    t.equal((await me.send('PUT', `/edges/tcp/${edge.id}/policies`)).status, 400)
+    t.equal((await me.raw.send('PUT', `/edges/tcp/${edge.id}/policies`)).status, 400)
   })
 
   t.test('members that may be null are nullable in the schema', async (t) => {
     const me = await api.account()
-    const { id: policy } = await me.post('/ip_policies')
-    const { id: backend } = await me.post('/backends/tunnel_group')
+    const { id: policy } = await me.ipPolicy.create({})
+    const { id: backend } = await me.tunnelGroupBackend.create({})
     const body = {
       description: null,
       metadata: null,
@@ -208,7 +208,7 @@ t.test('the OpenAPI document', async (t) => {
       ip_restriction: { enabled: null, ip_policy_ids: [policy] },
       policies: { enabled: null, inbound: null, outbound: null },
     }
-    const edge = await me.post('/edges/tcp', body)
+    const edge = await me.tcpEdge.create(body)
     const schemaOf = (operation: Operation) =>
       operation.requestBody?.content['application/json']?.schema ?? {}
     const requests: [string, string, object][] = [
@@ -227,7 +227,7 @@ t.test('the OpenAPI document', async (t) => {
       t.equal(check.Check(sent), true, `${method} ${path}`)
       t.equal(check.Check({ ...sent, unknown: null }), false)
       const at = path.replace('{id}', path.startsWith('/ip_policies') ? policy : edge.id)
-      t.ok((await me.send(method.toUpperCase(), at, { body: sent })).status < 300, `${method} ${path}`)
+      t.ok((await me.raw.send(method.toUpperCase(), at, { body: sent })).status < 300, `${method} ${path}`)
     }
   })
 

@@ -5,7 +5,8 @@ import { Usage } from '../../src/api/usage.js'
 import { requestBodyBytesMax } from '../../src/core/limits.js'
 import type { Store } from '../../src/store/store.js'
 import { base, openTestStore } from '../harness/api.js'
-import type { Headers, RawClient, RequestParts } from '../harness/raw-client.js'
+import { all, type Caller, newest, refused, statusOf } from '../harness/caller.js'
+import type { Headers, RequestParts } from '../harness/raw-client.js'
 
 t.test('the protocol', async (t) => {
   const store = await openTestStore(t)
@@ -16,7 +17,7 @@ t.test('the protocol', async (t) => {
   t.test('the first failing check is reported, in this order', async (t) => {
     const limited = await store.api({ usage: new Usage(3) })
     const caller = await limited.account()
-    await caller.post('/ip_restrictions', {
+    await caller.ipRestriction.create({
       type: 'api',
       enforced: true,
       ip_policy_ids: [await allowing(caller, '127.0.0.1/32')],
@@ -34,7 +35,7 @@ t.test('the protocol', async (t) => {
     let sent = all
     for (const { name, status, right, from } of steps) {
       sent = { ...sent, headers: { ...sent.headers, ...right }, ...(from === undefined ? {} : { from }) }
-      t.equal((await caller.send('POST', '/nowhere', sent)).status, status, name)
+      t.equal((await caller.raw.send('POST', '/nowhere', sent)).status, status, name)
     }
     const further = [
       { name: 'version', status: 400, path: '/nowhere', right: { authorization: `Bearer ${me.token}` } },
@@ -44,27 +45,31 @@ t.test('the protocol', async (t) => {
     ]
     for (const { name, status, path, right } of further) {
       sent = { ...sent, headers: { ...sent.headers, ...right } }
-      t.equal((await me.send('POST', path, sent)).status, status, name)
+      t.equal((await me.raw.send('POST', path, sent)).status, status, name)
     }
-    t.equal((await me.send('POST', '/ip_policies', { body: '{' })).status, 400, 'body')
+    t.equal((await me.raw.send('POST', '/ip_policies', { body: '{' })).status, 400, 'body')
   })
 
   t.test('refusals have WWW-Authenticate and Retry-After', async (t) => {
-    const unknown = await nobody.send('GET', '/ip_policies')
+    const unknown = await nobody.raw.send('GET', '/ip_policies')
     t.equal(unknown.headers['www-authenticate'], 'Bearer')
     t.equal(unknown.body.error_code, 'ERR_UNAUTHENTICATED')
-    const nameless = await me.send('GET', '/ip_policies', { headers: { authorization: undefined } })
+    const nameless = await me.raw.send('GET', '/ip_policies', { headers: { authorization: undefined } })
     t.equal(nameless.status, 401)
     t.equal(nameless.headers['www-authenticate'], 'Bearer')
     for (const authorization of ['Basic eDp5', 'Bearer', `Bearer ${me.token} x`, me.token])
-      t.equal((await me.send('GET', '/ip_policies', { headers: { authorization } })).status, 401)
+      t.equal((await me.raw.send('GET', '/ip_policies', { headers: { authorization } })).status, 401)
     const lower = { authorization: `bearer ${me.token}` }
-    t.equal((await me.send('GET', '/ip_policies', { headers: lower })).status, 200, 'schemes have no case')
+    t.equal(
+      (await me.raw.send('GET', '/ip_policies', { headers: lower })).status,
+      200,
+      'schemes have no case',
+    )
   })
 
   t.test('the version', async (t) => {
     for (const version of [undefined, '', '1', '3', '2.0', 'two']) {
-      const answer = await me.send('GET', '/ip_policies', { headers: { 'service-version': version } })
+      const answer = await me.raw.send('GET', '/ip_policies', { headers: { 'service-version': version } })
       t.equal(answer.status, 400)
       t.equal(answer.body.error_code, 'ERR_VERSION')
       t.match(answer.body.msg, 'Service-Version')
@@ -72,20 +77,20 @@ t.test('the protocol', async (t) => {
     const renamed = await store.api({ versionHeaders: ['Acme-Version', 'Service-Version'] })
     const caller = renamed.stranger(me.token)
     const named = { 'service-version': undefined, 'acme-version': '2' }
-    t.equal((await caller.send('GET', '/ip_policies', { headers: named })).status, 200)
-    t.equal((await caller.send('GET', '/ip_policies')).status, 200, 'each of the names will do')
+    t.equal((await caller.raw.send('GET', '/ip_policies', { headers: named })).status, 200)
+    t.equal(await statusOf(all(caller.ipPolicy.list())), 'ok', 'each of the names will do')
   })
 
   t.test('requests are counted per account and minute', async (t) => {
     const limited = await store.api({ usage: new Usage(2) })
     const one = await limited.account()
     const other = await limited.account()
-    await one.get('/ip_policies')
-    await one.send('GET', '/nowhere')
-    const refused = await one.send('GET', '/ip_policies')
+    await one.raw.get('/ip_policies')
+    await one.raw.send('GET', '/nowhere')
+    const refused = await one.raw.send('GET', '/ip_policies')
     t.equal(refused.status, 429)
     t.match(refused.headers['retry-after'], /^[1-9]\d?$/)
-    t.equal((await other.send('GET', '/ip_policies')).status, 200, 'another account has its own count')
+    t.equal(await statusOf(all(other.ipPolicy.list())), 'ok', 'another account has its own count')
   })
 
   t.test('failed logins are limited per address', async (t) => {
@@ -93,23 +98,25 @@ t.test('the protocol', async (t) => {
     const from = '198.51.100.7'
     const statuses: number[] = []
     for (let tries = 0; tries < 40; tries += 1)
-      statuses.push((await guarded.stranger(`guess${tries}`).send('GET', '/ip_policies', { from })).status)
+      statuses.push(
+        (await guarded.stranger(`guess${tries}`).raw.send('GET', '/ip_policies', { from })).status,
+      )
     t.equal(statuses[0], 401)
     t.equal(statuses.at(-1), 429)
     const guess = guarded.stranger('another')
-    const refused = await guess.send('GET', '/ip_policies', { from })
+    const refused = await guess.raw.send('GET', '/ip_policies', { from })
     t.match(refused.headers['retry-after'], /^\d+$/)
-    t.equal((await guess.send('GET', '/ip_policies', { from: '198.51.100.8' })).status, 401)
+    t.equal((await guess.raw.send('GET', '/ip_policies', { from: '198.51.100.8' })).status, 401)
     const known = guarded.stranger(me.token)
-    t.equal((await known.send('GET', '/ip_policies', { from })).status, 200, 'a valid key always passes')
-    t.equal((await guess.send('GET', '/ip_policies', { from })).status, 429, 'and vouches for no other')
+    t.equal((await known.raw.send('GET', '/ip_policies', { from })).status, 200, 'a valid key always passes')
+    t.equal((await guess.raw.send('GET', '/ip_policies', { from })).status, 429, 'and vouches for no other')
   })
 
   t.test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
     const caller = await api.account()
     const policy = await allowing(caller, '203.0.113.0/24')
-    await caller.post('/ip_policy_rules', { ip_policy_id: policy, cidr: '127.0.0.1/32', action: 'allow' })
-    await caller.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [policy] })
+    await caller.ipPolicyRule.create({ ip_policy_id: policy, cidr: '127.0.0.1/32', action: 'allow' })
+    await caller.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [policy] })
     const trusting = await store.api({ trustedProxies: ['10.0.0.0/8'] })
     const cases = [
       { name: 'no proxy is trusted', api, from: '10.0.0.1', forwarded: '203.0.113.9', status: 403 },
@@ -143,7 +150,7 @@ t.test('the protocol', async (t) => {
     ]
     for (const { name, api: each, from, forwarded, status } of cases) {
       const headers = { 'x-forwarded-for': forwarded }
-      const answer = await each.stranger(caller.token).send('GET', '/ip_policies', { from, headers })
+      const answer = await each.stranger(caller.token).raw.send('GET', '/ip_policies', { from, headers })
       t.equal(answer.status, status, name)
     }
   })
@@ -151,8 +158,8 @@ t.test('the protocol', async (t) => {
   t.test('pages without a key and a version', async (t) => {
     const bare = { headers: { authorization: undefined, 'service-version': undefined } }
     for (const path of ['/openapi.json', '/docs', '/favicon.ico']) {
-      t.equal((await nobody.send('GET', path, bare)).status, 200, path)
-      t.match(await nobody.send('HEAD', path, bare), { status: 200, text: '' }, path)
+      t.equal((await nobody.raw.send('GET', path, bare)).status, 200, path)
+      t.match(await nobody.raw.send('HEAD', path, bare), { status: 200, text: '' }, path)
     }
   })
 
@@ -194,18 +201,18 @@ t.test('the protocol', async (t) => {
   t.test('an empty body is no body, on every method and with any content type', async (t) => {
     for (const type of ['application/json', 'application/json; charset=utf-8', 'text/plain', undefined]) {
       const empty = { body: '', headers: { 'content-type': type } }
-      const made = await me.send('POST', '/ip_policies', empty)
+      const made = await me.raw.send('POST', '/ip_policies', empty)
       t.equal(made.status, 201)
-      t.equal((await me.send('GET', `/ip_policies/${made.body.id}`, empty)).status, 200)
-      t.equal((await me.send('PATCH', `/ip_policies/${made.body.id}`, empty)).status, 200)
-      t.equal((await me.send('DELETE', `/ip_policies/${made.body.id}`, empty)).status, 204)
+      t.equal((await me.raw.send('GET', `/ip_policies/${made.body.id}`, empty)).status, 200)
+      t.equal((await me.raw.send('PATCH', `/ip_policies/${made.body.id}`, empty)).status, 200)
+      t.equal((await me.raw.send('DELETE', `/ip_policies/${made.body.id}`, empty)).status, 204)
     }
   })
 
   t.test('bodies of GET and DELETE may only repeat ids of the path', async (t) => {
-    const { id } = await me.post('/ip_policies')
-    const edge = await me.post('/edges/https')
-    const route = await me.post(`/edges/https/${edge.id}/routes`, { match_type: 'exact_path', match: '/' })
+    const { id } = await me.ipPolicy.create({})
+    const edge = await me.httpsEdge.create({})
+    const route = await me.httpsEdgeRoute.under(edge.id).create({ match_type: 'exact_path', match: '/' })
     const policy = `/ip_policies/${id}`
     const below = `/edges/https/${edge.id}/routes/${route.id}`
     const cases: [string, unknown, RegExp][] = [
@@ -220,41 +227,44 @@ t.test('the protocol', async (t) => {
     ]
     for (const [path, body, says] of cases) {
       for (const method of ['GET', 'DELETE']) {
-        const { status, body: answer } = await me.send(method, path, { body })
+        const { status, body: answer } = await me.raw.send(method, path, { body })
         t.equal(status, 400, `${method} ${path}`)
         t.match(answer.msg, says)
       }
     }
-    t.match((await me.send('GET', '/ip_policies', { body: '{x' })).body.msg, /not valid JSON/)
-    t.match((await me.send('GET', '/ip_policies', { body: { limit: 1 } })).body.msg, /none are supported/)
+    t.match((await me.raw.send('GET', '/ip_policies', { body: '{x' })).body.msg, /not valid JSON/)
+    t.match((await me.raw.send('GET', '/ip_policies', { body: { limit: 1 } })).body.msg, /none are supported/)
     const plain = { body: 'x', headers: { 'content-type': 'text/plain' } }
-    t.equal((await me.send('GET', policy, plain)).status, 415)
+    t.equal((await me.raw.send('GET', policy, plain)).status, 415)
     for (const body of [{}, { id }, { edge_id: edge.id }])
-      t.equal((await me.send('GET', below, { body })).status, 'id' in body ? 400 : 200)
-    t.equal((await me.send('DELETE', below, { body: { id: route.id, edge_id: edge.id } })).status, 204)
-    t.equal((await me.send('DELETE', policy, { body: {} })).status, 204)
+      t.equal((await me.raw.send('GET', below, { body })).status, 'id' in body ? 400 : 200)
+    t.equal((await me.raw.send('DELETE', below, { body: { id: route.id, edge_id: edge.id } })).status, 204)
+    t.equal((await me.raw.send('DELETE', policy, { body: {} })).status, 204)
   })
 
   t.test('PUT requires a body', async (t) => {
-    const { id } = await me.post('/ip_policies')
-    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
-    await me.put(`/ip_policies/${id}/rules`, { rules })
-    const deny = [{ actions: [{ type: 'deny' }] }]
-    const edge = await me.post('/edges/tcp', { policies: { inbound: deny } })
+    const { id } = await me.ipPolicy.create({})
+    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' as const }]
+    await me.replaceRules(id, rules)
+    const deny = [{ actions: [{ type: 'deny' as const }] }]
+    const edge = await me.tcpEdge.create({ policies: { inbound: deny } })
     for (const path of [`/edges/tcp/${edge.id}/policies`, `/ip_policies/${id}/rules`]) {
       for (const body of ['', ' \n', undefined]) {
-        const { status, body: answer } = await me.send('PUT', path, body === undefined ? {} : { body })
+        const { status, body: answer } = await me.raw.send('PUT', path, body === undefined ? {} : { body })
         t.equal(status, 400, path)
         t.match(answer.msg, /^PUT requires a body/)
       }
     }
-    t.match((await me.get(`/edges/tcp/${edge.id}/policies`)).inbound, deny)
-    t.equal((await me.put(`/ip_policies/${id}/rules`, { rules })).kept, 1)
-    t.strictSame((await me.put(`/edges/tcp/${edge.id}/policies`, {})).inbound, [], 'an empty one says it')
+    t.match((await me.tcpEdge.policies.get(edge.id)).inbound, deny)
+    t.equal((await me.replaceRules(id, rules)).kept, 1)
+    t.strictSame((await me.tcpEdge.policies.put(edge.id, {})).inbound, [], 'an empty one says it')
   })
 
   t.test('content types of a body', async (t) => {
-    const bare = await me.send('POST', '/ip_policies', { body: '{}', headers: { 'content-type': undefined } })
+    const bare = await me.raw.send('POST', '/ip_policies', {
+      body: '{}',
+      headers: { 'content-type': undefined },
+    })
     t.equal(bare.status, 415)
     t.match(bare.body.msg, /^The body has no content type: application\/json is needed\.$/)
     const cases: [string | undefined, number][] = [
@@ -268,16 +278,19 @@ t.test('the protocol', async (t) => {
       ['application/x-www-form-urlencoded', 415],
     ]
     for (const [type, status] of cases) {
-      const answer = await me.send('POST', '/ip_policies', { body: '{}', headers: { 'content-type': type } })
+      const answer = await me.raw.send('POST', '/ip_policies', {
+        body: '{}',
+        headers: { 'content-type': type },
+      })
       t.equal(answer.status, status, type ?? 'none')
     }
   })
 
   t.test('sizes', async (t) => {
     const filled = (bytes: number): Buffer => Buffer.concat([Buffer.from('{}'), Buffer.alloc(bytes - 2, ' ')])
-    const largest = await me.send('POST', '/ip_policies', { body: filled(requestBodyBytesMax) })
+    const largest = await me.raw.send('POST', '/ip_policies', { body: filled(requestBodyBytesMax) })
     t.equal(largest.status, 201)
-    const larger = await me.send('POST', '/ip_policies', { body: filled(requestBodyBytesMax + 1) })
+    const larger = await me.raw.send('POST', '/ip_policies', { body: filled(requestBodyBytesMax + 1) })
     t.equal(larger.status, 413)
     t.match(larger.body.msg, '1048576')
   })
@@ -301,16 +314,16 @@ t.test('the protocol', async (t) => {
       { name: 'a number', body: '1', says: /must be a JSON object/ },
     ]
     for (const { name, body, says } of cases) {
-      const answer = await me.send('POST', '/ip_policies', { body })
+      const answer = await me.raw.send('POST', '/ip_policies', { body })
       t.equal(answer.status, 400, name)
       t.match(answer.body.msg, says, name)
     }
-    const pair = await me.send('POST', '/ip_policies', { body: '{"description": "\\ud83d\\ude00"}' })
+    const pair = await me.raw.send('POST', '/ip_policies', { body: '{"description": "\\ud83d\\ude00"}' })
     t.equal(pair.body.description, '😀', 'a whole character, escaped')
   })
 
   t.test('unknown paths and wrong methods', async (t) => {
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const cases = [
       ['GET', '/nowhere'],
       ['GET', '/ip_policies/'],
@@ -329,18 +342,18 @@ t.test('the protocol', async (t) => {
       ['GET', `/ip_policies/${encodeURIComponent('../api_keys')}`],
     ]
     for (const [method = '', path = ''] of cases)
-      t.equal((await me.send(method, path)).status, 404, `${method} ${path.slice(0, 60)}`)
+      t.equal((await me.raw.send(method, path)).status, 404, `${method} ${path.slice(0, 60)}`)
     t.equal(
-      (await nobody.send('GET', '/ip_policies/%zz')).status,
+      (await nobody.raw.send('GET', '/ip_policies/%zz')).status,
       401,
       'a caller without a key learns nothing',
     )
     const encoded = `/ip_policies/${id.replace('_', '%5F')}`
-    t.equal((await me.send('GET', encoded)).status, 200, 'percent-encoding says the same')
+    t.equal((await me.raw.send('GET', encoded)).status, 200, 'percent-encoding says the same')
   })
 
   t.test('query parameters', async (t) => {
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const cases = [
       { path: '/ip_policies?page=2', says: /"page" is unknown: supported are "limit", "before_id"/ },
       { path: '/ip_policies?limit=1&limit=2', says: /"limit" is given 2 times/ },
@@ -354,45 +367,46 @@ t.test('the protocol', async (t) => {
       { path: `/ip_policies/${id}?x=1`, says: /"x" is unknown: none are supported/ },
       { path: '/ip_policies?__proto__=1', says: /"__proto__" is unknown/ },
     ]
-    for (const { path, says } of cases) t.match(await me.refused(400, 'GET', path), says, path)
-    t.match(await me.refused(400, 'POST', '/ip_policies?dry_run=1', {}), /"dry_run" is unknown/)
-    t.match(await me.refused(400, 'DELETE', `/ip_policies/${id}?force=1`), /"force" is unknown/)
+    for (const { path, says } of cases) t.match(await me.raw.refused(400, 'GET', path), says, path)
+    t.match(await me.raw.refused(400, 'POST', '/ip_policies?dry_run=1', {}), /"dry_run" is unknown/)
+    t.match(await me.raw.refused(400, 'DELETE', `/ip_policies/${id}?force=1`), /"force" is unknown/)
   })
 
   t.test('a body may repeat ids of the path, but not contradict them', async (t) => {
-    const { id } = await me.post('/ip_policies')
-    await me.patch(`/ip_policies/${id}`, { id })
+    const { id } = await me.ipPolicy.create({})
+    await me.at('/ip_policies').update(id, { id })
     t.match(
-      await me.refused(400, 'PATCH', `/ip_policies/${id}`, { id: `${id}x` }),
+      await me.raw.refused(400, 'PATCH', `/ip_policies/${id}`, { id: `${id}x` }),
       /"id" is .* the path says/,
     )
-    const edge = await me.post('/edges/https')
+    const edge = await me.httpsEdge.create({})
     const routes = `/edges/https/${edge.id}/routes`
-    const route = await me.post(routes, { edge_id: edge.id, match_type: 'exact_path', match: '/' })
-    await me.patch(`${routes}/${route.id}`, { edge_id: edge.id, id: route.id })
-    await me.refused(400, 'PATCH', `${routes}/${route.id}`, { edge_id: 'edghts_other' })
-    const backend = await me.post('/backends/tunnel_group')
-    await me.put(`${routes}/${route.id}/backend`, { edge_id: edge.id, id: route.id, backend_id: backend.id })
+    const route = await me.at(routes).create({ edge_id: edge.id, match_type: 'exact_path', match: '/' })
+    await me.at(routes).update(route.id, { edge_id: edge.id, id: route.id })
+    await me.raw.refused(400, 'PATCH', `${routes}/${route.id}`, { edge_id: 'edghts_other' })
+    const backend = await me.tunnelGroupBackend.create({})
+    const body = { edge_id: edge.id, id: route.id, backend_id: backend.id }
+    await me.at(routes).module('backend').put(route.id, body)
   })
 
   t.test('a deleted key is refused at once, and no key deletes itself', async (t) => {
     const caller = await api.account()
-    const { id, token } = await caller.post('/api_keys', { description: 'second' })
+    const { id, token } = await caller.apiKey.create({ description: 'second' })
     const second = caller.withToken(token)
-    t.match(await second.refused(400, 'DELETE', `/api_keys/${id}`), /may not delete itself/)
-    await caller.delete(`/api_keys/${id}`)
-    t.equal((await second.send('GET', '/api_keys')).status, 401)
+    t.match(await refused(400, second.apiKey.delete(id)), /may not delete itself/)
+    await caller.apiKey.delete(id)
+    t.equal(await statusOf(all(second.apiKey.list())), 401)
   })
 
   t.test('of two keys that delete each other at the same time, one stays', async (t) => {
     for (let round = 0; round < 10; round += 1) {
       const caller = await api.account()
-      const [first] = (await caller.get('/api_keys')).keys
-      const { id, token } = await caller.post('/api_keys')
+      const first = await newest(caller.apiKey.list())
+      const { id, token } = await caller.apiKey.create({})
       const second = caller.withToken(token)
       const answers = await Promise.all([
-        caller.send('DELETE', `/api_keys/${id}`),
-        second.send('DELETE', `/api_keys/${first.id}`),
+        caller.raw.send('DELETE', `/api_keys/${id}`),
+        second.raw.send('DELETE', `/api_keys/${first.id}`),
       ])
       t.strictSame(answers.map(({ status }) => status).toSorted(), [204, 401])
       const refused = answers.find(({ status }) => status === 401)
@@ -401,16 +415,16 @@ t.test('the protocol', async (t) => {
         headers: { 'www-authenticate': 'Bearer' },
       })
       const left = refused === answers[0] ? second : caller
-      t.equal((await left.get('/api_keys')).keys.length, 1)
+      t.equal((await all(left.apiKey.list())).length, 1)
     }
   })
 
   t.test('a key deleted before its change is planned changes nothing', async (t) => {
     const caller = await api.account()
-    const { id: policy } = await caller.post('/ip_policies')
-    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
-    await caller.put(`/ip_policies/${policy}/rules`, { rules })
-    const before = await caller.get(`/ip_policies/${policy}`)
+    const { id: policy } = await caller.ipPolicy.create({})
+    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' as const }]
+    await caller.replaceRules(policy, rules)
+    const before = await caller.ipPolicy.get(policy)
     const writes: [string, string, object?, Headers?][] = [
       ['POST', '/ip_policies', {}],
       ['POST', '/ip_policies', {}, { 'idempotency-key': 'once' }],
@@ -422,15 +436,15 @@ t.test('the protocol', async (t) => {
       ['DELETE', `/ip_policies/${policy}`],
     ]
     for (const [method, path, body, headers = {}] of writes) {
-      const { id, token } = await caller.post('/api_keys')
-      const late = lateStore(store.parts.store, () => caller.delete(`/api_keys/${id}`))
+      const { id, token } = await caller.apiKey.create({})
+      const late = lateStore(store.parts.store, () => caller.apiKey.delete(id))
       const overtaken = await store.api({ context: { ...store.parts, store: late } })
-      const answer = await overtaken.stranger(token).send(method, path, { body, headers })
+      const answer = await overtaken.stranger(token).raw.send(method, path, { body, headers })
       t.equal(answer.status, 401, `${method} ${path}`)
       t.equal(answer.body.msg, 'The API key is not valid.')
     }
-    t.strictSame((await caller.get('/ip_policies')).ip_policies, [before])
-    t.match((await caller.get('/ip_policy_rules')).ip_policy_rules, rules)
+    t.strictSame(await all(caller.ipPolicy.list()), [before])
+    t.match(await all(caller.ipPolicyRule.list()), rules)
   })
 })
 
@@ -453,8 +467,8 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
 }
 
 /** The id of a new policy that allows one range. */
-async function allowing(client: RawClient, cidr: string): Promise<string> {
-  const { id } = await client.post('/ip_policies')
-  await client.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
+async function allowing(client: Caller, cidr: string): Promise<string> {
+  const { id } = await client.ipPolicy.create({})
+  await client.ipPolicyRule.create({ ip_policy_id: id, cidr, action: 'allow' })
   return id
 }

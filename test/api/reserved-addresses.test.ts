@@ -4,7 +4,7 @@ import { Writes } from '../../src/api/writes.js'
 import { checkSource } from '../../src/event/check-source.js'
 import { type TcpAddressSpace, tcpAddressSpace } from '../../src/resource/tcp-address.js'
 import { base, openTestStore } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { all, type Caller, newest, notFound, refused, statusOf } from '../harness/caller.js'
 
 const path = '/reserved_addrs'
 const unknownId = 'ra_01M7Y46P1SGDTCFAVEJ96D4PD7'
@@ -14,13 +14,13 @@ t.test('reserved addresses', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
-  const { reservedAddr } = me.typed
+  const { reservedAddr } = me
   const other = await api.account('other')
-  const reserve = async (by: RawClient, body: object = {}): Promise<{ id: string; addr: string }> =>
-    by.post(path, body)
+  const reserve = async (by: Caller, body: object = {}): Promise<{ id: string; addr: string }> =>
+    by.reservedAddr.create(body)
 
   t.test('from create to delete', async (t) => {
-    const created = await me.send('POST', path, { body: { description: 'ssh' } })
+    const created = await me.raw.send('POST', path, { body: { description: 'ssh' } })
     t.equal(created.status, 201)
     const { id, created_at, addr, ...rest } = created.body
     const uri = `${base}${path}/${id}`
@@ -29,20 +29,17 @@ t.test('reserved addresses', async (t) => {
     t.match(addr, /^([1-9]|10)\.tcp\.us\.weir\.localhost:[12]\d{4}$/, 'assigned, in the default region')
     t.strictSame(rest, { uri, description: 'ssh', region: 'us', endpoint_configuration: null })
     t.equal(created.headers['location'], uri)
-    t.strictSame(await me.get(`${path}/${id}`), created.body)
-    const page = await me.get(path)
+    t.strictSame(await me.reservedAddr.get(id), created.body)
+    const page = await me.raw.get(path)
     t.strictSame(page, { reserved_addrs: [created.body], uri: `${base}${path}`, next_page_uri: null })
-    t.strictSame((await other.get(path)).reserved_addrs, [])
-    const changed = await me.patch(`${path}/${id}`, { description: '', metadata: '{}' })
+    t.strictSame(await all(other.reservedAddr.list()), [])
+    const changed = await me.reservedAddr.update(id, { description: '', metadata: '{}' })
     const { description, ...undescribed } = created.body
     t.strictSame(changed, { ...undescribed, metadata: '{}' })
-    for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const body = method === 'PATCH' ? {} : undefined
-      await other.refused(404, method, `${path}/${id}`, body)
-      t.match(await me.refused(404, method, `${path}/${unknownId}`, body), unknownId)
-    }
-    t.equal(await me.delete(`${path}/${id}`), undefined)
-    await me.refused(404, 'GET', `${path}/${id}`)
+    await notFound(other.reservedAddr, id)
+    for (const says of await notFound(me.reservedAddr, unknownId)) t.match(says, unknownId)
+    t.equal(await me.reservedAddr.delete(id), undefined)
+    await refused(404, me.reservedAddr.get(id))
   })
 
   t.test('every region', async (t) => {
@@ -52,7 +49,7 @@ t.test('reserved addresses', async (t) => {
       t.match(address.addr, `.tcp.${region}.weir.localhost:`)
     }
     t.equal((await reservedAddr.create({ region: null })).region, 'us')
-    t.equal((await me.post(path, { region: '' })).region, 'us')
+    t.equal((await me.at(path).create({ region: '' })).region, 'us')
   })
 
   t.test('an endpoint configuration is attached and detached', async (t) => {
@@ -74,7 +71,7 @@ t.test('reserved addresses', async (t) => {
     const mine = await reserve(me, { region: 'eu' })
     const theirs = await reserve(other, { region: 'eu' })
     const [host = '', port = ''] = mine.addr.split(':')
-    const refused = [
+    const notReserved = [
       theirs.addr,
       `${host}:${Number(port) - 1}`,
       `${host}:22`,
@@ -82,36 +79,32 @@ t.test('reserved addresses', async (t) => {
       'www.weir.localhost:443',
       'WWW.Weir.Localhost:443',
     ]
-    for (const kind of ['/edges/tcp', '/edges/https']) {
-      for (const hostport of refused) {
-        const says = await me.refused(400, 'POST', kind, { hostports: ['free.example:1', hostport] })
+    for (const [index, edges] of [me.tcpEdge, me.httpsEdge].entries()) {
+      for (const hostport of notReserved) {
+        const says = await refused(400, edges.create({ hostports: ['free.example:1', hostport] }))
         t.match(says, `"hostports[1]" is "${hostport.toLowerCase()}": under weir.localhost`)
       }
-      const edge = await me.post(kind, { hostports: [mine.addr.toUpperCase()] })
+      const edge = await edges.create({ hostports: [mine.addr.toUpperCase()] })
       t.strictSame(edge.hostports, [mine.addr])
-      const at = `${kind}/${edge.id}`
-      t.match(await me.refused(400, 'PATCH', at, { hostports: [theirs.addr] }), theirs.addr)
-      t.strictSame((await me.patch(at, { hostports: [mine.addr] })).hostports, [mine.addr])
-      t.match(await me.refused(400, 'DELETE', `${path}/${mine.id}`), edge.id)
-      await me.patch(at, { hostports: null })
-      await me.post(kind, { hostports: [`xweir.localhost:${kind.length}`] })
+      t.match(await refused(400, edges.update(edge.id, { hostports: [theirs.addr] })), theirs.addr)
+      t.strictSame((await edges.update(edge.id, { hostports: [mine.addr] })).hostports, [mine.addr])
+      t.match(await refused(400, me.reservedAddr.delete(mine.id)), edge.id)
+      await edges.update(edge.id, { hostports: null })
+      await edges.create({ hostports: [`xweir.localhost:${10 + index}`] })
     }
-    const { id } = await me.post('/edges/tcp', { hostports: [mine.addr] })
-    t.match(await me.refused(400, 'POST', '/edges/https', { hostports: [mine.addr] }), 'another edge')
-    await me.delete(`/edges/tcp/${id}`)
-    await me.delete(`${path}/${mine.id}`)
-    t.match(await me.refused(400, 'POST', '/edges/tcp', { hostports: [mine.addr] }), 'reserved')
+    const { id } = await me.tcpEdge.create({ hostports: [mine.addr] })
+    t.match(await refused(400, me.httpsEdge.create({ hostports: [mine.addr] })), 'another edge')
+    await me.tcpEdge.delete(id)
+    await me.reservedAddr.delete(mine.id)
+    t.match(await refused(400, me.tcpEdge.create({ hostports: [mine.addr] })), 'reserved')
   })
 
   t.test('an edge and a deletion at the same time: one of them is refused', async (t) => {
     for (let round = 0; round < 8; round += 1) {
       const { id, addr } = await reserve(me)
-      const requests = [
-        me.send('POST', '/edges/tcp', { body: { hostports: [addr] } }),
-        me.send('DELETE', `${path}/${id}`),
-      ]
-      const statuses = (await Promise.all(requests)).map(({ status }) => status)
-      t.ok([[201, 400].join(), [400, 204].join()].includes(statuses.join()), statuses.join())
+      const calls = [me.tcpEdge.create({ hostports: [addr] }), me.reservedAddr.delete(id)]
+      const statuses = (await Promise.all(calls.map(statusOf))).join()
+      t.ok(['ok,400', '400,ok'].includes(statuses), statuses)
     }
   })
 
@@ -130,41 +123,32 @@ t.test('reserved addresses', async (t) => {
   t.test('no address is assigned twice', async (t) => {
     const small = await apiOf({ hostsPerRegion: 2, portMin: 30_001, portMax: 30_006 })
     const accounts = await Promise.all(['one', 'two', 'three'].map((name) => small.account(name)))
-    const answers = await Promise.all(
-      Array.from({ length: 18 }, (_, at) => accounts[at % 3]!.send('POST', path, { body: {} })),
-    )
-    const addresses = answers.filter(({ status }) => status === 201).map(({ body }) => body.addr)
+    const calls = Array.from({ length: 18 }, (_, at) => accounts[at % 3]!.reservedAddr.create({}))
+    const answers = await Promise.allSettled(calls)
+    const addresses = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value.addr] : []))
     t.equal(addresses.length, 12, 'every one is found, side by side')
     t.equal(new Set(addresses).size, 12, 'and is the only one')
-    for (const { status, body } of answers.filter(({ status }) => status !== 201)) {
-      t.equal(status, 400)
-      t.match(body, { error_code: 'ERR_CONFLICT', msg: /^No free address was drawn/ })
-    }
-    const [held] = (await accounts[0]!.get(path)).reserved_addrs
-    await accounts[0]!.delete(`${path}/${held.id}`)
+    const refusal = { status_code: 400, error_code: 'ERR_CONFLICT', msg: /^No free address was drawn/ }
+    for (const each of answers) if (each.status === 'rejected') t.match(each.reason, refusal)
+    const held = await newest(accounts[0]!.reservedAddr.list())
+    await accounts[0]!.reservedAddr.delete(held.id)
     t.equal((await reserve(accounts[1]!)).addr, held.addr, 'one that is given up is free')
     t.match(
-      (await accounts[1]!.post(path, { region: 'eu' })).addr,
+      (await accounts[1]!.reservedAddr.create({ region: 'eu' })).addr,
       '.tcp.eu.',
       'other regions have their own',
     )
   })
 
   t.test('an edge keeps its hostports when the domain setting changes', async (t) => {
-    const edge = await me.post('/edges/tcp', { hostports: ['ssh.moved.example:22'] })
+    const edge = await me.tcpEdge.create({ hostports: ['ssh.moved.example:22'] })
     const moved = await apiOf({ domain: 'moved.example' })
     const caller = await moved.account()
-    t.match(
-      await caller.refused(400, 'POST', '/edges/tcp', { hostports: ['a.moved.example:22'] }),
-      'reserved',
-    )
-    t.match((await caller.post(path)).addr, /^\d+\.tcp\.us\.moved\.example:/)
+    t.match(await refused(400, caller.tcpEdge.create({ hostports: ['a.moved.example:22'] })), 'reserved')
+    t.match((await caller.reservedAddr.create({})).addr, /^\d+\.tcp\.us\.moved\.example:/)
     const there = moved.stranger(me.token)
-    t.equal((await there.patch(`/edges/tcp/${edge.id}`, { description: 'x' })).description, 'x')
+    t.equal((await there.tcpEdge.update(edge.id, { description: 'x' })).description, 'x')
     const both = ['ssh.moved.example:22', 'b.moved.example:22']
-    t.match(
-      await there.refused(400, 'PATCH', `/edges/tcp/${edge.id}`, { hostports: both }),
-      /"hostports\[1\]"/,
-    )
+    t.match(await refused(400, there.tcpEdge.update(edge.id, { hostports: both })), /"hostports\[1\]"/)
   })
 })

@@ -1,9 +1,12 @@
 /** `PUT /ip_policies/{id}/rules`: all rules of an IP policy replaced at once. */
 import fc from 'fast-check'
 import t from 'tap'
+import type { Resource } from '../../src/client/kinds.js'
 import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../../src/core/limits.js'
 import { openTestStore } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { all, type Caller, refusalOf, refused, statusOf } from '../harness/caller.js'
+
+type Shown = Resource<'ipPolicyRule'>
 
 interface Rule {
   readonly cidr: string
@@ -24,21 +27,21 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
 
   /** A policy with these rules, and its path. */
   const policyWith = async (rules: readonly Rule[], client = me) => {
-    const { id } = await client.post('/ip_policies')
+    const { id } = await client.ipPolicy.create({})
     const path = `/ip_policies/${id}/rules`
-    if (rules.length > 0) await client.put(path, { rules })
-    return { id: id as string, path }
+    if (rules.length > 0) await client.replaceRules(id, rules)
+    return { id, path }
   }
-  const rulesOf = async (policyId: string, client: RawClient = me) => {
-    const { ip_policy_rules } = await client.get('/ip_policy_rules')
-    return ip_policy_rules.filter((rule: { ip_policy: { id: string } }) => rule.ip_policy.id === policyId)
+  const rulesOf = async (policyId: string, client: Caller = me) => {
+    const ip_policy_rules = await all(client.ipPolicyRule.list())
+    return ip_policy_rules.filter(({ ip_policy }) => ip_policy.id === policyId)
   }
 
   t.test('each changed rule has an audit event that matches what GET shows', async (t) => {
     const { id, path } = await policyWith([])
     const first = [allow('10.0.0.0/8'), { ...deny('10.1.0.0/16'), description: 'd', metadata: 'm' }]
     const created = await api.auditsOf(me.accountId, async () => {
-      t.strictSame(await me.put(path, { rules: first }), { added: 2, updated: 0, removed: 0, kept: 0 })
+      t.strictSame(await me.replaceRules(id, first), { added: 2, updated: 0, removed: 0, kept: 0 })
     })
     const before = await rulesOf(id)
     t.strictSame(
@@ -54,11 +57,11 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       { cidr: '10.1.0.0/16', action: 'deny', description: 'd', metadata: 'm' },
       { cidr: '10.0.0.0/8', action: 'allow' },
     ])
-    for (const rule of before) t.strictSame(await me.get(`/ip_policy_rules/${rule.id}`), rule)
+    for (const rule of before) t.strictSame(await me.ipPolicyRule.get(rule.id), rule)
 
     const second = [{ ...allow('10.0.0.0/8'), description: 'now described' }, allow('192.0.2.0/24')]
     const changed = await api.auditsOf(me.accountId, async () => {
-      t.strictSame(await me.put(path, { rules: second }), { added: 1, updated: 1, removed: 1, kept: 0 })
+      t.strictSame(await me.replaceRules(id, second), { added: 1, updated: 1, removed: 1, kept: 0 })
     })
     const after = await rulesOf(id)
     t.strictSame(
@@ -71,14 +74,14 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
     )
     t.strictSame(changed[0]?.object, after[1], 'as it is now')
     t.strictSame(changed[1]?.object, before[0], 'as it was last')
-    t.equal(after[1].id, before[1].id, 'the same CIDR and action stay the same rule')
-    t.equal(after[1].created_at, before[1].created_at)
-    t.equal((await me.send('GET', `/ip_policy_rules/${before[0].id}`)).status, 404)
+    t.equal(after[1]?.id, before[1]?.id, 'the same CIDR and action stay the same rule')
+    t.equal(after[1]?.created_at, before[1]?.created_at)
+    t.equal(await statusOf(me.ipPolicyRule.get(before[0]!.id)), 404)
 
     t.strictSame(
       await api.auditsOf(me.accountId, async () => {
-        t.strictSame(await me.put(path, { rules: second }), { added: 0, updated: 0, removed: 0, kept: 2 })
-        await me.put(path, { rules: [...second].reverse(), id })
+        t.strictSame(await me.replaceRules(id, second), { added: 0, updated: 0, removed: 0, kept: 2 })
+        await me.raw.expect(200, 'PUT', path, { rules: [...second].reverse(), id })
       }),
       [],
       'the same rules in any order change nothing',
@@ -87,23 +90,23 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
 
   t.test('the rules as GET lists them', async (t) => {
     const { id, path } = await policyWith([allow('10.0.0.0/8'), { ...deny('10.1.0.0/16'), description: 'd' }])
-    const [second, first] = await rulesOf(id)
+    const [second, first] = (await rulesOf(id)) as [Shown, Shown]
     t.strictSame(
       await api.auditsOf(me.accountId, async () => {
-        t.match(await me.put(path, { rules: [second, first] }), { updated: 0, kept: 2 })
+        t.match(await me.replaceRules(id, [second, first]), { updated: 0, kept: 2 })
         const { id: _id, ...withoutId } = first
-        t.match(await me.put(path, { rules: [withoutId, second] }), { updated: 0, kept: 2 })
+        t.match(await me.replaceRules(id, [withoutId, second]), { updated: 0, kept: 2 })
       }),
       [],
     )
     t.strictSame(await rulesOf(id), [second, first])
 
     const changed = { ...first, description: 'now described' }
-    const rules = [changed, { ...second, action: 'allow' }, allow('192.0.2.0/24')]
-    t.strictSame(await me.put(path, { rules }), { added: 2, updated: 1, removed: 1, kept: 0 })
+    const rules = [changed, { ...second, action: 'allow' as const }, allow('192.0.2.0/24')]
+    t.strictSame(await me.replaceRules(id, rules), { added: 2, updated: 1, removed: 1, kept: 0 })
     const after = await rulesOf(id)
     t.strictSame(
-      after.find(({ cidr }: Rule) => cidr === first.cidr),
+      after.find(({ cidr }) => cidr === first.cidr),
       changed,
       'only the changed member changes',
     )
@@ -123,16 +126,19 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       ],
     ]
     for (const [rule, message] of wrong)
-      t.match(await me.refused(400, 'PUT', path, { rules: [rule] }), message)
+      t.match(await me.raw.refused(400, 'PUT', path, { rules: [rule] }), message)
     const [elsewhere] = await rulesOf(other.id)
-    t.match(await me.refused(400, 'PUT', path, { rules: [elsewhere] }), /"rules\[0\]\.id" is .*no such rule/)
+    t.match(
+      await me.raw.refused(400, 'PUT', path, { rules: [elsewhere] }),
+      /"rules\[0\]\.id" is .*no such rule/,
+    )
     t.strictSame(await rulesOf(id), after, 'nothing has changed')
   })
 
   t.test('allow and deny swapped', async (t) => {
-    const { id, path } = await policyWith([allow('10.0.0.0/8'), deny('192.0.2.0/24')])
+    const { id } = await policyWith([allow('10.0.0.0/8'), deny('192.0.2.0/24')])
     const before = await rulesOf(id)
-    const answer = await me.put(path, { rules: [deny('10.0.0.0/8'), allow('192.0.2.0/24')] })
+    const answer = await me.replaceRules(id, [deny('10.0.0.0/8'), allow('192.0.2.0/24')])
     t.strictSame(answer, { added: 2, updated: 0, removed: 2, kept: 0 })
     const after: { id: string; cidr: string; action: string }[] = await rulesOf(id)
     t.strictSame(after.map(({ cidr, action }) => `${cidr} ${action}`).sort(), [
@@ -147,27 +153,27 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
   })
 
   t.test('single changes before and after a replacement', async (t) => {
-    const { id, path } = await policyWith([])
-    await me.post('/ip_policy_rules', { ip_policy_id: id, ...allow('10.0.0.0/8') })
+    const { id } = await policyWith([])
+    await me.ipPolicyRule.create({ ip_policy_id: id, ...allow('10.0.0.0/8') })
     const many = Array.from({ length: 70 }, (_, at) => allow(`10.0.${at}.0/24`))
-    t.strictSame(await me.put(path, { rules: many }), { added: 70, updated: 0, removed: 1, kept: 0 })
-    const own = await me.post('/ip_policy_rules', { ip_policy_id: id, ...deny('10.0.200.0/24') })
+    t.strictSame(await me.replaceRules(id, many), { added: 70, updated: 0, removed: 1, kept: 0 })
+    const own = await me.ipPolicyRule.create({ ip_policy_id: id, ...deny('10.0.200.0/24') })
     const [, second] = await rulesOf(id)
-    await me.patch(`/ip_policy_rules/${second.id}`, { cidr: '10.9.0.0/16' })
-    await me.delete(`/ip_policy_rules/${own.id}`)
+    await me.ipPolicyRule.update(second!.id, { cidr: '10.9.0.0/16' })
+    await me.ipPolicyRule.delete(own.id)
     const taken = { ip_policy_id: id, ...deny('10.0.3.0/24') }
-    t.match(await me.refused(400, 'POST', '/ip_policy_rules', taken), 'of the same IP policy has')
-    t.strictSame(await me.put(path, { rules: many }), { added: 1, updated: 0, removed: 1, kept: 69 })
-    t.strictSame(await me.put(path, { rules: [] }), { added: 0, updated: 0, removed: 70, kept: 0 })
+    t.match(await refused(400, me.ipPolicyRule.create(taken)), 'of the same IP policy has')
+    t.strictSame(await me.replaceRules(id, many), { added: 1, updated: 0, removed: 1, kept: 69 })
+    t.strictSame(await me.replaceRules(id, []), { added: 0, updated: 0, removed: 70, kept: 0 })
     t.strictSame(await rulesOf(id), [])
-    await me.put(path, { rules: many })
-    await me.delete(`/ip_policies/${id}`)
+    await me.replaceRules(id, many)
+    await me.ipPolicy.delete(id)
     t.strictSame(await rulesOf(id), [], 'they go with their policy')
-    t.equal((await me.send('PUT', path, { body: { rules: [] } })).status, 404)
+    t.equal(await statusOf(me.replaceRules(id, [])), 404)
   })
 
   t.test('the body replaces any previous rules', async (t) => {
-    const { id, path } = await policyWith([])
+    const { id } = await policyWith([])
     const cidrs = Array.from({ length: 6 }, (_, at) => `10.${at}.0.0/16`)
     const rule = fc.record({
       cidr: fc.constantFrom(...cidrs),
@@ -183,7 +189,7 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       fc.asyncProperty(bodies, async (sequence) => {
         for (const rules of sequence) {
           const before: (Rule & { id: string })[] = await rulesOf(id)
-          const counts = await me.put(path, { rules })
+          const counts = await me.replaceRules(id, rules)
           const after: (Rule & { id: string })[] = await rulesOf(id)
           t.strictSame(after.map(textOf).sort(), rules.map(textOf).sort())
           const had = new Map(before.map((each) => [`${each.cidr} ${each.action}`, each]))
@@ -252,19 +258,17 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       ],
     ]
     for (const [name, body, message] of wrong)
-      t.match(await me.refused(400, 'PUT', path, body), message, name)
+      t.match(await me.raw.refused(400, 'PUT', path, body), message, name)
     t.strictSame(await rulesOf(id), before, 'nothing has changed')
-    t.equal((await me.send('PUT', `${path}?x=1`, { body: { rules: [] } })).status, 400)
+    t.equal((await me.raw.send('PUT', `${path}?x=1`, { body: { rules: [] } })).status, 400)
   })
 
   t.test('unknown policies, and policies of other accounts', async (t) => {
     const other = await api.account()
-    const { path } = await policyWith([], other)
-    for (const each of [path, '/ip_policies/ipp_1/rules', '/ip_policies/rd_1/rules']) {
-      t.equal((await me.send('PUT', each, { body: { rules: [] } })).status, 404)
-    }
+    const { id, path } = await policyWith([], other)
+    for (const each of [id, 'ipp_1', 'rd_1']) t.equal(await statusOf(me.replaceRules(each, [])), 404)
     for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
-      t.equal((await other.send(method, path)).status, 404, method)
+      t.equal((await other.raw.send(method, path)).status, 404, method)
     }
   })
 
@@ -274,24 +278,28 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
       ...allow(`10.${at >> 8}.${at & 255}.0/24`),
       metadata: 'm'.repeat(4096),
     }))
-    t.match(await me.put(path, { rules }), { added: 400 })
-    t.equal((await rulesOf(id)).length, 100)
-    const answer = await me.send('PUT', path, { body: Buffer.alloc(rulesBodyBytesMax + 1, ' ') })
+    t.match(await me.replaceRules(id, rules), { added: 400 })
+    t.equal((await rulesOf(id)).length, 400)
+    const answer = await me.raw.send('PUT', path, { body: Buffer.alloc(rulesBodyBytesMax + 1, ' ') })
     t.equal(answer.status, 413)
     t.match(answer.body.msg, `at most ${rulesBodyBytesMax} bytes are allowed`)
     const nobody = api.stranger()
-    t.equal((await nobody.send('PUT', path, { body: Buffer.alloc(rulesBodyBytesMax + 1, ' ') })).status, 401)
-    const plain = await me.send('PUT', path, { body: 'x', headers: { 'content-type': 'text/plain' } })
+    t.equal(
+      (await nobody.raw.send('PUT', path, { body: Buffer.alloc(rulesBodyBytesMax + 1, ' ') })).status,
+      401,
+    )
+    const plain = await me.raw.send('PUT', path, { body: 'x', headers: { 'content-type': 'text/plain' } })
     t.equal(plain.status, 415)
   })
 
   t.test('rules that would lock the caller out', async (t) => {
     const caller = await api.account()
-    const { id, path } = await policyWith([allow('127.0.0.1/32'), deny('192.0.2.0/24')], caller)
-    await caller.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [id] })
+    const { id } = await policyWith([allow('127.0.0.1/32'), deny('192.0.2.0/24')], caller)
+    await caller.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [id] })
     for (const rules of [[], [allow('192.0.2.0/24')], [allow('0.0.0.0/0'), deny('127.0.0.0/8')]]) {
-      t.equal((await caller.expect(400, 'PUT', path, { rules })).error_code, 'ERR_LOCKOUT')
+      const refusal = await refusalOf(caller.replaceRules(id, rules))
+      t.match(refusal, { status_code: 400, error_code: 'ERR_LOCKOUT' })
     }
-    t.match(await caller.put(path, { rules: [allow('127.0.0.0/8')] }), { added: 1, removed: 2 })
+    t.match(await caller.replaceRules(id, [allow('127.0.0.0/8')]), { added: 1, removed: 2 })
   })
 })

@@ -10,8 +10,8 @@ import { runAdminCommand } from '../../src/process/admin.js'
 import { openAdminServer } from '../../src/process/admin-server.js'
 import { auditStream } from '../../src/wire/names.js'
 import { openTestStore, type TestStore } from '../harness/api.js'
+import type { Caller } from '../harness/caller.js'
 import { certificateBody } from '../harness/certificates.js'
-import type { RawClient } from '../harness/raw-client.js'
 import { Estate, servedResources } from './estate.js'
 
 /** More failed logins than an address may have within a minute. */
@@ -24,10 +24,10 @@ t.test('security', async (t) => {
 
   t.test('refusals do not reveal what exists', async (t) => {
     const shut = await api.account()
-    const { id } = await shut.post('/ip_policies')
+    const { id } = await shut.ipPolicy.create({})
     for (const cidr of ['127.0.0.1/32', '10.0.0.0/8'])
-      await shut.post('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
-    await shut.post('/ip_restrictions', { type: 'api', enforced: true, ip_policy_ids: [id] })
+      await shut.ipPolicyRule.create({ ip_policy_id: id, cidr, action: 'allow' })
+    await shut.ipRestriction.create({ type: 'api', enforced: true, ip_policy_ids: [id] })
     const paths = Object.keys(api.app.swagger().paths ?? {}).map((path) => path.replaceAll(/\{\w+\}/g, id))
     const refusals = new Set<string>()
     const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
@@ -39,7 +39,7 @@ t.test('security', async (t) => {
           [shut, 403, '192.0.2.1'],
         ] as const) {
           const headers = { ...sent.headers, ...(status === 401 ? { authorization: undefined } : {}) }
-          const answer = await caller.send(method, path, { ...sent, headers, from })
+          const answer = await caller.raw.send(method, path, { ...sent, headers, from })
           t.equal(answer.status, status, `${method} ${path}`)
           if (method !== 'HEAD') refusals.add(`${answer.body.error_code} ${answer.body.msg}`)
         }
@@ -54,10 +54,10 @@ t.test('security', async (t) => {
       const guarded = await store.api({ trustedProxies: ['10.0.0.0/8'] })
       const fail = async (addressOf: (tries: number) => object): Promise<void> => {
         for (let tries = 0; tries < manyTries; tries += 1)
-          await guarded.stranger('guess').send('GET', '/ip_policies', addressOf(tries))
+          await guarded.stranger('guess').raw.send('GET', '/ip_policies', addressOf(tries))
       }
       const statusOf = async (sent: object) =>
-        (await guarded.stranger('guess').send('GET', '/ip_policies', sent)).status
+        (await guarded.stranger('guess').raw.send('GET', '/ip_policies', sent)).status
       await fail((tries) => ({ from: `2001:db8:1:2:${tries.toString(16)}::1` }))
       t.equal(await statusOf({ from: '2001:db8:1:2:ffff::9' }), 429, 'the same /64')
       t.equal(await statusOf({ from: '2001:db8:1:3::1' }), 401, 'the next one')
@@ -80,7 +80,7 @@ t.test('security', async (t) => {
     const before = api.log().length
     for (const claim of claims) {
       const headers = { 'x-forwarded-for': claim }
-      await guarded.stranger('guess').send('GET', '/ip_policies', { from: '10.0.0.2', headers })
+      await guarded.stranger('guess').raw.send('GET', '/ip_policies', { from: '10.0.0.2', headers })
     }
     const lines = api.log().slice(before).trimEnd().split('\n')
     t.equal(lines.length, claims.length)
@@ -88,7 +88,7 @@ t.test('security', async (t) => {
   })
 
   t.test("answers can't be sniffed, cached or framed", async (t) => {
-    const { id } = await me.post('/ip_policies')
+    const { id } = await me.ipPolicy.create({})
     const asked = [
       ['GET', `/ip_policies/${id}`, 200],
       ['GET', '/ip_policies/%zz', 404],
@@ -96,7 +96,7 @@ t.test('security', async (t) => {
       ['POST', '/ip_policies?x', 400],
     ] as const
     for (const [method, path, status] of asked) {
-      const { headers, status: answered } = await me.send(method, path)
+      const { headers, status: answered } = await me.raw.send(method, path)
       t.equal(answered, status)
       t.equal(headers['x-content-type-options'], 'nosniff', path)
       t.equal(headers['cache-control'], 'no-store', path)
@@ -117,13 +117,13 @@ t.test('security', async (t) => {
     const metadata = (number: string) =>
       `{"policies": {"inbound": [{"actions": [{"type": "log", "config": {"Metadata": {"n": ${number}}}}]}]}}`
     for (const number of ['1e400', '-1e400', '9007199254740993', '1'.repeat(1000)]) {
-      const answer = await me.send('POST', '/edges/tcp', { body: metadata(number) })
+      const answer = await me.raw.send('POST', '/edges/tcp', { body: metadata(number) })
       t.equal(answer.status, 400, number)
       t.match(answer.body.msg, /the number .* can't be stored exactly: send it as text\.$/)
       t.ok(answer.body.msg.length < 200)
     }
     for (const number of ['9007199254740992', '0.1', '-0', '1e300', '5e-324']) {
-      const answer = await me.send('POST', '/edges/tcp', { body: metadata(number) })
+      const answer = await me.raw.send('POST', '/edges/tcp', { body: metadata(number) })
       t.equal(answer.status, 201, number)
       t.equal(
         answer.body.policies.inbound[0].actions[0].config.Metadata.n,
@@ -131,7 +131,7 @@ t.test('security', async (t) => {
       )
     }
     const labels = '{"labels": {"__proto__": "polluted", "constructor": "x", "toString": "y"}}'
-    const made = await me.send('POST', '/backends/tunnel_group', { body: labels })
+    const made = await me.raw.send('POST', '/backends/tunnel_group', { body: labels })
     t.equal(made.status, 201, made.text)
     t.equal(
       JSON.stringify(made.body.labels),
@@ -139,12 +139,12 @@ t.test('security', async (t) => {
       'kept as it was sent',
     )
     t.equal(({} as Record<string, unknown>)['polluted'], undefined)
-    t.equal((await me.get(`/backends/tunnel_group/${made.body.id}`)).labels.constructor, 'x')
+    t.equal((await me.tunnelGroupBackend.get(made.body.id)).labels.constructor, 'x')
   })
 
   t.test('messages stay one short line for any key that a client sends', async (t) => {
     for (const key of ['two\nlines', '\u001b[31m', 'x'.repeat(5000), 'a "b" c', '']) {
-      const msg = await me.refused(400, 'POST', '/backends/tunnel_group', { labels: { [key]: 5 } })
+      const msg = await me.raw.refused(400, 'POST', '/backends/tunnel_group', { labels: { [key]: 5 } })
       t.ok(msg.length < 300, msg.slice(0, 300))
       t.notMatch(msg, /\p{Cc}/u)
       t.match(msg, /"labels/)
@@ -224,7 +224,7 @@ t.test('security', async (t) => {
     const tokens = ['api_key', 'tunnel_credential'].map(async (kind) =>
       String((await estate.one(kind))['token']),
     )
-    await me.post('/event_destinations', {
+    await me.eventDestination.create({
       target: {
         kinesis: {
           stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x',
@@ -242,7 +242,7 @@ t.test('security', async (t) => {
 /** Everything that is stored, shown or logged, by place. */
 async function everywhere(
   { parts, dir }: TestStore,
-  me: RawClient,
+  me: Caller,
   log: string,
 ): Promise<Record<string, string>> {
   const tables = await parts.clickhouse.rows<{ name: string }>(
@@ -252,7 +252,7 @@ async function everywhere(
   for (const { name } of tables)
     texts[`ClickHouse ${name}`] = await parts.clickhouse.text(`SELECT * FROM "${name}"`, 'JSONEachRow')
   for (const { path, operations } of servedResources)
-    if (!path.includes('{') && operations === undefined) texts[path] = (await me.send('GET', path)).text
+    if (!path.includes('{') && operations === undefined) texts[path] = (await me.raw.send('GET', path)).text
   // Files of streams and buckets, which nats-server neither compresses nor encrypts.
   const nats = join(dir, 'nats')
   texts['NATS'] = readdirSync(nats, { recursive: true, withFileTypes: true })

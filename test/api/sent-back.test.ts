@@ -3,7 +3,7 @@ import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { allOperations, type Fields } from '../../src/resource/define.js'
 import { openTestStore } from '../harness/api.js'
-import type { RawClient } from '../harness/raw-client.js'
+import { type Caller, refused } from '../harness/caller.js'
 import { Estate, servedResources } from './estate.js'
 
 type Body = Readonly<Record<string, unknown>>
@@ -60,7 +60,7 @@ const rest: Readonly<Record<string, Body>> = {
 t.test('answers of GET sent back', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
-  const me: RawClient = await api.account()
+  const me: Caller = await api.account()
   await runAdminCommand(store.parts, {
     command: 'account grant',
     account: me.accountId,
@@ -77,38 +77,40 @@ t.test('answers of GET sent back', async (t) => {
     const { kind, operations = allOperations } = resource
     if (!operations.includes('update')) continue
     t.test(kind, async (t) => {
-      const collection = await estate.collection(resource)
+      const operations = me.at(await estate.collection(resource))
       const body = { ...(await estate.body(kind)), ...described, ...rest[kind] }
-      const path = `${collection}/${(await me.post(collection, body)).id}`
-      if (kind === 'https_edge') await me.post(`${path}/routes`, { match_type: 'exact_path', match: '/' })
-      const shown: Body = await me.get(path)
+      const { id } = await operations.create(body)
+      if (kind === 'https_edge')
+        await me.httpsEdgeRoute.under(id).create({ match_type: 'exact_path', match: '/' })
+      const shown: Body = await operations.get(id)
 
       await changesNothing(async () => {
-        t.strictSame(await me.patch(path, shown), shown, 'the whole of it')
+        t.strictSame(await operations.update(id, shown), shown, 'the whole of it')
         for (const [name, value] of Object.entries(shown))
-          t.strictSame(await me.patch(path, { [name]: value }), shown, `${name} alone`)
+          t.strictSame(await operations.update(id, { [name]: value }), shown, `${name} alone`)
       })
 
       for (const [name, { setBy, shown: asShown }] of Object.entries(resource.fields)) {
         if (setBy !== 'weir' || asShown === 'hidden') continue
-        const says = await me.refused(400, 'PATCH', path, { [name]: ['another'] })
+        const says = await refused(400, operations.update(id, { [name]: ['another'] }))
         t.match(says, `"${name}" `)
         t.match(says, "can't be changed: it is ")
       }
 
       for (const [name, { fields }] of Object.entries(resource.fields as Fields)) {
         if (fields === undefined) continue
-        const module = await me.get(`${path}/${name}`)
+        const at = operations.module<Body, Body>(name)
+        const module = await at.get(id)
         await changesNothing(async () => {
-          t.strictSame(await me.put(`${path}/${name}`, module), module, `PUT of ${name}`)
+          t.strictSame(await at.put(id, module), module, `PUT of ${name}`)
         })
-        const other = { ...module, enabled: !module.enabled }
-        t.strictSame(await me.put(`${path}/${name}`, other), other, 'only the changed member changes')
-        t.strictSame((await me.patch(path, { [name]: module }))[name], module, 'in a PATCH, too')
+        const other = { ...module, enabled: !module['enabled'] }
+        t.strictSame(await at.put(id, other), other, 'only the changed member changes')
+        t.strictSame((await operations.update(id, { [name]: module }))[name], module, 'in a PATCH, too')
         const fresh = kind === 'tcp_edge' ? { hostports: [] } : { match: `/${name}` }
         const sent = { ...body, ...fresh, [name]: module }
         t.strictSame(
-          (await me.post(collection, sent))[name],
+          (await operations.create(sent))[name],
           module,
           'and in a body that creates another resource',
         )
@@ -117,77 +119,77 @@ t.test('answers of GET sent back', async (t) => {
   }
 
   t.test('a reference to a deleted policy may be sent back with other changes', async (t) => {
-    const { id: gone } = await me.post('/ip_policies')
-    const { id: kept } = await me.post('/ip_policies')
-    const edge = await me.post('/edges/tcp', { ip_restriction: { ip_policy_ids: [gone, kept] } })
-    const path = `/edges/tcp/${edge.id}`
-    const restriction = await me.post('/ip_restrictions', { type: 'endpoints', ip_policy_ids: [gone] })
-    await me.delete(`/ip_policies/${gone}`)
-    const module = await me.get(`${path}/ip_restriction`)
-    t.strictSame(await me.put(`${path}/ip_restriction`, module), module)
-    t.strictSame(await me.patch(path, await me.get(path)), edge)
+    const { id: gone } = await me.ipPolicy.create({})
+    const { id: kept } = await me.ipPolicy.create({})
+    const edge = await me.tcpEdge.create({ ip_restriction: { ip_policy_ids: [gone, kept] } })
+    const edges = me.at('/edges/tcp')
+    const untyped = edges.module('ip_restriction')
+    const restriction = await me.ipRestriction.create({ type: 'endpoints', ip_policy_ids: [gone] })
+    await me.ipPolicy.delete(gone)
+    const module = await me.tcpEdge.ip_restriction.get(edge.id)
+    t.strictSame(await untyped.put(edge.id, module), module)
+    t.strictSame(await edges.update(edge.id, await me.tcpEdge.get(edge.id)), edge)
     const off = { enabled: false, ip_policy_ids: [kept, gone] }
-    const changed = await me.put(`${path}/ip_restriction`, off)
+    const changed = await me.tcpEdge.ip_restriction.put(edge.id, off)
     t.strictSame(
-      [changed.enabled, changed.ip_policies[1].id],
+      [changed.enabled, changed.ip_policies[1]?.id],
       [false, gone],
       'the present reference stays allowed',
     )
     const enforced = { ...restriction, enforced: true }
-    t.strictSame(await me.patch(`/ip_restrictions/${restriction.id}`, enforced), enforced)
-    await me.put(`${path}/ip_restriction`, { ip_policy_ids: [kept] })
-    t.match(await me.refused(404, 'PUT', `${path}/ip_restriction`, module), `names "${gone}"`)
-    const { id: other } = await me.post('/edges/tcp')
-    t.match(await me.refused(404, 'PUT', `/edges/tcp/${other}/ip_restriction`, module), `names "${gone}"`)
+    t.strictSame(await me.ipRestriction.update(restriction.id, enforced), enforced)
+    await me.tcpEdge.ip_restriction.put(edge.id, { ip_policy_ids: [kept] })
+    t.match(await refused(404, untyped.put(edge.id, module)), `names "${gone}"`)
+    const { id: other } = await me.tcpEdge.create({})
+    t.match(await refused(404, untyped.put(other, module)), `names "${gone}"`)
   })
 
   t.test('with changes', async (t) => {
-    const { id: one } = await me.post('/ip_policies')
-    const two = await me.post('/ip_policies')
-    const made = await me.post('/ip_restrictions', { type: 'api', ip_policy_ids: [one] })
-    const path = `/ip_restrictions/${made.id}`
+    const { id: one } = await me.ipPolicy.create({})
+    const two = await me.ipPolicy.create({})
+    const made = await me.ipRestriction.create({ type: 'api', ip_policy_ids: [one] })
     const refs = [...made.ip_policies, { id: two.id, uri: two.uri }]
-    t.strictSame(await me.patch(path, { ...made, ip_policies: refs }), { ...made, ip_policies: refs })
-    const shown = await me.get(path)
+    const sent = { ...made, ip_policies: refs }
+    t.strictSame(await me.at('/ip_restrictions').update(made.id, sent), sent)
+    const shown = await me.ipRestriction.get(made.id)
     t.strictSame(
-      (await me.patch(path, { ...shown, ip_policy_ids: [two.id] })).ip_policies,
+      (await me.ipRestriction.update(made.id, { ...shown, ip_policy_ids: [two.id] })).ip_policies,
       [{ id: two.id, uri: two.uri }],
       'ids next to unchanged Refs',
     )
-    const address = await me.post('/reserved_addrs')
+    const address = await me.reservedAddr.create({})
     const endpoint_configuration = { id: 'ec_01M7Y46P1SGDTCFAVEJ96D4PD7' }
-    const attached = await me.patch(`/reserved_addrs/${address.id}`, { endpoint_configuration })
+    const addresses = me.at('/reserved_addrs')
+    const attached = await addresses.update(address.id, { endpoint_configuration })
     t.match(attached, { endpoint_configuration })
-    const detached = await me.patch(`/reserved_addrs/${address.id}`, {
-      ...attached,
-      endpoint_configuration: null,
-    })
+    const detached = await addresses.update(address.id, { ...attached, endpoint_configuration: null })
     t.strictSame(detached, address)
   })
 
   t.test('sources with their addresses', async (t) => {
-    const made = await me.post('/event_subscriptions', { sources: [{ type: 'log.v0' }] })
-    const path = `/event_subscriptions/${made.id}`
+    const made = await me.eventSubscription.create({ sources: [{ type: 'log.v0' }] })
     const sources = [...made.sources, { type: 'ip_policy_created.v0' }]
-    const two = await me.patch(path, { sources })
+    const two = await me.eventSubscription.update(made.id, { sources })
     t.strictSame(two.sources[0], made.sources[0])
     const [, second] = two.sources
     const misplaced = { sources: [{ ...second, type: 'log.v0' }] }
     t.match(
-      await me.refused(400, 'PATCH', path, misplaced),
+      await refused(400, me.eventSubscription.update(made.id, misplaced)),
       /"sources\[0\]" is .*: the "uri" must be the one of the source "log.v0"/,
     )
-    const source = await me.get(`${path}/sources/log.v0`)
-    await changesNothing(async () => t.strictSame(await me.patch(`${path}/sources/log.v0`, source), source))
-    const wrong = { ...source, uri: second.uri }
-    t.match(await me.refused(400, 'PATCH', `${path}/sources/log.v0`, wrong), /"uri"/)
+    const source = await me.sources(made.id).get('log.v0')
+    await changesNothing(async () => t.strictSame(await me.sources(made.id).update('log.v0', source), source))
+    const wrong = { ...source, uri: second!.uri }
+    t.match(await refused(400, me.sources(made.id).update('log.v0', wrong)), /"uri"/)
   })
 
   t.test("routes can't be changed through their edge", async (t) => {
-    const { id } = await me.post('/edges/https')
-    const path = `/edges/https/${id}`
-    const route = await me.post(`${path}/routes`, { match_type: 'exact_path', match: '/' })
+    const { id } = await me.httpsEdge.create({})
+    const route = await me.httpsEdgeRoute.under(id).create({ match_type: 'exact_path', match: '/' })
     const routes = [{ ...route, match: '/a' }]
-    t.match(await me.refused(400, 'PATCH', path, { routes }), /"routes" is .*, but can't be changed: it is/)
+    t.match(
+      await refused(400, me.at('/edges/https').update(id, { routes })),
+      /"routes" is .*, but can't be changed: it is/,
+    )
   })
 })

@@ -1,6 +1,7 @@
 /** The sources of an event subscription, one by one and as its list. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
+import { all, notFound, refused } from '../harness/caller.js'
 
 const tcp = 'tcp_connection_closed.v0'
 
@@ -8,36 +9,36 @@ t.test('event sources', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account()
-  const { eventSubscription, sources: sourcesOf } = me.typed
+  const { eventSubscription, sources: sourcesOf } = me
   const { id } = await eventSubscription.create({})
   const typed = sourcesOf(id)
+  const untyped = me.at(`/event_subscriptions/${id}/sources`)
   const subscription = `/event_subscriptions/${id}`
   const sources = `${subscription}/sources`
   const uri = `${base}${sources}`
 
   t.test('are added, read, changed and removed', async (t) => {
-    t.strictSame(await me.get(sources), { sources: [], uri, next_page_uri: null })
+    t.strictSame(await me.raw.get(sources), { sources: [], uri, next_page_uri: null })
     const plain = { type: tcp, uri: `${uri}/${tcp}` }
-    const added = await me.post(sources, { type: tcp, fields: null, filter: '', subscription_id: id })
+    const added = await untyped.create({ type: tcp, fields: null, filter: '', subscription_id: id })
     t.strictSame(added, plain, 'unset fields are left out')
     t.strictSame(await typed.get(tcp), plain)
     const filter = 'ev.conn.server_port == 22'
     const fields = ['conn.client_ip', 'ip_policy.decision']
     const chosen = { ...plain, fields, filter }
     t.strictSame(await typed.update(tcp, { fields, filter }), chosen)
-    t.strictSame(await me.patch(`${sources}/${tcp}`, { type: tcp }), chosen, 'absent is unchanged')
+    t.strictSame(await untyped.update(tcp, { type: tcp }), chosen, 'absent is unchanged')
     t.strictSame((await eventSubscription.get(id)).sources, [chosen])
     t.strictSame(await typed.update(tcp, { fields: null }), { ...plain, filter })
     t.strictSame(await typed.update(tcp, { filter: '' }), plain)
     await typed.create({ type: 'ip_policy_created.v0' })
     await typed.delete(tcp)
-    t.strictSame((await me.get(sources)).sources.length, 1)
-    for (const method of ['GET', 'PATCH', 'DELETE'])
-      t.match(await me.refused(404, method, `${sources}/${tcp}`, method === 'PATCH' ? {} : undefined), tcp)
+    t.strictSame((await all(typed.list())).length, 1)
+    for (const says of await notFound(typed, tcp)) t.match(says, tcp)
   })
 
   t.test('are refused with a hint', async (t) => {
-    await me.post(sources, { type: tcp })
+    await typed.create({ type: tcp })
     const cases: [string, string, object, RegExp][] = [
       ['POST', sources, {}, /"type" is required/],
       ['POST', sources, { type: null }, /"type" is required/],
@@ -60,7 +61,8 @@ t.test('event sources', async (t) => {
       ],
       ['PATCH', `${sources}/${tcp}`, { filter: 5 }, /"filter" is 5/],
     ]
-    for (const [method, path, body, says] of cases) t.match(await me.refused(400, method, path, body), says)
+    for (const [method, path, body, says] of cases)
+      t.match(await me.raw.refused(400, method, path, body), says)
   })
 
   t.test('a refused filter has the same code everywhere', async (t) => {
@@ -74,12 +76,12 @@ t.test('event sources', async (t) => {
         ['GET', `/ip_policies?filter=${encodeURIComponent(filter)}`, undefined, '"filter"'],
       ]
       for (const [method, path, body, place] of sent) {
-        const answer = await me.expect(400, method, path, body)
+        const answer = await me.raw.expect(400, method, path, body)
         t.equal(answer.error_code, 'ERR_INVALID_EXPRESSION', `${method} ${path} ${filter}`)
         t.ok(answer.msg.includes(place), answer.msg)
       }
     }
-    const none = await me.expect(400, 'POST', sources, { type: 'log.v0', filter: 'true' })
+    const none = await me.raw.expect(400, 'POST', sources, { type: 'log.v0', filter: 'true' })
     t.equal(none.error_code, 'ERR_INVALID_EXPRESSION', 'also for kinds without filters')
   })
 
@@ -93,14 +95,14 @@ t.test('event sources', async (t) => {
 
   t.test('text is counted in characters', async (t) => {
     const body = { description: '😀'.repeat(255), metadata: 'é'.repeat(4096) }
-    const { id: _, ...shown } = await me.post('/event_subscriptions', body)
+    const { id: _, ...shown } = await me.eventSubscription.create(body)
     t.match(shown, body)
   })
 
   t.test('of another account', async () => {
     const other = await api.account()
-    await other.refused(404, 'GET', sources)
-    await other.refused(404, 'POST', sources, { type: tcp })
-    await other.refused(404, 'DELETE', `${sources}/${tcp}`)
+    await refused(404, all(other.sources(id).list()))
+    await refused(404, other.sources(id).create({ type: tcp }))
+    await refused(404, other.sources(id).delete(tcp))
   })
 })

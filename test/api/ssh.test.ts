@@ -1,6 +1,7 @@
 /** SSH authorities, certificates and credentials through the API; ssh-keygen checks the signatures. */
 import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
+import { all, newest, notFound, refused } from '../harness/caller.js'
 import {
   bitsOf,
   fingerprintOf,
@@ -55,12 +56,12 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   const other = await api.account('other')
   const keys = keyKinds.map((kind) => ({ ...kind, ...makeKeyFiles(dir, kind) }))
   const { publicKey } = keys[0]!
-  const authority = await me.post(authorities)
+  const authority = await me.sshCertificateAuthority.create({})
   const ssh_certificate_authority_id: string = authority.id
 
   for (const { body, type, bits, signs } of authorityKinds) {
     t.test(`an authority made of ${JSON.stringify(body)}`, async (t) => {
-      const { id, uri, created_at, public_key, ...rest } = await me.post(authorities, body)
+      const { id, uri, created_at, public_key, ...rest } = await me.sshCertificateAuthority.create(body)
       t.strictSame(rest, { key_type: type }, 'only the public key is shown')
       t.equal(bitsOf(public_key), bits)
       for (const [path, kind] of [
@@ -68,7 +69,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
         [users, 'user'],
       ] as const) {
         for (const key of keys) {
-          const made = await me.post(path, {
+          const made = await me.at(path).create({
             ssh_certificate_authority_id: id,
             public_key: key.publicKey,
             principals: ['a.example', '192.0.2.1', '*.example.com'],
@@ -105,7 +106,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   }
 
   t.test('defaults', async (t) => {
-    const host = await me.post(hosts, {
+    const host = await me.sshHostCertificate.create({
       ssh_certificate_authority_id,
       public_key: publicKey,
       principals: null,
@@ -113,7 +114,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     t.strictSame(host.principals, [])
     t.equal(host.valid_after, host.created_at)
     t.equal(secondsBetween(host), 365 * day)
-    const user = await me.post(users, {
+    const user = await me.sshUserCertificate.create({
       ssh_certificate_authority_id,
       public_key: publicKey,
       extensions: null,
@@ -131,31 +132,35 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       [hosts, []],
       [users, ['critical_options', 'extensions']],
     ] as const) {
-      const { id } = await me.post(path, { ...body, description: 'x', metadata: 'y' })
-      const made = await me.patch(`${path}/${id}`, { description: null, metadata: '' })
+      const certificates = me.at(path)
+      const { id } = await certificates.create({ ...body, description: 'x', metadata: 'y' })
+      const made = await certificates.update(id, { description: null, metadata: '' })
       t.strictSame(Object.keys(made), [
         ...['id', 'uri', 'created_at', 'public_key', 'key_type', 'ssh_certificate_authority_id'],
         ...['principals', 'valid_after', 'valid_until', 'certificate'],
         ...more,
       ])
       t.equal(made.uri, `${base}${path}/${id}`)
-      t.strictSame((await me.get(path))[path.slice(1)][0], made)
-      t.strictSame(await me.get(`${path}/${id}`), made)
-      await me.delete(`${path}/${id}`)
-      await me.refused(404, 'GET', `${path}/${id}`)
+      t.strictSame(await newest(certificates.list()), made)
+      t.strictSame(await certificates.get(id), made)
+      await certificates.delete(id)
+      await refused(404, certificates.get(id))
     }
   })
 
   t.test('validity that begins later lasts as long; one that has begun ends no sooner', async (t) => {
     const certificate = { ssh_certificate_authority_id, public_key: publicKey }
-    const later = await me.post(users, { ...certificate, valid_after: '2100-01-01T00:00:00Z' })
+    const later = await me.sshUserCertificate.create({ ...certificate, valid_after: '2100-01-01T00:00:00Z' })
     t.equal(later.valid_until, '2100-01-02T00:00:00Z')
-    const earlier = await me.post(hosts, { ...certificate, valid_after: '2000-01-01T00:00:00Z' })
+    const earlier = await me.sshHostCertificate.create({
+      ...certificate,
+      valid_after: '2000-01-01T00:00:00Z',
+    })
     t.equal(Date.parse(earlier.valid_until), Date.parse(earlier.created_at) + 365 * day * 1000)
-    const last = await me.post(hosts, { ...certificate, valid_after: '9999-12-31T00:00:00Z' })
+    const last = await me.sshHostCertificate.create({ ...certificate, valid_after: '9999-12-31T00:00:00Z' })
     t.equal(last.valid_until, '9999-12-31T23:59:59Z', 'there are no later times')
     const past = { valid_after: '2000-01-01T00:00:00Z', valid_until: '2000-01-01T00:00:01Z' }
-    t.match(await me.post(hosts, { ...certificate, ...past }), past, 'also one that is over')
+    t.match(await me.sshHostCertificate.create({ ...certificate, ...past }), past, 'also one that is over')
   })
 
   t.test('options of users', async (t) => {
@@ -166,7 +171,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     }
     const extensions = { 'permit-X11-forwarding': '', 'login@example.com': 'me', __proto: 'x', a: '' }
     const body = { ssh_certificate_authority_id, public_key: publicKey, critical_options, extensions }
-    const made = await me.post(users, body)
+    const made = await me.sshUserCertificate.create(body)
     t.strictSame(made.critical_options, critical_options, 'shown as given')
     t.strictSame(made.extensions, extensions)
     const shown = shownCertificate(made.certificate)
@@ -186,20 +191,19 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     'empty options, which generated clients send by default, are those of a certificate without any',
     async (t) => {
       const body = { ssh_certificate_authority_id, public_key: publicKey }
-      const made = await me.post(users, { ...body, critical_options: {}, extensions: {} })
+      const made = await me.sshUserCertificate.create({ ...body, critical_options: {}, extensions: {} })
       t.strictSame(made.critical_options, {})
       t.strictSame(made.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
       t.strictSame(shownCertificate(made.certificate).extensions, ['permit-pty', 'permit-user-rc'])
-      const path = `${users}/${made.id}`
-      t.strictSame(await me.patch(path, { extensions: {} }), made, 'and change nothing later')
+      t.strictSame(await me.at(users).update(made.id, { extensions: {} }), made, 'and change nothing later')
     },
   )
 
   t.test("certificates are never signed twice alike, and don't change", async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }
-    const first = await me.post(hosts, body)
-    t.not((await me.post(hosts, body)).certificate, first.certificate)
-    const { description, ...changed } = await me.patch(`${hosts}/${first.id}`, { description: 'x' })
+    const first = await me.sshHostCertificate.create(body)
+    t.not((await me.sshHostCertificate.create(body)).certificate, first.certificate)
+    const { description, ...changed } = await me.sshHostCertificate.update(first.id, { description: 'x' })
     t.strictSame(changed, first)
     const others = {
       public_key: `${publicKey} another comment`,
@@ -209,68 +213,66 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       certificate: 'another',
     }
     for (const [field, value] of Object.entries(others)) {
-      const says = await me.refused(400, 'PATCH', `${hosts}/${first.id}`, { [field]: value })
+      const says = await refused(400, me.sshHostCertificate.update(first.id, { [field]: value }))
       t.match(says, field)
     }
   })
 
   t.test("an authority in use can't be deleted", async (t) => {
-    const { id } = await me.post(authorities, { description: 'named' })
-    const changed = await me.patch(`${authorities}/${id}`, { metadata: 'changed' })
+    const { id } = await me.sshCertificateAuthority.create({ description: 'named' })
+    const changed = await me.sshCertificateAuthority.update(id, { metadata: 'changed' })
     t.match(changed, { description: 'named', metadata: 'changed' })
     const body = { ssh_certificate_authority_id: id, public_key: publicKey }
-    const host = await me.post(hosts, body)
-    const user = await me.post(users, body)
-    for (const { path, made } of [
-      { path: hosts, made: host },
-      { path: users, made: user },
+    const host = await me.sshHostCertificate.create(body)
+    const user = await me.sshUserCertificate.create(body)
+    for (const remove of [
+      () => me.sshHostCertificate.delete(host.id),
+      () => me.sshUserCertificate.delete(user.id),
     ]) {
       t.match(
-        await me.refused(400, 'DELETE', `${authorities}/${id}`),
+        await refused(400, me.sshCertificateAuthority.delete(id)),
         /names it in "ssh_certificate_authority_id"/,
       )
-      await me.delete(`${path}/${made.id}`)
+      await remove()
     }
-    await me.delete(`${authorities}/${id}`)
-    t.match(await me.refused(404, 'POST', hosts, body), `"ssh_certificate_authority_id" names "${id}"`)
+    await me.sshCertificateAuthority.delete(id)
+    t.match(
+      await refused(404, me.sshHostCertificate.create(body)),
+      `"ssh_certificate_authority_id" names "${id}"`,
+    )
   })
 
   t.test('resources of another account are unknown', async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }
-    for (const path of [hosts, users]) {
-      t.match(await other.refused(404, 'POST', path, body), '"ssh_certificate_authority_id" names')
-    }
+    for (const certificates of [other.sshHostCertificate, other.sshUserCertificate])
+      t.match(await refused(404, certificates.create(body)), '"ssh_certificate_authority_id" names')
     const made = [
-      `${authorities}/${authority.id}`,
-      `${hosts}/${(await me.post(hosts, body)).id}`,
-      `${credentials}/${(await me.post(credentials, { public_key: publicKey })).id}`,
-    ]
-    for (const path of made) {
-      await other.refused(404, 'GET', path)
-      await other.refused(404, 'PATCH', path, {})
-      await other.refused(404, 'DELETE', path)
-    }
+      [authorities, authority],
+      [hosts, await me.sshHostCertificate.create(body)],
+      [credentials, await me.sshCredential.create({ public_key: publicKey })],
+    ] as const
+    for (const [path, { id }] of made) await notFound(other.at(path), id)
   })
 
   t.test('credentials', async (t) => {
     const acl = ['bind:*.example.com', 'bind:a.example']
-    const made = await me.post(credentials, { public_key: `${publicKey}\n`, acl })
+    const made = await me.sshCredential.create({ public_key: `${publicKey}\n`, acl })
     const { id, uri, created_at, ...rest } = made
     t.strictSame(rest, { public_key: publicKey, acl })
     t.equal(uri, `${base}${credentials}/${id}`)
-    t.strictSame((await me.patch(`${credentials}/${id}`, { acl: ['*'] })).acl, ['*'])
-    t.strictSame((await me.patch(`${credentials}/${id}`, { acl: null })).acl, [])
-    t.strictSame((await me.post(credentials, { public_key: publicKey })).acl, [])
+    t.strictSame((await me.sshCredential.update(id, { acl: ['*'] })).acl, ['*'])
+    t.strictSame((await me.sshCredential.update(id, { acl: null })).acl, [])
+    t.strictSame((await me.sshCredential.create({ public_key: publicKey })).acl, [])
   })
 
   t.test('concurrent requests', async (t) => {
     const body = { ssh_certificate_authority_id, public_key: publicKey }
-    const made = await Promise.all(Array.from({ length: 12 }, () => me.post(hosts, body)))
+    const made = await Promise.all(Array.from({ length: 12 }, () => me.sshHostCertificate.create(body)))
     t.equal(new Set(made.map(({ certificate }) => certificate)).size, 12)
-    const { ssh_host_certificates: listed } = await me.get(hosts)
+    const listed = await all(me.sshHostCertificate.list())
     for (const each of made)
       t.strictSame(
-        listed.find(({ id }: { id: string }) => id === each.id),
+        listed.find(({ id }) => id === each.id),
         each,
       )
   })
@@ -294,7 +296,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       JSON.stringify(rows),
       JSON.stringify(shown),
       JSON.stringify(await api.audits(me.accountId)),
-      JSON.stringify(await me.get(authorities)),
+      JSON.stringify(await all(me.sshCertificateAuthority.list())),
       JSON.stringify([...store.parts.store.view.state.rows.get('ssh_certificate_authority')!.values()]),
       api.log(),
     ]

@@ -2,7 +2,8 @@
 import t, { type Test } from 'tap'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
-import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
+import { all, type Caller, newest } from '../harness/caller.js'
+import type { HttpAnswer } from '../harness/raw-client.js'
 
 const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
@@ -11,10 +12,10 @@ const unknownPolicy = 'ipp_01M7Y46P1SGDTCFAVEJ96D4PD7'
 
 type Request = readonly [method: string, path: string, body?: unknown]
 
-const send = (me: RawClient, [method, path, body]: Request, query = ''): Promise<HttpAnswer> =>
-  me.send(method, `${path}${query}`, body === undefined ? {} : { body })
+const send = (me: Caller, [method, path, body]: Request, query = ''): Promise<HttpAnswer> =>
+  me.raw.send(method, `${path}${query}`, body === undefined ? {} : { body })
 
-const rehearse = (me: RawClient, request: Request): Promise<HttpAnswer> =>
+const rehearse = (me: Caller, request: Request): Promise<HttpAnswer> =>
   send(me, request, '?validate_only=true')
 
 /** An answer without values that are drawn for each request. */
@@ -36,7 +37,7 @@ t.test('validate_only', async (t) => {
     return Promise.all(opened.map(async (bucket) => (await bucket.position()).lastRevision))
   }
   /** Rehearses while nothing else is written; nothing may be written. */
-  const unchanging = async (t: Test, me: RawClient, request: Request): Promise<HttpAnswer> => {
+  const unchanging = async (t: Test, me: Caller, request: Request): Promise<HttpAnswer> => {
     const before = await revisions()
     const audits = (await api.audits(me.accountId)).length
     const answer = await rehearse(me, request)
@@ -47,22 +48,22 @@ t.test('validate_only', async (t) => {
   /** An account with something to change. */
   const world = async () => {
     const me = await api.account()
-    const { id: policy } = await me.post('/ip_policies', { description: 'office' })
-    const { id: rule } = await me.post('/ip_policy_rules', {
+    const { id: policy } = await me.ipPolicy.create({ description: 'office' })
+    const { id: rule } = await me.ipPolicyRule.create({
       ip_policy_id: policy,
       cidr: '10.0.0.0/8',
       action: 'allow',
     })
-    const { id: backend } = await me.post('/backends/tunnel_group')
-    const { id: edge } = await me.post('/edges/tcp', { backend: { backend_id: backend } })
-    const { id: https } = await me.post('/edges/https')
-    const { id: route } = await me.post(`/edges/https/${https}/routes`, {
+    const { id: backend } = await me.tunnelGroupBackend.create({})
+    const { id: edge } = await me.tcpEdge.create({ backend: { backend_id: backend } })
+    const { id: https } = await me.httpsEdge.create({})
+    const { id: route } = await me.httpsEdgeRoute.under(https).create({
       match_type: 'exact_path',
       match: '/',
     })
-    const { id: destination } = await me.post('/event_destinations', kinesis)
+    const { id: destination } = await me.eventDestination.create(kinesis)
     const subscribed = { sources: [{ type: 'log.v0' }], destination_ids: [destination] }
-    const { id: subscription } = await me.post('/event_subscriptions', subscribed)
+    const { id: subscription } = await me.eventSubscription.create(subscribed)
     return { me, policy, rule, backend, edge, https, route, destination, subscription }
   }
 
@@ -111,16 +112,16 @@ t.test('validate_only', async (t) => {
       t.equal(one, other, `${method} ${path}`)
       t.equal(rehearsed.headers['location'] === undefined, done.headers['location'] === undefined)
       const id = rehearsed.body?.id
-      if (method === 'POST' && id !== undefined) await me.refused(404, 'GET', `${path}/${id}`)
+      if (method === 'POST' && id !== undefined) await me.raw.refused(404, 'GET', `${path}/${id}`)
     }
   })
 
   t.test('every kind of refusal: the same message as the real write', async (t) => {
     const { me, policy, rule, edge, backend, destination, subscription } = await world()
     const other = await api.account()
-    await other.post('/edges/tcp', { hostports: ['taken.example.com:22'] })
-    await me.post('/ip_restrictions', { type: 'endpoints', ip_policy_ids: [policy] })
-    const ownKey = (await me.get('/api_keys')).keys[0].id
+    await other.tcpEdge.create({ hostports: ['taken.example.com:22'] })
+    await me.ipRestriction.create({ type: 'endpoints', ip_policy_ids: [policy] })
+    const ownKey = (await newest(me.apiKey.list())).id
     const expressions = Array.from({ length: 10 }, () => `conn.client_ip == '${'x'.repeat(6000)}'`)
     const loud = { expressions, actions: [{ type: 'deny' }] }
     const requests: Request[] = [
@@ -163,7 +164,7 @@ t.test('validate_only', async (t) => {
     t.match((await rehearse(one, request)).body.msg, /free.example.com:22/, 'taken now')
     t.equal((await rehearse(two, ['DELETE', `/edges/tcp/${id}`])).status, 204)
     t.equal((await rehearse(one, request)).status, 400, 'and still')
-    await two.delete(`/edges/tcp/${id}`)
+    await two.tcpEdge.delete(id)
     t.equal((await rehearse(one, request)).status, 201)
   })
 
@@ -171,14 +172,14 @@ t.test('validate_only', async (t) => {
     const me = await api.account()
     const headers = { 'idempotency-key': 'k' }
     const post = (query: string, description: string) =>
-      me.send('POST', `/ip_policies${query}`, { body: { description }, headers })
+      me.raw.send('POST', `/ip_policies${query}`, { body: { description }, headers })
     t.equal((await post('?validate_only=true', 'one')).status, 201)
     t.equal((await post('', 'two')).status, 201)
     t.equal((await post('?validate_only=true', 'three')).body.description, 'three')
-    t.equal((await me.get('/ip_policies')).ip_policies.length, 1)
+    t.equal((await all(me.ipPolicy.list())).length, 1)
     const bad = { headers: { 'idempotency-key': '' } }
     t.equal(
-      (await me.send('POST', '/ip_policies?validate_only=true', bad)).status,
+      (await me.raw.send('POST', '/ip_policies?validate_only=true', bad)).status,
       400,
       'but it must be valid',
     )
@@ -186,21 +187,24 @@ t.test('validate_only', async (t) => {
 
   t.test('allowed values, and operations without it', async (t) => {
     const { me, destination } = await world()
-    const before = (await me.get('/ip_policies')).ip_policies.length
-    await me.post('/ip_policies?validate_only=false')
-    t.equal((await me.get('/ip_policies')).ip_policies.length, before + 1, 'false: it is written')
+    const before = (await all(me.ipPolicy.list())).length
+    await me.raw.expect(201, 'POST', '/ip_policies?validate_only=false')
+    t.equal((await all(me.ipPolicy.list())).length, before + 1, 'false: it is written')
     for (const value of ['', 'TRUE', '1', 'yes', 'true,true'])
       t.match(
-        await me.refused(400, 'POST', `/ip_policies?validate_only=${value}`, {}),
+        await me.raw.refused(400, 'POST', `/ip_policies?validate_only=${value}`, {}),
         /The query parameter "validate_only" is ".*": true or false is allowed/,
       )
     t.match(
-      await me.refused(400, 'POST', '/ip_policies?validate_only=true&validate_only=true', {}),
+      await me.raw.refused(400, 'POST', '/ip_policies?validate_only=true&validate_only=true', {}),
       /"validate_only" is given 2 times/,
     )
-    t.match(await me.refused(400, 'GET', '/ip_policies?validate_only=true'), /"validate_only" is unknown/)
+    t.match(await me.raw.refused(400, 'GET', '/ip_policies?validate_only=true'), /"validate_only" is unknown/)
     const testEvent = `/event_destinations/${destination}/send_test_event?validate_only=true`
-    t.match(await me.refused(400, 'POST', testEvent), /"validate_only" is unknown/)
-    t.match(await me.refused(400, 'POST', '/ip_policies?validate=true', {}), /supported are "validate_only"/)
+    t.match(await me.raw.refused(400, 'POST', testEvent), /"validate_only" is unknown/)
+    t.match(
+      await me.raw.refused(400, 'POST', '/ip_policies?validate=true', {}),
+      /supported are "validate_only"/,
+    )
   })
 })

@@ -133,7 +133,7 @@ t.test('requests to the API', async (t) => {
   const store = await openTestStore(t)
   const opened = await store.api()
   const me = await opened.account()
-  await me.post('/edges/tcp', { hostports: ['a.example:22'] })
+  await me.tcpEdge.create({ hostports: ['a.example:22'] })
   await opened.app.listen({ host: '127.0.0.1', port: 0 })
   const [shellFunction = ''] = /^api\(\) \{[^}]*\$\{3[^}]*\}; \}$/m.exec(api.text) ?? []
   t.match(shellFunction, /weir_….*8080/s)
@@ -164,24 +164,24 @@ t.test('requests to the API', async (t) => {
     t.match(id, /^ed_/)
     t.match(await answerOf(makeSubscription.replace('ed_…', id)), { id: /^esb_/ })
     const subscription = jsonIn(firstJson('docs/events.md', 'Traffic events'))[0] as object
-    await me.post('/event_subscriptions', { ...subscription, destination_ids: [id] })
+    await me.at('/event_subscriptions').create({ ...subscription, destination_ids: [id] })
   })
 
   await t.test('a module of traffic policies', async (t) => {
-    const edge = await me.post('/edges/tcp', {})
+    const edge = await me.tcpEdge.create({})
     const [module] = jsonIn(firstJson('docs/policies.md', 'Traffic policies'))
-    t.match(await me.expect(200, 'PUT', `/edges/tcp/${edge.id}/policies`, module), module as object)
+    t.match(await me.at('/edges/tcp').module('policies').put(edge.id, module), module as object)
   })
 
   await t.test('all rules of a policy', async (t) => {
-    const policy = await me.post('/ip_policies', {})
+    const policy = await me.ipPolicy.create({})
     const [rules] = jsonIn(firstJson('docs/api.md', 'Replace all rules'))
-    t.match(await me.expect(200, 'PUT', `/ip_policies/${policy.id}/rules`, rules), { added: 2, kept: 0 })
+    t.match(await me.raw.expect(200, 'PUT', `/ip_policies/${policy.id}/rules`, rules), { added: 2, kept: 0 })
   })
 
   await t.test('an error', async (t) => {
     const [shown] = jsonIn(firstJson('docs/api.md', 'Errors')) as [{ msg: string }]
-    const { body } = await me.send('POST', '/edges/tcp', { body: { hostports: ['ssh.example.com'] } })
+    const { body } = await me.raw.send('POST', '/edges/tcp', { body: { hostports: ['ssh.example.com'] } })
     t.match(body, { ...shown, details: { operation_id: /^op_/ } })
   })
 })

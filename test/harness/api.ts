@@ -21,8 +21,9 @@ import { loadSettings, localNatsServer } from '../../src/process/settings.js'
 import { openStoreParts, type StoreParts } from '../../src/process/store-parts.js'
 import { auditStream, auditSubject } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
+import { type Caller, openCaller } from './caller.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
-import { RawClient, type Transport } from './raw-client.js'
+import type { Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
 
 export const base = 'http://weir.test:8080'
@@ -76,26 +77,21 @@ export class TestApi {
   }
 
   /** A caller with the first key of a new account. */
-  async account(name = 'test'): Promise<RawClient> {
+  async account(name = 'test'): Promise<Caller> {
     const { store, writes } = this.parts
     const made = await createAccount(store, writes, name)
     if (made === undefined) throw new Error('The account was not created.')
-    return this.#client(made.token, made.accountId)
+    return this.#caller(made.token, made.accountId)
   }
 
   /** A caller without a valid key. */
-  stranger(token = 'weir_nobody'): RawClient {
-    return this.#client(token)
+  stranger(token: string | null = 'weir_nobody'): Caller {
+    return this.#caller(token ?? '')
   }
 
-  #client(token: string, accountId = ''): RawClient {
-    return new RawClient({
-      base,
-      token,
-      accountId,
-      transport: inProcess(this.app),
-      check: (method, path, answer) => this.#check.check(method, path, answer),
-    })
+  #caller(token: string, accountId = ''): Caller {
+    const check = this.#check.check.bind(this.#check)
+    return openCaller({ base, token, transport: inProcess(this.app), check }, accountId)
   }
 
   /** All log lines so far. */

@@ -1,8 +1,8 @@
 /**
- * Requests to the API that the typed client never sends: malformed ones, ones that must fail, pages without a key.
- * Statuses, headers and bodies are returned as they are.
+ * Requests to the API as a test writes them. Use the typed client (`caller.ts`) for ordinary calls, and this one for what
+ * that client can't send or does not show: malformed requests, other headers, methods, content types and queries, pages
+ * without a key, tables of paths; and the status, headers and text of an answer.
  */
-import { type Client, openClient } from '../../src/client/client.js'
 
 export interface HttpAnswer {
   readonly status: number
@@ -36,11 +36,10 @@ interface RawRequest {
 
 export type Transport = (request: RawRequest) => Promise<Omit<HttpAnswer, 'body'>>
 
-interface RawClientOptions {
+export interface RawClientOptions {
   /** The address of the API. */
   readonly base: string
   readonly token: string
-  readonly accountId?: string
   /** Default: over HTTP. */
   readonly transport?: Transport
   /** Throws for an answer that the API must not give. */
@@ -50,22 +49,10 @@ interface RawClientOptions {
 export class RawClient {
   readonly #options: RawClientOptions
   readonly #transport: Transport
-  readonly base: string
-  readonly token: string
-  readonly accountId: string
 
   constructor(options: RawClientOptions) {
-    const { base, token, accountId = '', transport = overHttp(base) } = options
     this.#options = options
-    this.#transport = transport
-    this.base = base
-    this.token = token
-    this.accountId = accountId
-  }
-
-  /** The same caller with another key. */
-  withToken(token: string): RawClient {
-    return new RawClient({ ...this.#options, token })
+    this.#transport = options.transport ?? overHttp(options.base)
   }
 
   async send(
@@ -73,16 +60,17 @@ export class RawClient {
     path: string,
     { body, headers = {}, from }: RequestParts = {},
   ): Promise<HttpAnswer> {
+    const { base, token, check } = this.#options
     const isRaw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
     const all: Headers = {
-      authorization: `Bearer ${this.token}`,
+      authorization: `Bearer ${token}`,
       'service-version': '2',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     }
     const received = await this.#transport({
       method,
-      path: path.startsWith(this.base) ? path.slice(this.base.length) : path,
+      path: path.startsWith(base) ? path.slice(base.length) : path,
       headers: Object.fromEntries(
         Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
       ),
@@ -90,7 +78,7 @@ export class RawClient {
       from,
     })
     const answer = { ...received, body: parsed(received.text) }
-    this.#options.check?.(method, path, answer)
+    check?.(method, path, answer)
     return answer
   }
 
@@ -101,34 +89,12 @@ export class RawClient {
     throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text}`)
   }
 
+  /** The body that is served at a path. */
   get = (path: string) => this.expect(200, 'GET', path)
-  post = (path: string, body: unknown = {}) => this.expect(201, 'POST', path, body)
-  patch = (path: string, body: unknown) => this.expect(200, 'PATCH', path, body)
-  put = (path: string, body: unknown) => this.expect(200, 'PUT', path, body)
-  delete = (path: string) => this.expect(204, 'DELETE', path)
 
   /** The message of a refusal with this status. */
   async refused(status: number, method: string, path: string, body?: unknown): Promise<string> {
     return (await this.expect(status, method, path, body)).msg
-  }
-
-  /** The typed client of the same caller, over the same transport. */
-  get typed(): Client {
-    return openClient({
-      url: this.base,
-      token: this.token,
-      waitMs: 0,
-      fetch: (url, init) => this.#fetch(url, init),
-    })
-  }
-
-  async #fetch(url: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> {
-    const parts = { headers: headers as Record<string, string>, ...(body ? { body: String(body) } : {}) }
-    const answer = await this.send(method, url, parts)
-    return new Response(answer.text === '' ? null : answer.text, {
-      status: answer.status,
-      headers: Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]),
-    })
   }
 }
 

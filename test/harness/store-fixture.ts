@@ -10,16 +10,18 @@ import { readRuntime } from '../../src/process/runtime-file.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { auditStream } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
+import { all, type Caller, openCaller, statusOf } from './caller.js'
 import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.js'
 import { type Running, run } from './processes.js'
-import { RawClient } from './raw-client.js'
 import { until } from './weir.js'
 
 const token = 'token-of-the-first-key'
 
 export interface StoreApi {
   readonly process: Running
-  readonly client: RawClient
+  /** The address of the API. */
+  readonly url: string
+  readonly client: Caller
 }
 
 /** An audit event as it is stored in its stream. */
@@ -81,7 +83,7 @@ export class StoreFixture {
   async startApi(
     name = 'one',
     env: Readonly<Record<string, string>> = {},
-    { answering = 200 } = {},
+    { answering = 'ok' }: { readonly answering?: number | 'ok' } = {},
   ): Promise<StoreApi> {
     const dataDir = join(this.dir, name)
     mkdirSync(dataDir, { recursive: true })
@@ -100,12 +102,13 @@ export class StoreFixture {
     await until('the API is ready', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
     const runtime = readRuntime(dataDir)
     if (runtime === undefined) throw new Error(process.output())
-    const client = new RawClient({ base: runtime.apiUrl, token })
+    const url = runtime.apiUrl
+    const client = openCaller({ base: url, token })
     await until(
       'the first account exists',
-      async () => (await client.send('GET', '/api_keys').catch(() => undefined))?.status === answering,
+      async () => (await statusOf(all(client.apiKey.list())).catch(() => undefined)) === answering,
     )
-    return { process, client }
+    return { process, url, client }
   }
 
   async nats(): Promise<Nats> {

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../src/process/nats-probe.js'
+import { newest, openCaller } from '../harness/caller.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
 import { startNatsCluster } from '../harness/nats-cluster.js'
 import { OwnNats } from '../harness/own-nats.js'
-import { type Ready, readyOf } from '../harness/pages.js'
+import { isReady, type Ready, readyOf } from '../harness/pages.js'
 import { type Running, run } from '../harness/processes.js'
-import { RawClient } from '../harness/raw-client.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startWeir, until } from '../harness/weir.js'
 
@@ -159,16 +159,20 @@ t.test('an API that starts', async (t) => {
     WEIR_BOOTSTRAP_TOKEN: token,
   })
   t.teardown(() => api.kill())
-  const client = new RawClient({ base: url, token })
-  const statusOf = (path: string) => client.send('GET', path).catch(() => undefined)
+  const client = openCaller({ base: url, token })
 
-  await until('it is alive', async () => (await statusOf('/healthz'))?.status === 200)
-  t.match(await statusOf('/readyz'), { status: 503, body: { failing: { start: /waits for NATS/ } } })
-  const early = await statusOf('/ip_policies')
+  await until('it is alive', () =>
+    fetch(`${url}/healthz`).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  )
+  t.match(await readyOf(url), { status: 503, failing: { start: /waits for NATS/ } })
+  const early = await client.raw.send('GET', '/ip_policies')
   t.match(early, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'it accepts no request yet')
-  t.ok(early?.headers['retry-after'])
+  t.ok(early.headers['retry-after'])
 
   await nats.start(natsPort)
-  await until('it is ready', async () => (await statusOf('/readyz'))?.status === 200)
-  t.match(await statusOf('/api_keys'), { status: 200 }, 'the key of the first account exists by then')
+  await until('it is ready', () => isReady(url).catch(() => false))
+  t.ok(await newest(client.apiKey.list()), 'the key of the first account exists by then')
 })

@@ -30,7 +30,7 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
   const dir = tempDir(t)
   const store = await openTestStore(t)
   const api = await store.api()
-  const weir = (await api.account()).typed
+  const weir = await api.account()
   const keys = keyKinds.map((kind) => ({ name: kind.name, ...makeKeyFiles(dir, kind) }))
 
   /**

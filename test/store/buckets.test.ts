@@ -5,6 +5,8 @@ import { BucketFollower } from '../../src/nats/bucket-follower.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { bucketNames } from '../../src/wire/names.js'
+import { all, statusOf } from '../harness/caller.js'
+import { metricsOf } from '../harness/pages.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
@@ -130,31 +132,29 @@ t.test('limits of all buckets changed under a running API: nothing is read again
   const fixture = await openFixture(t)
   const api = await fixture.startApi()
   const nats = await fixture.nats()
-  await api.client.post('/ip_policies', { description: 'kept' })
+  await api.client.ipPolicy.create({ description: 'kept' })
   const rereads = async (): Promise<string | undefined> =>
-    /^weir_configuration_rereads_total (\d+)$/m.exec((await api.client.get('/metrics')) as string)?.[1]
+    /^weir_configuration_rereads_total (\d+)$/m.exec(await metricsOf(api.url))?.[1]
   await restart(fixture, nats)
   for (const bucket of Object.values(bucketNames)) await changeLimits(nats, bucket)
   await restart(fixture, nats)
   await until(
     'writes are accepted',
-    async () =>
-      (await api.client.send('POST', '/ip_policies', { body: { description: 'after' } })).status === 201,
+    async () => (await statusOf(api.client.ipPolicy.create({ description: 'after' }))) === 'ok',
   )
   t.equal(await rereads(), '0')
 
-  const before = (await api.client.get('/ip_policies')).ip_policies
+  const before = await all(api.client.ipPolicy.list())
   await deleteBucket(nats, bucketNames.config)
   await until('the deletion is noticed', async () => (await rereads()) !== '0', 60_000)
   await until(
     'writes are accepted again',
-    async () =>
-      (await api.client.send('POST', '/ip_policies', { body: { description: 'again' } })).status === 201,
+    async () => (await statusOf(api.client.ipPolicy.create({ description: 'again' }))) === 'ok',
     60_000,
   )
-  const { ip_policies: after } = await api.client.get('/ip_policies')
+  const after = await all(api.client.ipPolicy.list())
   t.strictSame(
-    after.filter(({ description }: { description: string }) => description !== 'again'),
+    after.filter(({ description }) => description !== 'again'),
     before,
     'its entries are unchanged',
   )

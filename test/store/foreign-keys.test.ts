@@ -3,8 +3,9 @@ import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { rowKey } from '../../src/view/keys.js'
 import { bucketNames } from '../../src/wire/names.js'
+import { all, newest, notFound, statusOf } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
-import { RawClient } from '../harness/raw-client.js'
+import { isReady, metricsOf } from '../harness/pages.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { fill, openFixture, takesWrites } from './filled-store.js'
@@ -13,20 +14,21 @@ t.setTimeout(600_000)
 
 const forgedToken = 'token-of-a-forged-key'
 
-const statusOf = async ({ client }: StoreApi, token = client.token): Promise<number> =>
-  (await new RawClient({ base: client.base, token }).send('GET', '/api_keys')).status
+/** The status of a request with this token; the one of the first key by default. */
+const keyStatus = ({ client }: StoreApi, token: string | null = client.token): Promise<number | 'ok'> =>
+  statusOf(all(client.withToken(token).apiKey.list()))
 
 const listed = async ({ client }: StoreApi): Promise<string[]> =>
-  (await client.get('/api_keys')).keys.map(({ id }: { id: string }) => id)
+  (await all(client.apiKey.list())).map(({ id }) => id)
 
-const foreignKeys = async ({ client }: StoreApi): Promise<number> =>
-  total(await client.get('/metrics'), 'weir_foreign_api_keys_total')
+const foreignKeys = async ({ url }: StoreApi): Promise<number> =>
+  total(await metricsOf(url), 'weir_foreign_api_keys_total')
 
 t.test('a forged key is refused and reported, and does not prevent a start', async (t) => {
   const fixture = await openFixture(t)
   let api = await fixture.startApi()
   const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
-  const [first] = (await api.client.get('/api_keys')).keys
+  const first = await newest(api.client.apiKey.list())
   const entry = await config.get(rowKey('api_key', first.id))
   const row = JSON.parse(Buffer.from(entry!.value!).toString())
   const put = (id: string, more: object) =>
@@ -34,54 +36,52 @@ t.test('a forged key is refused and reported, and does not prevent a start', asy
 
   await put('ak_forged', { token_hash: hashToken(forgedToken) })
   await until('it is reported', async () => (await foreignKeys(api)) === 1)
-  t.equal(await statusOf(api, forgedToken), 401)
-  t.equal(await statusOf(api), 200)
+  t.equal(await keyStatus(api, forgedToken), 401)
+  t.equal(await keyStatus(api), 'ok')
   t.strictSame(await listed(api), [first.id], 'it is not listed')
-  for (const method of ['GET', 'PATCH', 'DELETE'])
-    t.equal(
-      (await api.client.send(method, '/api_keys/ak_forged', { body: method === 'PATCH' ? {} : undefined }))
-        .status,
-      404,
-    )
+  await notFound(api.client.apiKey, 'ak_forged')
 
   await put('ak_shadow', { account_id: 'ac_of_nobody' })
   await until('it is reported, too', async () => (await foreignKeys(api)) === 2)
-  t.equal(await statusOf(api), 200, 'a row with the token of another key does not take its place')
+  t.equal(await keyStatus(api), 'ok', 'a row with the token of another key does not take its place')
 
-  const second = await api.client.post('/api_keys', {})
-  t.equal(await statusOf(api, second.token), 200, 'a new key works at once')
+  const second = await api.client.apiKey.create({})
+  t.equal(await keyStatus(api, second.token), 'ok', 'a new key works at once')
   t.strictSame(await listed(api), [second.id, first.id], 'and is listed')
   const kept = await config.get(rowKey('api_key', second.id))
-  await api.client.delete(`/api_keys/${second.id}`)
+  await api.client.apiKey.delete(second.id)
   await config.put(rowKey('api_key', second.id), kept!.value!)
   await until('a deleted key that is put back is reported', async () => (await foreignKeys(api)) === 3)
-  t.equal(await statusOf(api, second.token), 401)
+  t.equal(await keyStatus(api, second.token), 401)
 
   await put(first.id, { token_hash: hashToken(forgedToken), version: 1_000_000 })
   await until('a key under the id of another is reported', async () => (await foreignKeys(api)) === 4)
-  t.equal(await statusOf(api, forgedToken), 401)
+  t.equal(await keyStatus(api, forgedToken), 401)
 
   await api.process.kill()
   api = await fixture.startApi()
-  t.equal((await api.client.send('GET', '/readyz')).status, 200, 'the next start is ready')
+  t.ok(await isReady(api.url), 'the next start is ready')
   t.ok(await takesWrites(api))
-  for (const token of [forgedToken, second.token]) t.equal(await statusOf(api, token), 401)
+  for (const token of [forgedToken, second.token]) t.equal(await keyStatus(api, token), 401)
 })
 
 t.test('known keys still work while ClickHouse is away', async (t) => {
   const fixture = await openFixture(t)
   const api = await fixture.startApi()
   const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
-  const [{ id }] = (await api.client.get('/api_keys')).keys
+  const { id } = await newest(api.client.apiKey.list())
   const entry = await config.get(rowKey('api_key', id))
   await fixture.front.mode('fail')
   const row = JSON.parse(Buffer.from(entry!.value!).toString())
   const forged = { ...row, id: 'ak_forged', token_hash: hashToken(forgedToken) }
   await config.put(rowKey('api_key', forged.id), JSON.stringify(forged))
-  await until('the forged key can not be checked yet', async () => (await statusOf(api, forgedToken)) === 503)
-  t.equal(await statusOf(api), 200)
+  await until(
+    'the forged key can not be checked yet',
+    async () => (await keyStatus(api, forgedToken)) === 503,
+  )
+  t.equal(await keyStatus(api), 'ok')
   await fixture.front.mode('ok')
-  await until('it is refused', async () => (await statusOf(api, forgedToken)) === 401)
+  await until('it is refused', async () => (await keyStatus(api, forgedToken)) === 401)
 })
 
 t.test('rows of other kinds that differ from ClickHouse are reported while the API runs', async (t) => {
@@ -92,13 +92,13 @@ t.test('rows of other kinds that differ from ClickHouse are reported while the A
     JSON.parse(Buffer.from((await config.get(rowKey(kind, id)))!.value!).toString())
   const write = (kind: string, id: string, row: object) => config.put(rowKey(kind, id), JSON.stringify(row))
   const { client } = api
-  const policy = async () => (await client.post('/ip_policies', {})).id
+  const policy = async () => (await client.ipPolicy.create({})).id
   const [model, altered, old, deleted] = [await policy(), await policy(), await policy(), await policy()]
   const first = await readRow('ip_policy', old)
-  await client.patch(`/ip_policies/${old}`, { description: 'second' })
+  await client.ipPolicy.update(old, { description: 'second' })
   const before = await readRow('ip_policy', deleted)
-  await client.delete(`/ip_policies/${deleted}`)
-  const edge = await client.post('/edges/tcp', { hostports: ['a.example:22'] })
+  await client.ipPolicy.delete(deleted)
+  const edge = await client.tcpEdge.create({ hostports: ['a.example:22'] })
   const ofModel = await readRow('ip_policy', model)
 
   await write('ip_policy', 'ipp_forged', { ...ofModel, id: 'ipp_forged' })
@@ -111,7 +111,7 @@ t.test('rows of other kinds that differ from ClickHouse are reported while the A
   await write('tcp_edge', 'edgtcp_key_of_another', { ...edgeRow, hostports: ['b.example:22'] })
 
   const reported = async (kind: string) =>
-    total(await client.get('/metrics'), 'weir_foreign_rows_total', `kind="${kind}"`)
+    total(await metricsOf(api.url), 'weir_foreign_rows_total', `kind="${kind}"`)
   await until('all are reported', async () => (await reported('ip_policy')) >= 6, 240_000)
   t.equal(await reported('ip_policy'), 6, 'and nothing else')
   t.equal(await reported('tcp_edge'), 1)
@@ -122,11 +122,10 @@ t.test('rows that Weir wrote are never reported', async (t) => {
   const api = await fixture.startApi()
   await fill(api.client)
   const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
-  const { id } = await api.client.post('/ip_policies', {})
-  const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }]
-  await api.client.put(`/ip_policies/${id}/rules`, { rules })
+  const { id } = await api.client.ipPolicy.create({})
+  await api.client.replaceRules(id, [{ cidr: '192.0.2.0/24', action: 'allow' }])
   await config.put(rowKey('ip_policy', 'ipp_forged'), JSON.stringify({ id: 'ipp_forged' }))
-  const metrics = () => api.client.get('/metrics')
+  const metrics = () => metricsOf(api.url)
   await until('the look is over', async () => total(await metrics(), 'weir_foreign_rows_total') > 0, 240_000)
   t.equal(total(await metrics(), 'weir_foreign_rows_total'), 1, 'all but the forged row are the same')
 })

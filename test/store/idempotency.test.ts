@@ -1,26 +1,31 @@
 /** Requests with an idempotency key: raced in two processes, killed at every write, and forgotten after a day. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { ApiError } from '../../src/client/client.js'
+import type { Resource } from '../../src/client/kinds.js'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
-import type { HttpAnswer, RawClient } from '../harness/raw-client.js'
+import { all, type Caller } from '../harness/caller.js'
 import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
 
 t.setTimeout(1_200_000)
 
 /** Tries again if nothing was written: on an overloaded machine the database can seem to be away briefly. */
-async function post(client: RawClient, key: string, body: object): Promise<HttpAnswer> {
+async function create({ ipPolicy }: Caller, description: string): Promise<Resource<'ipPolicy'>> {
   for (;;) {
-    const answer = await client.send('POST', '/ip_policies', { body, headers: { 'idempotency-key': key } })
-    if (answer.status !== 503) return answer
+    try {
+      return await ipPolicy.create({ description }, { idempotencyKey: description })
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status_code !== 503) throw error
+    }
     await sleep(200)
   }
 }
 
-const described = async (client: RawClient, description: string): Promise<string[]> => {
-  const { ip_policies } = await client.get(`/ip_policies?description=${encodeURIComponent(description)}`)
-  return ip_policies.map(({ id }: { id: string }) => id)
+const described = async (client: Caller, description: string): Promise<string[]> => {
+  const policies = await all(client.ipPolicy.list({ description }))
+  return policies.map(({ id }) => id)
 }
 
 t.test(
@@ -31,15 +36,11 @@ t.test(
     for (let round = 1; round <= 5; round += 1) {
       const description = `round ${round}`
       const racers = Array.from({ length: 10 }, (_, at) =>
-        post((at % 2 === 0 ? one : two).client, description, { description }),
+        create((at % 2 === 0 ? one : two).client, description),
       )
       const answers = await Promise.all(racers)
-      t.strictSame(
-        answers.map(({ status }) => status),
-        answers.map(() => 201),
-      )
       // Both processes are reached by addresses of their own.
-      const ids = new Set(answers.map(({ body }) => body.id))
+      const ids = new Set(answers.map(({ id }) => id))
       t.strictSame([...ids], await described(one.client, description))
     }
     const created = (await fixture.audited()).filter(({ type }) => type === 'ip_policy_created.v0')
@@ -51,8 +52,7 @@ t.test(
       await fixture.killNats()
       await fixture.startNats()
       const { client } = await fixture.startApi('one')
-      const again = await post(client, 'round 1', { description: 'round 1' })
-      t.match(again, { status: 201, body: { id } })
+      t.match(await create(client, 'round 1'), { id })
     })
 
     t.test('entries expire after 24 hours, the oldest earlier if the bucket is full', async (t) => {
@@ -87,13 +87,11 @@ t.test('killed at each write of a request with a key', async (t) => {
   const survivor = await fixture.startApi('survivor')
   let points = 0
   for await (const { client, point } of killedAtEachWrite(t, fixture)) {
-    const body = { description: point }
-    const first = await post(client, point, body).catch(() => undefined)
-    const again = await post(survivor.client, point, body)
-    t.equal(again.status, 201, `${point}: ${JSON.stringify(again.body)}`)
-    if (first?.status === 201)
-      t.equal(again.body.id, first.body.id, `${point}: it was answered, so the answer is repeated`)
-    t.strictSame(await described(survivor.client, point), [again.body.id], `${point}: made once`)
+    const first = await create(client, point).catch(() => undefined)
+    const again = await create(survivor.client, point)
+    if (first !== undefined)
+      t.equal(again.id, first.id, `${point}: it was answered, so the answer is repeated`)
+    t.strictSame(await described(survivor.client, point), [again.id], `${point}: made once`)
     points += 1
   }
   t.ok(points >= 4, `met ${points} points`)

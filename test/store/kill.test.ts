@@ -3,6 +3,7 @@ import t from 'tap'
 import { ruleEventsPerMessage } from '../../src/core/limits.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { bucketNames } from '../../src/wire/names.js'
+import { all, statusOf } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
@@ -16,15 +17,14 @@ const randomKills = process.argv.includes('--full') ? 100 : 6
 t.test('killed at each write of a change', { timeout: 300_000 }, async (t) => {
   const fixture = await openFixture(t)
   const survivor = await fixture.startApi('survivor')
-  const policy = await survivor.client.post('/ip_policies', { description: 'before' })
-  const path = `/ip_policies/${policy.id}`
+  const policy = await survivor.client.ipPolicy.create({ description: 'before' })
   const changed: string[] = []
   let points = 0
   for await (const { client, point } of killedAtEachWrite(t, fixture)) {
-    const answer = await client.send('PATCH', path, { body: { description: point } }).catch(() => undefined)
-    await survivor.client.patch(path, { metadata: point })
-    const { description: now } = await survivor.client.get(path)
-    if (answer?.status === 200) t.equal(now, point, `${point}: answered, so it is there`)
+    const answer = await client.ipPolicy.update(policy.id, { description: point }).catch(() => undefined)
+    await survivor.client.ipPolicy.update(policy.id, { metadata: point })
+    const { description: now } = await survivor.client.ipPolicy.get(policy.id)
+    if (answer !== undefined) t.equal(now, point, `${point}: answered, so it is there`)
     if (now === point) changed.push(point)
     points += 1
   }
@@ -43,18 +43,20 @@ t.test(
     const gone: string[] = []
     let points = 0
     for await (const { client, point } of killedAtEachWrite(t, fixture)) {
-      const policy = await survivor.client.post('/ip_policies', { description: point })
+      const policy = await survivor.client.ipPolicy.create({ description: point })
       gone.push(policy.id)
       const rules = Array.from({ length: ruleEventsPerMessage + 5 }, (_, at) => ({
         cidr: `10.${at >> 8}.${at & 255}.0/24`,
-        action: 'deny',
+        action: 'deny' as const,
       }))
-      await survivor.client.put(`/ip_policies/${policy.id}/rules`, { rules })
-      const path = `/ip_policies/${policy.id}`
-      const answer = await client.send('DELETE', path).catch(() => undefined)
-      await survivor.client.post('/ip_policies', { description: 'written after it' })
-      const { status } = await survivor.client.send('DELETE', path)
-      if (answer?.status === 204) t.equal(status, 404, `${point}: answered, so it is deleted`)
+      await survivor.client.replaceRules(policy.id, rules)
+      const isAnswered = await client.ipPolicy.delete(policy.id).then(
+        () => true,
+        () => false,
+      )
+      await survivor.client.ipPolicy.create({ description: 'written after it' })
+      const status = await statusOf(survivor.client.ipPolicy.delete(policy.id))
+      if (isAnswered) t.equal(status, 404, `${point}: answered, so it is deleted`)
       points += 1
     }
     t.ok(points >= 4, `met ${points} points`)
@@ -65,7 +67,7 @@ t.test(
       .filter(({ type }) => type === 'ip_policy_rule_created.v0')
       .map(({ object }) => object.id)
     t.strictSame(deleted.sort(), [...gone, ...created].sort(), 'exactly one event for each policy and rule')
-    t.strictSame((await survivor.client.get('/ip_policy_rules')).ip_policy_rules, [], 'none is left')
+    t.strictSame(await all(survivor.client.ipPolicyRule.list()), [], 'none is left')
     const config = await (await fixture.nats()).findBucket(bucketNames.config)
     t.strictSame(await config?.keys('rules.>'), [], 'nor in the bucket')
     const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
@@ -78,20 +80,16 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
   const fixture = await openFixture(t)
   const acknowledged: { id: string; description: string }[] = []
   let restarted = await fixture.startApi()
-  const changed = await restarted.client.post('/ip_policies', { description: 'changed again and again' })
+  const changed = await restarted.client.ipPolicy.create({ description: 'changed again and again' })
   const changes: string[] = []
   for (let kill = 1; kill <= randomKills; kill += 1) {
     const { client, process } = restarted
     const writes = Array.from({ length: 30 }, async (_, at) => {
       const description = `kill ${kill}, write ${at}`
-      const answer = await client
-        .send('POST', '/ip_policies', { body: { description } })
-        .catch(() => undefined)
-      if (answer?.status === 201) acknowledged.push({ id: answer.body.id, description })
-      const change = await client
-        .send('PATCH', `/ip_policies/${changed.id}`, { body: { description } })
-        .catch(() => undefined)
-      if (change?.status === 200) changes.push(description)
+      const made = await client.ipPolicy.create({ description }).catch(() => undefined)
+      if (made !== undefined) acknowledged.push({ id: made.id, description })
+      const change = await client.ipPolicy.update(changed.id, { description }).catch(() => undefined)
+      if (change !== undefined) changes.push(description)
     })
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 400))
     await process.kill()
@@ -100,14 +98,9 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
   }
   const { client } = restarted
   for (const { id, description } of acknowledged) {
-    t.equal((await client.get(`/ip_policies/${id}`)).description, description, 'what was answered is there')
+    t.equal((await client.ipPolicy.get(id)).description, description, 'what was answered is there')
   }
-  const listed: string[] = []
-  for (let uri: string | null = '/ip_policies'; uri !== null; ) {
-    const page: { ip_policies: { id: string }[]; next_page_uri: string | null } = await client.get(uri)
-    listed.push(...page.ip_policies.map(({ id }) => id))
-    uri = page.next_page_uri
-  }
+  const listed = (await all(client.ipPolicy.list())).map(({ id }) => id)
   const created = async (): Promise<string[]> =>
     (await fixture.audited()).flatMap(({ type, object }) =>
       type === 'ip_policy_created.v0' ? [object.id] : [],
@@ -119,6 +112,6 @@ t.test('killed at random while it writes', { timeout: 1_200_000 }, async (t) => 
   const descriptions = told.map(({ object }) => (object as { description?: string }).description)
   t.equal(new Set(descriptions).size, descriptions.length, 'one event for each change')
   for (const description of changes) t.ok(descriptions.includes(description), `${description} has an event`)
-  const last = (await client.get(`/ip_policies/${changed.id}`)).description
+  const last = (await client.ipPolicy.get(changed.id)).description
   t.equal(descriptions.at(-1), last, 'the last event shows the present state')
 })

@@ -1,11 +1,11 @@
 /** An API that is killed at every point of a write. */
 import type { Test } from 'tap'
+import type { Caller } from '../harness/caller.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
-import type { RawClient } from '../harness/raw-client.js'
 import type { StoreFixture } from '../harness/store-fixture.js'
 
 interface Victim {
-  readonly client: RawClient
+  readonly client: Caller
   /** The point at which it is killed. */
   readonly point: string
 }

@@ -8,6 +8,7 @@ import { createOccurrences } from '../../src/core/occurrences.js'
 import { emptyChange } from '../../src/store/change.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { decodeHead, Heads } from '../../src/store/heads.js'
+import { all, refused, statusOf } from '../harness/caller.js'
 import { openFixture } from './filled-store.js'
 
 t.setTimeout(600_000)
@@ -17,69 +18,71 @@ const routes = 1_000
 t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) => {
   const fixture = await openFixture(t)
   let api = await fixture.startApi()
-  const edge = await api.client.post('/edges/https', { hostports: ['a.example.com:443'] })
-  const other = await api.client.post('/edges/https', { hostports: ['b.example.com:443'] })
-  const route = (match: string) => ({ match_type: 'path_prefix', match, metadata: 'm'.repeat(1_000) })
-  const own = await api.client.post(`/edges/https/${other.id}/routes`, route('/1'))
+  const edge = await api.client.httpsEdge.create({ hostports: ['a.example.com:443'] })
+  const other = await api.client.httpsEdge.create({ hostports: ['b.example.com:443'] })
+  const route = (match: string) => ({
+    match_type: 'path_prefix' as const,
+    match,
+    metadata: 'm'.repeat(1_000),
+  })
+  const own = await api.client.httpsEdgeRoute.under(other.id).create(route('/1'))
   const matches = Array.from({ length: routes }, (_, at) => `/${at}`)
-  await eachOf(matches, 32, (match) => api.client.post(`/edges/https/${edge.id}/routes`, route(match)))
-  const taken = await api.client.send('POST', `/edges/https/${edge.id}/routes`, { body: route('/7') })
-  t.equal(taken.status, 400, 'a path belongs to one route of the edge')
+  await eachOf(matches, 32, (match) => api.client.httpsEdgeRoute.under(edge.id).create(route(match)))
+  const taken = api.client.httpsEdgeRoute.under(edge.id).create(route('/7'))
+  t.equal(await statusOf(taken), 400, 'a path belongs to one route of the edge')
 
   await api.process.kill()
   api = await fixture.startApi()
-  const changed = await api.client.patch(`/edges/https/${edge.id}`, { description: 'changed' })
-  t.strictSame(await api.client.get(`/edges/https/${edge.id}`), changed)
-  const shown = changed.routes.map(({ match }: { match: string }) => match)
+  const changed = await api.client.httpsEdge.update(edge.id, { description: 'changed' })
+  t.strictSame(await api.client.httpsEdge.get(edge.id), changed)
+  const shown = changed.routes.map(({ match }) => match)
   t.strictSame(shown.sort(), matches.sort(), 'it shows them all')
-  const { https_edges } = await api.client.get('/edges/https')
+  const https_edges = await all(api.client.httpsEdge.list())
   t.strictSame(
-    https_edges.map((each: { routes: { id: string }[] }) => each.routes.length),
+    https_edges.map((each) => each.routes.length),
     [1, routes],
     'each its own',
   )
 
-  await api.client.delete(`/edges/https/${edge.id}`)
-  const last = changed.routes[0].id
-  t.equal((await api.client.send('GET', `/edges/https/${edge.id}/routes/${last}`)).status, 404)
+  await api.client.httpsEdge.delete(edge.id)
+  const last = changed.routes[0]!.id
+  t.equal(await statusOf(api.client.httpsEdgeRoute.under(edge.id).get(last)), 404)
   const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   const left = await clickhouse.rows('SELECT id FROM https_edge_routes')
   t.strictSame(left, [{ id: own.id }], 'they went with it, and only they')
-  const again = await api.client.post('/edges/https', { hostports: ['a.example.com:443'] })
+  const again = await api.client.httpsEdge.create({ hostports: ['a.example.com:443'] })
   t.strictSame(again.routes, [], 'what it held is free')
 })
 
 t.test('a resource of the maximum size, and a larger one', async (t) => {
   const fixture = await openFixture(t)
   const { client } = await fixture.startApi()
-  const log = (bytes: number) => ({ type: 'log', config: { Metadata: { x: 'm'.repeat(bytes - 8) } } })
+  const log = (bytes: number) => ({
+    type: 'log' as const,
+    config: { Metadata: { x: 'm'.repeat(bytes - 8) } },
+  })
   const full = { actions: [log(4096), log(4096), log(4096), log(4096)] }
   const edge = (hostport: string, chars: number) => ({
     hostports: [hostport],
     policies: { inbound: [...Array.from({ length: 15 }, () => full), { actions: [log(chars)] }] },
   })
-  const part = await client.send('POST', '/edges/tcp', { body: edge('a.example.com:1', 4097) })
-  t.equal(part.status, 400)
-  t.match(part.body.msg, /has 4097 bytes as JSON: at most 4096 are allowed/, 'a part of it is too large')
+  const part = await refused(400, client.tcpEdge.create(edge('a.example.com:1', 4097)))
+  t.match(part, /has 4097 bytes as JSON: at most 4096 are allowed/, 'a part of it is too large')
   const beyond = {
     hostports: ['a.example.com:1'],
     policies: { inbound: Array.from({ length: 17 }, () => full) },
   }
-  const { status, body } = await client.send('POST', '/edges/tcp', { body: beyond })
-  t.equal(status, 400)
-  const [, bytes = ''] = /has (\d+) bytes as JSON: at most (\d+) are allowed/.exec(body.msg) ?? []
-  t.match(body.msg, `at most ${resourceBytesMax} are allowed`, 'the limit is named')
+  const whole = await refused(400, client.tcpEdge.create(beyond))
+  const [, bytes = ''] = /has (\d+) bytes as JSON: at most (\d+) are allowed/.exec(whole) ?? []
+  t.match(whole, `at most ${resourceBytesMax} are allowed`, 'the limit is named')
   t.ok(Number(bytes) > resourceBytesMax, 'and so is what it has')
-  t.strictSame((await client.get('/edges/tcp')).tcp_edges, [], 'nothing is stored')
+  t.strictSame(await all(client.tcpEdge.list()), [], 'nothing is stored')
 
-  const stored = await client.post('/edges/tcp', edge('a.example.com:1', 4096))
-  t.strictSame(await client.get(`/edges/tcp/${stored.id}`), stored, 'what is within it is')
-  const patched = await client.send('PATCH', `/edges/tcp/${stored.id}`, {
-    body: { policies: beyond.policies },
-  })
-  t.equal(patched.status, 400)
-  t.strictSame(await client.get(`/edges/tcp/${stored.id}`), stored, 'a change beyond it leaves it as it was')
+  const stored = await client.tcpEdge.create(edge('a.example.com:1', 4096))
+  t.strictSame(await client.tcpEdge.get(stored.id), stored, 'what is within it is')
+  t.equal(await statusOf(client.tcpEdge.update(stored.id, { policies: beyond.policies })), 400)
+  t.strictSame(await client.tcpEdge.get(stored.id), stored, 'a change beyond it leaves it as it was')
 })
 
 t.test('a change that does not fit the head record', async (t) => {

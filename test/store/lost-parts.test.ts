@@ -2,7 +2,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { all, type Caller, newest, statusOf } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
+import { metricsOf, readyOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
@@ -13,64 +15,49 @@ t.setTimeout(600_000)
 t.test('two APIs change one resource, and race for unique names', async (t) => {
   const fixture = await openFixture(t)
   const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
-  const edge = await one.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
-  const policy = await one.client.post('/ip_policies', {})
-  await until(
-    'both know it',
-    async () => (await two.client.send('GET', `/ip_policies/${policy.id}`)).status === 200,
-  )
+  const edge = await one.client.tcpEdge.create({ hostports: ['a.example.com:22'] })
+  const policy = await one.client.ipPolicy.create({})
+  await until('both know it', async () => (await statusOf(two.client.ipPolicy.get(policy.id))) === 'ok')
   const rules = await Promise.all(
     Array.from({ length: 100 }, (_, at) =>
-      (at % 2 === 0 ? one : two).client.post('/ip_policy_rules', {
+      (at % 2 === 0 ? one : two).client.ipPolicyRule.create({
         ip_policy_id: policy.id,
         cidr: `10.0.${at}.0/24`,
         action: 'allow',
       }),
     ),
   )
-  await until(
-    'both see all',
-    async () => (await two.client.get('/ip_policy_rules')).ip_policy_rules.length === 100,
-  )
+  await until('both see all', async () => (await all(two.client.ipPolicyRule.list())).length === 100)
   t.equal(new Set(rules.map(({ id }) => id)).size, 100, 'all 100 are there')
   const patches = Array.from({ length: 100 }, (_, at) =>
     at % 2 === 0
-      ? one.client.patch(`/ip_policies/${policy.id}`, { description: `d${at}` })
-      : two.client.patch(`/ip_policies/${policy.id}`, { metadata: `m${at}` }),
+      ? one.client.ipPolicy.update(policy.id, { description: `d${at}` })
+      : two.client.ipPolicy.update(policy.id, { metadata: `m${at}` }),
   )
   for (const answer of await Promise.all(patches)) t.ok(answer.id)
-  const last = await one.client.get(`/ip_policies/${policy.id}`)
+  const last = await one.client.ipPolicy.get(policy.id)
   t.match(last, { description: /^d/, metadata: /^m/ }, 'changes of different fields are both kept')
-  const race = (path: string, body: unknown) =>
-    Promise.all([one, two, one, two].map(({ client }) => client.send('POST', path, { body })))
-  const races = [
-    {
-      name: 'CIDR',
-      path: '/ip_policy_rules',
-      body: { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'deny' },
-    },
-    { name: 'hostport', path: '/edges/tcp', body: { hostports: ['race.example.com:1'] } },
-    {
-      name: 'restriction type',
-      path: '/ip_restrictions',
-      body: { type: 'agent', ip_policy_ids: [policy.id] },
-    },
+  const rule = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'deny' } as const
+  const races: [string, (client: Caller) => Promise<unknown>][] = [
+    ['CIDR', ({ ipPolicyRule }) => ipPolicyRule.create(rule)],
+    ['hostport', ({ tcpEdge }) => tcpEdge.create({ hostports: ['race.example.com:1'] })],
+    [
+      'restriction type',
+      ({ ipRestriction }) => ipRestriction.create({ type: 'agent', ip_policy_ids: [policy.id] }),
+    ],
   ]
-  for (const { name, path, body } of races) {
-    const statuses = (await race(path, body)).map(({ status }) => status).sort()
-    t.strictSame(statuses, [201, 400, 400, 400], name)
+  for (const [name, call] of races) {
+    const statuses = await Promise.all([one, two, one, two].map(({ client }) => statusOf(call(client))))
+    t.strictSame(statuses.sort(), [400, 400, 400, 'ok'], name)
   }
-  await one.client.patch(`/edges/tcp/${edge.id}`, { hostports: null })
-  t.ok(
-    (await two.client.post('/edges/tcp', { hostports: ['a.example.com:22'] })).id,
-    'a released name is free',
-  )
+  await one.client.tcpEdge.update(edge.id, { hostports: null })
+  t.ok((await two.client.tcpEdge.create({ hostports: ['a.example.com:22'] })).id, 'a released name is free')
 })
 
 const lossLine = /^NATS lost what it stored .*undelivered events are gone; the books begin again/m
 
-const losses = async ({ client }: StoreApi): Promise<number> =>
-  total(await client.get('/metrics'), 'weir_nats_store_losses_total')
+const losses = async ({ url }: StoreApi): Promise<number> =>
+  total(await metricsOf(url), 'weir_nats_store_losses_total')
 
 t.test('NATS wiped, ClickHouse kept', async (t) => {
   const fixture = await openFixture(t)
@@ -86,13 +73,10 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
   t.match(api.process.output(), lossLine, 'the start says what was lost')
   t.equal(await losses(api), 1, 'it is counted')
   t.equal(await everything(api), before, 'the same configuration')
-  t.equal(
-    (await api.client.send('POST', '/edges/tcp', { body: { hostports: ['a.example.com:22'] } })).status,
-    400,
-  )
-  const destination = (await api.client.get('/event_destinations')).event_destinations[0]
+  t.equal(await statusOf(api.client.tcpEdge.create({ hostports: ['a.example.com:22'] })), 400)
+  const destination = await newest(api.client.eventDestination.list())
   t.ok(
-    await api.client.patch(`/event_destinations/${destination.id}`, {
+    await api.client.eventDestination.update(destination.id, {
       description: 'sealed values are back',
     }),
   )
@@ -109,7 +93,7 @@ t.test('NATS wiped under a running API', async (t) => {
   await fill(api.client)
   const before = await everything(api)
   await fixture.killNats()
-  const away = await api.client.send('POST', '/ip_policies', { body: {} })
+  const away = await api.client.raw.send('POST', '/ip_policies', { body: {} })
   t.equal(away.status, 503, 'while NATS is away')
   t.ok(away.headers['retry-after'])
   t.equal(await everything(api), before, 'reads go on')
@@ -126,17 +110,13 @@ t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
   const fixture = await openFixture(t)
   const api = await fixture.startApi()
   await fill(api.client)
-  const before = await everything(api)
+  const { id } = await newest(api.client.ipPolicy.list())
   for (const mode of ['hang', 'fail', 'short', 'die'] as const) {
     await fixture.front.mode(mode)
-    const answer = await api.client.send('PATCH', `/ip_policies/${JSON.parse(before)[0].ip_policies[0].id}`, {
-      body: {
-        metadata: mode,
-      },
-    })
+    const answer = await api.client.raw.send('PATCH', `/ip_policies/${id}`, { body: { metadata: mode } })
     if (mode !== 'short') t.equal(answer.status, 503, mode)
     if (answer.status === 503) t.ok(answer.headers['retry-after'])
-    t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70, 'reads go on')
+    t.equal((await all(api.client.ipPolicyRule.list())).length, 70, 'reads go on')
     if (mode === 'die') await fixture.startFront()
     else await fixture.front.mode('ok')
     await until('writes are accepted again', () => takesWrites(api))
@@ -153,11 +133,10 @@ t.test('ClickHouse emptied, NATS kept: nothing is written until an operator deci
   await fixture.front.process.stop()
   await fixture.startFront('another')
   api = await fixture.startApi('one', {}, { answering: 503 })
-  const refused = await api.client.send('POST', '/ip_policies', { body: {} })
-  t.equal(refused.status, 503)
-  const ready = await api.client.send('GET', '/readyz')
+  t.equal(await statusOf(api.client.ipPolicy.create({})), 503)
+  const ready = await readyOf(api.url)
   t.equal(ready.status, 503)
-  t.match(JSON.stringify(ready.body), /another ClickHouse database/)
+  t.match(JSON.stringify(ready.failing), /another ClickHouse database/)
   await api.process.kill()
   await fixture.front.process.stop()
   await fixture.startFront()
@@ -177,18 +156,18 @@ t.test('another ClickHouse is adopted by the operator', async (t) => {
   fixture.wipeNats()
   await fixture.startNats()
   api = await fixture.startApi()
-  await api.client.post('/ip_policies', { description: 'of the other' })
+  await api.client.ipPolicy.create({ description: 'of the other' })
   await api.process.kill()
   await fixture.front.process.stop()
   await fixture.startFront()
   api = await fixture.startApi('one', {}, { answering: 503 })
-  t.equal((await api.client.send('POST', '/ip_policies', { body: {} })).status, 503, 'refused until then')
+  t.equal(await statusOf(api.client.ipPolicy.create({})), 503, 'refused until then')
   const adopt = run('programs/main.js', ['store', 'adopt'], { WEIR_DATA_DIR: join(fixture.dir, 'one') })
   await adopt.line(/rebuilt from ClickHouse/)
   await until('writes are accepted again', () => takesWrites(api))
-  t.equal((await api.client.get('/ip_policy_rules')).ip_policy_rules.length, 70)
-  const { ip_policies } = await api.client.get('/ip_policies')
-  t.notOk(ip_policies.some(({ description }: { description: string }) => description === 'of the other'))
+  t.equal((await all(api.client.ipPolicyRule.list())).length, 70)
+  const ip_policies = await all(api.client.ipPolicy.list())
+  t.notOk(ip_policies.some(({ description }) => description === 'of the other'))
 })
 
 t.test('another secret key is refused', async (t) => {

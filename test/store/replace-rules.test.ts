@@ -1,5 +1,6 @@
 /** All rules of an IP policy replaced at once: completely or not at all, with crashes and other writers. */
 import t, { type Test } from 'tap'
+import type { ApiError } from '../../src/client/client.js'
 import { sleep } from '../../src/core/clock.js'
 import { silentLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
@@ -12,9 +13,9 @@ import { View } from '../../src/view/view.js'
 import type { IdleGeneration } from '../../src/view/view-state.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
+import { all, type Caller, newest, statusOf } from '../harness/caller.js'
 import { startNatsProxy } from '../harness/nats-proxy.js'
-import type { RawClient } from '../harness/raw-client.js'
-import type { StoreFixture } from '../harness/store-fixture.js'
+import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { openFixture } from './filled-store.js'
 import { killedAtEachWrite } from './killed-api.js'
@@ -34,15 +35,7 @@ interface Rule {
   readonly action: Action
 }
 
-async function rulesOf(client: RawClient): Promise<Rule[]> {
-  const rules: Rule[] = []
-  for (let uri: string | null = '/ip_policy_rules'; uri !== null; ) {
-    const page: { ip_policy_rules: Rule[]; next_page_uri: string | null } = await client.get(uri)
-    rules.push(...page.ip_policy_rules)
-    uri = page.next_page_uri
-  }
-  return rules
-}
+const rulesOf = (client: Caller): Promise<Rule[]> => all<Rule>(client.ipPolicyRule.list())
 
 const textOf = ({ id, cidr, action }: Rule): string => `${id} ${cidr} ${action}`
 const sorted = (rules: readonly Rule[]): string[] => rules.map(textOf).sort()
@@ -74,23 +67,20 @@ async function rulesByEvents(t: Test, fixture: StoreFixture): Promise<string[]> 
 t.test('killed at each write', { timeout: 1_200_000 }, async (t) => {
   const fixture = await openFixture(t)
   let survivor = await fixture.startApi('survivor')
-  const { id } = await survivor.client.post('/ip_policies', {})
-  const path = `/ip_policies/${id}/rules`
+  const { id } = await survivor.client.ipPolicy.create({})
   const count = 40
   let now: Action = 'allow'
-  await survivor.client.put(path, { rules: rulesWith(now, count) })
+  await survivor.client.replaceRules(id, rulesWith(now, count))
   let points = 0
   for await (const { client, point } of killedAtEachWrite(t, fixture)) {
     const next: Action = now === 'allow' ? 'deny' : 'allow'
-    const answer = await client
-      .send('PUT', path, { body: { rules: rulesWith(next, count) } })
-      .catch(() => undefined)
-    await survivor.client.post('/ip_policies', { description: 'written after it' })
+    const answer = await client.replaceRules(id, rulesWith(next, count)).catch(() => undefined)
+    await survivor.client.ipPolicy.create({ description: 'written after it' })
     const rules = await rulesOf(survivor.client)
     t.equal(rules.length, count, `${point}: as many as before`)
     const actions = new Set(rules.map(({ action }) => action))
     t.equal(actions.size, 1, `${point}: all of them or none`)
-    if (answer?.status === 200) t.ok(actions.has(next), `${point}: answered, so they are there`)
+    if (answer !== undefined) t.ok(actions.has(next), `${point}: answered, so they are there`)
     if (actions.has(next)) now = next
     points += 1
   }
@@ -104,7 +94,7 @@ t.test('killed at each write', { timeout: 1_200_000 }, async (t) => {
   await fixture.startNats()
   survivor = await fixture.startApi('survivor')
   t.strictSame(sorted(await rulesOf(survivor.client)), rules, 'and restores them after NATS was lost')
-  await survivor.client.put(path, { rules: [] })
+  await survivor.client.replaceRules(id, [])
   const config = await (await fixture.nats()).findBucket(bucketNames.config)
   t.strictSame(await config?.keys('rules.>'), [], 'nothing is left behind')
 })
@@ -114,9 +104,8 @@ t.test('NATS loses staged rules before they count', { timeout: 300_000 }, async 
   const proxy = await startNatsProxy(fixture.natsUrl)
   t.teardown(() => proxy.close())
   const { client } = await fixture.startApi('one', { NATS_URL: proxy.url })
-  const { id } = await client.post('/ip_policies', {})
-  const path = `/ip_policies/${id}/rules`
-  await client.put(path, { rules: rulesWith('allow', 3) })
+  const { id } = await client.ipPolicy.create({})
+  await client.replaceRules(id, rulesWith('allow', 3))
   const before = sorted(await rulesOf(client))
   const config = (await (await fixture.nats()).findBucket(bucketNames.config))!
   const present = await config.keys(`rules.${id}.>`)
@@ -129,36 +118,35 @@ t.test('NATS loses staged rules before they count', { timeout: 300_000 }, async 
   }
   // One chunk is staged first; the second write commits the change.
   proxy.cut({ write: 2, after: false, passes: true, meet: lose })
-  t.match(await client.send('PUT', path, { body: { rules: rulesWith('deny', 3) } }), { status: 503 })
+  t.equal(await statusOf(client.replaceRules(id, rulesWith('deny', 3))), 503)
   t.strictSame(sorted(await rulesOf(client)), before, 'the rules are what they were')
   t.strictSame(await rulesByEvents(t, fixture), before, 'and no event says otherwise')
-  t.match(await client.put(path, { rules: rulesWith('deny', 3) }), { added: 3, removed: 3 })
+  t.match(await client.replaceRules(id, rulesWith('deny', 3)), { added: 3, removed: 3 })
   t.strictSame(await storedRules(t, fixture), sorted(await rulesOf(client)))
 })
 
 t.test('other requests change single rules meanwhile, in two processes', { timeout: 300_000 }, async (t) => {
   const fixture = await openFixture(t)
   const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
-  const { id } = await one.client.post('/ip_policies', {})
-  const path = `/ip_policies/${id}/rules`
-  await one.client.put(path, { rules: rulesWith('allow', 200) })
+  const { id } = await one.client.ipPolicy.create({})
+  await one.client.replaceRules(id, rulesWith('allow', 200))
   await until('both know them', async () => (await rulesOf(two.client)).length === 200)
   let isOver = false
-  const meddle = async ({ client }: { client: RawClient }, from: number): Promise<number> => {
+  const meddle = async ({ client: { ipPolicyRule } }: StoreApi, from: number): Promise<number> => {
     let made = 0
     for (let at = from; !isOver; at += 2) {
       const cidr = cidrOf(at % 4 < 2 ? at % 150 : 1_000 + at)
-      const body = { ip_policy_id: id, cidr, action: 'deny' }
-      const { status, body: rule } = await client.send('POST', '/ip_policy_rules', { body })
-      t.ok(status === 201 || status === 400, `${status}: made, or there is such a CIDR`)
-      const [some] = (await client.get('/ip_policy_rules?limit=1')).ip_policy_rules
-      if (status === 201) {
+      const rule = await ipPolicyRule
+        .create({ ip_policy_id: id, cidr, action: 'deny' })
+        .catch((error: ApiError) => error)
+      const isMade = !(rule instanceof Error)
+      t.ok(isMade || rule.status_code === 400, 'made, or there is such a CIDR')
+      const some = await newest(ipPolicyRule.list({ limit: 1 }))
+      if (isMade) {
         made += 1
-        const changed = await client.send('PATCH', `/ip_policy_rules/${rule.id}`, {
-          body: { description: `${at}` },
-        })
-        t.ok(changed.status === 200 || changed.status === 404, 'changed, or replaced before')
-      } else if (some !== undefined) await client.send('DELETE', `/ip_policy_rules/${some.id}`)
+        const changed = await statusOf(ipPolicyRule.update(rule.id, { description: `${at}` }))
+        t.ok(changed === 'ok' || changed === 404, 'changed, or replaced before')
+      } else await statusOf(ipPolicyRule.delete(some.id))
     }
     return made
   }
@@ -166,14 +154,14 @@ t.test('other requests change single rules meanwhile, in two processes', { timeo
   for (let turn = 0; turn < 10; turn += 1) {
     const { client } = turn % 2 === 0 ? one : two
     const rules = rulesWith(turn % 2 === 0 ? 'deny' : 'allow', 150 + turn)
-    t.match(await client.put(path, { rules }), { added: Number, removed: Number })
+    t.match(await client.replaceRules(id, rules), { added: Number, removed: Number })
   }
   isOver = true
   t.ok(
     (await Promise.all(meddlers)).some((made) => made > 0),
     'others did change rules',
   )
-  await one.client.post('/ip_policies', {})
+  await one.client.ipPolicy.create({})
   const rules = await rulesOf(one.client)
   t.equal(new Set(rules.map(({ cidr }) => cidr)).size, rules.length, 'no CIDR twice')
   t.strictSame(await rulesByEvents(t, fixture), sorted(rules), 'one event for every change, in order')
@@ -183,8 +171,7 @@ t.test('other requests change single rules meanwhile, in two processes', { timeo
 t.test('100,000 rules: decisions use all old or all new ones', { timeout: 900_000 }, async (t) => {
   const fixture = await openFixture(t)
   const { client } = await fixture.startApi()
-  const { id } = await client.post('/ip_policies', {})
-  const path = `/ip_policies/${id}/rules`
+  const { id } = await client.ipPolicy.create({})
   const count = 100_000
   const occurrences = createOccurrences({ logger: silentLogger(), registry: createRegistry() })
   const view = new View((await (await fixture.nats()).findBucket(bucketNames.config))!, occurrences)
@@ -200,13 +187,12 @@ t.test('100,000 rules: decisions use all old or all new ones', { timeout: 900_00
   }
   const looking = setInterval(look, 5)
   t.teardown(() => clearInterval(looking))
-  const put = (action: Action) => client.put(path, { rules: rulesWith(action, count) })
+  const put = (action: Action) => client.replaceRules(id, rulesWith(action, count))
   t.strictSame(await put('allow'), { added: count, updated: 0, removed: 0, kept: 0 })
   t.strictSame(await put('allow'), { added: 0, updated: 0, removed: 0, kept: count })
   await until('it is decided by them', () => seen.size === 2, 60_000)
   const answered = put('deny')
-  const status = (await client.send('GET', '/api_keys')).status
-  t.equal(status, 200, 'others are served meanwhile')
+  t.ok(await newest(client.apiKey.list()), 'others are served meanwhile')
   t.strictSame(await answered, { added: count, updated: 0, removed: count, kept: 0 })
   await until('it is decided by the new ones', () => seen.size === 3, 60_000)
   const ofAll = configuration.current.policySet.ipPolicy(id)?.deny.rangeCount
@@ -215,15 +201,14 @@ t.test('100,000 rules: decisions use all old or all new ones', { timeout: 900_00
     ['0 allowed, 0 denied', `${ofAll} allowed, 0 denied`, `0 allowed, ${ofAll} denied`],
     'none of them, or all',
   )
-  const page = await client.get('/ip_policy_rules')
-  t.equal(page.ip_policy_rules[0].action, 'deny')
+  t.equal((await newest(client.ipPolicyRule.list())).action, 'deny')
 })
 
 t.test('staged rules of a dead process are deleted', { timeout: 120_000 }, async (t) => {
   const { parts, api } = await openTestStore(t)
   const me = await (await api()).account()
-  const { id } = await me.post('/ip_policies')
-  await me.put(`/ip_policies/${id}/rules`, { rules: rulesWith('allow', 3) })
+  const { id } = await me.ipPolicy.create({})
+  await me.replaceRules(id, rulesWith('allow', 3))
   const { store, nats } = parts
   const config = (await nats.findBucket(bucketNames.config))!
   const { state } = store.view
@@ -242,5 +227,5 @@ t.test('staged rules of a dead process are deleted', { timeout: 120_000 }, async
   t.strictSame(await config.keys(`rules.${id}.>`), [rulesKey(id, present, 0)])
   await until('the view has the deletion', () => [...state.idleGenerations()].length === 0)
   t.ok(state.versionOf(me.accountId) >= 500, 'it can no longer be committed')
-  t.match(await me.put(`/ip_policies/${id}/rules`, { rules: rulesWith('allow', 4) }), { added: 1, kept: 3 })
+  t.match(await me.replaceRules(id, rulesWith('allow', 4)), { added: 1, kept: 3 })
 })

@@ -3,6 +3,8 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
+import { all, newest, refused, statusOf } from '../harness/caller.js'
+import { readyOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
@@ -46,27 +48,24 @@ const secret = (aws_secret_access_key: string) => ({
 
 /** A change of every sort: made, changed, deleted, a hostport released, a secret replaced, a rule removed. */
 async function changeAll({ client }: StoreApi): Promise<void> {
-  const { ip_policies } = await client.get('/ip_policies')
-  await client.patch(`/ip_policies/${ip_policies[0].id}`, { description: 'changed today' })
-  await client.post('/ip_policies', { description: 'made today' })
-  const { ip_policy_rules } = await client.get('/ip_policy_rules')
-  await client.delete(`/ip_policy_rules/${ip_policy_rules[5].id}`)
-  const { tcp_edges } = await client.get('/edges/tcp')
-  await client.patch(`/edges/tcp/${tcp_edges[0].id}`, { hostports: ['c.example.com:22'] })
-  await client.post('/edges/tcp', { hostports: ['a.example.com:22'] })
-  const { https_edges } = await client.get('/edges/https')
-  await client.delete(`/edges/https/${https_edges[0].id}`)
-  const { event_destinations } = await client.get('/event_destinations')
-  await client.patch(`/event_destinations/${event_destinations[0].id}`, secret('replaced-today'))
+  const { id } = await newest(client.ipPolicy.list())
+  await client.ipPolicy.update(id, { description: 'changed today' })
+  await client.ipPolicy.create({ description: 'made today' })
+  const rules = await all(client.ipPolicyRule.list())
+  await client.ipPolicyRule.delete(rules[5]!.id)
+  const edge = await newest(client.tcpEdge.list())
+  await client.tcpEdge.update(edge.id, { hostports: ['c.example.com:22'] })
+  await client.tcpEdge.create({ hostports: ['a.example.com:22'] })
+  await client.httpsEdge.delete((await newest(client.httpsEdge.list())).id)
+  const destination = await newest(client.eventDestination.list())
+  await client.eventDestination.update(destination.id, secret('replaced-today'))
 }
 
-async function checkRefused(t: Test, { client }: StoreApi): Promise<void> {
-  const refused = await client.send('POST', '/ip_policies', { body: {} })
-  t.equal(refused.status, 503)
-  t.match(JSON.stringify(refused.body), /is ahead of ClickHouse/)
-  const ready = await client.send('GET', '/readyz')
+async function checkRefused(t: Test, { client, url }: StoreApi): Promise<void> {
+  t.match(await refused(503, client.ipPolicy.create({})), /is ahead of ClickHouse/)
+  const ready = await readyOf(url)
   t.equal(ready.status, 503)
-  t.match(JSON.stringify(ready.body), /restore a newer backup of ClickHouse, or run .*weir store adopt/)
+  t.match(JSON.stringify(ready.failing), /restore a newer backup of ClickHouse, or run .*weir store adopt/)
 }
 
 t.test('an old ClickHouse, NATS as it is: an operator decides, and neither choice loses more', async (t) => {
@@ -96,23 +95,21 @@ t.test('an old ClickHouse, NATS as it is: an operator decides, and neither choic
   await adopt.line(/rebuilt from ClickHouse/)
   t.equal(await everything(api), yesterday, 'decided: yesterday is right')
   await until('writes are taken', () => takesWrites(api))
-  t.ok((await api.client.post('/edges/tcp', { hostports: ['c.example.com:22'] })).id, 'free as it was then')
+  t.ok((await api.client.tcpEdge.create({ hostports: ['c.example.com:22'] })).id, 'free as it was then')
 })
 
 t.test('an old ClickHouse, with later deletions and an unfinished change', async (t) => {
   const fixture = await openFixture(t)
   let api = await fixture.startApi()
-  const kept = await api.client.post('/ip_policies', { description: 'kept' })
-  const deleted = await api.client.post('/ip_policies', { description: 'deleted' })
+  const kept = await api.client.ipPolicy.create({ description: 'kept' })
+  const deleted = await api.client.ipPolicy.create({ description: 'deleted' })
   await api.process.kill()
   await copyClickhouse(fixture, 'clickhouse', 'yesterday')
   api = await fixture.startApi()
-  await api.client.delete(`/ip_policies/${deleted.id}`)
+  await api.client.ipPolicy.delete(deleted.id)
   await fixture.front.mode('fail')
-  const inHand = await api.client.send('PATCH', `/ip_policies/${kept.id}`, {
-    body: { description: 'in hand' },
-  })
-  t.match(JSON.stringify(inHand.body), /committed and will take effect/)
+  const inHand = api.client.ipPolicy.update(kept.id, { description: 'in hand' })
+  t.match(await refused(503, inHand), /committed and will take effect/)
   await api.process.kill()
 
   await useClickhouse(fixture, 'yesterday')
@@ -121,57 +118,52 @@ t.test('an old ClickHouse, with later deletions and an unfinished change', async
   // Changes left behind are swept every second, and the parts are compared every ten.
   await sleep(12_000)
   await checkRefused(t, api)
-  t.equal((await api.client.send('GET', `/ip_policies/${deleted.id}`)).status, 404, 'it is not back')
+  t.equal(await statusOf(api.client.ipPolicy.get(deleted.id)), 404, 'it is not back')
   await api.process.kill()
 
   await useClickhouse(fixture, 'clickhouse')
   api = await fixture.startApi()
   await until('the change in hand takes effect', async () => {
-    const { description } = await api.client.get(`/ip_policies/${kept.id}`)
+    const { description } = await api.client.ipPolicy.get(kept.id)
     return description === 'in hand'
   })
   await until('writes are taken', () => takesWrites(api))
-  t.equal((await api.client.send('GET', `/ip_policies/${deleted.id}`)).status, 404)
+  t.equal(await statusOf(api.client.ipPolicy.get(deleted.id)), 404)
 })
 
 t.test('an old NATS with an unfinished change, ClickHouse as it is', async (t) => {
   const fixture = await openFixture(t)
   let api = await fixture.startApi()
   await fill(api.client)
-  const { ip_policies } = await api.client.get('/ip_policies')
+  const { id } = await newest(api.client.ipPolicy.list())
   await fixture.front.mode('fail')
-  const path = `/ip_policies/${ip_policies[0].id}`
-  t.equal((await api.client.send('PATCH', path, { body: { description: 'in hand' } })).status, 503)
+  t.equal(await statusOf(api.client.ipPolicy.update(id, { description: 'in hand' })), 503)
   await api.process.kill()
   await copyNats(fixture)
   await fixture.front.mode('ok')
   api = await fixture.startApi()
-  await until('it is finished', async () => (await api.client.get(path)).description === 'in hand')
+  await until('it is finished', async () => (await api.client.ipPolicy.get(id)).description === 'in hand')
   await changeAll(api)
   const today = await everything(api)
   await api.process.kill()
 
   await putNatsBack(fixture)
   api = await fixture.startApi()
-  await until(
-    'writes are taken',
-    async () => (await api.client.send('PATCH', path, { body: {} })).status === 200,
-  )
+  await until('writes are taken', async () => (await statusOf(api.client.ipPolicy.update(id, {}))) === 'ok')
   t.equal(await everything(api), today, 'nothing of today is lost')
-  t.equal(
-    (await api.client.send('POST', '/edges/tcp', { body: { hostports: ['a.example.com:22'] } })).status,
-    400,
+  t.equal(await statusOf(api.client.tcpEdge.create({ hostports: ['a.example.com:22'] })), 400)
+  t.ok((await api.client.httpsEdge.create({ hostports: ['b.example.com:443'] })).id, 'given up today')
+  const destination = await newest(api.client.eventDestination.list())
+  t.ok(
+    await api.client.eventDestination.update(destination.id, {
+      description: 'its secret is there',
+    }),
   )
-  t.ok((await api.client.post('/edges/https', { hostports: ['b.example.com:443'] })).id, 'given up today')
-  const { event_destinations } = await api.client.get('/event_destinations')
-  const at = `/event_destinations/${event_destinations[0].id}`
-  t.ok(await api.client.patch(at, { description: 'its secret is there' }))
   const latest = await everything(api)
 
   await putNatsBack(fixture)
   await until('under the running API, writes are taken again', () => takesWrites(api), 60_000)
-  const { ip_policies: all } = await api.client.get('/ip_policies')
-  const written = all.find(({ description }: { description: string }) => description === 'written')
-  await api.client.delete(`/ip_policies/${written.id}`)
+  const written = await newest(api.client.ipPolicy.list({ description: 'written' }))
+  await api.client.ipPolicy.delete(written.id)
   t.equal(await everything(api), latest)
 })

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { eachOf } from '../../src/core/concurrency.js'
 import { usageSubject } from '../../src/wire/names.js'
-import { RawClient } from '../harness/raw-client.js'
+import { all, type Caller, statusOf } from '../harness/caller.js'
 import { soonestRefusalMs } from '../harness/revocation.js'
 import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
@@ -23,14 +23,13 @@ interface Policy {
 t.test('two processes change one resource', { timeout: 1_200_000 }, async (t) => {
   const fixture = await openFixture(t)
   const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
-  const policy = await one.client.post('/ip_policies', {})
-  const path = `/ip_policies/${policy.id}`
-  await until('both know it', async () => (await two.client.send('GET', path)).status === 200)
+  const policy = await one.client.ipPolicy.create({})
+  await until('both know it', async () => (await statusOf(two.client.ipPolicy.get(policy.id))) === 'ok')
   const numbers = Array.from({ length: writes / 2 }, (_, at) => String(at))
   const patches = ({ client }: StoreApi, field: 'description' | 'metadata') =>
-    eachOf(numbers, writesAtOnce, (value) => client.patch(path, { [field]: value }))
+    eachOf(numbers, writesAtOnce, (value) => client.ipPolicy.update(policy.id, { [field]: value }))
   await Promise.all([patches(one, 'description'), patches(two, 'metadata')])
-  await one.client.post('/ip_policies', {})
+  await one.client.ipPolicy.create({})
 
   const told = (await fixture.audited()).map(({ object }) => object as Policy)
   const states = told.filter(({ id }) => id === policy.id)
@@ -48,7 +47,7 @@ t.test('two processes change one resource', { timeout: 1_200_000 }, async (t) =>
   const last = states.at(-1)
   for (const { client } of [one, two]) {
     await until('each shows the last state', async () => {
-      const { description, metadata } = await client.get(path)
+      const { description, metadata } = await client.ipPolicy.get(policy.id)
       return description === last?.description && metadata === last?.metadata
     })
   }
@@ -58,37 +57,24 @@ t.test('two processes race for unique names', { timeout: 300_000 }, async (t) =>
   const fixture = await openFixture(t)
   const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
   const both = [one, two, one, two]
-  const policy = await one.client.post('/ip_policies', {})
-  await until(
-    'both know it',
-    async () => (await two.client.send('GET', `/ip_policies/${policy.id}`)).status === 200,
-  )
-  const races: [string, string, (turn: number) => object][] = [
-    [
-      'a CIDR of a policy',
-      '/ip_policy_rules',
-      (turn) => ({ ip_policy_id: policy.id, cidr: `10.0.${turn}.0/24`, action: 'deny' }),
-    ],
-    ['a hostport', '/edges/tcp', (turn) => ({ hostports: [`race.example.com:${turn + 1}`] })],
-  ]
-  for (const [name, path, body] of races) {
-    for (let turn = 0; turn < 10; turn += 1) {
-      const answers = both.map(({ client }) => client.send('POST', path, { body: body(turn) }))
-      const statuses = (await Promise.all(answers)).map(({ status }) => status).sort()
-      t.strictSame(statuses, [201, 400, 400, 400], name)
-    }
+  const policy = await one.client.ipPolicy.create({})
+  await until('both know it', async () => (await statusOf(two.client.ipPolicy.get(policy.id))) === 'ok')
+  const race = async (name: string, call: (client: Caller) => Promise<unknown>): Promise<void> => {
+    const statuses = await Promise.all(both.map(({ client }) => statusOf(call(client))))
+    t.strictSame(statuses.sort(), [400, 400, 400, 'ok'], name)
   }
-  for (const type of ['dashboard', 'api', 'agent', 'endpoints']) {
+  for (let turn = 0; turn < 10; turn += 1) {
+    const rule = { ip_policy_id: policy.id, cidr: `10.0.${turn}.0/24`, action: 'deny' } as const
+    await race('a CIDR of a policy', ({ ipPolicyRule }) => ipPolicyRule.create(rule))
+    const hostports = [`race.example.com:${turn + 1}`]
+    await race('a hostport', ({ tcpEdge }) => tcpEdge.create({ hostports }))
+  }
+  for (const type of ['dashboard', 'api', 'agent', 'endpoints'] as const) {
     const body = { type, ip_policy_ids: [policy.id] }
-    const answers = await Promise.all(
-      both.map(({ client }) => client.send('POST', '/ip_restrictions', { body })),
-    )
-    const statuses = answers.map(({ status }) => status).sort()
-    t.strictSame(statuses, [201, 400, 400, 400], `a restriction of the type ${type}`)
+    await race(`a restriction of the type ${type}`, ({ ipRestriction }) => ipRestriction.create(body))
   }
-  const region = { region: 'us' }
   const reserved = await Promise.all(
-    Array.from({ length: 40 }, (_, at) => both[at % 2]!.client.post('/reserved_addrs', region)),
+    Array.from({ length: 40 }, (_, at) => both[at % 2]!.client.reservedAddr.create({ region: 'us' })),
   )
   t.equal(new Set(reserved.map(({ addr }) => addr)).size, 40, 'each reserved address is another one')
 })
@@ -97,13 +83,13 @@ t.test('a revoked key is refused by every process', { timeout: 120_000 }, async 
   const fixture = await openFixture(t)
   const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
   const key = async () => {
-    const { id, token } = await one.client.post('/api_keys', {})
+    const { id, token } = await one.client.apiKey.create({})
     const isLetIn = async ({ client }: StoreApi) => {
-      const { status } = await new RawClient({ base: client.base, token }).send('GET', '/ip_policies')
-      if (status !== 200 && status !== 401) throw new Error(`The answer is ${status}.`)
-      return status === 200
+      const status = await statusOf(all(client.withToken(token).ipPolicy.list()))
+      if (status !== 'ok' && status !== 401) throw new Error(`The answer is ${status}.`)
+      return status === 'ok'
     }
-    return { isLetIn, isAccepted: () => isLetIn(two), revoke: () => one.client.delete(`/api_keys/${id}`) }
+    return { isLetIn, isAccepted: () => isLetIn(two), revoke: () => one.client.apiKey.delete(id) }
   }
 
   t.test(
@@ -113,9 +99,8 @@ t.test('a revoked key is refused by every process', { timeout: 120_000 }, async 
       await until('both let it in', async () => (await isLetIn(one)) && (await isAccepted()))
       await revoke()
       t.notOk(await isLetIn(one))
-      const later = await one.client.post('/ip_policies', {})
-      const path = `/ip_policies/${later.id}`
-      await until('it knows', async () => (await two.client.send('GET', path)).status === 200)
+      const later = await one.client.ipPolicy.create({})
+      await until('it knows', async () => (await statusOf(two.client.ipPolicy.get(later.id))) === 'ok')
       t.notOk(await isAccepted())
     },
   )
@@ -140,7 +125,7 @@ t.test('two processes count the requests of an account together', { timeout: 300
   await nats.flush()
   const askUntilRefused = async ({ client }: StoreApi): Promise<number> => {
     let answered = 0
-    for (; (await client.send('GET', '/api_keys')).status !== 429; answered += 1)
+    for (; (await statusOf(all(client.apiKey.list()))) !== 429; answered += 1)
       if (answered > limit) throw new Error('It answers more requests than the limit.')
     return answered
   }
