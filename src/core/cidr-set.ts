@@ -1,8 +1,8 @@
 /**
  * A set of addresses, compiled from up to 100,000 CIDR ranges: disjoint sorted ranges, found by binary search.
  *
- * A set answers one question: does any range contain this address? IP policies ask it twice (allow rules, deny
- * rules). The matching rule itself is needed only to explain a decision, and is then found by scanning.
+ * IP policies ask twice whether any range contains an address (allow rules, deny rules), and for an event that names
+ * the rule which one does: the widest, since ranges that lie within another are not kept.
  */
 import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
 import type { AddressSlot } from './ip.js'
@@ -17,6 +17,8 @@ const rangesPerSlice = 1024
 /** Disjoint sorted ranges of one family: words of their first and last addresses, one column per 32-bit word. */
 interface Ranges {
   readonly count: number
+  /** The place of each among all ranges that the set was built from. */
+  readonly places: Uint32Array
   readonly first: readonly Uint32Array[]
   readonly last: readonly Uint32Array[]
 }
@@ -38,11 +40,18 @@ export class CidrSet {
 
   /** Also false if the slot holds no address. */
   has(address: AddressSlot): boolean {
-    if (address.family === 4) return this.#hasIpv4(address.words[3]!)
-    return address.family === 6 && this.#hasIpv6(address.words)
+    if (address.family === 4) return this.#rowOfIpv4(address.words[3]!) >= 0
+    return address.family === 6 && this.#rowOfIpv6(address.words) >= 0
   }
 
-  #hasIpv4(address: number): boolean {
+  /** The place of the widest range that contains the address, in the order given; undefined if there is none. */
+  placeOf(address: AddressSlot): number | undefined {
+    if (address.family === 4) return this.#ipv4.places[this.#rowOfIpv4(address.words[3]!)]
+    return address.family === 6 ? this.#ipv6.places[this.#rowOfIpv6(address.words)] : undefined
+  }
+
+  /** The row of the range that contains the address, else -1. */
+  #rowOfIpv4(address: number): number {
     const { count, first, last } = this.#ipv4
     const starts = first[0]!
     const index = this.#index
@@ -59,10 +68,10 @@ export class CidrSet {
       if (starts[middle]! <= address) low = middle + 1
       else high = middle
     }
-    return low > 0 && address <= last[0]![low - 1]!
+    return low > 0 && address <= last[0]![low - 1]! ? low - 1 : -1
   }
 
-  #hasIpv6(words: Uint32Array): boolean {
+  #rowOfIpv6(words: Uint32Array): number {
     const { count, first, last } = this.#ipv6
     const [firstWords] = first
     const word0 = words[0]!
@@ -75,7 +84,7 @@ export class CidrSet {
       if (start < word0 || (start === word0 && compareWords(first, middle, words) <= 0)) low = middle + 1
       else high = middle
     }
-    return low > 0 && compareWords(last, low - 1, words) >= 0
+    return low > 0 && compareWords(last, low - 1, words) >= 0 ? low - 1 : -1
   }
 }
 
@@ -108,6 +117,7 @@ class Columns {
   readonly #words: readonly number[]
   readonly #first: number[][]
   readonly #last: number[][]
+  readonly #places: number[] = []
 
   constructor(words: readonly number[]) {
     this.#words = words
@@ -115,7 +125,8 @@ class Columns {
     this.#last = words.map(() => [])
   }
 
-  add(cidr: Cidr): void {
+  add(cidr: Cidr, place: number): void {
+    this.#places.push(place)
     const prefix128 = prefix128Of(cidr)
     for (let column = 0; column < this.#words.length; column++) {
       const word = this.#words[column]!
@@ -141,7 +152,8 @@ class Columns {
     }
     const rows = kept.subarray(0, count)
     const pick = (column: Uint32Array) => rows.map((row) => column[row]!)
-    return { count, first: yield* inSlices(first, pick), last: yield* inSlices(last, pick) }
+    const places = rows.map((row) => this.#places[row]!)
+    return { count, places, first: yield* inSlices(first, pick), last: yield* inSlices(last, pick) }
   }
 }
 
@@ -209,12 +221,14 @@ export const compileCidrSet = (cidrs: Iterable<string>): CidrSet => withoutPause
 export function* buildCidrSet(cidrs: Iterable<string>): Generator<void, CidrSet> {
   const ipv4 = new Columns([3])
   const ipv6 = new Columns([0, 1, 2, 3])
+  let place = 0
   let untilPause = rangesPerSlice
   for (const text of cidrs) {
     const cidr = parseCidr(text, { hostBits: 'allow', bareAddress: 'allow' })
     if (!cidr.ok) throw new Error(cidr.problem.msg)
-    if (cidr.value.family === 4) ipv4.add(cidr.value)
-    else ipv6.add(cidr.value)
+    if (cidr.value.family === 4) ipv4.add(cidr.value, place)
+    else ipv6.add(cidr.value, place)
+    place += 1
     if (--untilPause === 0) {
       untilPause = rangesPerSlice
       yield

@@ -8,11 +8,11 @@ import {
   denying,
   type EdgePlan,
   everything,
+  fewFields,
   logging,
   type Question,
   type Scenario,
   type SubscriptionPlan,
-  threeFields,
 } from './scenario.js'
 import { type RecordView, type Server, type Survey, serverKey } from './survey.js'
 
@@ -72,9 +72,9 @@ const traffic = ['tcp_connection_closed.v0', 'http_request_complete.v0']
 const subscriptions: SubscriptionPlan[] = [
   everything,
   {
-    description: 'three fields (a field selection)',
+    description: 'the decision, and what decided (a field selection)',
     to: 'firehose',
-    sources: traffic.map((type) => ({ type, fields: threeFields })),
+    sources: traffic.map((type) => ({ type, fields: fewFields })),
   },
   {
     description: 'clients of 0.0.0.0/1 (a filter drops the others)',

@@ -112,11 +112,15 @@ async function resultOf(aws: EmulatorClient, destination: Destination): Promise<
   const { api, id, target } = destination
   const [status, received] = await Promise.all([api.deliveryStatus(id), aws.counts(target)])
   const { events } = await aws.page(target, 0, eventsLookedAt)
-  const sample = events.find(({ data }) => !isLog(data)) ?? events[0]
+  const sample =
+    events.find(({ data }) => isDenied(data)) ?? events.find(({ data }) => !isLog(data)) ?? events[0]
   return { destination, status, received, samples: sample === undefined ? [] : [sample.data] }
 }
 
-/** An event that a traffic policy logs holds only its author's text, so another one shows more. */
+/** An event that says what stopped a connection shows most. */
+const isDenied = (data: string): boolean => data.includes('"decision":"deny"')
+
+/** An event that a traffic policy logs holds only its author's text. */
 const isLog = (data: string): boolean => data.includes('"event_type":"log.v0"')
 
 /** How many events arrived of each situation. */

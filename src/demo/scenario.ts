@@ -107,6 +107,8 @@ export interface EventView {
   readonly object: {
     readonly conn?: { readonly server_name?: string; readonly client_ip?: string }
     readonly ip_policy?: { readonly decision?: string | null }
+    readonly decision?: string
+    readonly decided_by?: { readonly name?: string | null }
     readonly metadata?: { readonly policy?: string }
   }
 }
@@ -132,10 +134,17 @@ export function denying(name: string, expression: string): TrafficPolicyPlan {
 }
 
 export const everything: SubscriptionPlan = {
-  description: 'everything, all fields',
+  description: 'everything, with the default fields',
   to: 'kinesis',
   sources: [{ type: 'tcp_connection_closed.v0' }, { type: 'http_request_complete.v0' }, { type: 'log.v0' }],
 }
 
 /** The selection of fields that the demo shows. */
-export const threeFields = ['conn.client_ip', 'conn.server_name', 'ip_policy.decision']
+export const fewFields = [
+  'conn.client_ip',
+  'conn.server_name',
+  'decision',
+  'decided_by.type',
+  'decided_by.name',
+  'ip_policy.decision',
+]

@@ -8,11 +8,11 @@ import {
   denying,
   type EventView,
   everything,
+  fewFields,
   logging,
   type Question,
   type Scenario,
   type Situation,
-  threeFields,
 } from './scenario.js'
 
 /** The shape of `demo.counts.json`. */
@@ -90,6 +90,7 @@ export function tour(counts: TourCounts): Scenario {
         letIn('restriction that is not enforced', game, countsOf(game).bad_clients),
         byPolicy(policy.notFromChina, ssh.us, 'denied by country', from(ssh.us, 'CN')),
         byPolicy(policy.notFromAfrica, game, 'denied by country', from(game, 'ZA')),
+        deniedBy(policy.notFromAfrica, game, from(game, 'ZA')),
         byPolicy(policy.fromAbroad, ssh.us, 'logged, inbound', from(ssh.us, 'GB', 'BR', 'DE')),
         byPolicy(policy.large, database, 'logged, outbound', countsOf(database).large),
       ],
@@ -156,9 +157,9 @@ const meadow = ({ bad_cidrs }: TourCounts): AccountPlan => ({
   destinations: ['firehose'],
   subscriptions: [
     {
-      description: 'three fields of each connection (a field selection)',
+      description: 'the decision about each connection, and what decided (a field selection)',
       to: 'firehose',
-      sources: [{ type: 'tcp_connection_closed.v0', fields: threeFields }, { type: 'log.v0' }],
+      sources: [{ type: 'tcp_connection_closed.v0', fields: fewFields }, { type: 'log.v0' }],
     },
   ],
 })
@@ -183,6 +184,13 @@ function letIn(says: string, endpoint: string, expected: number): Situation {
     /^(203\.0\.113\.|2001:db8:bad:)/.test(object.conn?.client_ip ?? '') &&
     object.ip_policy?.decision === null
   return { says, endpoint, outcome: 'let in, with a warning', expected, matches }
+}
+
+/** The event about the connection itself names the policy, too. */
+function deniedBy(name: string, endpoint: string, expected: number): Situation {
+  const matches = ({ object }: EventView): boolean =>
+    object.decision === 'deny' && object.decided_by?.name === name
+  return { says: `traffic policy "${name}"`, endpoint, outcome: 'named by the event', expected, matches }
 }
 
 function byPolicy(name: string, endpoint: string, outcome: string, expected: number): Situation {

@@ -13,6 +13,7 @@ import { compileTrafficPolicies, type TrafficPolicies } from './traffic-policy.j
 export interface Endpoint {
   readonly accountId: string | undefined
   readonly edgeId: string | undefined
+  readonly routeId: string | undefined
   /** Policies of the `ip_restriction` module; undefined if it is missing or disabled. */
   readonly ipPolicyIds: readonly string[] | undefined
   /** Undefined if the `policies` module is missing or disabled. */
@@ -23,6 +24,7 @@ export interface Endpoint {
 export const nowhere: Endpoint = {
   accountId: undefined,
   edgeId: undefined,
+  routeId: undefined,
   ipPolicyIds: undefined,
   policies: undefined,
 }
@@ -35,6 +37,7 @@ const idsOf = (module: IpRestrictionModule | null): readonly string[] | undefine
 export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>): Endpoint => ({
   accountId: row.account_id,
   edgeId: row.id,
+  routeId: undefined,
   ipPolicyIds: idsOf(row.ip_restriction),
   policies: row.policies?.enabled ? compileTrafficPolicies(row.id, row.policies) : undefined,
 })
@@ -53,6 +56,7 @@ export const compileRoute = (row: DeclaredRow<'https_edge_route'>): Route => ({
   endpoint: {
     accountId: row.account_id,
     edgeId: row.edge_id,
+    routeId: row.id,
     ipPolicyIds: idsOf(row.ip_restriction),
     policies: undefined,
   },

@@ -3,6 +3,7 @@
  * no I/O, no randomness. The same code runs for records and for decision requests. The room reads its configuration
  * through `configuration.ts` and never knows where the rows come from.
  */
+import type { Decision } from '../event/define.js'
 import type { StepBudget } from '../expr/budget.js'
 import type { IpDecision, PolicyContext } from '../record/policy-scope.js'
 import type { Endpoint } from './edges.js'
@@ -15,9 +16,6 @@ import {
   type PolicyTrace,
   runPolicies,
 } from './traffic-policy.js'
-
-/** `block` is the word of IP policies, `deny` that of traffic policies. */
-type Decision = 'allow' | 'block' | 'deny'
 
 interface IpPolicyVerdict {
   readonly decision: IpDecision

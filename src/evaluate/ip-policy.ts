@@ -15,6 +15,8 @@ export interface IpPolicy {
   readonly id: string
   readonly allow: CidrSet
   readonly deny: CidrSet
+  /** The rules of `deny`, by their place in it. */
+  readonly denyRules: readonly IpRule[]
   /** For explanations. */
   readonly rules: readonly IpRule[]
 }
@@ -22,12 +24,13 @@ export interface IpPolicy {
 /** Builds a policy in slices: call `next()` until it is done. */
 export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<void, IpPolicy> {
   const all = [...rules]
-  const cidrsOf = (action: IpRule['action']) =>
-    all.filter((rule) => rule.action === action).map(({ cidr }) => cidr)
+  const rulesOf = (wanted: IpRule['action']) => all.filter(({ action }) => action === wanted)
+  const setOf = (rules: readonly IpRule[]) => buildCidrSet(rules.map(({ cidr }) => cidr))
   yield
-  const allow = yield* buildCidrSet(cidrsOf('allow'))
-  const deny = yield* buildCidrSet(cidrsOf('deny'))
-  return { id, allow, deny, rules: all }
+  const allow = yield* setOf(rulesOf('allow'))
+  const denyRules = rulesOf('deny')
+  const deny = yield* setOf(denyRules)
+  return { id, allow, deny, denyRules, rules: all }
 }
 
 /** Builds a policy at once. */
@@ -56,6 +59,26 @@ export function decideAddress(
     allowed ||= policy.allow.has(slot)
   }
   return allowed ? 'allow' : 'block'
+}
+
+interface DenyRule {
+  readonly policyId: string
+  readonly rule: IpRule
+}
+
+/** The deny rule that blocks the address; undefined if none does: then no allow rule matches, or nothing is blocked. */
+export function denyRuleFor(
+  policies: IpPolicies,
+  policyIds: readonly string[],
+  address: string,
+): DenyRule | undefined {
+  slot.read(address)
+  for (const policyId of policyIds) {
+    const policy = policies.ipPolicy(policyId)
+    const place = policy?.deny.placeOf(slot)
+    if (policy !== undefined && place !== undefined) return { policyId, rule: policy.denyRules[place]! }
+  }
+  return undefined
 }
 
 /** Whether this rule matches; for explanations, which look at rules one by one. */

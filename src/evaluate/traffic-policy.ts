@@ -3,14 +3,12 @@
  * order. `deny` ends the evaluation; `log` makes an event.
  */
 import { messageOf } from '../core/errors.js'
-import type { LogEntry } from '../event/define.js'
+import type { Direction, LogEntry } from '../event/define.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import { type CompiledExpression, compileExpression } from '../expr/expression.js'
 import type { Scope } from '../expr/scope.js'
 import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
 import type { PoliciesModule, PolicyRow } from './configuration.js'
-
-type Direction = 'inbound' | 'outbound'
 
 /** A log action, ready to be an event. */
 export interface LogAction extends LogEntry {
@@ -43,13 +41,14 @@ export function compileTrafficPolicies(edgeId: string, module: PoliciesModule): 
       const place = `${direction}[${index}]`
       // A place has a mark that no name can have.
       const policyKey = row.name && !taken.has(row.name) ? row.name : `\u0000${place}`
+      const label = row.name || place
       taken.add(policyKey)
       return {
         edgeId,
         direction,
-        label: row.name || place,
+        label,
         expressions: row.expressions.map((text) => compileOrFail(text, scope)),
-        actions: compileActions(row, policyKey),
+        actions: compileActions(row, { policyKey, policyName: label, direction }),
       }
     })
   return { inbound: compile('inbound', inboundScope), outbound: compile('outbound', outboundScope) }
@@ -65,11 +64,14 @@ function compileOrFail(text: string, scope: Scope<PolicyContext>): CompiledExpre
   return { text, evaluate: fail, isTrue: fail }
 }
 
-function compileActions(policy: PolicyRow, policyKey: string): Action[] {
+function compileActions(
+  policy: PolicyRow,
+  owner: Pick<LogAction, 'policyKey' | 'policyName' | 'direction'>,
+): Action[] {
   return policy.actions.map((action, actionIndex) =>
     action.type === 'deny'
       ? { type: 'deny' }
-      : { type: 'log', log: { policyKey, actionIndex, metadataJson: metadataJsonOf(action) } },
+      : { type: 'log', log: { ...owner, actionIndex, metadataJson: metadataJsonOf(action) } },
   )
 }
 

@@ -67,7 +67,7 @@ function checkFields(
 ): Problem | undefined {
   if (!isGiven(selected)) return undefined
   if (selected.length === 0) {
-    return { msg: `The fields of ${name} are an empty list; leave them out to get all of them.` }
+    return { msg: `The fields of ${name} are an empty list; leave them out to get the default ones.` }
   }
   const unknown = selected.find((field) => !fields.has(field))
   if (unknown === undefined) return undefined
@@ -79,12 +79,7 @@ function checkFields(
   return { msg: `${refusal}; ${near ?? `${supported([...fields.keys()])}.`}` }
 }
 
-function checkFilter(
-  { name, filterScope }: AnyTrafficEvent,
-  filter: SourceChoice['filter'],
-): Problem | undefined {
+function checkFilter({ filterScope }: AnyTrafficEvent, filter: SourceChoice['filter']): Problem | undefined {
   if (!isGiven(filter)) return undefined
-  return filterScope === undefined
-    ? { msg: `${name} takes no filter.` }
-    : checkExpression(filter, filterScope)
+  return checkExpression(filter, filterScope)
 }

@@ -4,16 +4,28 @@
  * of the record is described there; any other field brings its description along.
  */
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
+import type { Geo } from '../record/geo.js'
 import { normalizeHeaders } from '../record/normalize.js'
 import { type IpDecision, nameAliases } from '../record/policy-scope.js'
 import { type FieldText, recordFieldOf } from '../record/record-fields.js'
 import { addressSpelling, serverHost, serverSpelling } from '../record/spelling.js'
-import { type Headers, type RecordsByType, recordTypes } from '../record/traffic-record.js'
+import {
+  type Headers,
+  type RecordsByType,
+  recordTypes,
+  type TrafficRecord,
+} from '../record/traffic-record.js'
 import { escaped, quoted } from './json.js'
+
+/** What a traffic policy is about: a connection that asks to be let in, or one that has ended. */
+export type Direction = 'inbound' | 'outbound'
 
 /** A log action of a traffic policy that ran; its metadata became JSON when the policy was compiled. */
 export interface LogEntry {
   readonly metadataJson: string
+  /** Its name, else its place. */
+  readonly policyName: string
+  readonly direction: Direction
 }
 
 /** What events are made from: a record of a type, or a log action. */
@@ -23,14 +35,53 @@ export interface Subjects extends RecordsByType {
 
 export type Origin = keyof Subjects
 
-/** The decision about a record, as far as events show it. */
+/** `block` is the word of IP policies, `deny` that of traffic policies. */
+export type Decision = 'allow' | 'block' | 'deny'
+
+/** What stopped a connection; `none` if nothing did. */
+export interface DecidedBy {
+  readonly type: 'restriction' | 'ip_restriction' | 'traffic_policy' | 'none'
+  /** The restriction, or the edge or route that has the module or the policy. */
+  readonly id: string | null
+  readonly name: string | null
+  /** The IP policy with the rule, the rule and its range; null if no rule allows the address. */
+  readonly ipPolicyId: string | null
+  readonly ruleId: string | null
+  readonly cidr: string | null
+}
+
+/** The decision about a record, as far as events show it. Costly members are found when they are read. */
 export interface ShownDecision {
+  readonly record: TrafficRecord
+  readonly decision: Decision
+  readonly decidedBy: DecidedBy
   readonly ipPolicy: { readonly decision: IpDecision } | null
+  readonly edgeId: string | undefined
+  readonly routeId: string | undefined
+  readonly geo: Geo
+  readonly warnings: readonly string[]
+  /** Of the configuration. */
+  readonly revision: number
 }
 
 type Read<R, T> = (record: R, decided: ShownDecision) => T | null | undefined
 
-export type FieldType = 'text' | 'int32' | 'int64' | 'bool' | 'timestamp' | 'headers' | 'map'
+export type FieldType =
+  | 'text'
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'bool'
+  | 'timestamp'
+  | 'texts'
+  | 'headers'
+  | 'map'
+
+/** What filters read: what an event is made from, and the decision. */
+export interface FilterInput<R> {
+  readonly subject: R
+  readonly decided: ShownDecision
+}
 
 /** How a value is written as JSON. */
 interface Writing<T> {
@@ -42,6 +93,8 @@ interface Writing<T> {
 export interface Field<R> extends Writing<never>, FieldText {
   readonly type: FieldType
   readonly filterable: boolean
+  /** Sent only if a source selects it. */
+  readonly optIn: boolean
   readonly read: Read<R, unknown>
   /** The value as filters compare it; the value itself if undefined. */
   readonly compareAs?: (text: string) => string
@@ -51,18 +104,23 @@ export interface Field<R> extends Writing<never>, FieldText {
 
 interface FieldOptions extends Partial<FieldText> {
   readonly filterable?: boolean
+  readonly optIn?: boolean
   readonly compareAs?: (text: string) => string
   readonly spelling?: Spelling
 }
 
 /** A field whose description may be that of the record. */
-type DeclaredField<R> = Omit<Field<R>, 'about'> & Partial<FieldText>
+export type DeclaredField<R> = Omit<Field<R>, 'about'> & Partial<FieldText>
 
 const fieldType =
   <T>(type: FieldType, writing: Writing<T>) =>
-  <R>(read: Read<R, T>, { filterable = false, ...options }: FieldOptions = {}): DeclaredField<R> => ({
+  <R>(
+    read: Read<R, T>,
+    { filterable = false, optIn = false, ...options }: FieldOptions = {},
+  ): DeclaredField<R> => ({
     type,
     filterable,
+    optIn,
     read,
     ...options,
     ...writing,
@@ -77,6 +135,7 @@ export const serverName: FieldOptions = {
 /** Options of the field that every kind about a record has. */
 export const ipPolicyDecision: FieldOptions = {
   about: 'What IP policies decided: `allow` or `block`; null if none applied.',
+  filterable: true,
 }
 /** Options of an address, which was normalized when the record was read. */
 export const address: FieldOptions = { filterable: true, spelling: addressSpelling }
@@ -92,7 +151,9 @@ export const word = fieldType<string>('text', inQuotes(asItIs))
 export const timestamp = fieldType<string>('timestamp', inQuotes(asItIs))
 export const int32 = fieldType<number>('int32', bare(String))
 export const int64 = fieldType<number>('int64', bare(String))
+export const double = fieldType<number>('double', bare(String))
 export const bool = fieldType<boolean>('bool', bare(String))
+export const texts = fieldType<readonly string[]>('texts', bare(JSON.stringify))
 export const headers = fieldType<Headers>('headers', bare(headersJson))
 /** A map, already as JSON. */
 export const map = fieldType<string>('map', bare(asItIs))
@@ -112,8 +173,7 @@ export interface TrafficEventKind<R> {
   readonly about: string
   /** By dotted name, in the order in which they are written. */
   readonly fields: ReadonlyMap<string, Field<R>>
-  /** Undefined if no field is filterable. */
-  readonly filterScope: Scope<R> | undefined
+  readonly filterScope: Scope<FilterInput<R>>
 }
 
 /** A kind in a list of all kinds: a reader finds out by `madeFrom` what it is about. */
@@ -158,21 +218,17 @@ function describedFields<R>(
   return Object.fromEntries(described)
 }
 
-/** Filters see the record alone: fields that show a decision are not filterable. */
-const undecided: ShownDecision = { ipPolicy: null }
-
 /** Each name may be written with a leading `ev.`. */
 const eventPrefix = 'ev.'
 
-function filterScopeOf<R>(fields: Readonly<Record<string, Field<R>>>): Scope<R> | undefined {
+function filterScopeOf<R>(fields: Readonly<Record<string, Field<R>>>): Scope<FilterInput<R>> {
   const all = Object.entries(fields)
   const filterable = all.filter(([, field]) => field.filterable)
-  if (filterable.length === 0) return undefined
   const allowed = filterable.map(([name]) => name)
   const refused = all.filter(([, field]) => !field.filterable).map(([name]) => name)
   const reason = `is not filterable; filters may use ${allowed.join(', ')}`
   const aliases = Object.entries(nameAliases).filter(([, name]) => allowed.includes(name))
-  return defineScope<R>({
+  return defineScope<FilterInput<R>>({
     names: Object.fromEntries(filterable.map(([name, field]) => [name, scopeNameOf(field)])),
     aliases: Object.fromEntries([
       ...aliases.flatMap(([alias, name]) => [
@@ -190,14 +246,25 @@ function filterScopeOf<R>(fields: Readonly<Record<string, Field<R>>>): Scope<R> 
   })
 }
 
-function scopeNameOf<R>(field: Field<R>): ScopeName<R> {
+const nameTypes: Readonly<Record<FieldType, ScopeName<never>['type']>> = {
+  text: 'string',
+  int32: 'number',
+  int64: 'number',
+  double: 'number',
+  bool: 'boolean',
+  timestamp: 'string',
+  texts: 'any',
+  headers: 'any',
+  map: 'any',
+}
+
+function scopeNameOf<R>(field: Field<R>): ScopeName<FilterInput<R>> {
   const { read, compareAs, spelling } = field
-  const type = field.type === 'int32' || field.type === 'int64' ? 'number' : 'string'
-  const spelled = spelling === undefined ? {} : { spelling }
-  if (compareAs === undefined) return { type, ...spelled, read: (record) => read(record, undecided) }
-  const readCompared = (record: R): unknown => {
-    const value = read(record, undecided)
+  const named = { type: nameTypes[field.type], ...(spelling === undefined ? {} : { spelling }) }
+  if (compareAs === undefined) return { ...named, read: ({ subject, decided }) => read(subject, decided) }
+  const readCompared = ({ subject, decided }: FilterInput<R>): unknown => {
+    const value = read(subject, decided)
     return typeof value === 'string' ? compareAs(value) : value
   }
-  return { type, ...spelled, read: readCompared }
+  return { ...named, read: readCompared }
 }

@@ -12,10 +12,14 @@ import { quoted } from './json.js'
 /** The JSON of an event's `object`. */
 export type ObjectSerializer<R> = (record: R, decided: ShownDecision) => string
 
-/** Writes the fields of this selection, all of them by default; throws for names that the kind does not have. */
+/** The fields that are sent if a source selects none. */
+export const defaultFields = <R>({ fields }: TrafficEventKind<R>): readonly string[] =>
+  [...fields].flatMap(([name, { optIn }]) => (optIn ? [] : [name]))
+
+/** Writes the fields of this selection; throws for names that the kind does not have. */
 export function compileSerializer<R>(
   kind: TrafficEventKind<R>,
-  selection: readonly string[] = [...kind.fields.keys()],
+  selection: readonly string[] = defaultFields(kind),
 ): ObjectSerializer<R> {
   const { pieces, end } = piecesOf(kind, selection)
   const endInQuotes = `"${end}`

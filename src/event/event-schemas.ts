@@ -78,8 +78,10 @@ const valueSchemas: Readonly<Record<FieldType, TSchema>> = {
     maximum: Number.MAX_SAFE_INTEGER,
     format: 'int64',
   }),
+  double: Type.Number(),
   bool: Type.Boolean(),
   timestamp: Type.String(documented({ format: 'date-time' })),
+  texts: Type.Array(Type.String()),
   headers: mapOf(Type.Array(Type.String()), { description: 'Values by the names of headers.' }),
   map: mapOf(Type.Unknown()),
 }

@@ -29,7 +29,7 @@ const eventEntry = ({ name: kind, about, madeFrom, fields }: AnyTrafficEvent) =>
     type: field.type,
     ...unitOf(field),
     /** Sent if a source selects no fields. */
-    default: true,
+    default: !field.optIn,
     filterable: field.filterable,
     about: field.about,
   })),

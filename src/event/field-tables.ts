@@ -33,10 +33,11 @@ const eventTables = ({ events }: FieldReference): string =>
       const rows = fields.map((field) => [
         code(field.name),
         typeOf(field),
+        yes(field.default),
         yes(field.filterable),
         field.about,
       ])
-      return `${code(kind)}:\n\n${table(['Field', 'Type', 'Filterable', 'Meaning'], rows)}`
+      return `${code(kind)}:\n\n${table(['Field', 'Type', 'Default', 'Filterable', 'Meaning'], rows)}`
     })
     .join('\n\n')
 

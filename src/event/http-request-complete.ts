@@ -1,4 +1,6 @@
 import { normalizeMethod } from '../record/normalize.js'
+import { methodSpelling } from '../record/spelling.js'
+import { decisionFields } from './decision-fields.js'
 import {
   address,
   bool,
@@ -28,18 +30,21 @@ export const httpRequestComplete = defineTrafficEvent('http_request')({
     'conn.server_name': text(({ conn }) => conn.server_name, serverName),
     'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
     'conn.start_ts': timestamp(({ conn }) => conn.start_ts),
-    'http.request.body_length': int64(({ http }) => http?.request?.body_length),
+    'http.request.body_length': int64(({ http }) => http?.request?.body_length, { filterable: true }),
     'http.request.headers': headers(({ http }) => http?.request?.headers),
-    'http.request.method': text(({ http }) => normalizeMethod(http?.request?.method)),
+    'http.request.method': text(({ http }) => normalizeMethod(http?.request?.method), {
+      filterable: true,
+      spelling: methodSpelling,
+    }),
     'http.request.url.host': text(({ http }) => http?.request?.url?.host),
-    'http.request.url.path': text(({ http }) => http?.request?.url?.path),
+    'http.request.url.path': text(({ http }) => http?.request?.url?.path, { filterable: true }),
     'http.request.url.query': text(({ http }) => http?.request?.url?.query),
     'http.request.url.raw': text(({ http }) => http?.request?.url?.raw),
     'http.request.url.scheme': text(({ http }) => http?.request?.url?.scheme),
     'http.request.user_agent': text(({ http }) => http?.request?.user_agent),
-    'http.response.body_length': int64(({ http }) => http?.response?.body_length),
+    'http.response.body_length': int64(({ http }) => http?.response?.body_length, { filterable: true }),
     'http.response.headers': headers(({ http }) => http?.response?.headers),
-    'http.response.status_code': int32(({ http }) => http?.response?.status_code),
+    'http.response.status_code': int32(({ http }) => http?.response?.status_code, { filterable: true }),
     'ip_policy.decision': word((_, { ipPolicy }) => ipPolicy?.decision, ipPolicyDecision),
     'oauth.app_client_id': text(({ oauth }) => oauth?.app_client_id),
     'oauth.decision': text(({ oauth }) => oauth?.decision),
@@ -51,5 +56,6 @@ export const httpRequestComplete = defineTrafficEvent('http_request')({
     'tls.version': text(({ tls }) => tls?.version),
     'user_agent_filter.decision': text(({ user_agent_filter }) => user_agent_filter?.decision),
     'webhook_verification.decision': text(({ webhook_verification }) => webhook_verification?.decision),
+    ...decisionFields,
   },
 })

@@ -1,3 +1,4 @@
+import { decisionFields } from './decision-fields.js'
 import {
   address,
   defineTrafficEvent,
@@ -14,8 +15,8 @@ export const tcpConnectionClosed = defineTrafficEvent('tcp_connection')({
   name: 'tcp_connection_closed.v0',
   about: 'A TCP connection has closed.',
   fields: {
-    'conn.bytes_in': int64(({ conn }) => conn.bytes_in),
-    'conn.bytes_out': int64(({ conn }) => conn.bytes_out),
+    'conn.bytes_in': int64(({ conn }) => conn.bytes_in, { filterable: true }),
+    'conn.bytes_out': int64(({ conn }) => conn.bytes_out, { filterable: true }),
     'conn.client_ip': word(({ conn }) => conn.client_ip, address),
     'conn.end_ts': timestamp(({ conn }) => conn.end_ts),
     'conn.server_ip': text(({ conn }) => conn.server_ip, address),
@@ -23,5 +24,6 @@ export const tcpConnectionClosed = defineTrafficEvent('tcp_connection')({
     'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
     'conn.start_ts': timestamp(({ conn }) => conn.start_ts),
     'ip_policy.decision': word((_, { ipPolicy }) => ipPolicy?.decision, ipPolicyDecision),
+    ...decisionFields,
   },
 })

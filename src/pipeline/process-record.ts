@@ -13,6 +13,7 @@ import { recordsPerTurnMax } from '../core/limits.js'
 import { withoutPauses } from '../core/slices.js'
 import type { ConfigurationSource } from '../evaluate/configuration.js'
 import { evaluate } from '../evaluate/evaluate.js'
+import { Judgement } from '../evaluate/judgement.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import { trafficEvents } from '../event/catalog.js'
 import type { AnyTrafficEvent } from '../event/define.js'
@@ -147,7 +148,8 @@ class MessageWalk {
     const verdict = evaluate(view.policySet, edge.value, policyContext, this.#budget, 'closed')
 
     const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
-    const production = produce(sources, record, verdict, this.#timestamp, this.#budget)
+    const judgement = new Judgement(record, edge.value, policyContext, verdict, view.policySet)
+    const production = produce(sources, judgement, this.#timestamp, this.#budget)
     for (const { id, json, source } of production.events) {
       for (const destinationId of source.destinationIds)
         buffers.packOf(destinationId).append(id, this.#storedAtMs, json)

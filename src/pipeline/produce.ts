@@ -1,5 +1,6 @@
 /** From a record and the decision about it to the events it causes. */
-import type { Verdict } from '../evaluate/evaluate.js'
+import type { Judgement } from '../evaluate/judgement.js'
+import type { FilterInput } from '../event/define.js'
 import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
@@ -27,13 +28,13 @@ const noProduction: Production = { events: nothing, filtered: nothing, failed: n
 /** The events of one record; `timestamp` is RFC 3339 with milliseconds. */
 export function produce(
   sources: AccountSources | undefined,
-  record: TrafficRecord,
-  verdict: Verdict,
+  judgement: Judgement,
   timestamp: string,
   budget: StepBudget,
 ): Production {
   if (sources === undefined) return noProduction
-  const producer = new Producer(recordPart(record.record_id), verdict, timestamp, budget)
+  const { record, verdict } = judgement
+  const producer = new Producer(recordPart(record.record_id), judgement, timestamp, budget)
   producer.addEvents(sourcesFor(record, sources), record)
   for (const action of verdict.logs) producer.addEvents(sources.log_action, action)
   return producer
@@ -48,13 +49,13 @@ class Producer implements Production {
   readonly filtered: CompiledSource[] = []
   readonly failed: CompiledSource[] = []
   readonly #recordPart: string
-  readonly #verdict: Verdict
+  readonly #judgement: Judgement
   readonly #timestamp: string
   readonly #budget: StepBudget
 
-  constructor(recordPart: string, verdict: Verdict, timestamp: string, budget: StepBudget) {
+  constructor(recordPart: string, judgement: Judgement, timestamp: string, budget: StepBudget) {
     this.#recordPart = recordPart
-    this.#verdict = verdict
+    this.#judgement = judgement
     this.#timestamp = timestamp
     this.#budget = budget
   }
@@ -63,26 +64,27 @@ class Producer implements Production {
     // Subscriptions with the same selection share a serializer, and its text.
     let serialize: EventSource<S>['serialize'] | undefined
     let objectJson = ''
+    const input: FilterInput<S> = { subject, decided: this.#judgement }
     for (let index = 0; index < sources.length; index += 1) {
       const source = sources[index]!
-      if (!this.#matches(source, subject)) {
+      if (!this.#matches(source, input)) {
         this.filtered.push(source)
         continue
       }
       const id = eventId(this.#recordPart, source.purposeOf(subject))
       if (serialize !== source.serialize) {
         serialize = source.serialize
-        objectJson = serialize(subject, this.#verdict)
+        objectJson = serialize(subject, this.#judgement)
       }
       const json = source.envelope(id, this.#timestamp, objectJson)
       this.events.push({ id, json, source })
     }
   }
 
-  #matches<S>(source: EventSource<S>, subject: S): boolean {
+  #matches<S>(source: EventSource<S>, input: FilterInput<S>): boolean {
     if (source.filter === undefined) return true
     try {
-      return source.filter(subject, this.#budget)
+      return source.filter(input, this.#budget)
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error
       this.failed.push(source)

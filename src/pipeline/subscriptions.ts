@@ -5,10 +5,11 @@ import { Slices } from '../core/slices.js'
 import type { ConfigurationSource, EventSourceRow } from '../evaluate/configuration.js'
 import { Parts } from '../evaluate/parts.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
-import type { AnyTrafficEvent, Origin, Subjects, TrafficEventKind } from '../event/define.js'
+import type { AnyTrafficEvent, FilterInput, Origin, Subjects, TrafficEventKind } from '../event/define.js'
 import {
   compileEnvelope,
   compileSerializer,
+  defaultFields,
   type EnvelopeWriter,
   type ObjectSerializer,
 } from '../event/envelope.js'
@@ -28,7 +29,7 @@ export interface CompiledSource {
 
 export interface EventSource<S> extends CompiledSource {
   /** Throws `ExpressionFailure`; undefined if every record is meant. */
-  readonly filter: ((subject: S, budget: StepBudget) => boolean) | undefined
+  readonly filter: ((input: FilterInput<S>, budget: StepBudget) => boolean) | undefined
   readonly serialize: ObjectSerializer<S>
   readonly envelope: EnvelopeWriter
   /** Part of the ids of its events. */
@@ -53,7 +54,7 @@ class Serializers {
   readonly #bySelection = new WeakMap<object, Map<string, unknown>>()
 
   of<R>(kind: TrafficEventKind<R>, fields: readonly string[] | null | undefined): ObjectSerializer<R> {
-    const selection = [...new Set(fields ?? kind.fields.keys())].toSorted()
+    const selection = [...new Set(fields ?? defaultFields(kind))].toSorted()
     const known = getOrMake(this.#bySelection, kind, () => new Map<string, unknown>())
     if (known.size >= serializersCachedMax) known.clear()
     // The map of a kind holds serializers for the kind's subject only.
@@ -147,9 +148,9 @@ function purposesOfLogs(
 
 /** A filter that compiled when it was saved and no longer does fails for each record, and is counted there. */
 function compileFilter<R>({ filter }: EventSourceRow, kind: TrafficEventKind<R>): EventSource<R>['filter'] {
-  if (!filter || kind.filterScope === undefined) return undefined
+  if (!filter) return undefined
   const compiled = compileExpression(filter, kind.filterScope)
-  if (compiled.ok) return (record, budget) => compiled.value.isTrue(record, budget)
+  if (compiled.ok) return (input, budget) => compiled.value.isTrue(input, budget)
   return () => {
     throw new ExpressionFailure(compiled.problem.msg)
   }

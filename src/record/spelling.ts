@@ -42,3 +42,5 @@ const lowerCase = (text: string): string => text.toLowerCase()
 /** Server names and addresses in expressions and filters. */
 export const serverSpelling: Spelling = { whole: serverHost, part: lowerCase }
 export const addressSpelling: Spelling = { whole: canonicalAddress, part: lowerCase }
+/** Events show HTTP methods in lower case. */
+export const methodSpelling: Spelling = { whole: lowerCase, part: lowerCase }

@@ -22,7 +22,7 @@ export const sourceSchema = objectOf(
     type: eventKindSchema,
     fields: Type.Optional(
       orNull(ruled(fieldNames, repeatedEntry), {
-        description: 'Traffic kinds only: the fields to capture; all if omitted.',
+        description: 'Traffic kinds only: the fields to capture; the default ones if omitted.',
       }),
     ),
     filter: Type.Optional(

@@ -162,7 +162,7 @@ const trafficPolicies: Row[] = [
   ['too few arguments', inbound(when('inCidrRange(conn.client_ip)')), /inCidrRange/],
   ['a bad CIDR', inbound(when('inCidrRange(conn.client_ip, "10.0.0.0/33")')), /10\.0\.0\.0\/33/],
   ['&& beside ||', inbound(when('true && false || true')), /parenthes/i],
-  ['an outbound name inbound', inbound(when('conn.bytes_in > 1')), /conn.bytes_in/],
+  ['an outbound name inbound', inbound(when('conn.end_ts > 1')), /conn.bytes_in/],
   ['a prototype in an expression', inbound(when('conn.constructor')), /constructor/],
   ['17 KiB of an expression', inbound(when(`"${'x'.repeat(17 * 1024)}"`)), /16384|16 KiB/],
   [
@@ -373,7 +373,7 @@ const eventSubscription: Row[] = [
   ['a field twice', source('log.v0', { fields: ['metadata', 'metadata'] }), /twice/],
   [
     'an unknown field in a filter',
-    source('tcp_connection_closed.v0', { filter: 'conn.bytes_in > 1' }),
+    source('tcp_connection_closed.v0', { filter: 'conn.end_ts > 1' }),
     /not filterable/,
   ],
   [

@@ -105,8 +105,8 @@ t.test('filters of subscriptions', (t) => {
   const lines = examples.trim().split('\n')
   t.ok(lines.length >= 2)
   for (const filter of lines) {
-    const source = { type: 'tcp_connection_closed.v0', filter }
-    t.equal(checkSource(source), undefined, filter)
+    const type = filter.includes('http.') ? 'http_request_complete.v0' : 'tcp_connection_closed.v0'
+    t.equal(checkSource({ type, filter }), undefined, filter)
   }
   t.end()
 })

@@ -5,21 +5,23 @@ import { checkSource } from '../../src/event/check-source.js'
 const tcp = 'tcp_connection_closed.v0'
 const http = 'http_request_complete.v0'
 
-t.test('the kinds', async (t) => {
-  const filterable = ['conn.client_ip', 'conn.server_ip', 'conn.server_name', 'conn.server_port']
+t.test('the kinds: fields that are sent by default, and those of them that filters may use', async (t) => {
+  const conn = ['conn.client_ip', 'conn.server_ip', 'conn.server_name', 'conn.server_port']
+  const request = ['http.request.body_length', 'http.request.method', 'http.request.url.path']
+  const response = ['http.response.body_length', 'http.response.status_code']
   const cases = [
-    { name: http, fields: 34, filterable },
-    { name: tcp, fields: 9, filterable },
+    { name: http, fields: 34, filterable: [...conn, ...request, ...response, 'ip_policy.decision'] },
+    { name: tcp, fields: 9, filterable: ['conn.bytes_in', 'conn.bytes_out', ...conn, 'ip_policy.decision'] },
     { name: 'log.v0', fields: 1, filterable: [] },
   ]
-  t.same(
-    trafficEvents.map(({ name, fields }) => ({
-      name,
-      fields: fields.size,
-      filterable: [...fields].filter(([, field]) => field.filterable).map(([field]) => field),
-    })),
-    cases,
-  )
+  const sent = trafficEvents.map(({ name, fields }) => {
+    const byDefault = [...fields].filter(([, { optIn }]) => !optIn)
+    const filterable = byDefault.filter(([, field]) => field.filterable)
+    return { name, fields: byDefault.length, filterable: filterable.map(([field]) => field) }
+  })
+  t.same(sent, cases)
+  for (const { fields } of trafficEvents)
+    for (const [name, { optIn, filterable }] of fields) if (optIn) t.ok(filterable, name)
 })
 
 t.test('sources that are taken', async (t) => {
@@ -39,6 +41,18 @@ t.test('sources that are taken', async (t) => {
         filter:
           "conn.client_ip != '' && conn.server_ip != '' && conn.server_name != '' && conn.server_port > 0",
       },
+    },
+    {
+      name: 'what was decided, by what, and about whom',
+      source: {
+        type: tcp,
+        filter:
+          "decision != 'allow' && decided_by.type == 'restriction' && conn.geo.country_code == 'US' && conn.asn == 64500 && 'x' in warnings",
+      },
+    },
+    {
+      name: 'a log action',
+      source: { type: 'log.v0', filter: "policy.name == 'watch' && conn.bytes_in > 9" },
     },
     { name: 'a leading ev.', source: { type: tcp, filter: 'ev.conn.server_port == 22' } },
     { name: 'aliases', source: { type: tcp, filter: "conn.ServerPort == 22 && ev.conn.ClientIP != '::1'" } },
@@ -70,13 +84,13 @@ t.test('sources that are refused, with a sentence', async (t) => {
     },
     {
       name: 'a field of two other kinds',
-      source: { type: 'log.v0', fields: ['conn.client_ip'] },
-      says: [`log.v0 has no field "conn.client_ip"; ${http} and ${tcp} have it.`],
+      source: { type: 'log.v0', fields: ['decision'] },
+      says: [`log.v0 has no field "decision"; ${http} and ${tcp} have it.`],
     },
     {
       name: 'a field near to nothing',
       source: { type: 'log.v0', fields: ['x'] },
-      says: ['log.v0 has no field "x"; supported are "metadata".'],
+      says: ['log.v0 has no field "x"; supported are "metadata", '],
     },
     { name: 'no fields', source: { type: tcp, fields: [] }, says: ['empty list'] },
     {
@@ -89,21 +103,20 @@ t.test('sources that are refused, with a sentence', async (t) => {
       source: { type: 'ip_policy_created.v0', filter: 'true' },
       says: ['audit kind', 'no filter'],
     },
-    { name: 'a filter of log', source: { type: 'log.v0', filter: 'true' }, says: ['log.v0 takes no filter'] },
+    {
+      name: 'a name of another kind in a filter',
+      source: { type: 'log.v0', filter: "decided_by.type == 'none'" },
+      says: ['decided_by.type'],
+    },
     {
       name: 'a field that is not filterable',
-      source: { type: tcp, filter: 'conn.bytes_in > 3' },
-      says: ['conn.bytes_in is not filterable', 'conn.client_ip'],
+      source: { type: tcp, filter: "conn.end_ts > '2026'" },
+      says: ['conn.end_ts is not filterable', 'conn.client_ip'],
     },
     {
       name: 'the same with ev.',
-      source: { type: tcp, filter: 'ev.conn.bytes_in > 3' },
+      source: { type: tcp, filter: "ev.conn.end_ts > '2026'" },
       says: ['is not filterable'],
-    },
-    {
-      name: 'geography, which only policies know',
-      source: { type: tcp, filter: "conn.geo.country_code == 'US'" },
-      says: ['conn.geo.country_code'],
     },
     {
       name: 'a mistyped name',

@@ -2,15 +2,16 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { type AuditOccasion, auditEvent } from '../../src/event/audit.js'
-import { compileEnvelope, compileSerializer } from '../../src/event/envelope.js'
+import type { LogEntry } from '../../src/event/define.js'
+import { compileEnvelope, compileSerializer, defaultFields } from '../../src/event/envelope.js'
 import { eventId, purposePart, recordPart } from '../../src/event/event-id.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { quoted } from '../../src/event/json.js'
 import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
 import type { ConnectionRecord, RequestRecord } from '../../src/record/traffic-record.js'
+import { shownDecision } from './shown-decision.js'
 
-const undecided = { ipPolicy: null }
 const conn = {
   client_ip: '203.0.113.7',
   server_port: 22,
@@ -49,7 +50,8 @@ t.test('selected fields are nested, in the order of the kind', async (t) => {
   ]
   for (const { name, fields, want } of cases) {
     const serialize = compileSerializer(tcpConnectionClosed, fields)
-    t.equal(serialize(connection, { ipPolicy: { decision: 'block' } }), JSON.stringify(want), name)
+    const decided = shownDecision(connection, { ipPolicy: { decision: 'block' } })
+    t.equal(serialize(connection, decided), JSON.stringify(want), name)
   }
   t.throws(() => compileSerializer(tcpConnectionClosed, ['conn.mtu']), { message: /has no field conn.mtu/ })
 })
@@ -97,7 +99,10 @@ t.test('a request gives each field of its kind', async (t) => {
     webhook_verification,
   } = request
   const written = JSON.parse(
-    compileSerializer(httpRequestComplete)(request, { ipPolicy: { decision: 'allow' } }),
+    compileSerializer(httpRequestComplete)(
+      request,
+      shownDecision(request, { ipPolicy: { decision: 'allow' } }),
+    ),
   )
   t.same(written, {
     conn,
@@ -115,12 +120,13 @@ t.test('a request gives each field of its kind', async (t) => {
     },
     ip_policy: { decision: 'allow' },
   })
-  const bare = JSON.parse(
-    compileSerializer(httpRequestComplete)(
-      { record_id: 'r', type: 'http_request', conn: { client_ip: '::1' }, http: { request: null } },
-      undecided,
-    ),
-  )
+  const empty: RequestRecord = {
+    record_id: 'r',
+    type: 'http_request',
+    conn: { client_ip: '::1' },
+    http: { request: null },
+  }
+  const bare = JSON.parse(compileSerializer(httpRequestComplete)(empty, shownDecision(empty)))
   t.equal(bare.http.request.url.path, null, 'what is not there is null, however deep')
   t.equal(bare.tls.client_cert.subject.cn, null)
 })
@@ -150,16 +156,17 @@ t.test('equal to JSON.stringify of the picked fields', async (t) => {
     },
     { requiredKeys: ['client_ip'] },
   )
-  const names = [...tcpConnectionClosed.fields.keys()]
+  const names = defaultFields(tcpConnectionClosed)
   fc.assert(
-    fc.property(members, fc.subarray(names), (given, selection) => {
+    fc.property(members, fc.subarray([...names]), (given, selection) => {
       const record: ConnectionRecord = { record_id: 'r', type: 'tcp_connection', conn: given }
       const picked: Record<string, Record<string, unknown>> = {}
       for (const name of selection) {
         const [group, leaf] = name.split('.') as [string, string]
         picked[group] = { ...picked[group], [leaf]: at(record, name) }
       }
-      t.equal(compileSerializer(tcpConnectionClosed, selection)(record, undecided), JSON.stringify(picked))
+      const json = compileSerializer(tcpConnectionClosed, selection)(record, shownDecision(record))
+      t.equal(json, JSON.stringify(picked))
     }),
     { seed: 7, numRuns: 300 },
   )
@@ -174,8 +181,69 @@ t.test('strings are quoted like JSON.stringify does', async (t) => {
   )
 })
 
+const action: LogEntry = { metadataJson: '{"Message":"hi"}', policyName: 'a "b"', direction: 'inbound' }
+
+t.test('fields that sources must select: what was decided, by what, about which client', async (t) => {
+  const decided = shownDecision(connection, {
+    decision: 'block',
+    decidedBy: {
+      type: 'restriction',
+      id: 'ipx_1',
+      name: 'the "office"',
+      ipPolicyId: 'ipp_1',
+      ruleId: 'ipr_1',
+      cidr: '203.0.113.0/24',
+    },
+    edgeId: 'edgtcp_1',
+    geo: { country_code: 'DE', latitude: 52.5, asn: 4_294_967_295, as_org: 'A "B"' },
+    warnings: ['one "x"', 'two'],
+    revision: 42,
+  })
+  const optional = [...tcpConnectionClosed.fields].filter(([, { optIn }]) => optIn).map(([name]) => name)
+  const geo = { city: null, continent_code: null, country: null, country_code: 'DE', latitude: 52.5 }
+  const client = {
+    as_org: 'A "B"',
+    asn: 4_294_967_295,
+    geo: { ...geo, longitude: null, radius: null, subdivision: null },
+  }
+  const place = { edge: { id: 'edgtcp_1' }, record_id: 'r' }
+  t.strictSame(JSON.parse(compileSerializer(tcpConnectionClosed, optional)(connection, decided)), {
+    conn: client,
+    configuration_revision: 42,
+    decided_by: {
+      cidr: '203.0.113.0/24',
+      id: 'ipx_1',
+      ip_policy_id: 'ipp_1',
+      name: 'the "office"',
+      rule_id: 'ipr_1',
+      type: 'restriction',
+    },
+    decision: 'block',
+    ...place,
+    route: { id: null },
+    warnings: ['one "x"', 'two'],
+  })
+  t.strictSame(JSON.parse(compileSerializer(log, [...log.fields.keys()])(action, decided)), {
+    metadata: { Message: 'hi' },
+    conn: {
+      bytes_in: 7,
+      bytes_out: null,
+      client_ip: '203.0.113.7',
+      client_port: null,
+      end_ts: null,
+      server_ip: null,
+      server_name: null,
+      server_port: 22,
+      start_ts: '2026-11-20T10:00:00.123456Z',
+      ...client,
+    },
+    ...place,
+    policy: { direction: 'inbound', name: 'a "b"' },
+  })
+})
+
 t.test('the envelope of traffic events', async (t) => {
-  const object = compileSerializer(log)({ metadataJson: '{"Message":"hi"}' }, undecided)
+  const object = compileSerializer(log)(action, shownDecision(connection))
   const traffic = compileEnvelope('log.v0', 'ac_1')('ev_1', '2026-11-20T10:00:00.000Z', object)
   t.equal(
     traffic,

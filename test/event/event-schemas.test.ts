@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { subscribableKinds } from '../../src/event/check-source.js'
-import type { ShownDecision, TrafficEventKind } from '../../src/event/define.js'
+import type { LogEntry, ShownDecision, TrafficEventKind } from '../../src/event/define.js'
 import { compileEnvelope, compileSerializer } from '../../src/event/envelope.js'
 import { eventSchemas, testEventJson } from '../../src/event/event-schemas.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
@@ -13,6 +13,7 @@ import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
 import { parseMessage, parseRecord } from '../../src/record/record.js'
 import type { ConnectionRecord, RequestRecord } from '../../src/record/traffic-record.js'
+import { shownDecision } from './shown-decision.js'
 
 const checks = new Map(eventSchemas().map(({ kind, schema }) => [kind, Compile(schema)]))
 
@@ -46,10 +47,40 @@ const records = parseMessage(gunzipSync(readFileSync('fixtures/records/demo.ndjs
   },
 )
 
+const connection = records.find(({ type }) => type === 'tcp_connection')!
+
 const decisions: ShownDecision[] = [
-  { ipPolicy: null },
-  { ipPolicy: { decision: 'allow' } },
-  { ipPolicy: { decision: 'block' } },
+  shownDecision(connection),
+  shownDecision(connection, {
+    ipPolicy: { decision: 'allow' },
+    edgeId: 'edghts_1',
+    routeId: 'edghtsrt_1',
+    geo: {
+      country_code: 'DE',
+      country: 'Germany',
+      city: 'Berlin',
+      subdivision: 'Berlin',
+      continent_code: 'EU',
+      latitude: 52.52,
+      longitude: 13.4,
+      radius: 20,
+      asn: 64_500,
+      as_org: 'Example',
+    },
+    warnings: ['A restriction would block.'],
+  }),
+  shownDecision(connection, {
+    decision: 'block',
+    decidedBy: {
+      type: 'restriction',
+      id: 'ipx_1',
+      name: 'office',
+      ipPolicyId: 'ipp_1',
+      ruleId: 'ipr_1',
+      cidr: '::/0',
+    },
+    ipPolicy: { decision: 'block' },
+  }),
 ]
 
 /** A record that has every member, as it is published. */
@@ -110,12 +141,16 @@ t.test('events of records, whatever is selected of them', async (t) => {
   t.notMatch(JSON.stringify(event), 'null', 'the whole record leaves no field out')
 })
 
+const logged = (metadata: object): LogEntry => ({
+  metadataJson: JSON.stringify(metadata),
+  policyName: 'watch',
+  direction: 'outbound',
+})
+
 t.test('events of log actions', async () => {
   const metadata = fc.dictionary(fc.string(), fc.jsonValue())
   fc.assert(
-    fc.property(metadata, (map) =>
-      isAsDescribed('log.v0', rendered(log, { metadataJson: JSON.stringify(map) }, decisions[0]!)),
-    ),
+    fc.property(metadata, (map) => isAsDescribed('log.v0', rendered(log, logged(map), decisions[0]!))),
   )
 })
 

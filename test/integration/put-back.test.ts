@@ -85,9 +85,10 @@ t.test(
     const late = { service: 'kinesis', name: 'late' } as const
     const made = target(await stream(deployment.emulator, late.name), deployment.emulator)
     const { api } = deployment.weir
-    const { id } = await api.eventDestination.create(made)
+    // Writes are refused until everything is compared; with a key, the client sends them again.
+    const { id } = await api.eventDestination.create(made, { idempotencyKey: 'late' })
     const sources = [{ type: 'tcp_connection_closed.v0' }]
-    await api.eventSubscription.create({ sources, destination_ids: [id] })
+    await api.eventSubscription.create({ sources, destination_ids: [id] }, { idempotencyKey: 'late' })
     await settle()
     await publish(nats, 'run', 100, 300)
     await untilArrived(deployment, expectedEvents(300))

@@ -7,7 +7,7 @@ import {
   walkMessage,
 } from '../../src/pipeline/process-record.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { deny, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 class Packs {
   readonly writers = new Map<string, PackWriter>()
@@ -194,6 +194,112 @@ t.test('from a message to packs', async (t) => {
     filterFailures: [],
     warnings: [],
   })
+})
+
+t.test('events name what decided, and filters ask for it', async (t) => {
+  const fields = ['decision', 'decided_by', 'edge.id', 'route.id', 'record_id', 'configuration_revision']
+  const decidedBy = ['type', 'id', 'name', 'ip_policy_id', 'rule_id', 'cidr'].map(
+    (name) => `decided_by.${name}`,
+  )
+  const selected = fields.flatMap((name) => (name === 'decided_by' ? decidedBy : [name]))
+  const http_kind = 'http_request_complete.v0'
+  const configuration = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_1', '!203.0.113.0/24', '0.0.0.0/0', '!203.0.113.0/28')
+    .ipPolicy('ipp_2', '!198.51.100.0/24', '0.0.0.0/0', '::/0')
+    .ipPolicy('ipp_3', '192.0.2.0/24')
+    .restriction('ipx_1', { description: 'scanners', ip_policy_ids: ['ipp_2'] })
+    .tcpEdge('edgtcp_1', {
+      hostports: ['ssh.example:22'],
+      ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] },
+      policies: {
+        enabled: true,
+        inbound: [{ name: 'not 9', expressions: ['conn.client_port == 9'], actions: [deny] }],
+        outbound: [],
+      },
+    })
+    .httpsEdge('edghts_1', ['web.example:443'])
+    .route('edghtsrt_1', {
+      edge_id: 'edghts_1',
+      match_type: 'path_prefix',
+      match: '/',
+      ip_restriction: { enabled: true, ip_policy_ids: ['ipp_3'] },
+    })
+    .subscription('esb_1', {
+      sources: [
+        { type: closed, fields: selected, filter: "decision != 'allow'" },
+        { type: http_kind, fields: selected, filter: "decided_by.type == 'ip_restriction'" },
+      ],
+    })
+    .subscription('esb_2', { sources: [{ type: closed, fields: selected }], destination_ids: ['ed_2'] })
+  const { events } = run(await view(configuration), [
+    tcp('let in', { client_ip: '192.0.2.1' }),
+    tcp('by a rule of the module', { client_ip: '203.0.113.9' }),
+    tcp('by the restriction', { client_ip: '198.51.100.9' }),
+    tcp('by a policy', { client_ip: '192.0.2.1', client_port: 9 }),
+    tcp('because no rule allows it', { client_ip: '2001:db8::1' }),
+    {
+      ...http('by the module of a route'),
+      conn: { client_ip: '192.0.3.1', server_name: 'web.example', server_port: 443 },
+      http: { request: { url: { path: '/x' } } },
+    },
+  ])
+  const nothing = { type: 'none', id: null, name: null, ip_policy_id: null, rule_id: null, cidr: null }
+  const shown = (id: string) =>
+    events[id]!.map(({ object }) => [
+      object['record_id'],
+      object['decision'],
+      object['decided_by'],
+      object['edge'],
+      object['route'],
+    ])
+  const tcpPlace = [{ id: 'edgtcp_1' }, { id: null }]
+  const stopped = [
+    [
+      'by a rule of the module',
+      'block',
+      {
+        ...nothing,
+        type: 'ip_restriction',
+        id: 'edgtcp_1',
+        ip_policy_id: 'ipp_1',
+        rule_id: 'ipr_0',
+        cidr: '203.0.113.0/24',
+      },
+      ...tcpPlace,
+    ],
+    [
+      'by the restriction',
+      'block',
+      {
+        type: 'restriction',
+        id: 'ipx_1',
+        name: 'scanners',
+        ip_policy_id: 'ipp_2',
+        rule_id: 'ipr_0',
+        cidr: '198.51.100.0/24',
+      },
+      ...tcpPlace,
+    ],
+    [
+      'by a policy',
+      'deny',
+      { ...nothing, type: 'traffic_policy', id: 'edgtcp_1', name: 'not 9' },
+      ...tcpPlace,
+    ],
+    [
+      'because no rule allows it',
+      'block',
+      { ...nothing, type: 'ip_restriction', id: 'edgtcp_1' },
+      ...tcpPlace,
+    ],
+  ]
+  t.strictSame(shown('ed_2'), [['let in', 'allow', nothing, ...tcpPlace], ...stopped])
+  const byRoute = { ...nothing, type: 'ip_restriction', id: 'edghtsrt_1' }
+  t.strictSame(shown('ed_1'), [
+    ...stopped,
+    ['by the module of a route', 'block', byRoute, { id: 'edghts_1' }, { id: 'edghtsrt_1' }],
+  ])
+  t.equal(events['ed_2']![0]!.object['configuration_revision'], configuration.revision)
 })
 
 t.test('special cases', async (t) => {

@@ -1,0 +1,51 @@
+/** What stopped a connection: found again after the decision, since few events and explanations ask for it. */
+import type { DecidedBy } from '../event/define.js'
+import type { Endpoint } from './edges.js'
+import type { Verdict } from './evaluate.js'
+import { decideAddress, denyRuleFor } from './ip-policy.js'
+import type { Restrictions } from './ip-restriction.js'
+
+const nothing: DecidedBy = {
+  type: 'none',
+  id: null,
+  name: null,
+  ipPolicyId: null,
+  ruleId: null,
+  cidr: null,
+}
+
+/** If both the account's restriction and the module block, it is the restriction. */
+export function decidedBy(
+  policySet: Restrictions,
+  endpoint: Endpoint,
+  { decision, policy }: Pick<Verdict, 'decision' | 'policy'>,
+  address: string,
+): DecidedBy {
+  const { accountId, edgeId = null, routeId = null, ipPolicyIds = [] } = endpoint
+  if (decision === 'allow') return nothing
+  if (decision === 'deny') return { ...nothing, type: 'traffic_policy', id: edgeId, name: policy }
+  const restriction = accountId === undefined ? undefined : policySet.restriction(accountId, 'endpoints')
+  const isRestricted =
+    restriction?.enforced && decideAddress(policySet, restriction.ip_policy_ids, address) === 'block'
+  if (isRestricted) {
+    const { id, description, ip_policy_ids } = restriction
+    const name = description || null
+    return { type: 'restriction', id, name, ...ruleOf(policySet, ip_policy_ids, address) }
+  }
+  return {
+    type: 'ip_restriction',
+    id: routeId ?? edgeId,
+    name: null,
+    ...ruleOf(policySet, ipPolicyIds, address),
+  }
+}
+
+function ruleOf(
+  policySet: Restrictions,
+  policyIds: readonly string[],
+  address: string,
+): Pick<DecidedBy, 'ipPolicyId' | 'ruleId' | 'cidr'> {
+  const found = denyRuleFor(policySet, policyIds, address)
+  if (found === undefined) return { ipPolicyId: null, ruleId: null, cidr: null }
+  return { ipPolicyId: found.policyId, ruleId: found.rule.id, cidr: found.rule.cidr }
+}

@@ -1,0 +1,75 @@
+/** A record, the decision about it and where it belongs, as events and their filters read them. */
+import { shown } from '../core/errors.js'
+import type { DecidedBy, Decision, ShownDecision } from '../event/define.js'
+import type { Geo } from '../record/geo.js'
+import type { PolicyContext } from '../record/policy-scope.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import { decidedBy } from './decided-by.js'
+import type { Endpoint } from './edges.js'
+import type { Verdict } from './evaluate.js'
+import type { PolicySet } from './policy-set.js'
+
+export class Judgement implements ShownDecision {
+  readonly record: TrafficRecord
+  readonly endpoint: Endpoint
+  readonly verdict: Verdict
+  readonly #context: PolicyContext
+  readonly #policySet: PolicySet
+  #decidedBy: DecidedBy | undefined
+
+  constructor(
+    record: TrafficRecord,
+    endpoint: Endpoint,
+    context: PolicyContext,
+    verdict: Verdict,
+    policySet: PolicySet,
+  ) {
+    this.record = record
+    this.endpoint = endpoint
+    this.verdict = verdict
+    this.#context = context
+    this.#policySet = policySet
+  }
+
+  get decision(): Decision {
+    return this.verdict.decision
+  }
+
+  get decidedBy(): DecidedBy {
+    this.#decidedBy ??= decidedBy(this.#policySet, this.endpoint, this.verdict, this.record.conn.client_ip)
+    return this.#decidedBy
+  }
+
+  get ipPolicy(): Verdict['ipPolicy'] {
+    return this.verdict.ipPolicy
+  }
+
+  get edgeId(): string | undefined {
+    return this.endpoint.edgeId
+  }
+
+  get routeId(): string | undefined {
+    return this.endpoint.routeId
+  }
+
+  get geo(): Geo {
+    return this.#context.geo
+  }
+
+  get warnings(): readonly string[] {
+    return warningsOf(this.verdict)
+  }
+
+  get revision(): number {
+    return this.#policySet.revision
+  }
+}
+
+/** Restrictions that only warn and would have blocked, and expressions without a result: each as a sentence. */
+const warningsOf = ({ warnings, failures }: Verdict): string[] => [
+  ...warnings.map(({ msg }) => msg),
+  ...failures.map(
+    ({ policy, expression, msg }) =>
+      `The expression ${shown(expression)} of ${policy.label} has no result: ${msg}`,
+  ),
+]

@@ -1,0 +1,120 @@
+/**
+ * Fields that say what was decided about a record, by what, and where its client is. Sources select them; none is sent
+ * by default.
+ */
+import { policyNames } from '../record/policy-scope.js'
+import type { ConnectionRecord } from '../record/traffic-record.js'
+import {
+  address,
+  type DeclaredField,
+  double,
+  int32,
+  int64,
+  type ShownDecision,
+  serverName,
+  text,
+  texts,
+  timestamp,
+  word,
+} from './define.js'
+
+/** The field is filterable. */
+const selected = (about: string) => ({ about, filterable: true, optIn: true })
+
+/** Described like the name that traffic policies use. */
+const named = (name: string) => {
+  const { about, unit } = policyNames.find((each) => each.name === name) ?? {}
+  if (about === undefined) throw new Error(`Traffic policies have no name ${name}.`)
+  return { ...selected(about), ...(unit === undefined ? {} : { unit }) }
+}
+
+type Fields = Readonly<Record<string, DeclaredField<unknown>>>
+
+const clientFields: Fields = {
+  'conn.as_org': text((_, { geo }) => geo.as_org, named('conn.as_org')),
+  'conn.asn': int64((_, { geo }) => geo.asn, named('conn.asn')),
+  'conn.geo.city': text((_, { geo }) => geo.city, named('conn.geo.city')),
+  'conn.geo.continent_code': text((_, { geo }) => geo.continent_code, named('conn.geo.continent_code')),
+  'conn.geo.country': text((_, { geo }) => geo.country, named('conn.geo.country')),
+  'conn.geo.country_code': text((_, { geo }) => geo.country_code, named('conn.geo.country_code')),
+  'conn.geo.latitude': double((_, { geo }) => geo.latitude, named('conn.geo.latitude')),
+  'conn.geo.longitude': double((_, { geo }) => geo.longitude, named('conn.geo.longitude')),
+  'conn.geo.radius': double((_, { geo }) => geo.radius, named('conn.geo.radius')),
+  'conn.geo.subdivision': text((_, { geo }) => geo.subdivision, named('conn.geo.subdivision')),
+}
+
+const placeFields: Fields = {
+  'edge.id': word((_, { edgeId }) => edgeId, named('edge.id')),
+  record_id: text(
+    (_, { record }) => record.record_id,
+    selected('The id of the record, as it was published.'),
+  ),
+}
+
+/** Of every kind that is made from a record. */
+export const decisionFields: Fields = {
+  ...clientFields,
+  configuration_revision: int64(
+    (_, { revision }) => revision,
+    selected('The revision of the configuration that decided.'),
+  ),
+  'decided_by.cidr': word((_, { decidedBy }) => decidedBy.cidr, selected('The range of the rule.')),
+  'decided_by.id': word(
+    (_, { decidedBy }) => decidedBy.id,
+    selected('Id of the restriction, or of the edge or route whose module or policy decided.'),
+  ),
+  'decided_by.ip_policy_id': word(
+    (_, { decidedBy }) => decidedBy.ipPolicyId,
+    selected('Id of the IP policy that has the rule.'),
+  ),
+  'decided_by.name': text(
+    (_, { decidedBy }) => decidedBy.name,
+    selected('Name of the traffic policy, else its place; description of the restriction.'),
+  ),
+  'decided_by.rule_id': word(
+    (_, { decidedBy }) => decidedBy.ruleId,
+    selected('Id of the deny rule; null if the address was blocked because no rule allows it.'),
+  ),
+  'decided_by.type': word(
+    (_, { decidedBy }) => decidedBy.type,
+    selected(
+      'What stopped the connection or request: a `restriction` of the account, an `ip_restriction` module, a `traffic_policy`, or `none`.',
+    ),
+  ),
+  decision: word(
+    (_, { decision }) => decision,
+    selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
+  ),
+  ...placeFields,
+  'route.id': word((_, { routeId }) => routeId, selected('Id of the route of an HTTPS edge.')),
+  warnings: texts(
+    (_, { warnings }) => warnings,
+    selected('Restrictions that only warn and would have blocked, and expressions that had no result.'),
+  ),
+}
+
+const connection = ({ record }: ShownDecision): Partial<ConnectionRecord['conn']> => record.conn
+
+/** Of log actions, which have no record of their own. */
+export const logFields: Fields = {
+  'conn.bytes_in': int64((_, decided) => connection(decided).bytes_in, named('conn.bytes_in')),
+  'conn.bytes_out': int64((_, decided) => connection(decided).bytes_out, named('conn.bytes_out')),
+  'conn.client_ip': word((_, decided) => connection(decided).client_ip, {
+    ...named('conn.client_ip'),
+    ...address,
+  }),
+  'conn.client_port': int32((_, decided) => connection(decided).client_port, named('conn.client_port')),
+  'conn.end_ts': timestamp((_, decided) => connection(decided).end_ts, named('conn.end_ts')),
+  'conn.server_ip': text((_, decided) => connection(decided).server_ip, {
+    ...named('conn.server_ip'),
+    ...address,
+  }),
+  'conn.server_name': text((_, decided) => connection(decided).server_name, {
+    ...named('conn.server_name'),
+    ...serverName,
+  }),
+  'conn.server_port': int32((_, decided) => connection(decided).server_port, named('conn.server_port')),
+  'conn.start_ts': timestamp((_, decided) => connection(decided).start_ts, named('conn.start_ts')),
+  ...clientFields,
+  ...placeFields,
+}

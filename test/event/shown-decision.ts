@@ -1,0 +1,19 @@
+/** A decision as events show it: nothing decided, nothing known about the client. */
+import type { ShownDecision } from '../../src/event/define.js'
+import type { TrafficRecord } from '../../src/record/traffic-record.js'
+
+export const shownDecision = (
+  record: TrafficRecord,
+  changes: Partial<Omit<ShownDecision, 'record'>> = {},
+): ShownDecision => ({
+  record,
+  decision: 'allow',
+  decidedBy: { type: 'none', id: null, name: null, ipPolicyId: null, ruleId: null, cidr: null },
+  ipPolicy: null,
+  edgeId: undefined,
+  routeId: undefined,
+  geo: {},
+  warnings: [],
+  revision: 1,
+  ...changes,
+})
