@@ -77,6 +77,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
   const { destinationOperations } = await import('./api/destination-operations.js')
+  const geo = await openGeo(settings.geo.databases)
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
   const { openStoreParts } = await import('./process/store-parts.js')
@@ -99,6 +100,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
       sealer,
       access: destinationAccess(settings),
     }),
+    geo,
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,

@@ -22,7 +22,15 @@ declare module 'fastify' {
 /** The members of the store that routes use. */
 export type RouteStore = Pick<
   Store,
-  'view' | 'keys' | 'answered' | 'settled' | 'commit' | 'commitOnce' | 'rehearse' | 'replaceRules'
+  | 'view'
+  | 'keys'
+  | 'pastRows'
+  | 'answered'
+  | 'settled'
+  | 'commit'
+  | 'commitOnce'
+  | 'rehearse'
+  | 'replaceRules'
 >
 
 export interface ApiContext {

@@ -12,6 +12,7 @@ import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
+import type { GeoLookup } from '../record/geo.js'
 import { resources } from '../resource/registry.js'
 import type { View } from '../view/view.js'
 import { Auth } from './auth.js'
@@ -19,6 +20,7 @@ import { trustOf } from './caller-address.js'
 import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
+import { registerDecisions } from './decide-routes.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
@@ -35,6 +37,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly context: ApiContext
   readonly view: View
   readonly destinations: DestinationOperations
+  /** Finds the countries of clients, for decisions. */
+  readonly geo: GeoLookup
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
@@ -48,7 +52,7 @@ export interface ApiOptions extends OpenapiOptions {
 const pathParamCharsMax = 16 * 1024
 
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
-  const { occurrences, context, listening } = options
+  const { occurrences, listening } = options
   const answer = answerProblem(occurrences)
   const auth = new Auth({ ...options, isKeyGenuine: (row) => options.context.store.keys.isGenuine(row) })
   const connections = new Connections()
@@ -70,7 +74,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await openReference(app, options)
   guard(app, auth)
   await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
-  await app.register(async (guarded) => registerResources(guarded, context, options.destinations))
+  await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
   takeover.done()
   return app
@@ -112,8 +116,7 @@ const httpOptions = (
 
 function registerResources(
   app: FastifyInstance,
-  context: ApiContext,
-  destinations: DestinationOperations,
+  { context, destinations, geo }: Pick<ApiOptions, 'context' | 'destinations' | 'geo'>,
 ): void {
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
@@ -124,4 +127,5 @@ function registerResources(
   registerRules(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
+  registerDecisions(app, context, geo)
 }

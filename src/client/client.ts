@@ -11,6 +11,8 @@
  * It needs nothing but `fetch`. A request that the API refuses throws an `ApiError`.
  */
 import type { Static } from '../core/schema.js'
+import type { RecordsByType, RecordType } from '../record/traffic-record.js'
+import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
@@ -31,7 +33,18 @@ export interface Client extends Kinds {
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
+  /** What Weir decides about a connection or request, explained. */
+  decide(request: DecisionRequest): Promise<Decision>
 }
+
+/** A record, of which only the id may be missing. */
+export type DecisionRequest = {
+  readonly [Type in RecordType]: Omit<RecordsByType[Type], 'record_id'> & {
+    readonly record_id?: string | null
+    /** false: the answer has no explanation. */
+    readonly explain?: boolean
+  }
+}[RecordType]
 
 /** A rule without its policy. */
 export type NewRule = Omit<NewResource<'ipPolicyRule'>, 'ip_policy_id'>
@@ -57,6 +70,7 @@ export function openClient(options: HttpOptions): Client {
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
+    decide: async (body) => http.send('POST', '/decide', { body }),
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }

@@ -117,8 +117,12 @@ export const recordsPerTurnMax = 64
 export const buildSliceMs = 5
 /** Compiled serializers cached for subscriptions that select the same fields. */
 export const serializersCachedMax = 1000
+/** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
+export const policySetsKeptMax = 32
 /** Rules listed in the explanation of a decision; the reply must fit a NATS message. */
 export const explainedRulesMax = 1000
+/** All descriptions of rules in one explanation, as JSON. */
+export const explainedDescriptionCharsMax = 256 * 1024
 /** A value in the explanation of a decision. */
 export const explainedValueCharsMax = 256
 

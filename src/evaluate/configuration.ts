@@ -9,7 +9,8 @@ export type PoliciesModule = NonNullable<DeclaredRow<'tcp_edge'>['policies']>
 export type PolicyRow = PoliciesModule['inbound' | 'outbound'][number]
 export type RestrictionType = DeclaredRow<'ip_restriction'>['type']
 export type EventSourceRow = DeclaredRow<'event_subscription'>['sources'][number]
-export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'>
+export type IpRule = Pick<DeclaredRow<'ip_policy_rule'>, 'id' | 'cidr' | 'action'> &
+  Partial<Pick<DeclaredRow<'ip_policy_rule'>, 'description'>>
 
 interface IpRules {
   /** Grows with each change of any of them. */

@@ -2,58 +2,85 @@
  * Answers requests of ingress nodes (is this connection allowed?) and tunnel servers (may this agent bind this name?).
  * Bytes in, bytes out; the same evaluator as in the pipeline, and no events.
  */
-import { type ErrorCode, type Problem, shown, wrong } from '../core/errors.js'
+import { type ErrorCode, fail, ok, type Problem, type Result, wrong } from '../core/errors.js'
 import { canonicalAddress, isAddress } from '../core/ip.js'
 import { hostportCharsMax } from '../core/limits.js'
 import { StepBudget } from '../expr/budget.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
-import { parseDecisionRequest, parseJson } from '../record/record.js'
+import { type DecisionRequest, parseDecisionRequest, parseJson } from '../record/record.js'
+import type { Decision } from '../resource/decision.js'
 import { type AgentRequest, checkAgent } from './agent.js'
 import { nowhere } from './edges.js'
 import { evaluate, type Verdict } from './evaluate.js'
 import { ExplanationTrace } from './explain.js'
 import type { Warning } from './ip-restriction.js'
+import { Judgement } from './judgement.js'
 import type { PolicySet } from './policy-set.js'
 
 const reply = (body: object): Uint8Array => Buffer.from(JSON.stringify(body))
 
-const refusal = (code: ErrorCode, { msg }: Problem): Uint8Array => reply({ error_code: code, msg })
+/** Why a request can't be answered. */
+interface Refusal extends Problem {
+  readonly code: ErrorCode
+}
 
-/** The reply to a request on `weir.decide`: a record, optionally with `explain`. `decided` is called with the verdict. */
+const refusal = (code: ErrorCode, { msg }: Problem): Refusal => ({ code, msg })
+
+const refused = ({ code, msg }: Refusal): Uint8Array => reply({ error_code: code, msg })
+
+/** The answer to a decision request, and what it was made from. */
+interface Decided {
+  readonly answer: Decision
+  readonly judgement: Judgement
+}
+
+/** The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with the verdict. */
 export function decide(
   policySet: PolicySet,
   geo: GeoLookup,
   request: Uint8Array,
-  decided: (verdict: Verdict) => void = () => {},
+  noted: (verdict: Verdict) => void = () => {},
 ): Uint8Array {
   const json = parseJson(request)
-  if (!json.ok) return refusal('ERR_INVALID_JSON', json.problem)
+  if (!json.ok) return refused(refusal('ERR_INVALID_JSON', json.problem))
   const parsed = parseDecisionRequest(json.value)
-  if (!parsed.ok) return refusal('ERR_INVALID_REQUEST', parsed.problem)
-  const { record, explain } = parsed.value
-  const found = policySet.findEdge(record)
-  if (!found.ok)
-    return refusal(found.problem.unknown ? 'ERR_NOT_FOUND' : 'ERR_INVALID_REQUEST', found.problem)
-  const context = new PolicyContext(record.conn, found.value.edgeId, geo)
-  const trace = explain ? new ExplanationTrace(policySet, record.conn.client_ip) : undefined
-  const verdict = evaluate(policySet, found.value, context, new StepBudget(), 'opening', trace)
-  decided(verdict)
-  const warnings = verdict.warnings.map(({ msg }) => msg)
-  if (found.value === nowhere)
-    warnings.push('No edge serves this name and no account is known; nothing applies.')
-  for (const { policy, expression, msg } of verdict.failures) {
-    warnings.push(`The expression ${shown(expression)} of ${policy.label} has no result: ${msg}`)
-  }
-  return reply({
-    decision: verdict.decision,
-    ip_policy: verdict.ipPolicy,
-    policy: verdict.policy,
-    revision: policySet.revision,
-    warnings,
-    ...(trace === undefined ? {} : { explanation: trace.explanation }),
-  })
+  if (!parsed.ok) return refused(refusal('ERR_INVALID_REQUEST', parsed.problem))
+  const decided = decideRecord(policySet, geo, parsed.value)
+  if (!decided.ok) return refused(decided.problem)
+  noted(decided.value.judgement.verdict)
+  return reply(decided.value.answer)
 }
+
+/** Decides about a record. If an account asks, other accounts and their edges do not exist. */
+export function decideRecord(
+  policySet: PolicySet,
+  geo: GeoLookup,
+  { record, explain }: DecisionRequest,
+  accountId?: string,
+): Result<Decided, Refusal> {
+  const found = accountId === undefined ? policySet.findEdge(record) : policySet.findEdgeOf(accountId, record)
+  if (!found.ok)
+    return fail(refusal(found.problem.unknown ? 'ERR_NOT_FOUND' : 'ERR_INVALID_REQUEST', found.problem))
+  const endpoint = found.value
+  const { client_ip } = record.conn
+  const context = new PolicyContext(record.conn, endpoint.edgeId, geo)
+  const trace = explain ? new ExplanationTrace(policySet, client_ip) : undefined
+  const verdict = evaluate(policySet, endpoint, context, new StepBudget(), 'opening', trace)
+  const judgement = new Judgement(record, endpoint, context, verdict, policySet)
+  const { decision, ipPolicy, policy } = verdict
+  const answer = {
+    decision,
+    ip_policy: ipPolicy,
+    policy,
+    revision: policySet.revision,
+    warnings: [...judgement.warnings, ...(endpoint === nowhere ? [unserved] : [])],
+    ...(trace === undefined ? {} : { explanation: trace.explanation(judgement) }),
+  }
+  return ok({ answer, judgement })
+}
+
+const unserved = 'No edge serves this name and no account is known; nothing applies.'
 
 /** The reply to a request on `weir.decide.agent`. `warned` is called if a restriction in warn mode would block. */
 export function decideAgent(
@@ -62,9 +89,9 @@ export function decideAgent(
   warned: (warning: Warning) => void = () => {},
 ): Uint8Array {
   const parsed = parseJson(bytes)
-  if (!parsed.ok) return refusal('ERR_INVALID_JSON', parsed.problem)
+  if (!parsed.ok) return refused(refusal('ERR_INVALID_JSON', parsed.problem))
   const complaint = complaintAboutAgent(parsed.value)
-  if (complaint !== undefined) return refusal('ERR_INVALID_REQUEST', { msg: complaint })
+  if (complaint !== undefined) return refused(refusal('ERR_INVALID_REQUEST', { msg: complaint }))
   const request = parsed.value as AgentRequest
   const client_ip = canonicalAddress(request.client_ip)
   return reply(checkAgent(policySet, { ...request, client_ip }, warned))

@@ -1,84 +1,166 @@
-/** Explains a decision: every rule and expression that was evaluated, with its value. */
+/** Explains a decision: every rule and expression that was evaluated, with its value, what decided, and why. */
 
 import { shown } from '../core/errors.js'
-import { explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
-import type { EvaluationTrace, IpPolicyGroup } from './evaluate.js'
-import { type IpPolicies, ruleMatches } from './ip-policy.js'
+import { explainedDescriptionCharsMax, explainedRulesMax, explainedValueCharsMax } from '../core/limits.js'
+import type { ExplainedGroup, ExplainedPolicy, ExplainedRule, Explanation } from '../resource/decision.js'
+import type { IpRule } from './configuration.js'
+import type { Endpoint } from './edges.js'
+import type { EvaluationTrace, IpPolicyGroup, Verdict } from './evaluate.js'
+import { denyRuleFor, ruleMatches } from './ip-policy.js'
+import type { Restrictions } from './ip-restriction.js'
+import type { Judgement } from './judgement.js'
 import type { TrafficPolicy } from './traffic-policy.js'
 
-const explainedRules = (policies: IpPolicies, policyId: string, address: string) =>
-  (policies.ipPolicy(policyId)?.rules ?? []).map((rule) => ({
-    ip_policy_id: policyId,
-    rule_id: rule.id,
-    cidr: rule.cidr,
-    action: rule.action,
-    matches: ruleMatches(rule, address),
-  }))
-
-interface ExplainedGroup extends Omit<IpPolicyGroup, 'policyIds'> {
-  readonly rules: ReturnType<typeof explainedRules>
-  /** Rules that did not match and are left out, because there are too many to list. */
-  readonly rules_left_out: number
-}
-
-interface ExplainedExpression {
-  readonly expression: string
-  /** Null if there is none; long texts are cut. */
-  readonly value: unknown
-  /** Why there is no value. */
-  readonly failure?: string
-}
-
-interface ExplainedPolicy {
-  readonly policy: string
-  readonly direction: string
-  applied: boolean
-  readonly expressions: ExplainedExpression[]
-  readonly actions: readonly string[]
+/** A rule that was looked at. */
+interface Candidate {
+  readonly policyId: string
+  readonly rule: IpRule
+  readonly matches: boolean
 }
 
 /** Collects an explanation while a record is evaluated. */
 export class ExplanationTrace implements EvaluationTrace {
-  readonly #policySet: IpPolicies
+  readonly #policySet: Restrictions
   readonly #address: string
   readonly #groups: ExplainedGroup[] = []
   readonly #policies: ExplainedPolicy[] = []
   #rulesLeft = explainedRulesMax
+  #descriptionCharsLeft = explainedDescriptionCharsMax
 
-  constructor(policySet: IpPolicies, address: string) {
+  constructor(policySet: Restrictions, address: string) {
     this.#policySet = policySet
     this.#address = address
   }
 
-  get explanation() {
-    return { ip_policies: this.#groups, policies: this.#policies }
+  /** The explanation, once the decision was made. */
+  explanation({ endpoint, verdict, decidedBy }: Judgement): Explanation {
+    const { type, id, name, ipPolicyId, ruleId, cidr } = decidedBy
+    return {
+      ip_policies: this.#groups,
+      policies: this.#policies,
+      policies_not_reached: this.#notReached(endpoint, verdict),
+      decided_by: { type, id, name, ip_policy_id: ipPolicyId, rule_id: ruleId, cidr },
+    }
   }
 
   ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
-    const looked = policyIds.flatMap((id) => explainedRules(this.#policySet, id, this.#address))
+    const looked = policyIds.flatMap((policyId) => this.#candidates(policyId))
     // Matching rules explain the decision; the others follow if there is room.
     const ordered = [...looked.filter(({ matches }) => matches), ...looked.filter(({ matches }) => !matches)]
-    const rules = ordered.slice(0, this.#rulesLeft)
-    this.#rulesLeft -= rules.length
-    this.#groups.push({ source, enforced, decision, rules, rules_left_out: ordered.length - rules.length })
+    const winner = this.#winner(ordered, policyIds)
+    const listed = ordered.slice(0, this.#rulesLeft)
+    this.#rulesLeft -= listed.length
+    this.#groups.push({
+      source,
+      enforced,
+      decision,
+      reason: groupReason(winner, looked.length, enforced),
+      rules: listed.map((candidate) => this.#explainedRule(candidate, winner)),
+      rules_left_out: ordered.length - listed.length,
+    })
+  }
+
+  #candidates(policyId: string): Candidate[] {
+    const { rules = [] } = this.#policySet.ipPolicy(policyId) ?? {}
+    return rules.map((rule) => ({ policyId, rule, matches: ruleMatches(rule, this.#address) }))
+  }
+
+  /** The deny rule that blocks, else the first allow rule that matches. */
+  #winner(ordered: readonly Candidate[], policyIds: readonly string[]): IpRule | undefined {
+    const blocking = denyRuleFor(this.#policySet, policyIds, this.#address)?.rule
+    return blocking ?? ordered.find(({ matches }) => matches)?.rule
+  }
+
+  #explainedRule({ policyId, rule, matches }: Candidate, winner: IpRule | undefined): ExplainedRule {
+    const { id, cidr, action } = rule
+    return {
+      ip_policy_id: policyId,
+      rule_id: id,
+      cidr,
+      action,
+      description: this.#descriptionOf(rule),
+      matches,
+      won: rule === winner,
+      reason: ruleReason(rule, matches, winner),
+    }
+  }
+
+  /** The reply must fit a NATS message, so very long lists show the descriptions of their first rules only. */
+  #descriptionOf({ description }: IpRule): string | null {
+    if (!description) return null
+    this.#descriptionCharsLeft -= JSON.stringify(description).length
+    return this.#descriptionCharsLeft < 0 ? null : description
   }
 
   policy({ label, direction, actions }: TrafficPolicy): void {
     const types = actions.map(({ type }) => type)
-    this.#policies.push({ policy: label, direction, applied: false, expressions: [], actions: types })
+    this.#policies.push({
+      policy: label,
+      direction,
+      applied: false,
+      reason: '',
+      expressions: [],
+      actions: types,
+    })
   }
 
   expression(text: string, value: unknown): void {
-    this.#policies.at(-1)!.expressions.push({ expression: text, value: shownValue(value) })
+    const policy = this.#policies.at(-1)!
+    policy.expressions.push({ expression: text, value: shownValue(value) })
+    if (!value) policy.reason = `It does not apply: ${shown(text)} is not true.`
   }
 
   failure(text: string, msg: string): void {
-    this.#policies.at(-1)!.expressions.push({ expression: text, value: null, failure: msg })
+    const policy = this.#policies.at(-1)!
+    policy.expressions.push({ expression: text, value: null, failure: msg })
+    policy.reason = `It does not apply: ${shown(text)} has no result.`
   }
 
   applied(): void {
-    this.#policies.at(-1)!.applied = true
+    const policy = this.#policies.at(-1)!
+    policy.applied = true
+    const why = policy.expressions.length === 0 ? 'It has no expressions' : 'All its expressions are true'
+    policy.reason = policy.actions.includes('deny')
+      ? `${why}, so it denies.`
+      : `${why}, so it applies; it only logs.`
   }
+
+  #notReached({ policies }: Endpoint, verdict: Verdict): Explanation['policies_not_reached'] {
+    if (policies === undefined) return []
+    const evaluated = { inbound: 0, outbound: 0 }
+    for (const { direction } of this.#policies) evaluated[direction] += 1
+    const reason = reasonNotReached(verdict)
+    return [...policies.inbound.slice(evaluated.inbound), ...policies.outbound.slice(evaluated.outbound)].map(
+      ({ label, direction }) => ({ policy: label, direction, reason }),
+    )
+  }
+}
+
+function groupReason(winner: IpRule | undefined, rules: number, enforced: boolean): string {
+  const warns = enforced ? '' : ' The restriction is not enforced, so it only warns.'
+  if (winner?.action === 'allow')
+    return `The allow rule ${winner.id} contains the address, and no deny rule does.`
+  if (winner !== undefined) return `The deny rule ${winner.id} contains the address.${warns}`
+  if (rules === 0) return `There are no rules, so no address is allowed.${warns}`
+  return `No allow rule contains the address.${warns}`
+}
+
+function ruleReason(rule: IpRule, matches: boolean, winner: IpRule | undefined): string {
+  if (!matches) return 'It does not contain the address.'
+  if (rule === winner)
+    return rule.action === 'deny'
+      ? 'It contains the address, and a deny rule wins over allow rules of any policy.'
+      : 'It contains the address, and no deny rule does.'
+  if (rule.action === 'deny') return 'It contains the address, too; one deny rule is enough.'
+  return winner?.action === 'deny'
+    ? 'It contains the address, but a deny rule of any policy wins over allow rules.'
+    : 'It contains the address, too; one allow rule is enough.'
+}
+
+function reasonNotReached({ decision, policy }: Verdict): string {
+  if (decision === 'block') return 'Not reached: the address was blocked before.'
+  if (decision === 'deny') return `Not reached: ${shown(policy)} denied before.`
+  return 'Not reached: outbound policies run when the connection has closed.'
 }
 
 /** The value itself if it is short, else the beginning of its JSON. */

@@ -80,6 +80,24 @@ export class PolicySet implements Restrictions {
     return ok(edge)
   }
 
+  /** The same as an account sees it: other accounts and their edges do not exist. */
+  findEdgeOf(accountId: string, record: TrafficRecord): Result<Endpoint, EdgeProblem> {
+    const { account_id, edge_id } = record
+    if (account_id && account_id !== accountId)
+      return fail({ msg: `"account_id" is ${shown(account_id)}, which is not your account.`, unknown: true })
+    if (this.#ownerOf(record) === accountId) return this.findEdge(record)
+    return edge_id ? noSuchEdge(edge_id) : ok(this.#accountOf(record))
+  }
+
+  /** The account of the edge that the record names or matches. */
+  #ownerOf(record: TrafficRecord): string | undefined {
+    const { httpsEdges, httpsByHostport, tcpEdges, tcpByHostport } = this.contents
+    const { edge_id } = record
+    if (edge_id) return (tcpEdges.get(edge_id) ?? httpsEdges.get(edge_id))?.accountId
+    const hostport = hostportOf(record) ?? ''
+    return (record.type === 'tcp_connection' ? tcpByHostport : httpsByHostport).get(hostport)?.accountId
+  }
+
   #accountOf(record: TrafficRecord): Endpoint {
     return (record.account_id ? this.contents.accounts.get(record.account_id) : undefined) ?? nowhere
   }
@@ -116,15 +134,16 @@ export class PolicySet implements Restrictions {
   #noEdge(edgeId: string, type: RecordType): Result<never, EdgeProblem> {
     const { httpsEdges, tcpEdges } = this.contents
     const kind = httpsEdges.has(edgeId) ? 'an HTTPS' : tcpEdges.get(edgeId) ? 'a TCP' : undefined
-    if (kind === undefined) {
-      return fail({ msg: `"edge_id" is ${shown(edgeId)}, but there is no such edge.`, unknown: true })
-    }
+    if (kind === undefined) return noSuchEdge(edgeId)
     return fail({
       msg: `"edge_id" is ${shown(edgeId)}, ${kind} edge; a ${type} can't belong to it.`,
       unknown: false,
     })
   }
 }
+
+const noSuchEdge = (edgeId: string): Result<never, EdgeProblem> =>
+  fail({ msg: `"edge_id" is ${shown(edgeId)}, but there is no such edge.`, unknown: true })
 
 const wrongAccount = (record: TrafficRecord, edgeId: string | undefined): Result<never, EdgeProblem> =>
   fail({

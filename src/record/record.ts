@@ -55,7 +55,7 @@ export function parseRecord(line: Uint8Array): Result<TrafficRecord> {
 }
 
 /** A question of an ingress node, before it lets a connection in. */
-interface DecisionRequest {
+export interface DecisionRequest {
   readonly record: TrafficRecord
   readonly explain: boolean
 }

@@ -25,6 +25,7 @@ import type { Clickhouse } from './clickhouse.js'
 import { Heads } from './heads.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate } from './migrate.js'
+import { PastRows } from './past-rows.js'
 import { changeOf, isEmpty, type Plan, type RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
 import { Queues } from './queues.js'
@@ -68,6 +69,7 @@ export class Store {
   readonly #queues = new Queues()
   readonly view: View
   readonly rows: ChangeRows
+  readonly pastRows: PastRows
   /** Which API keys of the view are genuine. */
   readonly keys: KnownKeys
 
@@ -95,6 +97,7 @@ export class Store {
     })
     this.view = view
     this.rows = rows
+    this.pastRows = new PastRows(clickhouse)
     this.#heads = heads
     this.#claims = new Claims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)

@@ -457,6 +457,7 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
   return {
     view: store.view,
     keys: store.keys,
+    pastRows: store.pastRows,
     answered: (key) => store.answered(key),
     settled: (accountId) => after(() => store.settled(accountId)),
     commit: (...planned) => after(() => store.commit(...planned)),

@@ -98,14 +98,32 @@ t.test('decisions', async (t) => {
 
 t.test('explanations', async (t) => {
   const { explanation } = ask({ type: 'tcp_connection', conn: { ...conn, client_port: 5000 }, explain: true })
+  const rule = { ip_policy_id: 'ipp_1', description: null }
   t.same(explanation.ip_policies, [
     {
       source: 'ip_restriction of edgtcp_1',
       enforced: true,
       decision: 'allow',
+      reason: 'The allow rule ipr_0 contains the address, and no deny rule does.',
       rules: [
-        { ip_policy_id: 'ipp_1', rule_id: 'ipr_0', cidr: '198.51.100.0/24', action: 'allow', matches: true },
-        { ip_policy_id: 'ipp_1', rule_id: 'ipr_1', cidr: '198.51.100.66/32', action: 'deny', matches: false },
+        {
+          ...rule,
+          rule_id: 'ipr_0',
+          cidr: '198.51.100.0/24',
+          action: 'allow',
+          matches: true,
+          won: true,
+          reason: 'It contains the address, and no deny rule does.',
+        },
+        {
+          ...rule,
+          rule_id: 'ipr_1',
+          cidr: '198.51.100.66/32',
+          action: 'deny',
+          matches: false,
+          won: false,
+          reason: 'It does not contain the address.',
+        },
       ],
       rules_left_out: 0,
     },

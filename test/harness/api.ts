@@ -127,7 +127,14 @@ export class TestApi {
 type TestApiOptions = Partial<
   Pick<
     ApiOptions,
-    'baseUrl' | 'context' | 'destinations' | 'listening' | 'usage' | 'trustedProxies' | 'versionHeaders'
+    | 'baseUrl'
+    | 'context'
+    | 'destinations'
+    | 'geo'
+    | 'listening'
+    | 'usage'
+    | 'trustedProxies'
+    | 'versionHeaders'
   >
 >
 
@@ -190,6 +197,7 @@ export async function openTestStore(
         context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
         view: parts.store.view,
         destinations: noDestinations,
+        geo: { lookup: () => ({}) },
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],

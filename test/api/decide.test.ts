@@ -1,0 +1,246 @@
+/** Decisions over the management API: explained, and about the caller's own account alone. */
+import t from 'tap'
+import { openTestStore } from '../harness/api.js'
+import { type Caller, newest } from '../harness/caller.js'
+
+/** An account with two edges: one is open to the office without one address, the other denies high ports. */
+class Office {
+  readonly client: Caller
+  readonly name: string
+  office = ''
+  deny = ''
+  allow = ''
+  scanners = ''
+  edge = ''
+  web = ''
+  route = ''
+
+  constructor(client: Caller, name: string) {
+    this.client = client
+    this.name = name
+  }
+
+  async open(): Promise<this> {
+    const { client, name } = this
+    const rule = async (ip_policy_id: string, cidr: string, action: 'allow' | 'deny', description: string) =>
+      (await client.ipPolicyRule.create({ ip_policy_id, cidr, action, description })).id
+    this.office = (await client.ipPolicy.create({ description: 'office' })).id
+    this.scanners = (await client.ipPolicy.create({ description: 'scanners' })).id
+    this.allow = await rule(this.office, '203.0.113.0/24', 'allow', 'fourth floor')
+    await rule(this.office, '198.51.100.0/24', 'allow', 'guests')
+    this.deny = await rule(this.scanners, '203.0.113.64/26', 'deny', 'scanner')
+    await rule(this.scanners, '203.0.113.66/32', 'deny', 'the same')
+    const edge = await client.tcpEdge.create({
+      hostports: [`${name}.example:22`],
+      ip_restriction: { ip_policy_ids: [this.office, this.scanners] },
+      policies: {
+        inbound: [
+          { name: 'odd', expressions: ['int(conn.server_name) == 1'], actions: [{ type: 'deny' }] },
+          { name: 'high ports', expressions: ['conn.client_port > 60000'], actions: [{ type: 'deny' }] },
+          { actions: [{ type: 'log', config: { Metadata: {} } }] },
+        ],
+        outbound: [{ actions: [{ type: 'log', config: { Metadata: {} } }] }],
+      },
+    })
+    this.edge = edge.id
+    const web = await client.httpsEdge.create({ hostports: [`${name}.example:443`] })
+    this.web = web.id
+    const route = { match_type: 'path_prefix', match: '/admin' } as const
+    const ip_restriction = { ip_policy_ids: [this.office] }
+    this.route = (await client.httpsEdgeRoute.under(web.id).create({ ...route, ip_restriction })).id
+    return this
+  }
+
+  conn(client_ip: string, client_port = 5000) {
+    return { client_ip, client_port, server_name: `${this.name}.example`, server_port: 22 }
+  }
+
+  decide(client_ip: string, client_port?: number) {
+    const body = { type: 'tcp_connection', conn: this.conn(client_ip, client_port) }
+    return this.client.raw.expect(200, 'POST', '/decide', body)
+  }
+
+  request(client_ip: string, path: string) {
+    const conn = { client_ip, server_name: `${this.name}.example`, server_port: 443 }
+    const body = { type: 'http_request', conn, http: { request: { url: { path } } } }
+    return this.client.raw.expect(200, 'POST', '/decide', body)
+  }
+}
+
+t.test('decisions over the API', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const office = await new Office(await api.account('office'), 'office').open()
+  const me = office.client
+  const key = await newest(me.apiKey.list())
+
+  t.test('a deny rule wins, and the others say why they lost', async (t) => {
+    const { explanation, ...answer } = await office.decide('203.0.113.66')
+    t.match(answer, { decision: 'block', policy: null, warnings: [], revision: Number })
+    t.match(explanation.decided_by, {
+      type: 'ip_restriction',
+      id: office.edge,
+      ip_policy_id: office.scanners,
+      rule_id: office.deny,
+      cidr: '203.0.113.64/26',
+      last_change: { at: /^2\d{3}-/, by: key.id, version: Number },
+    })
+    const [group] = explanation.ip_policies
+    t.match(group, { decision: 'block', reason: `The deny rule ${office.deny} contains the address.` })
+    const said = group.rules.map((rule: Record<string, unknown>) => [
+      rule['description'],
+      rule['won'],
+      rule['reason'],
+    ])
+    t.strictSame(said, [
+      [
+        'fourth floor',
+        false,
+        'It contains the address, but a deny rule of any policy wins over allow rules.',
+      ],
+      ['scanner', true, 'It contains the address, and a deny rule wins over allow rules of any policy.'],
+      ['the same', false, 'It contains the address, too; one deny rule is enough.'],
+      ['guests', false, 'It does not contain the address.'],
+    ])
+    t.match(explanation.policies_not_reached, [
+      { policy: 'odd', reason: 'Not reached: the address was blocked before.' },
+      { policy: 'high ports' },
+      { policy: 'inbound[2]' },
+      { policy: 'outbound[0]', direction: 'outbound' },
+    ])
+  })
+
+  t.test('a traffic policy denies', async (t) => {
+    const { explanation, ...answer } = await office.decide('203.0.113.7', 60_001)
+    t.match(answer, { decision: 'deny', policy: 'high ports', warnings: [/int\(conn.server_name\)/] })
+    t.match(explanation.decided_by, {
+      type: 'traffic_policy',
+      id: office.edge,
+      name: 'high ports',
+      rule_id: null,
+      last_change: { by: key.id },
+    })
+    t.match(explanation.ip_policies, [{ decision: 'allow', reason: /^The allow rule ipr_\w+ contains/ }])
+    t.match(explanation.policies, [
+      { policy: 'odd', applied: false, reason: /has no result\.$/, expressions: [{ value: null }] },
+      { policy: 'high ports', applied: true, reason: 'All its expressions are true, so it denies.' },
+    ])
+    t.equal(explanation.policies.length, 2)
+    t.match(explanation.policies_not_reached, [
+      { policy: 'inbound[2]', reason: 'Not reached: "high ports" denied before.' },
+      { policy: 'outbound[0]' },
+    ])
+  })
+
+  t.test('what is let in', async (t) => {
+    const { decision, explanation } = await office.decide('198.51.100.7')
+    t.equal(decision, 'allow')
+    t.match(explanation.decided_by, { type: 'none', id: null, last_change: null })
+    t.match(explanation.policies[1], { applied: false, reason: /"conn.client_port > 60000" is not true/ })
+    t.match(explanation.policies[2], { applied: true, reason: /no expressions, so it applies; it only logs/ })
+    t.match(explanation.policies_not_reached, [{ policy: 'outbound[0]', reason: /connection has closed/ }])
+    const { explanation: none } = await me.raw.expect(200, 'POST', '/decide', {
+      type: 'tcp_connection',
+      conn: office.conn('198.51.100.7'),
+      explain: false,
+    })
+    t.equal(none, undefined, 'without an explanation')
+  })
+
+  t.test('a request to a route', async (t) => {
+    t.equal((await office.request('192.0.2.1', '/')).decision, 'allow')
+    const { decision, explanation } = await office.request('192.0.2.1', '/admin/users')
+    t.equal(decision, 'block')
+    t.match(explanation.ip_policies, [{ reason: 'No allow rule contains the address.' }])
+    const last_change = { by: key.id }
+    t.match(explanation.decided_by, { type: 'ip_restriction', id: office.route, rule_id: null, last_change })
+  })
+
+  t.test('the restriction of the account', async (t) => {
+    const ip_policy_ids = [office.scanners]
+    const { id } = await me.ipRestriction.create({
+      type: 'endpoints',
+      description: 'guests only',
+      ip_policy_ids,
+    })
+    const warned = await office.decide('198.51.100.7')
+    t.match(warned, { decision: 'allow', warnings: [/would block/, /no result/] })
+    t.match(warned.explanation.ip_policies[1], { source: id, reason: /not enforced, so it only warns\.$/ })
+    await me.ipRestriction.update(id, { enforced: true })
+    const { explanation } = await office.decide('198.51.100.7')
+    t.match(explanation.decided_by, { type: 'restriction', id, name: 'guests only', last_change: {} })
+    const alone = { type: 'tcp_connection', conn: { client_ip: '192.0.2.1' } }
+    t.match(await me.raw.expect(200, 'POST', '/decide', alone), { decision: 'allow', warnings: [/No edge/] })
+    const named = { ...alone, account_id: me.accountId }
+    t.match(await me.raw.expect(200, 'POST', '/decide', named), { decision: 'block' })
+    await me.ipRestriction.delete(id)
+  })
+
+  t.test('a change is seen by the next decision', async (t) => {
+    await me.ipPolicyRule.update(office.deny, { cidr: '192.0.2.0/24' })
+    const { explanation } = await office.decide('203.0.113.66')
+    t.equal(explanation.decided_by.cidr, '203.0.113.66/32')
+    await me.ipPolicyRule.update(office.deny, { cidr: '203.0.113.64/26' })
+    t.equal((await office.decide('203.0.113.66')).explanation.decided_by.rule_id, office.deny)
+  })
+
+  t.test('the typed client', async (t) => {
+    const answer = await me.decide({
+      type: 'tcp_connection',
+      conn: office.conn('203.0.113.66'),
+    })
+    t.equal(answer.explanation?.decided_by.rule_id, office.deny)
+  })
+
+  t.test('edges of other accounts do not exist', async (t) => {
+    const other = await new Office(await api.account('other'), 'other').open()
+    const never = '00000000000000000000000000'
+    const asked = async (body: object) => {
+      const { status, body: answer } = await me.raw.send('POST', '/decide', { body })
+      const ids = /\b(edg\w+_|ac_)\w{26}\b/g
+      return JSON.parse(JSON.stringify({ status, ...answer, details: {} }).replaceAll(ids, '$1…'))
+    }
+    const conn = { client_ip: '192.0.2.1' }
+    const pairs: [string, object, object][] = [
+      ...[other.edge, other.web].flatMap((edge_id): [string, object, object][] =>
+        ['tcp_connection', 'http_request'].map((type) => [
+          `${type} of ${edge_id}`,
+          { type, edge_id, conn },
+          { type, edge_id: edge_id.replace(/\w{26}$/, never), conn },
+        ]),
+      ),
+      [
+        'an account',
+        { type: 'tcp_connection', account_id: other.client.accountId, conn },
+        { type: 'tcp_connection', account_id: `ac_${never}`, conn },
+      ],
+      [
+        'a hostport',
+        { type: 'tcp_connection', conn: other.conn('192.0.2.1') },
+        { type: 'tcp_connection', conn: { ...other.conn('192.0.2.1'), server_name: 'nobody.example' } },
+      ],
+      [
+        'a hostport with a route',
+        { type: 'http_request', route_id: other.route, conn: { ...other.conn('::1'), server_port: 443 } },
+        { type: 'http_request', route_id: other.route, conn: { client_ip: '::1' } },
+      ],
+    ]
+    for (const [name, theirs, nothing] of pairs) t.strictSame(await asked(theirs), await asked(nothing), name)
+    t.match(await asked(pairs[0]![1]), { status: 404, msg: /there is no such edge/ })
+    t.match(await asked(pairs[4]![1]), { status: 404, msg: /not your account/ })
+  })
+
+  t.test('requests that are refused', async (t) => {
+    const conn = { client_ip: '192.0.2.1' }
+    const cases: [number, unknown, RegExp][] = [
+      [400, {}, /"type" is missing/],
+      [400, { type: 'tcp_connection', conn: { client_ip: 'here' } }, /"conn.client_ip" is "here"/],
+      [400, { type: 'tcp_connection', conn, explain: 'yes' }, /"explain" is "yes"/],
+      [400, [], /must be a JSON object/],
+      [400, { type: 'http_request', edge_id: office.edge, conn }, /a TCP edge; a http_request can't/],
+      [413, { type: 'tcp_connection', conn, padding: 'x'.repeat(65 * 1024) }, /at most 65536 bytes/],
+    ]
+    for (const [status, body, says] of cases)
+      t.match((await me.raw.expect(status, 'POST', '/decide', body)).msg, says, String(says))
+  })
+})
