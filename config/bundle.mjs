@@ -39,7 +39,7 @@ const withoutMapsOfPackages = {
 }
 
 /**
- * Writes the programs to `directory`. Errors are printed by the bundler and thrown.
+ * Writes the programs to `directory`; throws an error that names the place of each fault.
  *
  * @param {string} root of the package
  * @param {string} directory
@@ -66,6 +66,7 @@ export async function bundle(root, directory) {
     banner: {
       js: `import { createRequire as createRequireOfBundle } from 'node:module'\nconst require = createRequireOfBundle(import.meta.url)`,
     },
-    logLevel: 'warning',
+    // Errors are thrown; the caller shows them.
+    logLevel: 'silent',
   })
 }

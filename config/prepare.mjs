@@ -137,8 +137,8 @@ async function bundlePrograms() {
   say('Building …')
   try {
     await bundle(root, path.programs)
-  } catch {
-    throw new PrepareError('Building failed: see above.')
+  } catch (error) {
+    throw new PrepareError(`Building failed: ${error instanceof Error ? error.message : error}`)
   }
   writeFileSync(path.bundled, signature)
 }

@@ -28,6 +28,7 @@ import type { Nats } from './nats/nats.js'
 import { AuditPipeline } from './pipeline/audit-pipeline.js'
 import { auditsOfApi } from './pipeline/audits-of-api.js'
 import { Configuration } from './pipeline/configuration.js'
+import { DecisionLog } from './pipeline/decision-log.js'
 import { FailureReports, failureCountsOf } from './pipeline/failure-reports.js'
 import { Janitor } from './pipeline/janitor.js'
 import { processMessage } from './pipeline/process-record.js'
@@ -186,7 +187,11 @@ export async function openPipeline(
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
   const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork }))
-  const pipeline = release.own(new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine }))
+  const mode = settings.decisionLog.rows
+  const decisionLog = mode === 'off' ? undefined : release.own(new DecisionLog({ nats, mode, occurrences }))
+  const pipeline = release.own(
+    new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine, decisionLog }),
+  )
   pipeline.open()
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready

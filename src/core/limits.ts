@@ -166,6 +166,14 @@ export const packsInFlightBytesMax = 64 * 1024 * 1024
 /** Lower bound of the request size settings; a larger event gets a request of its own. */
 export const requestBytesMin = 64 * 1024
 
+// --- the decision log ---
+
+/** Rows are published when there are this many bytes of them, or when the first is this old. */
+export const decisionBatchBytes = 128 * 1024
+export const decisionBatchAgeMaxMs = 250
+/** Batches that NATS has not acknowledged; rows of further ones are lost. */
+export const decisionBatchesInFlightMax = 64
+
 // --- expr ---
 
 /** UTF-8 bytes of one expression. */

@@ -55,6 +55,11 @@ export const pipeline = {
     'weir_stops_unconfirmed_total',
     'Stops that ended before every message was acknowledged.',
   ),
+  decisionRowsLost: warn(
+    'Rows of the decision log were lost: NATS did not take them. No event is affected.',
+    'weir_decision_log_rows_lost_total',
+    'Rows of the decision log that were not stored.',
+  ),
   auditUnrouted: warn(
     'Audit events could not be passed on; trying again.',
     'weir_audit_failures_total',

@@ -1,7 +1,7 @@
 /**
  * The walk of a record, from the bytes of a message to the packs of its destinations:
  *
- *     parse ▸ find edge ▸ evaluate ▸ produce events ▸ route ▸ count
+ *     parse ▸ find edge ▸ evaluate ▸ produce events ▸ route ▸ count ▸ log
  *
  * A record is parsed once and evaluated once. Everything is synchronous and pure: the same message against the same
  * configuration gives the same bytes. A record without a known account, because it names and matches no edge and claims
@@ -56,6 +56,8 @@ interface WalkContext {
   readonly view: TrafficView
   readonly geo: GeoLookup
   readonly buffers: Buffers
+  /** Called with each decision and the line of its record. */
+  readonly judged?: ((judgement: Judgement, line: number) => void) | undefined
 }
 
 /** A record that goes to the dead letters. */
@@ -114,7 +116,7 @@ class MessageWalk {
 
   /** A record that can't be processed is bad; the other records of the message are not affected. */
   add(line: number, bytes: Buffer): void {
-    const reason = this.#attempt(bytes)
+    const reason = this.#attempt(line, bytes)
     if (reason === undefined) return
     this.#counts.addBad()
     this.#bad.push({ line, bytes, reason: inOneLine(reason) })
@@ -124,17 +126,17 @@ class MessageWalk {
     return { counts: this.#counts.vector(), bad: this.#bad }
   }
 
-  #attempt(bytes: Buffer): string | undefined {
+  #attempt(line: number, bytes: Buffer): string | undefined {
     try {
-      return this.#process(bytes)
+      return this.#process(line, bytes)
     } catch (error) {
       return `The record could not be processed: ${messageOf(error)}`
     }
   }
 
   /** The reason why the record is bad; undefined if it was processed. */
-  #process(bytes: Buffer): string | undefined {
-    const { view, geo, buffers } = this.#context
+  #process(line: number, bytes: Buffer): string | undefined {
+    const { view, geo, buffers, judged } = this.#context
     const parsed = parseRecord(bytes)
     if (!parsed.ok) return parsed.problem.msg
     const record = parsed.value
@@ -155,6 +157,7 @@ class MessageWalk {
         buffers.packOf(destinationId).append(id, this.#storedAtMs, json)
     }
     this.#counts.add(record, edgeId, verdict, production)
+    judged?.(judgement, line)
     return undefined
   }
 }

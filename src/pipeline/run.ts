@@ -13,6 +13,7 @@ import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
+import type { Judgement } from '../evaluate/judgement.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { GeoLookup } from '../record/geo.js'
@@ -20,6 +21,7 @@ import { deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
 import type { Configuration } from './configuration.js'
 import { type CountVector, inputCounts } from './counts.js'
+import type { DecisionLog } from './decision-log.js'
 import { FailureReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
@@ -38,6 +40,8 @@ interface PipelineDeps {
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
   readonly quarantine: Quarantine
+  /** Undefined if no decisions are logged. */
+  readonly decisionLog: DecisionLog | undefined
 }
 
 export class Pipeline {
@@ -83,11 +87,15 @@ export class Pipeline {
   }
 
   async #walk({ storedAtMs }: PulledMessage, bytes: Uint8Array, input: InputMessage): Promise<MessageResult> {
-    const { configuration, geo } = this.#deps
+    const { configuration, geo, decisionLog } = this.#deps
     const { packs } = this.#intake
     const buffers = packs.buffersFor(input)
+    const { sequence } = input
+    const judged =
+      decisionLog &&
+      ((judgement: Judgement, line: number) => decisionLog.add(judgement, { storedAtMs, sequence, line }))
     try {
-      const walk = walkMessage({ bytes, storedAtMs }, { view: configuration.current, geo, buffers })
+      const walk = walkMessage({ bytes, storedAtMs }, { view: configuration.current, geo, buffers, judged })
       for (let step = walk.next(); ; step = walk.next()) {
         if (step.done) return step.value
         await yieldTurn()

@@ -58,6 +58,7 @@ export const declared = {
       form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB'),
     ),
   },
+  decisionLog: { rows: required('WEIR_DECISION_LOG', form.oneOf('all', 'blocked', 'off')) },
   clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
   aws: {

@@ -26,6 +26,10 @@ import {
   deadAuditsSubject,
   deadEventsSubject,
   deadRecordsSubject,
+  decisionLogConsumer,
+  decisionLogStream,
+  decisionLogSubjects,
+  decisionRowsSubject,
   deliveriesStream,
   deliverySubject,
   inputConsumer,
@@ -129,7 +133,8 @@ const roles: readonly NatsUser[] = [
   role(
     'api',
     [
-      ...trafficStreams.flatMap(makeStream),
+      ...[...trafficStreams, decisionLogStream].flatMap(makeStream),
+      ...consume(decisionLogStream, decisionLogConsumer),
       ...[...stores, booksBucket].flatMap((bucket) => makeStream(streamOf(bucket))),
       ...stores.flatMap(writeBucket),
       ...stores.map((bucket) => purge(streamOf(bucket))),
@@ -141,7 +146,7 @@ const roles: readonly NatsUser[] = [
       statusSubject,
       usageSubject,
     ],
-    [abuseDecisionSubject, usageSubject],
+    [abuseDecisionSubject, usageSubject, decisionLogSubjects],
   ),
   role(
     'pipeline',
@@ -159,6 +164,7 @@ const roles: readonly NatsUser[] = [
       deliverySubject('*'),
       deadRecordsSubject,
       deadAuditsSubject,
+      decisionRowsSubject,
     ],
     [connectionSubject, agentSubject],
   ),

@@ -43,6 +43,21 @@ export const packHeaders = {
 export const ledgerStream = 'WEIR_BOOKS'
 export const ledgerSubject = 'weir.books'
 
+// --- the decision log ---
+
+/**
+ * Rows of decisions and of attempts to deliver, as `rows.ts` writes them. Pipelines and deliverers publish, the API
+ * stores them in ClickHouse. A full stream refuses more: rows of the log are lost then, and counted.
+ */
+export const decisionLogStream = 'WEIR_DECISIONS'
+export const decisionLogSubjects = 'weir.log.>'
+/** The durable consumer that all APIs share. */
+export const decisionLogConsumer = 'log'
+/** Pipelines publish; the API reads, for the log and for those who watch. */
+export const decisionRowsSubject = 'weir.log.decisions'
+/** Header of such a message: the number of rows. */
+export const rowsHeader = 'Weir-Rows'
+
 // --- dead letters ---
 
 /** Invalid records and audit events, and undeliverable events. Operators and the demo read. */

@@ -14,6 +14,8 @@ import {
   auditSubject,
   deadLetterStream,
   deadLetterSubjects,
+  decisionLogStream,
+  decisionLogSubjects,
   deliveriesStream,
   deliverySubjects,
   ledgerStream,
@@ -36,7 +38,7 @@ export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Nine small ones and three large ones share the server's storage: eight times `storageMaxBytes`.
+      // Ten small ones and three large ones share the server's storage: eight times `storageMaxBytes`.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )
@@ -50,6 +52,7 @@ function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax
     { ...small, name: auditStream, subjects: [auditSubject('*')] },
     { ...small, name: auditInStream, subjects: [auditInSubjects], messageBytesMax },
     { ...small, name: ledgerStream, subjects: [ledgerSubject] },
+    { ...small, name: decisionLogStream, subjects: [decisionLogSubjects], retention: 'workqueue' },
     { ...large, name: deadLetterStream, subjects: [deadLetterSubjects] },
     { ...large, name: deliveriesStream, subjects: [deliverySubjects], retention: 'workqueue' },
     { ...large, name: recordsStream, subjects: [recordsSubjects], messageBytesMax },

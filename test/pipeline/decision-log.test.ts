@@ -1,0 +1,161 @@
+/** The decision log of a pipeline: which records have rows, when they are published, and what is lost is counted. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { DecisionLog } from '../../src/pipeline/decision-log.js'
+import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
+import { readDecisionRows } from '../../src/wire/decision-rows.js'
+import { PackWriter } from '../../src/wire/pack.js'
+import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
+
+const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')
+
+const configuration = new TestConfiguration('ac_1')
+  .ipPolicy('ipp_1', '!203.0.113.0/24', '0.0.0.0/0')
+  .tcpEdge('edgtcp_1', {
+    hostports: ['ssh.example:22'],
+    ip_restriction: { enabled: true, ip_policy_ids: ['ipp_1'] },
+    policies: {
+      enabled: true,
+      inbound: [{ name: 'not 9', expressions: ['conn.client_port == 9'], actions: [deny] }],
+      outbound: [],
+    },
+  })
+const geo = { lookup: () => ({ country_code: 'DE', asn: 64_500 }) }
+
+const record = (record_id: string, conn: object = {}, more: object = {}) =>
+  JSON.stringify({
+    record_id,
+    type: 'tcp_connection',
+    conn: {
+      client_ip: '198.51.100.7',
+      server_name: 'ssh.example',
+      server_port: 22,
+      bytes_in: 5,
+      bytes_out: 2 ** 40,
+      ...conn,
+    },
+    ...more,
+  })
+
+const unserved = { server_name: 'nobody.example' }
+const lines = [
+  record('let in'),
+  record('blocked', { client_ip: '203.0.113.9' }),
+  record('of no account', unserved),
+  'no record',
+  record('denied', { client_port: 9 }),
+  record('of an account', unserved, { account_id: 'ac_1' }),
+]
+
+type Publish = ConstructorParameters<typeof DecisionLog>[0]['nats']['publish']
+
+/** Logs these records as one message; `publish` may refuse. */
+async function logged(
+  mode: 'all' | 'blocked',
+  records: readonly string[],
+  publish: () => Promise<void> = async () => {},
+) {
+  const batches: Uint8Array[] = []
+  const headers: unknown[] = []
+  const lost: number[] = []
+  const take: Publish = async (_subject, data, options) => {
+    await publish()
+    batches.push(data as Uint8Array)
+    headers.push(options?.headers)
+    return { sequence: batches.length, duplicate: false }
+  }
+  const decisionRowsLost = (_fields: object, rows = 1): void => void lost.push(rows)
+  const log = new DecisionLog({ nats: { publish: take }, mode, occurrences: { decisionRowsLost } })
+  const view = await buildTrafficView(configuration, undefined, noYield)
+  const judged = (...[judgement, line]: [Parameters<DecisionLog['add']>[0], number]) =>
+    log.add(judgement, { storedAtMs, sequence: 77, line })
+  const buffers = { packOf: () => new PackWriter() }
+  processMessage({ bytes: Buffer.from(records.join('\n')), storedAtMs }, { view, geo, buffers, judged })
+  return { log, batches, headers, lost, rows: () => batches.flatMap((bytes) => [...readDecisionRows(bytes)]) }
+}
+
+t.test('every record of an account has a row, with what decided', async (t) => {
+  const { log, rows, headers, lost } = await logged('all', lines)
+  await log.close()
+  const common = {
+    accountId: 'ac_1',
+    at: storedAtMs,
+    type: 'tcp_connection',
+    edgeId: 'edgtcp_1',
+    routeId: '',
+    serverName: 'ssh.example',
+    serverPort: 22,
+    clientIp: '198.51.100.7',
+    country: 'DE',
+    asn: 64_500,
+    decision: 'allow',
+    decidedBy: 'none',
+    decidedById: '',
+    policy: '',
+    ruleId: '',
+    revision: configuration.revision,
+    bytesIn: 5,
+    bytesOut: 2 ** 40,
+    sequence: 77,
+  }
+  const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1', ruleId: 'ipr_0' }
+  const denied = { decision: 'deny', decidedBy: 'traffic_policy', decidedById: 'edgtcp_1', policy: 'not 9' }
+  t.strictSame(rows(), [
+    { ...common, recordId: 'let in', line: 1 },
+    { ...common, recordId: 'blocked', line: 2, clientIp: '203.0.113.9', ...blocked },
+    { ...common, recordId: 'denied', line: 5, ...denied },
+    { ...common, recordId: 'of an account', line: 6, edgeId: '', serverName: 'nobody.example' },
+  ])
+  t.strictSame(headers, [{ 'Weir-Rows': '4' }])
+  t.strictSame(lost, [])
+})
+
+t.test('only what was stopped', async (t) => {
+  const { log, rows } = await logged('blocked', lines)
+  await log.close()
+  t.strictSame(
+    rows().map(({ recordId }) => recordId),
+    ['blocked', 'denied'],
+  )
+})
+
+t.test('rows are published without a stop, too, and full batches at once', async (t) => {
+  const few = await logged('all', lines)
+  t.equal(few.batches.length, 0)
+  while (few.batches.length === 0) await sleep(20)
+  t.equal(few.rows().length, 4)
+  await few.log.close()
+  const many = await logged(
+    'all',
+    Array.from({ length: 3_000 }, (_, index) => record(`r${index}`)),
+  )
+  await many.log.close()
+  t.ok(many.batches.length > 1)
+  t.equal(many.rows().length, 3_000)
+  t.strictSame(
+    many.rows().map(({ line }) => line),
+    Array.from({ length: 3_000 }, (_, index) => index + 1),
+  )
+})
+
+t.test('what NATS refuses, or takes too slowly, is counted as lost', async (t) => {
+  const refused = await logged('all', lines, async () => {
+    throw new Error('maximum bytes exceeded')
+  })
+  await refused.log.close()
+  t.strictSame(refused.lost, [4])
+  let answer = (): void => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const total = 100_000
+  const slow = await logged(
+    'all',
+    Array.from({ length: total }, (_, index) => record(`r${index}`)),
+    () => answered,
+  )
+  answer()
+  await slow.log.close()
+  t.ok(slow.lost.length > 0, 'batches in flight are bounded')
+  t.equal(slow.lost.reduce((sum, rows) => sum + rows, 0) + slow.rows().length, total)
+})
