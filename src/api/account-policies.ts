@@ -26,10 +26,11 @@ export class AccountPolicies {
   /** The account that asked last comes last. */
   readonly #kept = new Map<string, Kept>()
 
-  async of(state: ViewState, accountId: string): Promise<PolicySet> {
+  /** `revision`: one that this account has not changed since. */
+  async of(state: ViewState, accountId: string, revision = state.revision): Promise<PolicySet> {
     const { contents } = await this.#current(state, accountId)
     // Changes of other accounts raise the revision, too, and change nothing here.
-    return new PolicySet({ ...contents, revision: state.revision })
+    return new PolicySet({ ...contents, revision })
   }
 
   #current(state: ViewState, accountId: string): Promise<PolicySet> {

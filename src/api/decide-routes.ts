@@ -1,6 +1,6 @@
 /** `POST /decide`: what Weir decides about a connection or request of the caller's account, and why. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest, WeirError } from '../core/errors.js'
+import { badRequest, shown, WeirError } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { type TSchema, Type } from '../core/schema.js'
 import { decideRecord } from '../evaluate/decide.js'
@@ -13,6 +13,7 @@ import { resources } from '../resource/registry.js'
 import { AccountPolicies } from './account-policies.js'
 import { type ApiContext, queryOf, readable, requestBody, sendJson } from './context.js'
 import { describe, shownBy } from './openapi.js'
+import { PastPolicyReader } from './past-policies.js'
 
 export const decisionsTag = {
   name: 'decisions',
@@ -52,6 +53,7 @@ const path = '/decide'
 
 export function registerDecisions(app: FastifyInstance, context: ApiContext, geo: GeoLookup): void {
   const policies = new AccountPolicies()
+  const pastPolicies = new PastPolicyReader(context.store.pastRows)
   const described = describe({
     operationId: 'decide',
     summary: 'Decide about a connection or request, and explain why',
@@ -59,17 +61,36 @@ export function registerDecisions(app: FastifyInstance, context: ApiContext, geo
     path,
     success: [200, decisionSchema],
     body: bodySchema,
+    query: Type.Object({
+      revision: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description:
+            'Decides with the configuration as it was at this revision, as answers and events name it.',
+        }),
+      ),
+    }),
   })
   app.post(path, { ...described, bodyLimit: recordBytesMax }, async (request, reply) => {
-    queryOf(request)
+    const revision = revisionOf(request)
     const { accountId } = request.caller
     const asked = decisionRequest(request)
-    const policySet = await policies.of(readable(context), accountId)
+    const state = readable(context)
+    const past =
+      revision === undefined ? undefined : await pastPolicies.at(state, accountId, revision, asked.record)
+    const version = past?.version ?? state.versionOf(accountId)
+    const policySet = past?.policySet ?? (await policies.of(state, accountId, revision))
     const decided = decideRecord(policySet, geo, asked, accountId)
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
-    const version = readable(context).versionOf(accountId)
     return sendJson(reply, await withLastChange(context, accountId, version, decided.value.answer))
   })
+}
+
+function revisionOf(request: FastifyRequest): number | undefined {
+  const { revision } = queryOf(request, ['revision'])
+  if (revision === undefined) return undefined
+  if (/^\d{1,15}$/.test(revision)) return Number(revision)
+  throw badRequest(`"revision" is ${shown(revision)}, but must be a revision: a number of at most 15 digits.`)
 }
 
 /** The record that the body is. Explained unless the client does not want that. */

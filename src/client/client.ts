@@ -33,8 +33,8 @@ export interface Client extends Kinds {
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
-  /** What Weir decides about a connection or request, explained. */
-  decide(request: DecisionRequest): Promise<Decision>
+  /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
+  decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
 }
 
 /** A record, of which only the id may be missing. */
@@ -70,7 +70,7 @@ export function openClient(options: HttpOptions): Client {
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
-    decide: async (body) => http.send('POST', '/decide', { body }),
+    decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }

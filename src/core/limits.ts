@@ -119,6 +119,11 @@ export const buildSliceMs = 5
 export const serializersCachedMax = 1000
 /** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
 export const policySetsKeptMax = 32
+/** Rows of the past read for one explanation: two policies of the largest size. */
+export const pastRowsMax = 200_000
+/** Explanations of the past under way at the same time, and waiting. */
+export const pastExplanationsAtOnceMax = 2
+export const pastExplanationsWaitingMax = 20
 /** Rules listed in the explanation of a decision; the reply must fit a NATS message. */
 export const explainedRulesMax = 1000
 /** All descriptions of rules in one explanation, as JSON. */

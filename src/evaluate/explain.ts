@@ -14,9 +14,15 @@ import type { TrafficPolicy } from './traffic-policy.js'
 /** A rule that was looked at. */
 interface Candidate {
   readonly policyId: string
+  /** The place of the policy in the list that names it. */
+  readonly index: number
   readonly rule: IpRule
   readonly matches: boolean
 }
+
+/** Rules of a policy come in no particular order. */
+const byPolicyAndId = (one: Candidate, other: Candidate): number =>
+  one.index - other.index || (one.rule.id < other.rule.id ? -1 : 1)
 
 /** Collects an explanation while a record is evaluated. */
 export class ExplanationTrace implements EvaluationTrace {
@@ -44,31 +50,34 @@ export class ExplanationTrace implements EvaluationTrace {
   }
 
   ipPolicies({ source, enforced, policyIds, decision }: IpPolicyGroup): void {
-    const looked = policyIds.flatMap((policyId) => this.#candidates(policyId))
+    const looked = policyIds.flatMap((policyId, index) => this.#candidates(policyId, index))
+    const matching = looked.filter(({ matches }) => matches).sort(byPolicyAndId)
+    const winner = this.#winner(matching, policyIds)
     // Matching rules explain the decision; the others follow if there is room.
-    const ordered = [...looked.filter(({ matches }) => matches), ...looked.filter(({ matches }) => !matches)]
-    const winner = this.#winner(ordered, policyIds)
-    const listed = ordered.slice(0, this.#rulesLeft)
+    const listed = matching.slice(0, this.#rulesLeft)
     this.#rulesLeft -= listed.length
+    const others = looked.filter(({ matches }) => !matches).slice(0, this.#rulesLeft)
+    this.#rulesLeft -= others.length
+    listed.push(...others.sort(byPolicyAndId))
     this.#groups.push({
       source,
       enforced,
       decision,
       reason: groupReason(winner, looked.length, enforced),
       rules: listed.map((candidate) => this.#explainedRule(candidate, winner)),
-      rules_left_out: ordered.length - listed.length,
+      rules_left_out: looked.length - listed.length,
     })
   }
 
-  #candidates(policyId: string): Candidate[] {
+  #candidates(policyId: string, index: number): Candidate[] {
     const { rules = [] } = this.#policySet.ipPolicy(policyId) ?? {}
-    return rules.map((rule) => ({ policyId, rule, matches: ruleMatches(rule, this.#address) }))
+    return rules.map((rule) => ({ policyId, index, rule, matches: ruleMatches(rule, this.#address) }))
   }
 
   /** The deny rule that blocks, else the first allow rule that matches. */
-  #winner(ordered: readonly Candidate[], policyIds: readonly string[]): IpRule | undefined {
+  #winner(matching: readonly Candidate[], policyIds: readonly string[]): IpRule | undefined {
     const blocking = denyRuleFor(this.#policySet, policyIds, this.#address)?.rule
-    return blocking ?? ordered.find(({ matches }) => matches)?.rule
+    return blocking ?? matching[0]?.rule
   }
 
   #explainedRule({ policyId, rule, matches }: Candidate, winner: IpRule | undefined): ExplainedRule {

@@ -54,10 +54,10 @@ export class ChangeRows {
       else getOrMake(left, kind, () => []).push(id)
     }
     for (const [kind, ids] of left) {
-      for await (const rows of this.#present(accountId, version, kind, 'id', ids)) add(kind, rows, true)
+      for await (const rows of this.before(accountId, version, kind, 'id', ids)) add(kind, rows, true)
     }
     const { emptiedPolicies } = change
-    for await (const rules of this.#present(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
+    for await (const rules of this.before(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
       add(ruleKind, rules, true)
     }
     add(ruleKind, replaced.put, false)
@@ -80,8 +80,8 @@ export class ChangeRows {
     return getOrMake(this.#tables, table, open).add(rows)
   }
 
-  /** The rows before a version, without deleted ones, a page at a time. */
-  async *#present(
+  /** The rows of a kind before a version, without deleted ones, a page at a time. `field` never changes. */
+  async *before(
     accountId: string,
     version: number,
     kind: string,
@@ -165,12 +165,13 @@ WHERE account_id = {account:String} AND ip_policy_id = {policy:String} AND versi
 const encodedRows = (
   kind: string,
   version: number,
-  { at, principal }: Change,
+  { at, principal, baseRevision }: Change,
   written: readonly WrittenRows[],
 ): Iterable<object> => ({
   *[Symbol.iterator]() {
     const { clientAddress, operationId } = principal
-    const origin = { changedAt: at, changedBy: changedBy(principal), clientAddress, operationId }
+    const author = { changedBy: changedBy(principal), clientAddress, operationId }
+    const origin = { changedAt: at, ...author, baseRevision }
     const encode = rowEncoder(resourceOf(kind), origin)
     for (const { rows, deleted } of written)
       for (const row of rows) yield encode({ ...row, version }, deleted)

@@ -88,6 +88,8 @@ export interface Change {
   /** Version of the last change, this one included, that writes rows to ClickHouse. */
   readonly stored: number
   readonly audits: readonly AuditEvent[]
+  /** Revision of the configuration that the change was planned with; all it writes there comes later. */
+  readonly baseRevision?: number
   /** Claims to delete after the change. */
   readonly releases: readonly string[]
   /** The answer for repeats of the request, if it has an idempotency key. */

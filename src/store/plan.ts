@@ -74,6 +74,7 @@ export function changeOf<T>(
     counts: countsAfter(state, accountId, draft),
     stored: isEmpty(draft) ? (state.accounts.get(accountId)?.stored ?? 0) : version,
     audits: draft.audits,
+    baseRevision: state.revision,
     releases: draft.releases ?? [],
   }
 }

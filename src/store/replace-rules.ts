@@ -74,6 +74,7 @@ export class RuleReplacer {
       const change = newChange({
         principal,
         replacements: [replacement],
+        baseRevision: replacement.revision,
         counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
         stored: version,
       })

@@ -97,7 +97,7 @@ export class Store {
     })
     this.view = view
     this.rows = rows
-    this.pastRows = new PastRows(clickhouse)
+    this.pastRows = new PastRows(clickhouse, rows)
     this.#heads = heads
     this.#claims = new Claims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)

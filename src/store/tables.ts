@@ -18,6 +18,8 @@ interface RowOrigin {
   /** The request that made the change, if one did. */
   readonly clientAddress?: string | undefined
   readonly operationId?: string | undefined
+  /** Revision of the configuration just before the change. */
+  readonly baseRevision?: number | undefined
 }
 
 const columnTypes: Record<Exclude<Column, 'module'>, string> = {
@@ -45,6 +47,7 @@ const headColumns: readonly TableColumn[] = [
   { name: 'changed_by', type: 'String', hidden: false },
   { name: 'client_address', type: 'Nullable(String)', hidden: false },
   { name: 'operation_id', type: 'Nullable(String)', hidden: false },
+  { name: 'base_revision', type: 'Nullable(UInt64)', hidden: false },
 ]
 
 export const tableOf = (kind: string): string => `${kind}_versions`
@@ -121,13 +124,14 @@ function encodeFields(
 /** Encodes the rows of one change for ClickHouse: a value per column. */
 export function rowEncoder(
   resource: AnyResource,
-  { changedAt, changedBy, clientAddress, operationId }: RowOrigin,
+  { changedAt, changedBy, clientAddress, operationId, baseRevision }: RowOrigin,
 ): (row: Row, deleted: boolean) => object {
   const changed = {
     changed_at: timeText(changedAt),
     changed_by: changedBy,
     client_address: clientAddress ?? null,
     operation_id: operationId ?? null,
+    base_revision: baseRevision ?? null,
   }
   return (row, deleted) => {
     const encoded: Record<string, unknown> = {

@@ -243,4 +243,114 @@ t.test('decisions over the API', async (t) => {
     for (const [status, body, says] of cases)
       t.match((await me.raw.expect(status, 'POST', '/decide', body)).msg, says, String(says))
   })
+
+  t.test('the configuration as it was', async (t) => {
+    const before = await office.decide('203.0.113.66')
+    const { revision } = before
+    const then = async (at: number, body?: object) =>
+      me.raw.expect(200, 'POST', `/decide?revision=${at}`, {
+        type: 'tcp_connection',
+        conn: office.conn('203.0.113.66'),
+        ...body,
+      })
+    t.strictSame(await then(revision), before, 'nothing has changed since')
+    const changes: [string, string, () => Promise<unknown>][] = [
+      ['a rule is deleted', 'block', () => me.ipPolicyRule.delete(office.deny)],
+      [
+        'all rules are replaced',
+        'allow',
+        () => me.replaceRules(office.scanners, [{ cidr: '192.0.2.0/24', action: 'deny' }]),
+      ],
+      [
+        'a traffic policy',
+        'deny',
+        () => me.tcpEdge.policies.put(office.edge, { inbound: [{ actions: [{ type: 'deny' }] }] }),
+      ],
+      ['another account changes', 'deny', async () => (await api.account('busy')).ipPolicy.create({})],
+      ['the policy is deleted', 'block', () => me.ipPolicy.delete(office.office)],
+      ['the module is removed', 'deny', () => me.tcpEdge.ip_restriction.delete(office.edge)],
+      ['the edge is deleted', 'allow', () => me.tcpEdge.delete(office.edge)],
+    ]
+    const judged: { readonly name: string; readonly revision: number; readonly answer: unknown }[] = []
+    for (const [name, decision, change] of changes) {
+      await change()
+      const { explanation, ...answer } = await office.decide('203.0.113.66')
+      t.equal(answer.decision, decision, name)
+      judged.push({ name, revision: answer.revision, answer: { ...answer, explanation } })
+    }
+    t.strictSame(await then(revision), before, 'the old judgement')
+    const byId = await then(revision, { edge_id: office.edge })
+    t.strictSame(byId, before, 'by the id of an edge that is deleted now')
+    for (const each of judged) t.strictSame(await then(each.revision), each.answer, each.name)
+    await api.account('busy again')
+    const last = judged.at(-1)!
+    t.strictSame(await then(last.revision), last.answer, 'only others have changed since')
+    const typed = await me.decide({ type: 'tcp_connection', conn: office.conn('203.0.113.66') }, { revision })
+    t.strictSame(typed, before)
+  })
+
+  t.test('revisions that can not be explained', async (t) => {
+    const refusals: [string, RegExp][] = [
+      ['1', /"revision" is 1, which is too old/],
+      ['999999999', /"revision" is 999999999, but the configuration has reached \d+ only/],
+      ['-1', /"revision" is "-1", but must be a revision/],
+      ['x', /"revision" is "x"/],
+      ['1&revision=2', /given 2 times/],
+    ]
+    const body = { type: 'tcp_connection', conn: office.conn('::1') }
+    for (const [revision, says] of refusals)
+      t.match((await me.raw.expect(400, 'POST', `/decide?revision=${revision}`, body)).msg, says, revision)
+  })
+
+  t.test('the version of an account at a revision', async (t) => {
+    const { clickhouse } = store.parts
+    const time = '2026-11-20 10:00:00.000'
+    const row = { id: 'edgtcp_1', deleted: false, created_at: time, changed_at: time, changed_by: 'cli' }
+    const histories: [string, readonly (number | null)[], readonly [number, number | undefined][]][] = [
+      [
+        'ac_plain',
+        [10, 20, 30],
+        [
+          [10, undefined],
+          [11, 1],
+          [20, 1],
+          [21, 2],
+          [99, 3],
+        ],
+      ],
+      [
+        'ac_older_weir',
+        [null, null, 20],
+        [
+          [20, undefined],
+          [21, 3],
+        ],
+      ],
+      [
+        'ac_bucket_recreated',
+        [100, 200, 5, 8],
+        [
+          [3, 2],
+          [6, 3],
+          [8, 3],
+          [9, 4],
+        ],
+      ],
+    ]
+    for (const [account_id, bases, wanted] of histories) {
+      const rows = bases.map((base_revision, index) => ({
+        account_id,
+        ...row,
+        version: index + 1,
+        base_revision,
+      }))
+      await clickhouse.insert('tcp_edge_versions', rows)
+      for (const [revision, version] of wanted)
+        t.equal(
+          await store.parts.store.pastRows.versionAt(account_id, revision),
+          version,
+          `${account_id} ${revision}`,
+        )
+    }
+  })
 })
