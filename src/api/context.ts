@@ -25,6 +25,7 @@ export type RouteStore = Pick<
   | 'view'
   | 'keys'
   | 'pastRows'
+  | 'history'
   | 'answered'
   | 'settled'
   | 'commit'

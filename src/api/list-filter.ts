@@ -2,7 +2,7 @@
 import { WeirError } from '../core/errors.js'
 import { listFilterStepsMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import type { TSchema } from '../core/schema.js'
+import type { Static, TSchema } from '../core/schema.js'
 import { ExpressionFailure, StepBudget } from '../expr/budget.js'
 import { compileExpression } from '../expr/expression.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../expr/scope.js'
@@ -15,8 +15,17 @@ type Shown = Readonly<Record<string, unknown>>
 type Filter = (shown: Shown) => boolean
 
 /** Throws a `WeirError` for a text that is not a valid expression over the resource. */
-export function compileFilter(resource: AnyResource, text: string): Filter {
-  const compiled = compileExpression(text, scopeOf(resource))
+export const compileFilter = (resource: AnyResource, text: string): Filter =>
+  compileIn(scopeOf(resource), text)
+
+/** Like `compileFilter`, for entries of a list that are not resources. */
+export const compileSchemaFilter = <S extends TSchema>(
+  schema: S,
+  text: string,
+): ((shown: Static<S>) => boolean) => compileIn(scopeOfSchema(schema), text) as (shown: unknown) => boolean
+
+function compileIn(scope: Scope<Shown>, text: string): Filter {
+  const compiled = compileExpression(text, scope)
   if (!compiled.ok) {
     throw new WeirError(
       'ERR_INVALID_EXPRESSION',
@@ -38,9 +47,10 @@ export function compileFilter(resource: AnyResource, text: string): Filter {
 const scopes = new WeakMap<AnyResource, Scope<Shown>>()
 
 const scopeOf = (resource: AnyResource): Scope<Shown> =>
-  getOrMake(scopes, resource, () =>
-    defineScope({ names: Object.fromEntries(membersOf(resourceSchema(resource), [])) }),
-  )
+  getOrMake(scopes, resource, () => scopeOfSchema(resourceSchema(resource)))
+
+const scopeOfSchema = (schema: TSchema): Scope<Shown> =>
+  defineScope({ names: Object.fromEntries(membersOf(schema, [])) })
 
 function* membersOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
   for (const [member, memberSchema] of Object.entries(shapeOf(schema).properties ?? {})) {

@@ -99,7 +99,7 @@ function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined): string
   )
 }
 
-function limitOf(text: string | undefined): number {
+export function limitOf(text: string | undefined): number {
   if (text === undefined) return pageEntriesMax
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= pageEntriesMax) return limit

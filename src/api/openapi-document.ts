@@ -8,6 +8,7 @@ import { type EventSchema, eventSchemas } from '../event/event-schemas.js'
 import { isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { supportedVersion } from './auth.js'
+import { changesTag } from './change-routes.js'
 import { decisionsTag } from './decide-routes.js'
 import { Components } from './openapi-components.js'
 import { introduction } from './openapi-introduction.js'
@@ -58,6 +59,7 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
   tags: [
     ...resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
     decisionsTag,
+    changesTag,
     webhooksTag,
   ],
   servers: [{ url: baseUrl ?? '/' }],

@@ -163,26 +163,30 @@ const verbs: Record<Operation, string> = {
   delete: 'Delete',
 }
 
+export const limitParameter = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: pageEntriesMax,
+    default: pageEntriesMax,
+    description: 'The maximum number of entries in a page.',
+  }),
+)
+
+export const filterParameter = Type.Optional({
+  ...expressionSchema,
+  description:
+    'An expression over the members of an entry, such as `backend.enabled` of an edge; entries for which it is true are listed.',
+} as TSchema)
+
 /** The query parameters of a list. */
 const listQuery = ({ kind, idPrefix }: AnyResource) =>
   Type.Object({
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: pageEntriesMax,
-        default: pageEntriesMax,
-        description: 'The maximum number of entries in a page.',
-      }),
-    ),
+    limit: limitParameter,
     before_id: Type.Optional({
       ...idSchema(kind, idPrefix),
       description: 'Entries older than this id, which may have been deleted.',
     } as TSchema),
-    filter: Type.Optional({
-      ...expressionSchema,
-      description:
-        'An expression over the fields of an entry, such as `backend.enabled`; entries for which it is true are listed.',
-    } as TSchema),
+    filter: filterParameter,
     description: Type.Optional(
       Type.String({ description: 'Entries with exactly this description; empty: entries without one.' }),
     ),

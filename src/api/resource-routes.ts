@@ -1,8 +1,7 @@
 /** Routes of every resource kind, made from its declaration. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { WeirError } from '../core/errors.js'
-import { type AccountRight, type AnyResource, allOperations, type Operation } from '../resource/define.js'
+import { type AnyResource, allOperations, type Operation } from '../resource/define.js'
 import type { WriteAnswer } from '../store/answers.js'
 import type { ViewState } from '../view/view-state.js'
 import {
@@ -19,6 +18,7 @@ import { createValues, updateValues } from './input.js'
 import { listHandler } from './lists.js'
 import { describeOperation, routePath } from './openapi.js'
 import { pathOf } from './present.js'
+import { rightNeeded } from './rights.js'
 import { withAnswer, writeHandler } from './write-handlers.js'
 import type { WriteResult } from './writes.js'
 
@@ -83,22 +83,3 @@ const shownOf = (
   { resource, row, once }: WriteResult,
   state: ViewState,
 ): Pick<WriteAnswer, 'body' | 'once'> => ({ body: presenter.show(resource, row, state), once })
-
-/** Route options: refuses accounts without the right before an id or a body is checked. */
-const rightNeeded = (context: ApiContext, { right }: AnyResource) =>
-  right === undefined
-    ? {}
-    : { onRequest: async (request: FastifyRequest) => checkRight(context, request, right) }
-
-function checkRight(
-  context: ApiContext,
-  { caller: { accountId } }: FastifyRequest,
-  right: AccountRight,
-): void {
-  const account = readable(context).rows.get('account')?.get(accountId)
-  if ((account?.['rights'] as readonly string[] | undefined)?.includes(right)) return
-  throw new WeirError(
-    'ERR_FORBIDDEN',
-    `The account ${accountId} lacks the right "${right}", which an operator grants.`,
-  )
-}

@@ -17,6 +17,7 @@ import { resources } from '../resource/registry.js'
 import type { View } from '../view/view.js'
 import { Auth } from './auth.js'
 import { trustOf } from './caller-address.js'
+import { registerAllChanges, registerChanges } from './change-routes.js'
 import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
@@ -123,7 +124,9 @@ function registerResources(
     registerResource(app, context, resource)
     registerModules(app, context, resource)
     registerDetachments(app, context, resource)
+    registerChanges(app, context, resource)
   }
+  registerAllChanges(app, context)
   registerRules(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)

@@ -12,12 +12,14 @@
  */
 import type { Static } from '../core/schema.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
+import type { Change } from '../resource/change-schema.js'
 import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
+import { type ChangesOptions, changesAt } from './changes.js'
 import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
 import { Http, type HttpOptions } from './http.js'
 import type { Kinds, NewResource } from './kinds.js'
@@ -31,6 +33,8 @@ export interface Client extends Kinds {
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
+  /** Every change of the account, newest first, also of deleted resources. */
+  changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
@@ -69,6 +73,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
+    changes: (options = {}) => changesAt(http, '/changes', options),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
   }

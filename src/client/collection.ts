@@ -1,4 +1,6 @@
 /** The operations at one path: resources of a kind, and their modules. */
+import type { Change } from '../resource/change-schema.js'
+import { type ChangesOptions, changesAt } from './changes.js'
 import type { Http, Request } from './http.js'
 
 export interface WriteOptions {
@@ -68,6 +70,11 @@ export class Collection<Body, Changes, Shown> {
 
   async delete(id: string, options: WriteOptions = {}): Promise<void> {
     await this.#http.send('DELETE', this.#at(id), { query: writeQuery(options) })
+  }
+
+  /** Every change of an entry, newest first, also of a deleted one. */
+  changes(id: string, options: ChangesOptions = {}): AsyncGenerator<Change, void, undefined> {
+    return changesAt(this.#http, `${this.#at(id)}/changes`, options)
   }
 
   /** A module of the entries, by the name of its field. */

@@ -64,6 +64,15 @@ export const listFilterStepsMax = 10_000
 /** Lists searched concurrently; each takes slices of the event loop that requests wait for. */
 export const listSearchesAtOnceMax = 2
 export const listSearchesWaitingMax = 64
+/** Changes that a filtered page of the history looks at, all together and in one statement. */
+export const changesSearchedMax = 10_000
+export const changesReadAtOnce = 1_000
+/** A page of the history ends after this many bytes of JSON, or changed rules to count, whichever is first. */
+export const changesPageBytesMax = 2 * 1024 * 1024
+export const changedRulesPerPageMax = 500_000
+/** Pages of the history read concurrently: each is several statements. */
+export const changeSearchesAtOnceMax = 2
+export const changeSearchesWaitingMax = 64
 /** Deeper JSON is refused before any parser recurses into it. */
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16

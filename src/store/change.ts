@@ -130,7 +130,7 @@ export const changedBy = (principal: Principal): string =>
   principal.credentialId ?? principal.source.toLowerCase()
 
 /** What a write does to a resource. */
-type WriteVerb = 'create' | 'update' | 'delete'
+export type WriteVerb = 'create' | 'update' | 'delete'
 
 /** The resource that a change is about. Others may go with it, such as the routes of a deleted edge. */
 interface ChangeSubject {

@@ -23,6 +23,7 @@ import { ChangeRows } from './change-rows.js'
 import { Claims } from './claims.js'
 import type { Clickhouse } from './clickhouse.js'
 import { Heads } from './heads.js'
+import { History } from './history.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate } from './migrate.js'
 import { PastRows } from './past-rows.js'
@@ -72,6 +73,7 @@ export class Store {
   readonly pastRows: PastRows
   /** Which API keys of the view are genuine. */
   readonly keys: KnownKeys
+  readonly history: History
 
   constructor(options: StoreOptions, buckets: StoreBuckets, deployment: Deployment) {
     const { clickhouse, nats, occurrences, resources } = options
@@ -98,6 +100,7 @@ export class Store {
     this.view = view
     this.rows = rows
     this.pastRows = new PastRows(clickhouse, rows)
+    this.history = new History(clickhouse)
     this.#heads = heads
     this.#claims = new Claims({ bucket: buckets.claims, view, heads })
     this.#answers = new Answers(buckets.idempotency)

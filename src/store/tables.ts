@@ -101,6 +101,9 @@ function timeText(ms: number): string {
   return `${text.slice(0, 10)} ${text.slice(11, 23)}`
 }
 
+/** Milliseconds since the epoch. */
+export const timeOf = (text: unknown): number => Date.parse(`${String(text).replace(' ', 'T')}Z`)
+
 function encodeValue(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return column === 'texts' ? [] : null
   if (column === 'json') return JSON.stringify(value)
@@ -152,7 +155,7 @@ export type EncodedRow = Readonly<Record<string, unknown>>
 function decodeValue(field: Field<never, null>, value: unknown): unknown {
   if (value === null || value === undefined) return null
   if (field.column === 'json') return JSON.parse(String(value))
-  if (field.column === 'time') return Date.parse(`${String(value).replace(' ', 'T')}Z`)
+  if (field.column === 'time') return timeOf(value)
   // An empty list means the field is unset, which is either an empty list or null.
   if (field.column === 'texts' && (value as unknown[]).length === 0 && field.fallback === null) return null
   return value
@@ -176,7 +179,7 @@ export function decodeRow(resource: AnyResource, encoded: EncodedRow): Row {
     id: String(encoded['id']),
     account_id: String(encoded['account_id']),
     version: Number(encoded['version']),
-    created_at: Date.parse(`${String(encoded['created_at']).replace(' ', 'T')}Z`),
+    created_at: timeOf(encoded['created_at']),
     ...decodeFields(resource.fields, encoded),
   }
 }

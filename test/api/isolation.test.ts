@@ -206,6 +206,26 @@ t.test('accounts know nothing of each other', async (t) => {
     }
   })
 
+  t.test("changes are the caller's own, with any filter", async (t) => {
+    const theirIds = await Promise.all(servedResources.map(({ kind }) => theirs.id(kind)))
+    const [theirChange] = (await theirs.client.raw.get('/changes?limit=1')).changes
+    const queries = [
+      '',
+      `?filter=${encodeURIComponent(`id == '${theirs.client.accountId}'`)}`,
+      `?filter=operation_id=="${theirChange.operation_id}"`,
+      `?before_version=${theirChange.version + 1}`,
+      `?before_version=${theirChange.version}&before_id=${theirChange.id}`,
+      '?since=2000-01-01T00:00:00Z',
+    ]
+    for (const query of queries) {
+      const { text } = await me.raw.send('GET', `/changes${query}`)
+      for (const id of [...theirIds, theirs.client.accountId])
+        t.notOk(text.replace(/"next_page_uri".*/, '').includes(id), `/changes${query} without ${id}`)
+    }
+    const own = (await me.raw.get('/changes')).changes.map(({ id }: { id: string }) => id)
+    for (const { kind } of servedResources) t.ok(own.includes(await mine.id(kind)), kind)
+  })
+
   t.test('a conflict over a unique value does not reveal its owner', async (t) => {
     for (const resource of servedResources) {
       if (resource.claims === undefined || resource.claimsAreDrawn) continue

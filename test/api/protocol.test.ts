@@ -458,6 +458,7 @@ function lateStore(store: Store, first: () => Promise<unknown>): RouteStore {
     view: store.view,
     keys: store.keys,
     pastRows: store.pastRows,
+    history: store.history,
     answered: (key) => store.answered(key),
     settled: (accountId) => after(() => store.settled(accountId)),
     commit: (...planned) => after(() => store.commit(...planned)),

@@ -1,0 +1,94 @@
+/**
+ * Queries of the history, and their statements. Rows can be stored twice until ClickHouse merges them, so every
+ * statement counts a row once.
+ */
+import { policyKind, ruleKind } from '../view/keys.js'
+import { tableOf } from './tables.js'
+
+/** Entries are sorted by version and, within one, by this id. */
+export interface HistoryPosition {
+  readonly version: number
+  /** Empty: before every entry of the version. */
+  readonly id: string
+}
+
+export interface HistoryQuery {
+  readonly accountId: string
+  /** The kinds to look at; the rules of IP policies come with their policies. */
+  readonly kinds: readonly string[]
+  /** One resource, of the only kind. */
+  readonly id?: string | undefined
+  /** Only entries that come after this one in the list. */
+  readonly before?: HistoryPosition | undefined
+  readonly sinceMs?: number | undefined
+  readonly untilMs?: number | undefined
+  readonly limit: number
+}
+
+/** Who made the change, in columns of the same names. */
+const origin = ['changed_at', 'changed_by', 'client_address', 'operation_id']
+
+/** Finds the changed resources, newest first: of each kind the newest ones, then the newest of all. */
+export function headersSql(query: HistoryQuery): string {
+  const { kinds, id } = query
+  const isWhole = id === undefined
+  const own = kinds.filter((kind) => !isWhole || kind !== ruleKind)
+  const branches = own.map((kind) => ownRowsSql(kind, query))
+  const hasRules = kinds.includes(policyKind) || (isWhole && kinds.includes(ruleKind))
+  if (hasRules) branches.push(ruleGroupsSql(query))
+  return `SELECT max(kind) AS kind, id, version, max(rules) AS rules, max(rule_id) AS rule_id,
+${origin.map((name) => `any(${name}) AS ${name}`).join(', ')}
+FROM (${branches.join('\nUNION ALL\n')})
+GROUP BY version, id ORDER BY version DESC, id DESC LIMIT {limit:UInt32}`
+}
+
+const ownRowsSql = (kind: string, query: HistoryQuery): string =>
+  `SELECT '${kind}' AS kind, id, version, 0 AS rules, '' AS rule_id, ${origin.join(', ')}
+FROM ${tableOf(kind)} WHERE ${conditions(query, 'id')}
+ORDER BY version DESC, id DESC LIMIT 1 BY version, id LIMIT {limit:UInt32}`
+
+/** The rules of a policy that were changed together. The inner names differ, so that no alias hides a column. */
+const ruleGroupsSql = (query: HistoryQuery): string =>
+  `SELECT '' AS kind, policy AS id, version, uniqExact(rule) AS rules, min(rule) AS rule_id,
+${origin.map((name) => `any(of_${name}) AS ${name}`).join(', ')}
+FROM (SELECT assumeNotNull(ip_policy_id) AS policy, version, id AS rule,
+${origin.map((name) => `${name} AS of_${name}`).join(', ')}
+FROM ${tableOf(ruleKind)} WHERE ${conditions(query, 'assumeNotNull(ip_policy_id)')})
+GROUP BY version, policy ORDER BY version DESC, policy DESC LIMIT {limit:UInt32}`
+
+function conditions({ id, before, sinceMs, untilMs }: HistoryQuery, idColumn: string): string {
+  const time = 'toUnixTimestamp64Milli(changed_at)'
+  return [
+    'account_id = {account:String}',
+    ...(id === undefined ? [] : [`${idColumn} = {id:String}`]),
+    ...(before === undefined
+      ? []
+      : [
+          `(version < {before_version:UInt64} OR (version = {before_version:UInt64} AND ${idColumn} < {before_id:String}))`,
+        ]),
+    ...(sinceMs === undefined ? [] : [`${time} >= {since:Int64}`]),
+    ...(untilMs === undefined ? [] : [`${time} < {until:Int64}`]),
+  ].join(' AND ')
+}
+
+/** What each of the steps (an id and a version) did, and the version before it. */
+export const stepsSql = (kind: string): string =>
+  `SELECT * FROM (
+SELECT id, version, deleted, lagInFrame(version, 1, 0) OVER earlier AS previous,
+lagInFrame(deleted, 1, true) OVER earlier AS previous_deleted
+FROM (SELECT DISTINCT id, version, deleted FROM ${tableOf(kind)}
+WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version <= {highest:UInt64})
+WINDOW earlier AS (PARTITION BY id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
+WHERE concat(id, ' ', toString(version)) IN {steps:Array(String)}`
+
+const ruleTable = tableOf(ruleKind)
+
+/** Counts the changed rules of policies: a rule is added if no earlier version of it exists. */
+export const ruleCountsSql = `SELECT policy, version, countIf(deleted) AS removed,
+countIf(NOT deleted AND first = version) AS added, countIf(NOT deleted AND first < version) AS updated
+FROM (SELECT DISTINCT assumeNotNull(ip_policy_id) AS policy, version, id, deleted FROM ${ruleTable}
+WHERE account_id = {account:String} AND ip_policy_id IN {policies:Array(String)} AND version IN {versions:Array(UInt64)}) AS changed
+INNER JOIN (SELECT id, min(version) AS first FROM ${ruleTable} WHERE account_id = {account:String} AND id IN (
+SELECT id FROM ${ruleTable} WHERE account_id = {account:String} AND ip_policy_id IN {policies:Array(String)}
+AND version IN {versions:Array(UInt64)}) GROUP BY id) AS known USING (id)
+GROUP BY policy, version`
