@@ -9,6 +9,7 @@ import { hashToken } from '../core/ids.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
+import { rightsOf } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import type { Principal } from '../store/change.js'
 import type { View } from '../view/view.js'
@@ -68,7 +69,7 @@ export class Auth {
       clientAddress: address,
       operationId: request.id,
     }
-    return { accountId: key.account_id, principal, address }
+    return { accountId: key.account_id, principal, rights: rightsOf(key), address }
   }
 
   async #authenticate(request: FastifyRequest, address: string): Promise<Row> {

@@ -1,11 +1,14 @@
 /** The caller of a request, and the check that its key still exists when its change is planned. */
 import { WeirError } from '../core/errors.js'
+import type { KeyRight } from '../resource/api-key.js'
 import type { Principal } from '../store/change.js'
 import type { ViewState } from '../view/view-state.js'
 
 export interface Caller {
   readonly accountId: string
   readonly principal: Principal
+  /** Of the API key; without any, the caller may do everything. */
+  readonly rights?: readonly KeyRight[] | null
   /** Set while the account is being created and no view knows it yet. */
   readonly accountName?: string
   /** The address of the request; undefined for the command line, which can't lock itself out. */

@@ -71,7 +71,8 @@ export function registerDecisions(app: FastifyInstance, context: ApiContext, geo
       ),
     }),
   })
-  app.post(path, { ...described, bodyLimit: recordBytesMax }, async (request, reply) => {
+  const options = { ...described, bodyLimit: recordBytesMax, config: { right: 'decide' } } as const
+  app.post(path, options, async (request, reply) => {
     const revision = revisionOf(request)
     const { accountId } = request.caller
     const asked = decisionRequest(request)

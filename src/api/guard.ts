@@ -1,9 +1,10 @@
 /**
- * Checks before a body is read, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and method ▸ content
- * encoding and type. Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
+ * Checks before a body is read, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸
+ * content encoding and type. Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
+import { includesRight, type KeyRight } from '../resource/api-key.js'
 import type { Auth } from './auth.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { parseJsonBody } from './json-body.js'
@@ -14,6 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Served without a key and a version header. */
     isOpen?: boolean
+    /** The right that a key needs; by default it must not be limited. */
+    right?: KeyRight
   }
 }
 
@@ -23,10 +26,20 @@ export function guard(app: FastifyInstance, auth: Auth): void {
     if (request.routeOptions.config.isOpen) return
     reply.header('Cache-Control', 'no-store')
     request.caller = await auth.check(request)
+    checkRight(request)
     if (request.is404) throw nothingThere(request)
     checkHost(request)
     checkContentType(request)
   })
+}
+
+function checkRight({ caller, routeOptions }: FastifyRequest): void {
+  const { rights } = caller
+  if (includesRight(rights, routeOptions.config.right ?? 'all')) return
+  throw new WeirError(
+    'ERR_FORBIDDEN',
+    `This API key may be used for nothing but its rights: ${(rights ?? []).join(', ')}.`,
+  )
 }
 
 export function nothingThere({ method, url }: FastifyRequest): WeirError {

@@ -2,8 +2,8 @@
  * Start here: the management API. It reads the view and writes through the store, and never knows the pipeline. A
  * fastify instance with every route, without a port, so that tests can call it directly.
  *
- * A request is checked in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ path and method ▸ content type ▸
- * size ▸ body. Schemas only document: this room checks bodies itself, for messages that a person can act on.
+ * A request is checked in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content
+ * type ▸ size ▸ body. Schemas only document: this room checks bodies itself, for messages that a person can act on.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
