@@ -111,6 +111,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     listening,
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
+  await openLogWriter(context, parts, release)
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(nats.answer(abuseDecisionSubject, 'api', decided))
   await openCommandLine(context, parts, listening.url, release)
@@ -123,6 +124,19 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   // Below a supervisor, the supervisor prints the addresses.
   if (parent === undefined) announceApi(listening.url)
   return { ...roleOf(context), addresses: { api: listening.url } }
+}
+
+/** Stores the rows of the decision log. Rows that other processes publish although it is off here stay in NATS. */
+async function openLogWriter(
+  { settings, occurrences }: RoleContext,
+  { nats, clickhouse }: StoreParts,
+  release: ReleaseStack,
+): Promise<void> {
+  const { rows, bytesMax } = settings.decisionLog
+  if (rows === 'off') return
+  const { LogWriter } = await import('./store/log-writer.js')
+  const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
+  release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
 }
 
 /** A stop waits so long for requests under way. */

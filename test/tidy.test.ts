@@ -134,6 +134,7 @@ const streams = [
   'WEIR_AUDIT',
   'WEIR_AUDIT_IN',
   'WEIR_BOOKS',
+  'WEIR_DECISIONS',
 ]
 
 interface Source {

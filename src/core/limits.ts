@@ -187,6 +187,11 @@ export const decisionBatchBytes = 128 * 1024
 export const decisionBatchAgeMaxMs = 250
 /** Batches that NATS has not acknowledged; rows of further ones are lost. */
 export const decisionBatchesInFlightMax = 64
+/** Rows are inserted when there are this many bytes of them, or when the first is this old. */
+export const decisionInsertBytes = 5 * 1024 * 1024
+export const decisionInsertAgeMaxMs = 1_000
+/** Messages requested at once: together about as many bytes. */
+export const decisionInsertMessages = 40
 
 // --- expr ---
 

@@ -60,6 +60,25 @@ export const pipeline = {
     'weir_decision_log_rows_lost_total',
     'Rows of the decision log that were not stored.',
   ),
+  decisionLogUnwritten: warn(
+    'Rows of the decision log cannot be stored; trying again. No event is affected.',
+    'weir_decision_log_failures_total',
+    'Inserts into the decision log, and reads of its stream, that failed.',
+  ),
+  decisionRowsStored: count(
+    'weir_decision_log_rows_stored_total',
+    'Rows of the decision log that this process stored in ClickHouse.',
+  ),
+  decisionRowsMalformed: error(
+    'A message with malformed rows of the decision log was dropped.',
+    'weir_decision_log_rows_malformed_total',
+    'Rows of the decision log that ClickHouse refused for good, which no process of Weir writes.',
+  ),
+  decisionRowsDropped: warn(
+    'The decision log reached its bound; its oldest rows were dropped.',
+    'weir_decision_log_rows_dropped_total',
+    'Rows of the decision log that were dropped before the end of the retention, because of its bound.',
+  ),
   auditUnrouted: warn(
     'Audit events could not be passed on; trying again.',
     'weir_audit_failures_total',

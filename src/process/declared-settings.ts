@@ -58,7 +58,10 @@ export const declared = {
       form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB'),
     ),
   },
-  decisionLog: { rows: required('WEIR_DECISION_LOG', form.oneOf('all', 'blocked', 'off')) },
+  decisionLog: {
+    rows: required('WEIR_DECISION_LOG', form.oneOf('all', 'blocked', 'off')),
+    bytesMax: required('WEIR_DECISION_LOG_MAX', form.size(16 * mebibyte, 1024 * tebibyte, '512MiB or 8GiB')),
+  },
   clickhouse: { url: optional('CLICKHOUSE_URL', form.httpUrl) },
   geo: { databases: optional('WEIR_GEOIP_DB', form.paths) },
   aws: {

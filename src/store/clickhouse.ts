@@ -1,5 +1,7 @@
 /** ClickHouse, a server or embedded, behind one small class; the SQL is the same for both. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import {
@@ -12,6 +14,7 @@ import {
 } from '@clickhouse/client'
 import { within, yieldTurn } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
+import { newId } from '../core/ids.js'
 import { ChdbConnection } from './chdb-connection.js'
 
 interface ClickhouseOptions {
@@ -27,6 +30,8 @@ export type TextFormat = 'PrettyCompactMonoBlock' | 'TSVWithNames' | 'CSVWithNam
 const readTimeoutMs = 30_000
 /** A client waits for the write, so a ClickHouse that hangs must fail soon. */
 const writeTimeoutMs = 10_000
+/** No client waits for a batch of rows of the log. */
+const batchTimeoutMs = 60_000
 /** Extra time per row: a hundred times what a row takes on an idle machine. */
 const rowTimeoutMs = 1
 const peopleTimeoutMs = 120_000
@@ -37,17 +42,24 @@ const rowsPerText = 500
 const plainTables = { output_format_pretty_color: 0 } as const
 
 export function openClickhouse(options: ClickhouseOptions): Clickhouse {
-  const client =
-    options.url === undefined
-      ? createClient({ connection: new ChdbConnection(ownDirectory(options.directory), parseError) })
-      : createClient({
-          url: options.url,
-          request_timeout: peopleTimeoutMs,
-          application: 'weir',
-          // Its warnings are advice about settings and bypass our log.
-          log: { level: ClickHouseLogLevel.ERROR },
-        })
+  if (options.url === undefined) {
+    const connection = new ChdbConnection(ownDirectory(options.directory), parseError)
+    return new Clickhouse(createClient({ connection }), emptyDirectory(`${options.directory}-incoming`))
+  }
+  const client = createClient({
+    url: options.url,
+    request_timeout: peopleTimeoutMs,
+    application: 'weir',
+    // Its warnings are advice about settings and bypass our log.
+    log: { level: ClickHouseLogLevel.ERROR },
+  })
   return new Clickhouse(client)
+}
+
+/** A process that was killed may have left files there. */
+function emptyDirectory(directory: string): string {
+  rmSync(directory, { recursive: true, force: true })
+  return ownDirectory(directory)
 }
 
 /** Created here, because the engine would make it readable for every user of the host. */
@@ -58,9 +70,12 @@ function ownDirectory(directory: string): string {
 
 export class Clickhouse {
   readonly #client: ClickHouseClient
+  /** Of files that the embedded engine reads; undefined for a server. */
+  readonly #incoming: string | undefined
 
-  constructor(client: ClickHouseClient) {
+  constructor(client: ClickHouseClient, incoming?: string) {
     this.#client = client
+    this.#incoming = incoming
   }
 
   /** All rows or an error: a truncated answer must not look like a smaller table. */
@@ -79,8 +94,8 @@ export class Clickhouse {
     })
   }
 
-  command(sql: string, params: Record<string, unknown> = {}): Promise<void> {
-    return timed(readTimeoutMs, async (abort_signal) => {
+  command(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<void> {
+    return timed(timeoutMs, async (abort_signal) => {
       await this.#client.command({ query: sql, query_params: params, abort_signal })
     })
   }
@@ -97,6 +112,35 @@ export class Clickhouse {
         query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
         values: Readable.from(texts),
         // A server's profile must not make the insert asynchronous.
+        clickhouse_settings: { async_insert: 0 },
+        abort_signal,
+      })
+      await finished(stream.resume())
+    })
+  }
+
+  /**
+   * Inserts rows that have the layout of RowBinary, with a value for each column of the table. The embedded engine
+   * reads them from a file, because its statements are text.
+   */
+  async insertRowBinary(table: string, rows: readonly Uint8Array[]): Promise<void> {
+    if (this.#incoming === undefined) return this.#insertBody(`INSERT INTO ${table} FORMAT RowBinary`, rows)
+    // A name of its own for each attempt: a statement that was given up may still read its file.
+    const file = join(this.#incoming, newId('rows_'))
+    try {
+      await writeFile(file, rows, { mode: 0o600 })
+      const quoted = file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+      await this.command(`INSERT INTO ${table} FROM INFILE '${quoted}' FORMAT RowBinary`, {}, batchTimeoutMs)
+    } finally {
+      await rm(file, { force: true })
+    }
+  }
+
+  #insertBody(query: string, body: readonly Uint8Array[]): Promise<void> {
+    return timed(batchTimeoutMs, async (abort_signal) => {
+      const { stream } = await this.#client.exec({
+        query,
+        values: Readable.from(body),
         clickhouse_settings: { async_insert: 0 },
         abort_signal,
       })

@@ -6,6 +6,8 @@
  * prints `clickhouse: http://…`. A request to `/control?mode=…` changes how it answers: `ok`, `hang` (no answer at
  * all), `fail` (500), `short` (the answer without its second half, its announced length included), `die`.
  */
+import { randomUUID } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -60,9 +62,9 @@ class Front {
     return Buffer.from(given, 'base64').toString() === `${user}:${this.#password}`
   }
 
-  async #run(parameters: URLSearchParams, body: string, response: ServerResponse): Promise<void> {
-    const query = parameters.get('query')
-    const sql = query === null ? body : `${query}\n${body}`
+  async #run(parameters: URLSearchParams, body: Buffer, response: ServerResponse): Promise<void> {
+    const file = `${this.#path}-${randomUUID()}`
+    const sql = statementOf(parameters.get('query'), body, file)
     const format = parameters.get('default_format') ?? 'TabSeparated'
     let preamble = ''
     for (const [name, value] of parameters) {
@@ -84,6 +86,7 @@ class Front {
       refuse(response, Number(code), text, name)
     } finally {
       session.close()
+      rmSync(file, { force: true })
     }
   }
 }
@@ -94,10 +97,18 @@ function refuse(response: ServerResponse, code: number, message: string, name: s
   response.end(`Code: ${code}. DB::Exception: ${message}. (${name}) (version 26.7)\n`)
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
+}
+
+/** The statement with its body. Binary rows come from a file: statements of the embedded engine are text. */
+function statementOf(query: string | null, body: Buffer, file: string): string {
+  if (query === null) return body.toString('utf8')
+  if (!/FORMAT RowBinary$/.test(query)) return `${query}\n${body.toString('utf8')}`
+  writeFileSync(file, body)
+  return query.replace('FORMAT', () => `FROM INFILE ${literal(file)} FORMAT`)
 }
 
 function main(): void {

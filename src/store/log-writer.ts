@@ -1,0 +1,182 @@
+/**
+ * Stores the rows of the decision log: stream ▸ batch ▸ one insert ▸ acknowledged. All API processes share the stream's
+ * consumer.
+ *
+ * Nothing waits for it. While ClickHouse is slow or away, a batch is retried and no further one is taken; the stream
+ * fills and refuses rows, which pipelines count. Rows whose acknowledgement is lost are stored twice.
+ */
+import { after, every, sleep, type Timer, within } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { decisionInsertAgeMaxMs, decisionInsertBytes, decisionInsertMessages } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { Consumer } from '../nats/consumers.js'
+import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
+import type { PulledMessage } from '../nats/messages.js'
+import { pullAll } from '../nats/pull.js'
+import { readDecisionRows } from '../wire/decision-rows.js'
+import { decisionLogConsumer, decisionLogStream, decisionRowsSubject, rowsHeader } from '../wire/names.js'
+import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
+import { decisionsTable, dropOldestDecisions, type LogBounds, shapeLogTables } from './log-tables.js'
+
+interface LogWriterOptions {
+  readonly nats: DurableReaderOptions['nats']
+  readonly clickhouse: Clickhouse
+  readonly bounds: LogBounds
+  readonly occurrences: Pick<
+    Occurrences,
+    | 'decisionLogUnwritten'
+    | 'decisionRowsStored'
+    | 'decisionRowsMalformed'
+    | 'decisionRowsDropped'
+    | 'stoppedEarly'
+  >
+}
+
+/** One batch is inserted while the next one is collected, by each of a few processes. */
+const ackPendingMax = 8 * decisionInsertMessages
+const acknowledgedMax = 4 * decisionInsertMessages
+const retryPauseMs = { first: 500, max: 15_000 }
+const sizeCheckMs = 60_000
+/** A stop waits so long for the last insert; rows that are given back then may be stored twice. */
+const stopInsertWithinMs = 3_000
+
+export class LogWriter {
+  readonly #options: LogWriterOptions
+  readonly #reader: DurableReader
+  readonly #sizeCheck: Timer
+  #batch: MessageInFlight[] = []
+  #bytes = 0
+  #due: Timer | undefined
+  /** The insert that runs; the next one waits for it. */
+  #inserting: Promise<void> = Promise.resolve()
+  #isShaped = false
+  #isClosed = false
+
+  constructor(options: LogWriterOptions) {
+    const { nats, occurrences } = options
+    this.#options = options
+    this.#reader = new DurableReader({
+      nats,
+      consumer: { stream: decisionLogStream, name: decisionLogConsumer, ackPendingMax },
+      // Within one run, a restored stream assigns its sequences again; the time tells such messages apart.
+      identityOf: ({ sequence, storedAtMs }, since) => `${since} ${sequence} ${storedAtMs}`,
+      acknowledgedMax,
+      pull: (consumer, signal) => this.#pull(consumer, signal),
+      unavailable: (error) => occurrences.decisionLogUnwritten({ reason: messageOf(error) }),
+      stoppedEarly: (messages) => occurrences.stoppedEarly({ stream: decisionLogStream, messages }),
+    })
+    this.#sizeCheck = every(sizeCheckMs, () => this.#keepSize())
+  }
+
+  open(): void {
+    this.#reader.open()
+  }
+
+  async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
+    await this.#shapeTables()
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    for await (const message of pullAll(consumer, () => decisionInsertMessages, signal)) {
+      const inFlight = this.#reader.begin(message)
+      if (inFlight === undefined) continue
+      this.#batch.push(inFlight)
+      this.#bytes += message.data.length
+      if (this.#bytes >= decisionInsertBytes) await Promise.race([this.#store(), aborted])
+      else this.#due ??= after(decisionInsertAgeMaxMs, () => void this.#store())
+    }
+  }
+
+  /** Here, so that the API never waits for it. */
+  async #shapeTables(): Promise<void> {
+    if (this.#isShaped) return
+    await shapeLogTables(this.#options.clickhouse, this.#options.bounds)
+    this.#isShaped = true
+  }
+
+  /** Inserts what was collected until the insert before it has ended. */
+  #store(): Promise<void> {
+    this.#due?.stop()
+    this.#due = undefined
+    this.#inserting = this.#inserting.then(() => {
+      const batch = this.#batch
+      this.#batch = []
+      this.#bytes = 0
+      return this.#insert(batch)
+    })
+    return this.#inserting
+  }
+
+  /** Resolves when the batch is stored, or was given up at a stop: another process inserts it then. */
+  async #insert(messages: readonly MessageInFlight[]): Promise<void> {
+    let batch = messages
+    let pauseMs = retryPauseMs.first
+    while (batch.length > 0) {
+      try {
+        await this.#options.clickhouse.insertRowBinary(
+          decisionsTable,
+          batch.map(({ message }) => message.data),
+        )
+        break
+      } catch (error) {
+        this.#options.occurrences.decisionLogUnwritten({ reason: messageOf(error) })
+        if (isRefusedByClickhouse(error)) batch = this.#withoutMalformed(batch)
+        await sleep(pauseMs, this.#reader.stopping)
+        if (this.#reader.stopping.aborted) return
+        pauseMs = Math.min(pauseMs * 2, retryPauseMs.max)
+      }
+    }
+    if (this.#isClosed) return
+    const rows = batch.reduce((sum, { message }) => sum + rowsOf(message), 0)
+    this.#options.occurrences.decisionRowsStored({}, rows)
+    for (const inFlight of batch) this.#reader.acknowledge(inFlight)
+  }
+
+  /** ClickHouse refused the batch: messages that hold no rows are the reason, if there are any, and are dropped. */
+  #withoutMalformed(batch: readonly MessageInFlight[]): MessageInFlight[] {
+    return batch.filter((inFlight) => {
+      if (isRows(inFlight.message)) return true
+      const { sequence, subject } = inFlight.message
+      this.#options.occurrences.decisionRowsMalformed({ sequence, subject }, rowsOf(inFlight.message))
+      this.#reader.acknowledge(inFlight)
+      return false
+    })
+  }
+
+  async #keepSize(): Promise<void> {
+    const { clickhouse, bounds, occurrences } = this.#options
+    if (!this.#isShaped) return
+    try {
+      const rows = await dropOldestDecisions(clickhouse, bounds.bytesMax)
+      if (rows > 0) occurrences.decisionRowsDropped({ bytes_max: bounds.bytesMax, rows }, rows)
+    } catch {
+      // ClickHouse is away, which the inserts report, or another process dropped the part.
+    }
+  }
+
+  /** Stores what was collected, unless ClickHouse fails; gives back the rest. */
+  async close(): Promise<void> {
+    this.#sizeCheck.stop()
+    await this.#reader.stop()
+    // A failure is a timeout: the insert itself never fails.
+    await within(stopInsertWithinMs, this.#store(), 'ClickHouse is slow.').catch(() => undefined)
+    this.#isClosed = true
+    await this.#reader.close()
+  }
+}
+
+const rowsOf = ({ headers }: PulledMessage): number => Number(headers?.get(rowsHeader) || 1)
+
+/** Are these whole rows, as many as the header says? */
+function isRows(message: PulledMessage): boolean {
+  if (message.subject !== decisionRowsSubject) return false
+  let rows = 0
+  try {
+    for (const row of readDecisionRows(message.data)) {
+      if (row.type === undefined || row.decision === undefined || row.decidedBy === undefined) return false
+      rows += 1
+    }
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+  return rows === rowsOf(message)
+}

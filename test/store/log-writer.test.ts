@@ -1,0 +1,190 @@
+/** The decision log in ClickHouse: what is published is stored, whatever ClickHouse does, and within its bounds. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Clickhouse } from '../../src/store/clickhouse.js'
+import { openClickhouse } from '../../src/store/clickhouse.js'
+import { dropOldestDecisions, shapeLogTables } from '../../src/store/log-tables.js'
+import { LogWriter } from '../../src/store/log-writer.js'
+import { decisionLogStream, decisionRowsSubject } from '../../src/wire/names.js'
+import { openTestStore } from '../harness/api.js'
+import { startClickhouseFront } from '../harness/clickhouse-front.js'
+import { decisionRow, publishRows, rowBytes } from '../harness/decision-rows.js'
+import { until } from '../harness/weir.js'
+
+t.setTimeout(300_000)
+
+const hourMs = 60 * 60_000
+const bounds = { retentionMs: 72 * hourMs, bytesMax: 2 ** 30 }
+
+t.test('rows of decisions', async (t) => {
+  const { parts, admin, dir } = await openTestStore(t)
+  const { nats } = parts
+  const reports: { name: string; rows: number; fields: object }[] = []
+  const reported = (name: string) => reports.filter((report) => report.name === name)
+  const report =
+    (name: string) =>
+    (fields: object, rows = 1) =>
+      void reports.push({ name, rows, fields })
+  const occurrences = {
+    decisionLogUnwritten: report('unwritten'),
+    decisionRowsStored: report('stored'),
+    decisionRowsMalformed: report('malformed'),
+    decisionRowsDropped: report('dropped'),
+    stoppedEarly: report('stopped early'),
+  }
+  const open = (clickhouse: Clickhouse): LogWriter => {
+    const writer = new LogWriter({ nats, clickhouse, bounds, occurrences })
+    writer.open()
+    return writer
+  }
+  const publish = (...rows: ReturnType<typeof decisionRow>[]) =>
+    publishRows(admin, rowBytes(rows), rows.length)
+  const waiting = async () => (await admin.streamInfo(decisionLogStream))?.state.messages
+  const idsIn = async (clickhouse: Clickhouse): Promise<string[]> => {
+    const rows = await clickhouse.rows<{ id: string }>(
+      'SELECT DISTINCT record_id AS id FROM decisions ORDER BY id',
+    )
+    return rows.map(({ id }) => id)
+  }
+
+  await t.test('every value is stored, and counted by minute', async (t) => {
+    const writer = open(parts.clickhouse)
+    const at = Math.floor(Date.now() / 60_000) * 60_000 - hourMs + 1_234
+    const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1' } as const
+    const denied = { decision: 'deny', decidedBy: 'traffic_policy', policy: 'Größe' } as const
+    await publish(
+      decisionRow({ at, recordId: 'allowed', revision: 2 ** 53 - 1 }),
+      decisionRow({ at, recordId: 'blocked', clientIp: '2001:db8::1', ruleId: 'ipr_1', ...blocked }),
+    )
+    await publish(
+      decisionRow({
+        at,
+        recordId: 'denied',
+        type: 'http_request',
+        routeId: 'edghtsrt_1',
+        line: 2 ** 32 - 1,
+        ...denied,
+      }),
+    )
+    await until('the rows are stored', async () => (await waiting()) === 0)
+    const [allowed, ...others] = await parts.clickhouse.rows<Record<string, unknown>>(
+      'SELECT * FROM decisions ORDER BY record_id',
+    )
+    t.strictSame(allowed, {
+      account_id: 'ac_1',
+      time: new Date(at).toISOString().replace('T', ' ').replace('Z', ''),
+      record_id: 'allowed',
+      type: 'tcp_connection',
+      edge_id: 'edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ',
+      route_id: '',
+      server_name: 'ssh.example',
+      server_port: 22,
+      client_ip: '::ffff:198.51.100.7',
+      country: 'DE',
+      asn: 64_500,
+      decision: 'allow',
+      decided_by: 'none',
+      decided_by_id: '',
+      policy: '',
+      rule_id: '',
+      revision: 2 ** 53 - 1,
+      bytes_in: 5,
+      bytes_out: 2 ** 40,
+      sequence: 77,
+      line: 1,
+    })
+    t.match(others, [
+      { decision: 'block', decided_by: 'ip_restriction', client_ip: '2001:db8::1', rule_id: 'ipr_1' },
+      { decision: 'deny', policy: 'Größe', type: 'http_request', route_id: 'edghtsrt_1', line: 2 ** 32 - 1 },
+    ])
+    const counts = await parts.clickhouse.rows(
+      `SELECT dimension, value, sum(allow) AS allow, sum(block) AS block, sum(deny) AS deny, sum(bytes_in) AS bytes
+FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER BY dimension, value`,
+    )
+    const all = { allow: 1, block: 1, deny: 1, bytes: 15 }
+    t.strictSame(counts, [
+      { dimension: 'none', value: '', ...all },
+      { dimension: 'policy', value: '', allow: 1, block: 1, deny: 0, bytes: 10 },
+      { dimension: 'policy', value: 'Größe', allow: 0, block: 0, deny: 1, bytes: 5 },
+      { dimension: 'country', value: 'DE', ...all },
+    ])
+    t.equal(
+      reported('stored').reduce((sum, { rows }) => sum + rows, 0),
+      3,
+    )
+    t.strictSame(readdirSync(join(dir, 'clickhouse-incoming')), [], 'no file is left')
+
+    await publishRows(admin, rowBytes([decisionRow()]).subarray(0, 50), 9)
+    await admin.publish('weir.log.unheard', 'of')
+    await publish(decisionRow({ recordId: 'neighbour' }))
+    await until('the stream is empty', async () => (await waiting()) === 0)
+    t.strictSame(await idsIn(parts.clickhouse), ['allowed', 'blocked', 'denied', 'neighbour'])
+    t.match(reported('malformed'), [
+      { rows: 9, fields: { subject: decisionRowsSubject } },
+      { rows: 1, fields: { subject: 'weir.log.unheard' } },
+    ])
+    await writer.close()
+  })
+
+  await t.test(
+    'changed bounds apply to tables that exist; the oldest rows are dropped beyond them',
+    async (t) => {
+      const { clickhouse } = parts
+      const engine = async () => {
+        const [row] = await clickhouse.rows<{ engine_full: string }>(
+          "SELECT engine_full FROM system.tables WHERE name = 'decisions'",
+        )
+        return row!.engine_full
+      }
+      const before = await engine()
+      await shapeLogTables(clickhouse, bounds)
+      t.equal(await engine(), before)
+      await shapeLogTables(clickhouse, { retentionMs: 24 * hourMs, bytesMax: 2 ** 20 })
+      t.match(await engine(), /toIntervalSecond\(86400\)/)
+      t.match(await engine(), /max_bytes_to_merge_at_max_space_in_pool = 65536,/)
+      const old = rowBytes([decisionRow({ recordId: 'old', at: Date.now() - 12 * hourMs })])
+      await clickhouse.insertRowBinary('decisions', [old])
+      const [size] = await clickhouse.rows<{ bytes: number }>(
+        "SELECT sum(bytes_on_disk) AS bytes FROM system.parts WHERE table = 'decisions' AND active",
+      )
+      t.equal(await dropOldestDecisions(clickhouse, size!.bytes), 0)
+      t.equal(await dropOldestDecisions(clickhouse, size!.bytes - 1), 1)
+      t.notOk((await idsIn(clickhouse)).includes('old'))
+      t.ok((await idsIn(clickhouse)).includes('neighbour'))
+    },
+  )
+
+  await t.test('a ClickHouse server that fails, hangs or is away gets the rows later', async (t) => {
+    const path = join(dir, 'served')
+    let front = await startClickhouseFront(path)
+    t.teardown(() => front.process.kill())
+    const clickhouse = openClickhouse({ url: front.url, directory: dir })
+    t.teardown(() => clickhouse.close())
+    const writer = open(clickhouse)
+    await publish(decisionRow({ recordId: 'first' }))
+    await until('the first row is stored', async () => (await waiting()) === 0)
+    await front.mode('fail')
+    reports.length = 0
+    await publish(decisionRow({ recordId: 'while it fails' }))
+    await until('an insert has failed', () => reported('unwritten').length > 0)
+    t.equal(await waiting(), 1, 'the row stays in the stream')
+    t.equal(reported('malformed').length, 0)
+    const port = Number(new URL(front.url).port)
+    await front.process.kill()
+    await publish(decisionRow({ recordId: 'while it is away' }))
+    const failures = reported('unwritten').length
+    await until('an insert has failed again', () => reported('unwritten').length > failures)
+    front = await startClickhouseFront(path, port)
+    await until('both rows are stored', async () => (await waiting()) === 0)
+    t.strictSame(await idsIn(clickhouse), ['first', 'while it fails', 'while it is away'])
+    await front.mode('hang')
+    await publish(decisionRow({ recordId: 'unstored' }))
+    await until('it is in flight', async () => {
+      const info = await admin.consumerInfo(decisionLogStream, 'log')
+      return info !== undefined && info.delivered > info.ackFloor
+    })
+    await writer.close()
+    t.equal(await waiting(), 1, 'a stop does not wait for ClickHouse, and gives the row back')
+  })
+})
