@@ -35,6 +35,7 @@ import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
+import { WatchedAccounts } from './pipeline/watched-accounts.js'
 import { openAdminServer } from './process/admin-server.js'
 import { announceApi } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
@@ -61,6 +62,7 @@ import {
   deliveriesStream,
   recordsStream,
   statusSubject,
+  watchedSubject,
 } from './wire/names.js'
 import { neededStreams } from './wire/needed-streams.js'
 import { PackWriter } from './wire/pack.js'
@@ -81,6 +83,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   const geo = await openGeo(settings.geo.databases)
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
+  const { LiveDecisions } = await import('./api/live.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -91,6 +94,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
+  const live = new LiveDecisions({ nats, occurrences })
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -102,6 +106,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
       access: destinationAccess(settings),
     }),
     geo,
+    live,
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -111,6 +116,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     listening,
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
+  release.own(live)
   await openLogWriter(context, parts, release)
   const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
   release.own(nats.answer(abuseDecisionSubject, 'api', decided))
@@ -201,8 +207,11 @@ export async function openPipeline(
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
   const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork }))
+  const watched = new WatchedAccounts()
+  const unwatched = (error: Error): void => occurrences.watchersUnheard({ reason: messageOf(error) })
+  release.own(nats.subscribe(watchedSubject, (data) => watched.receive(data), unwatched))
   const mode = settings.decisionLog.rows
-  const decisionLog = mode === 'off' ? undefined : release.own(new DecisionLog({ nats, mode, occurrences }))
+  const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
   const pipeline = release.own(
     new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine, decisionLog }),
   )

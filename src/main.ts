@@ -161,6 +161,17 @@ abuse
   )
 
 program
+  .command('tap')
+  .description('decisions of an account as they happen; needs an API key in WEIR_API_KEY')
+  .option('--where <expression>', 'only these, such as "decision != \'allow\'"')
+  .option('--edge <id>', 'only those at this edge')
+  .option('--json', 'a line of JSON for each')
+  .action(async (options: { where?: string; edge?: string; json?: true }) => {
+    const { tap } = await import('./process/tap.js')
+    await tap(settings(), options)
+  })
+
+program
   .command('sql')
   .description('query the store: a view per kind, and <kinds>_history with all versions')
   .argument('<query>', 'select …')

@@ -22,14 +22,16 @@ export const compileFilter = (resource: AnyResource, text: string): Filter =>
 export const compileSchemaFilter = <S extends TSchema>(
   schema: S,
   text: string,
-): ((shown: Static<S>) => boolean) => compileIn(scopeOfSchema(schema), text) as (shown: unknown) => boolean
+  parameter = 'filter',
+): ((shown: Static<S>) => boolean) =>
+  compileIn(scopeOfSchema(schema), text, parameter) as (shown: unknown) => boolean
 
-function compileIn(scope: Scope<Shown>, text: string): Filter {
+function compileIn(scope: Scope<Shown>, text: string, parameter = 'filter'): Filter {
   const compiled = compileExpression(text, scope)
   if (!compiled.ok) {
     throw new WeirError(
       'ERR_INVALID_EXPRESSION',
-      `The query parameter "filter" is not a valid expression: ${compiled.problem.msg}`,
+      `The query parameter "${parameter}" is not a valid expression: ${compiled.problem.msg}`,
     )
   }
   const budget = new StepBudget(listFilterStepsMax)

@@ -25,6 +25,8 @@ import { registerDecisions } from './decide-routes.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
+import type { LiveDecisions } from './live.js'
+import { registerLive } from './live-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
@@ -40,6 +42,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly destinations: DestinationOperations
   /** Finds the countries of clients, for decisions. */
   readonly geo: GeoLookup
+  readonly live: LiveDecisions
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
@@ -117,7 +120,7 @@ const httpOptions = (
 
 function registerResources(
   app: FastifyInstance,
-  { context, destinations, geo }: Pick<ApiOptions, 'context' | 'destinations' | 'geo'>,
+  { context, destinations, geo, live }: Pick<ApiOptions, 'context' | 'destinations' | 'geo' | 'live'>,
 ): void {
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
@@ -131,4 +134,5 @@ function registerResources(
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
   registerDecisions(app, context, geo)
+  registerLive(app, context, live)
 }

@@ -14,6 +14,7 @@ import type { Static } from '../core/schema.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { Change } from '../resource/change-schema.js'
 import type { Decision } from '../resource/decision.js'
+import type { DecisionLine } from '../resource/decision-line.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
@@ -39,6 +40,27 @@ export interface Client extends Kinds {
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
+  /** Decisions as they happen, until the signal or the end of the stream. */
+  watchDecisions(options?: WatchOptions): AsyncGenerator<DecisionLine, void>
+}
+
+export interface WatchOptions {
+  /** An expression over the members of a decision: `decision != 'allow'`. */
+  readonly where?: string | undefined
+  /** Id of an edge. */
+  readonly edge?: string | undefined
+  readonly signal?: AbortSignal
+  /** Called once a second with what was sent of it, and what was not. */
+  readonly rate?: (rate: WatchRate) => void
+}
+
+/** Decisions of one second. */
+export interface WatchRate {
+  readonly seen: number
+  /** A sample, if there are many. */
+  readonly sent: number
+  /** Not sent, because the client reads too slowly. */
+  readonly lost: number
 }
 
 /** A record, of which only the id may be missing. */
@@ -76,8 +98,19 @@ export function openClient(options: HttpOptions): Client {
     changes: (options = {}) => changesAt(http, '/changes', options),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
+    watchDecisions: (watch = {}) => watchDecisions(http, watch),
   }
   return { ...(kinds as unknown as Kinds), ...others }
+}
+
+async function* watchDecisions(
+  http: Http,
+  { where, edge, signal, rate }: WatchOptions,
+): AsyncGenerator<DecisionLine, void> {
+  for await (const { event, data } of http.events('/live', { where, edge }, signal)) {
+    if (event === 'rate') rate?.(JSON.parse(data))
+    else yield JSON.parse(data)
+  }
 }
 
 function kindOf(http: Http, { path, listName, fields, parent }: AnyResource): object {

@@ -65,7 +65,41 @@ export class Http {
     }
   }
 
-  #fetch(method: Method, path: string, { query, body, idempotencyKey }: Request): Promise<Response> {
+  /** Server-sent events until the signal or the end of the stream; throws an `ApiError` if it is refused. */
+  async *events(
+    path: string,
+    query: Request['query'],
+    signal = new AbortController().signal,
+  ): AsyncGenerator<ServerEvent, void> {
+    const response = await this.#fetch('GET', path, query === undefined ? {} : { query }, signal)
+    if (!response.ok) throw new ApiError(`GET ${path}`, response.status, await response.text())
+    const reader = response.body?.getReader()
+    // `fetch` of Node 20 forgets the signal when memory is collected.
+    signal.addEventListener('abort', () => void reader?.cancel().catch(() => {}), { once: true })
+    const decoder = new TextDecoder()
+    let text = ''
+    try {
+      for (;;) {
+        const { value, done = true } = (await reader?.read()) ?? {}
+        if (done) return
+        text += decoder.decode(value, { stream: true })
+        const events = text.split('\n\n')
+        text = events.pop() ?? ''
+        yield* events.map(serverEvent)
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      await reader?.cancel().catch(() => {})
+    }
+  }
+
+  #fetch(
+    method: Method,
+    path: string,
+    { query, body, idempotencyKey }: Request,
+    signal = AbortSignal.timeout(this.#timeoutMs),
+  ): Promise<Response> {
     const fetchOne = this.#fetchOne
     return fetchOne(`${this.#base}${path}${queryText(query)}`, {
       method,
@@ -77,10 +111,21 @@ export class Http {
       body: body === undefined ? null : JSON.stringify(body),
       // A redirect could send the token elsewhere.
       redirect: 'error',
-      signal: AbortSignal.timeout(this.#timeoutMs),
+      signal,
     })
   }
 }
+
+/** An event as Weir sends it: with a type or without, and one line of data. */
+interface ServerEvent {
+  readonly event: string
+  readonly data: string
+}
+
+const serverEvent = (text: string): ServerEvent => ({
+  event: /^event: (.*)$/m.exec(text)?.[1] ?? 'message',
+  data: /^data: (.*)$/m.exec(text)?.[1] ?? '',
+})
 
 /** Is the request idempotent? PATCH sets named fields; only a POST without a key could create a resource twice. */
 const isRepeatable = (method: Method, { idempotencyKey }: Request): boolean =>

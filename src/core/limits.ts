@@ -193,6 +193,20 @@ export const decisionInsertAgeMaxMs = 1_000
 /** Messages requested at once: together about as many bytes. */
 export const decisionInsertMessages = 40
 
+// --- those who watch ---
+
+/** A pipeline forgets a watched account that the API has not named for this long. */
+export const watchedForMs = 6_000
+/** Accounts that a pipeline takes for watched at once; they are named again within two seconds. */
+export const watchedAccountsMax = 1_000
+/** Watchers of one account, and of one API process. */
+export const watchersPerAccountMax = 10
+export const watchersMax = 100
+/** Lines a watcher is sent in a second; of more, a sample. */
+export const watchedLinesPerSecondMax = 200
+/** Bytes that a slow watcher has not read; lines beyond them are lost for it. */
+export const watcherBufferBytesMax = 256 * 1024
+
 // --- expr ---
 
 /** UTF-8 bytes of one expression. */

@@ -55,6 +55,11 @@ export const pipeline = {
     'weir_stops_unconfirmed_total',
     'Stops that ended before every message was acknowledged.',
   ),
+  watchersUnheard: warn(
+    'NATS refuses to say whose decisions are watched; watchers see only what the decision log takes.',
+    'weir_watcher_failures_total',
+    'Subscriptions for watchers that NATS refused.',
+  ),
   decisionRowsLost: warn(
     'Rows of the decision log were lost: NATS did not take them. No event is affected.',
     'weir_decision_log_rows_lost_total',

@@ -10,9 +10,10 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { writeDecisionRow } from '../wire/decision-rows.js'
-import { decisionRowsSubject, rowsHeader } from '../wire/names.js'
+import { type DecisionRow, writeDecisionRow } from '../wire/decision-rows.js'
+import { decisionRowsSubject, rowsHeader, watchedRowsSubject } from '../wire/names.js'
 import { RowWriter } from '../wire/rows.js'
+import type { WatchedAccounts } from './watched-accounts.js'
 
 /** Where a record was read. */
 interface RecordPlace {
@@ -24,76 +25,55 @@ interface RecordPlace {
 }
 
 interface DecisionLogOptions {
-  readonly nats: Pick<Nats, 'publish'>
-  /** Which decisions have rows: all, or those that stopped something. */
-  readonly mode: 'all' | 'blocked'
+  readonly nats: Pick<Nats, 'publish' | 'emit'>
+  /** Which decisions are logged: all, those that stopped something, or none. */
+  readonly mode: 'all' | 'blocked' | 'off'
+  /** Decisions of these accounts are published in any mode. */
+  readonly watched: Pick<WatchedAccounts, 'has'>
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
 }
 
 export class DecisionLog {
   readonly #options: DecisionLogOptions
-  readonly #rows = new RowWriter(decisionBatchBytes + decisionBatchBytes / 8)
+  readonly #logged = new Batch((data, rows) => this.#store(data, rows))
+  readonly #watched = new Batch((data) => this.#options.nats.emit(watchedRowsSubject, data))
   readonly #client = new AddressSlot()
   readonly #underWay = new Set<Promise<void>>()
-  #due: Timer | undefined
 
   constructor(options: DecisionLogOptions) {
     this.#options = options
   }
 
   /** A record without an account has no row. */
-  add(judgement: Judgement, { storedAtMs, sequence, line }: RecordPlace): void {
-    const { record, decision, endpoint } = judgement
-    const { accountId, edgeId = '', routeId = '' } = endpoint
-    if (accountId === undefined || (decision === 'allow' && this.#options.mode === 'blocked')) return
-    const { conn } = record
-    const { country_code = '', asn = 0 } = judgement.geo
-    const { type: decidedBy, id, name, ruleId } = judgement.decidedBy
-    const row = {
-      accountId,
-      at: storedAtMs,
-      recordId: record.record_id,
-      type: record.type,
-      edgeId,
-      routeId,
-      serverName: conn.server_name ?? '',
-      serverPort: conn.server_port ?? 0,
-      country: country_code,
-      asn,
-      decision,
-      decidedBy,
-      decidedById: id ?? '',
-      policy: decidedBy === 'traffic_policy' ? (name ?? '') : '',
-      ruleId: ruleId ?? '',
-      revision: judgement.revision,
-      ...bytesOf(record),
-      sequence,
-      line,
-    }
-    this.#client.read(conn.client_ip)
-    writeDecisionRow(this.#rows, row, this.#client)
-    if (this.#rows.byteLength >= decisionBatchBytes) this.#publish()
-    else this.#due ??= after(decisionBatchAgeMaxMs, () => this.#publish())
+  add(judgement: Judgement, place: RecordPlace): void {
+    const { accountId } = judgement.endpoint
+    if (accountId === undefined) return
+    const batch = this.#batchFor(accountId, judgement)
+    if (batch === undefined) return
+    this.#client.read(judgement.record.conn.client_ip)
+    writeDecisionRow(batch.writer, rowOf(accountId, judgement, place), this.#client)
+    batch.added()
   }
 
-  #publish(): void {
-    this.#due?.stop()
-    this.#due = undefined
-    const { rows } = this.#rows
-    const data = this.#rows.take()
-    if (rows === 0) return
+  #batchFor(accountId: string, { decision }: Judgement): Batch | undefined {
+    const { mode, watched } = this.#options
+    if (mode === 'all' || (mode === 'blocked' && decision !== 'allow')) return this.#logged
+    return watched.has(accountId) ? this.#watched : undefined
+  }
+
+  #store(data: Uint8Array, rows: number): void {
     if (this.#underWay.size >= decisionBatchesInFlightMax) {
       this.#lost(rows, 'NATS takes rows too slowly.')
       return
     }
-    const publishing = this.#options.nats
+    const storing = this.#options.nats
       .publish(decisionRowsSubject, data, { headers: { [rowsHeader]: String(rows) }, triesMax: 1 })
       .then(
         () => {},
         (error) => this.#lost(rows, messageOf(error)),
       )
-      .finally(() => this.#underWay.delete(publishing))
-    this.#underWay.add(publishing)
+      .finally(() => this.#underWay.delete(storing))
+    this.#underWay.add(storing)
   }
 
   #lost(rows: number, reason: string): void {
@@ -102,8 +82,63 @@ export class DecisionLog {
 
   /** Publishes what is left; waits for batches under way. */
   async close(): Promise<void> {
-    this.#publish()
+    this.#logged.publish()
+    this.#watched.publish()
     await Promise.all(this.#underWay)
+  }
+}
+
+/** Rows that are published together. */
+class Batch {
+  readonly writer = new RowWriter(decisionBatchBytes + decisionBatchBytes / 8)
+  readonly #take: (data: Uint8Array, rows: number) => void
+  #due: Timer | undefined
+
+  constructor(take: (data: Uint8Array, rows: number) => void) {
+    this.#take = take
+  }
+
+  /** A row was written. */
+  added(): void {
+    if (this.writer.byteLength >= decisionBatchBytes) this.publish()
+    else this.#due ??= after(decisionBatchAgeMaxMs, () => this.publish())
+  }
+
+  publish(): void {
+    this.#due?.stop()
+    this.#due = undefined
+    const { rows } = this.writer
+    if (rows > 0) this.#take(this.writer.take(), rows)
+  }
+}
+
+function rowOf(
+  accountId: string,
+  judgement: Judgement,
+  { storedAtMs, sequence, line }: RecordPlace,
+): Omit<DecisionRow, 'clientIp'> {
+  const { record, decision, endpoint, geo } = judgement
+  const { type: decidedBy, id, name, ruleId } = judgement.decidedBy
+  return {
+    accountId,
+    at: storedAtMs,
+    recordId: record.record_id,
+    type: record.type,
+    edgeId: endpoint.edgeId ?? '',
+    routeId: endpoint.routeId ?? '',
+    serverName: record.conn.server_name ?? '',
+    serverPort: record.conn.server_port ?? 0,
+    country: geo.country_code ?? '',
+    asn: geo.asn ?? 0,
+    decision,
+    decidedBy,
+    decidedById: id ?? '',
+    policy: decidedBy === 'traffic_policy' ? (name ?? '') : '',
+    ruleId: ruleId ?? '',
+    revision: judgement.revision,
+    ...bytesOf(record),
+    sequence,
+    line,
   }
 }
 

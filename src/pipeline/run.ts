@@ -40,8 +40,7 @@ interface PipelineDeps {
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
   readonly quarantine: Quarantine
-  /** Undefined if no decisions are logged. */
-  readonly decisionLog: DecisionLog | undefined
+  readonly decisionLog: DecisionLog
 }
 
 export class Pipeline {
@@ -91,9 +90,8 @@ export class Pipeline {
     const { packs } = this.#intake
     const buffers = packs.buffersFor(input)
     const { sequence } = input
-    const judged =
-      decisionLog &&
-      ((judgement: Judgement, line: number) => decisionLog.add(judgement, { storedAtMs, sequence, line }))
+    const judged = (judgement: Judgement, line: number) =>
+      decisionLog.add(judgement, { storedAtMs, sequence, line })
     try {
       const walk = walkMessage({ bytes, storedAtMs }, { view: configuration.current, geo, buffers, judged })
       for (let step = walk.next(); ; step = walk.next()) {

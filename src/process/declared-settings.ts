@@ -38,6 +38,10 @@ export const declared = {
     rateLimitPerMinute: required('WEIR_RATE_LIMIT', form.integer(0, 1_000_000_000)),
     trustedProxies: optional('WEIR_TRUST_PROXY', form.cidrs),
   },
+  client: {
+    url: optional('WEIR_API_URL', form.httpUrl),
+    key: optional('WEIR_API_KEY', form.accessToken),
+  },
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
     logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),

@@ -28,7 +28,6 @@ import {
   deadRecordsSubject,
   decisionLogConsumer,
   decisionLogStream,
-  decisionLogSubjects,
   decisionRowsSubject,
   deliveriesStream,
   deliverySubject,
@@ -40,6 +39,8 @@ import {
   statusSubject,
   trafficStreams,
   usageSubject,
+  watchedRowsSubject,
+  watchedSubject,
 } from '../wire/names.js'
 import type { NatsAccess, NatsAccounts, NatsUser } from './nats-access.js'
 
@@ -145,8 +146,9 @@ const roles: readonly NatsUser[] = [
       consumerInfo(deliveriesStream, '*'),
       statusSubject,
       usageSubject,
+      watchedSubject,
     ],
-    [abuseDecisionSubject, usageSubject, decisionLogSubjects],
+    [abuseDecisionSubject, usageSubject, decisionRowsSubject, watchedRowsSubject],
   ),
   role(
     'pipeline',
@@ -165,8 +167,9 @@ const roles: readonly NatsUser[] = [
       deadRecordsSubject,
       deadAuditsSubject,
       decisionRowsSubject,
+      watchedRowsSubject,
     ],
-    [connectionSubject, agentSubject],
+    [connectionSubject, agentSubject, watchedSubject],
   ),
   role(
     'deliver',

@@ -58,6 +58,13 @@ export const decisionRowsSubject = 'weir.log.decisions'
 /** Header of such a message: the number of rows. */
 export const rowsHeader = 'Weir-Rows'
 
+// --- those who watch ---
+
+/** The API names the accounts that someone watches: `{accounts}`, every two seconds. */
+export const watchedSubject = 'weir.live.watched'
+/** Pipelines publish rows of watched accounts that the decision log does not take; lost if nobody listens. */
+export const watchedRowsSubject = 'weir.live.decisions'
+
 // --- dead letters ---
 
 /** Invalid records and audit events, and undeliverable events. Operators and the demo read. */

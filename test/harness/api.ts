@@ -5,6 +5,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
+import { LiveDecisions } from '../../src/api/live.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
 import { createLogger } from '../../src/core/log.js'
@@ -132,6 +133,7 @@ type TestApiOptions = Partial<
     | 'destinations'
     | 'geo'
     | 'listening'
+    | 'live'
     | 'usage'
     | 'trustedProxies'
     | 'versionHeaders'
@@ -198,6 +200,7 @@ export async function openTestStore(
         view: parts.store.view,
         destinations: noDestinations,
         geo: { lookup: () => ({}) },
+        live: new LiveDecisions({ nats: parts.nats, occurrences }),
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],

@@ -1,6 +1,7 @@
 /** The whole path: resources over HTTP, records over NATS, events at AWS. */
 import t from 'tap'
 import { metricsOf } from '../harness/pages.js'
+import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { startEmulator, startWeir, until } from '../harness/weir.js'
 
@@ -89,5 +90,15 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
   const metrics = await metricsOf(weir.url)
   t.match(metrics, /^weir_records_in_total 3$/m)
   t.match(metrics, /^weir_records_bad_total 1$/m)
+  const tap = run('programs/main.js', ['tap', '--where', "decision != 'allow'"], {
+    WEIR_API_URL: weir.url,
+    WEIR_API_KEY: weir.token,
+  })
+  t.teardown(() => tap.stop())
+  await until('a blocked connection is seen by who watches', async () => {
+    await nats.publish('weir.records.eu.node-1', record(`tap-${Date.now()}`, '192.0.2.1'))
+    return / block {2}192\.0\.2\.1 /.test(tap.output())
+  })
+  t.match(await tap.stop(), { code: 0 }, 'an interrupt ends it')
   await api.tcpEdge.delete(edge.id)
 })

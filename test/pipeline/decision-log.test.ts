@@ -1,8 +1,10 @@
 /** The decision log of a pipeline: which records have rows, when they are published, and what is lost is counted. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { watchedForMs } from '../../src/core/limits.js'
 import { DecisionLog } from '../../src/pipeline/decision-log.js'
 import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
+import { WatchedAccounts } from '../../src/pipeline/watched-accounts.js'
 import { readDecisionRows } from '../../src/wire/decision-rows.js'
 import { PackWriter } from '../../src/wire/pack.js'
 import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
@@ -47,31 +49,40 @@ const lines = [
   record('of an account', unserved, { account_id: 'ac_1' }),
 ]
 
-type Publish = ConstructorParameters<typeof DecisionLog>[0]['nats']['publish']
+type Options = ConstructorParameters<typeof DecisionLog>[0]
 
 /** Logs these records as one message; `publish` may refuse. */
 async function logged(
-  mode: 'all' | 'blocked',
+  mode: Options['mode'],
   records: readonly string[],
   publish: () => Promise<void> = async () => {},
+  watched = new Set<string>(),
 ) {
   const batches: Uint8Array[] = []
   const headers: unknown[] = []
   const lost: number[] = []
-  const take: Publish = async (_subject, data, options) => {
+  const emitted: Uint8Array[] = []
+  const take: Options['nats']['publish'] = async (_subject, data, options) => {
     await publish()
     batches.push(data as Uint8Array)
     headers.push(options?.headers)
     return { sequence: batches.length, duplicate: false }
   }
   const decisionRowsLost = (_fields: object, rows = 1): void => void lost.push(rows)
-  const log = new DecisionLog({ nats: { publish: take }, mode, occurrences: { decisionRowsLost } })
+  const emit = (_subject: string, data: Uint8Array | string): void => void emitted.push(data as Uint8Array)
+  const log = new DecisionLog({
+    nats: { publish: take, emit },
+    mode,
+    watched,
+    occurrences: { decisionRowsLost },
+  })
   const view = await buildTrafficView(configuration, undefined, noYield)
   const judged = (...[judgement, line]: [Parameters<DecisionLog['add']>[0], number]) =>
     log.add(judgement, { storedAtMs, sequence: 77, line })
   const buffers = { packOf: () => new PackWriter() }
   processMessage({ bytes: Buffer.from(records.join('\n')), storedAtMs }, { view, geo, buffers, judged })
-  return { log, batches, headers, lost, rows: () => batches.flatMap((bytes) => [...readDecisionRows(bytes)]) }
+  const rowsIn = (taken: readonly Uint8Array[]) => taken.flatMap((bytes) => [...readDecisionRows(bytes)])
+  return { log, batches, headers, lost, rows: () => rowsIn(batches), watchedRows: () => rowsIn(emitted) }
 }
 
 t.test('every record of an account has a row, with what decided', async (t) => {
@@ -117,6 +128,38 @@ t.test('only what was stopped', async (t) => {
     rows().map(({ recordId }) => recordId),
     ['blocked', 'denied'],
   )
+})
+
+t.test('what the log does not take is published for those who watch the account', async (t) => {
+  const ids = (rows: readonly { recordId: string }[]) => rows.map(({ recordId }) => recordId)
+  const everything = ['let in', 'blocked', 'denied', 'of an account']
+  const cases = [
+    { mode: 'all', watched: ['ac_1'], logged: everything, emitted: [] },
+    {
+      mode: 'blocked',
+      watched: ['ac_1'],
+      logged: ['blocked', 'denied'],
+      emitted: ['let in', 'of an account'],
+    },
+    { mode: 'off', watched: ['ac_1'], logged: [], emitted: everything },
+    { mode: 'off', watched: ['ac_2'], logged: [], emitted: [] },
+  ] as const
+  for (const { mode, watched, logged: inLog, emitted } of cases) {
+    const { log, rows, watchedRows } = await logged(mode, lines, undefined, new Set(watched))
+    await log.close()
+    t.strictSame(ids(rows()), inLog, mode)
+    t.strictSame(ids(watchedRows()), emitted, mode)
+  }
+})
+
+t.test('watched accounts are forgotten when nobody names them again', async (t) => {
+  let nowMs = 0
+  const watched = new WatchedAccounts(() => nowMs)
+  watched.receive(Buffer.from('{"accounts": ["ac_1", 5]}'))
+  for (const text of ['', 'x', 'null', '{"accounts": {}}']) watched.receive(Buffer.from(text))
+  t.strictSame([watched.has('ac_1'), watched.has('ac_2')], [true, false])
+  nowMs = watchedForMs
+  t.notOk(watched.has('ac_1'))
 })
 
 t.test('rows are published without a stop, too, and full batches at once', async (t) => {

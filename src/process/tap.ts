@@ -1,0 +1,55 @@
+/** `weir tap`: decisions as they happen, a line each, until it is interrupted. */
+import { openClient, type WatchRate } from '../client/client.js'
+import { StartFault } from '../core/errors.js'
+import { forTerminal } from '../core/terminal.js'
+import type { DecisionLine } from '../resource/decision-line.js'
+import { stopSignal } from './child.js'
+import { readRuntime } from './runtime-file.js'
+import type { Settings } from './settings.js'
+
+interface TapOptions {
+  readonly where?: string
+  readonly edge?: string
+  /** Lines of JSON. */
+  readonly json?: true
+}
+
+export async function tap({ client, data }: Settings, { where, edge, json }: TapOptions): Promise<void> {
+  const url = client.url ?? readRuntime(data.dir)?.apiUrl
+  if (url === undefined)
+    throw new StartFault(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
+  if (client.key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
+  const stop = new AbortController()
+  void stopSignal().then(() => stop.abort())
+  const decisions = openClient({ url, token: client.key }).watchDecisions({
+    where,
+    edge,
+    signal: stop.signal,
+    rate: (rate) => noteRate(rate),
+  })
+  for await (const line of decisions)
+    process.stdout.write(`${json ? JSON.stringify(line) : forTerminal(lineText(line))}\n`)
+}
+
+/** Says what is not shown. Not among the lines, which another program may read. */
+function noteRate({ seen, sent, lost }: WatchRate): void {
+  if (sent < seen) process.stderr.write(`… ${seen} decisions in a second: ${sent} shown, ${lost} lost.\n`)
+}
+
+/** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */
+function lineText({ time, decision, decided_by, conn }: DecisionLine): string {
+  const { client_ip, geo, asn, server_name, server_port } = conn
+  const origin = [geo.country_code, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
+  const { type, id, name, rule_id } = decided_by
+  const by = type === 'none' ? [] : [type, name, id, rule_id]
+  return [
+    time.slice(11, 23),
+    decision.padEnd(5),
+    client_ip.padEnd(15),
+    origin.padEnd(10),
+    `${server_name ?? '?'}:${server_port}`,
+    by.filter(Boolean).join(' '),
+  ]
+    .join('  ')
+    .trimEnd()
+}

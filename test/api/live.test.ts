@@ -1,0 +1,200 @@
+/** Decisions as they happen, over HTTP: whose they are, which are wanted, how many, and what a slow reader gets. */
+import t from 'tap'
+import { LiveDecisions } from '../../src/api/live.js'
+import { openClient, type WatchOptions, type WatchRate } from '../../src/client/client.js'
+import { listenHttp } from '../../src/core/http-listen.js'
+import { AddressSlot } from '../../src/core/ip.js'
+import { watchedLinesPerSecondMax, watchersPerAccountMax } from '../../src/core/limits.js'
+import type { DecisionLine } from '../../src/resource/decision-line.js'
+import { type DecisionRow, writeDecisionRow } from '../../src/wire/decision-rows.js'
+import { decisionRowsSubject, watchedRowsSubject, watchedSubject } from '../../src/wire/names.js'
+import { RowWriter } from '../../src/wire/rows.js'
+import { openTestStore } from '../harness/api.js'
+import type { Caller } from '../harness/caller.js'
+import { until } from '../harness/weir.js'
+
+const row = (accountId: string, recordId: string, changes: Partial<DecisionRow> = {}): DecisionRow => ({
+  accountId,
+  at: Date.parse('2026-11-20T10:00:00.250Z'),
+  recordId,
+  type: 'tcp_connection',
+  edgeId: 'edgtcp_1',
+  routeId: '',
+  serverName: 'ssh.example',
+  serverPort: 22,
+  clientIp: '203.0.113.9',
+  country: 'DE',
+  asn: 0,
+  decision: 'allow',
+  decidedBy: 'none',
+  decidedById: '',
+  policy: '',
+  ruleId: '',
+  revision: 42,
+  bytesIn: 1,
+  bytesOut: 2,
+  sequence: 3,
+  line: 4,
+  ...changes,
+})
+
+const bytesOf = (rows: readonly DecisionRow[]): Uint8Array => {
+  const writer = new RowWriter(1024)
+  const client = new AddressSlot()
+  for (const each of rows) {
+    client.read(each.clientIp)
+    writeDecisionRow(writer, each, client)
+  }
+  return writer.take()
+}
+
+t.test('watching decisions', async (t) => {
+  const store = await openTestStore(t)
+  const listening = await listenHttp('127.0.0.1', 0, () => {})
+  store.release.own(listening)
+  const api = await store.api({ listening })
+  const me = await api.account('Harbor')
+  const other = await api.account('Meadow')
+
+  /** Watches until the signal; `lines` and `rates` are what has come so far. */
+  const watching = async (caller: Caller, options: WatchOptions = {}) => {
+    const stop = new AbortController()
+    const lines: DecisionLine[] = []
+    const rates: WatchRate[] = []
+    const client = openClient({ url: listening.url, token: caller.token })
+    const decisions = client.watchDecisions({
+      ...options,
+      signal: stop.signal,
+      rate: (rate) => rates.push(rate),
+    })
+    const ended = (async () => {
+      for await (const line of decisions) lines.push(line)
+    })()
+    await until('the stream has begun', async () => rates.length > 0)
+    return {
+      lines,
+      rates,
+      ended,
+      ids: () => lines.map(({ record_id }) => record_id),
+      stop: () => stop.abort(),
+    }
+  }
+  const publish = (rows: readonly DecisionRow[], subject = decisionRowsSubject): void =>
+    store.admin.emit(subject, bytesOf(rows))
+
+  t.test('a watcher sees its own account, from both subjects, and what it asks for', async (t) => {
+    const all = await watching(me)
+    const stopped = await watching(me, { where: "decision != 'allow' && conn.geo.country_code == 'DE'" })
+    const edge = await watching(me, { edge: 'edgtcp_2' })
+    const foreign = await watching(other)
+    const blocked = row(me.accountId, 'blocked', {
+      decision: 'block',
+      decidedBy: 'restriction',
+      decidedById: 'ipx_1',
+      ruleId: 'ipr_1',
+      edgeId: 'edgtcp_2',
+    })
+    publish([row(me.accountId, 'let in'), row(other.accountId, 'of another'), blocked])
+    publish([row(me.accountId, 'not logged')], watchedRowsSubject)
+    await until('all lines have come', async () => all.lines.length === 3 && foreign.lines.length === 1)
+    t.strictSame(all.ids(), ['let in', 'blocked', 'not logged'])
+    t.strictSame(stopped.ids(), ['blocked'])
+    t.strictSame(edge.ids(), ['blocked'])
+    t.strictSame(foreign.ids(), ['of another'])
+    t.strictSame(all.lines[1], {
+      time: '2026-11-20T10:00:00.250Z',
+      record_id: 'blocked',
+      type: 'tcp_connection',
+      decision: 'block',
+      decided_by: { type: 'restriction', id: 'ipx_1', name: null, rule_id: 'ipr_1' },
+      edge: { id: 'edgtcp_2' },
+      route: { id: null },
+      conn: {
+        client_ip: '203.0.113.9',
+        server_name: 'ssh.example',
+        server_port: 22,
+        bytes_in: 1,
+        bytes_out: 2,
+        geo: { country_code: 'DE' },
+        asn: null,
+      },
+      configuration_revision: 42,
+    })
+    for (const each of [all, stopped, edge, foreign]) each.stop()
+    await Promise.all([all, stopped, edge, foreign].map(({ ended }) => ended))
+  })
+
+  t.test('many decisions are sampled, and the true rate is said', async (t) => {
+    const watcher = await watching(me)
+    const count = 5 * watchedLinesPerSecondMax
+    publish(Array.from({ length: count }, (_, index) => row(me.accountId, `r${index}`)))
+    const sum = (name: keyof WatchRate) => watcher.rates.reduce((total, rate) => total + rate[name], 0)
+    await until('the rate is said', async () => sum('seen') === count)
+    t.equal(sum('sent'), watcher.lines.length)
+    t.ok(watcher.lines.length <= watchedLinesPerSecondMax)
+    watcher.stop()
+    await watcher.ended
+  })
+
+  t.test('a slow reader loses lines and is told how many, and others lose none', async (t) => {
+    const fast = await watching(me)
+    const live = new LiveDecisions({ nats: store.admin, occurrences: { watchersUnheard: () => {} } })
+    const rates: WatchRate[] = []
+    const end = live.watch({
+      accountId: me.accountId,
+      wants: () => true,
+      send: ({ record_id }) => record_id === 'r0',
+      rate: (rate) => rates.push(rate),
+      ended: () => {},
+    })
+    await store.admin.flush()
+    publish(Array.from({ length: 10 }, (_, index) => row(me.accountId, `r${index}`)))
+    await until('the rate is said', async () => rates.some(({ seen }) => seen > 0))
+    t.strictSame(
+      rates.find(({ seen }) => seen > 0),
+      { seen: 10, sent: 1, lost: 9 },
+    )
+    await until('the fast one has them', async () => fast.lines.length === 10)
+    end()
+    fast.stop()
+    await fast.ended
+  })
+
+  t.test('whose decisions are watched is said to pipelines, while someone watches', async (t) => {
+    const said: string[] = []
+    const subscription = store.admin.subscribe(
+      watchedSubject,
+      (data) => said.push(Buffer.from(data).toString()),
+      (error) => t.fail(error.message),
+    )
+    await store.admin.flush()
+    const watcher = await watching(other)
+    t.ok(said.length > 0)
+    for (const each of said) t.ok(each.includes(other.accountId))
+    watcher.stop()
+    await watcher.ended
+    subscription.close()
+  })
+
+  t.test('what is refused', async (t) => {
+    t.match(await me.raw.refused(400, 'GET', '/live?where=decision%20%3D%3D'), /query parameter "where"/)
+    await me.raw.refused(400, 'GET', '/live?where=nobody%20%3D%3D%201')
+    await me.raw.refused(400, 'GET', '/live?what=1')
+    const watchers = await Promise.all(Array.from({ length: watchersPerAccountMax }, () => watching(other)))
+    const oneMore = openClient({ url: listening.url, token: other.token }).watchDecisions()
+    await t.rejects(oneMore.next(), { name: 'ApiError', status_code: 429 })
+    const mine = await watching(me)
+    t.pass('another account may watch')
+    mine.stop()
+    for (const watcher of watchers) watcher.stop()
+    await Promise.all([mine, ...watchers].map(({ ended }) => ended))
+  })
+
+  t.test('the stream ends with its key', async (t) => {
+    const { id, token } = await me.apiKey.create({})
+    const watcher = await watching(me.withToken(token!))
+    await me.apiKey.delete(id)
+    await watcher.ended
+    t.pass()
+  })
+})
