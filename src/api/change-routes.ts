@@ -10,7 +10,7 @@ import { type AnyResource, isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import type { HistoryPosition } from '../store/history-query.js'
 import { findChanges } from './changes.js'
-import { type ApiContext, pathParams, queryOf, sendJson } from './context.js'
+import { type ApiContext, pathParams, queryOf, sendJson, versionIn } from './context.js'
 import { exampleLinks } from './examples.js'
 import { article, checkPathId, unknownResource } from './input.js'
 import { limitOf } from './lists.js'
@@ -88,7 +88,7 @@ export function registerChanges(app: FastifyInstance, context: ApiContext, resou
 }
 
 /** The id in the path, if the account has this resource or once had it. */
-async function knownId(
+export async function knownId(
   { store }: ApiContext,
   request: FastifyRequest,
   resource: AnyResource,
@@ -145,15 +145,10 @@ const queryText = (query: ChangesQuery): string =>
     .join('&')
 
 function positionOf({ before_version, before_id }: ChangesQuery): HistoryPosition | undefined {
-  if (before_version !== undefined) return { version: versionOf(before_version), id: before_id ?? '' }
+  if (before_version !== undefined)
+    return { version: versionIn('before_version', before_version), id: before_id ?? '' }
   if (before_id === undefined) return undefined
   throw badRequest('The query parameter "before_id" needs "before_version".')
-}
-
-function versionOf(text: string): number {
-  const version = /^\d{1,16}$/.test(text) ? Number(text) : 0
-  if (version >= 1 && Number.isSafeInteger(version)) return version
-  throw badRequest(`The query parameter "before_version" is ${shown(text)}: a whole number from 1 is needed.`)
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {

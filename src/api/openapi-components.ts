@@ -63,10 +63,10 @@ export class Components {
     return { $ref: `#/components/schemas/${name}`, ...(isOwn ? { description } : {}) }
   }
 
-  /** A reference to a shared parameter; one that belongs to a single kind of resource stays where it is. */
+  /** A reference to a shared parameter; one that is not the same everywhere stays where it is. */
   parameter(parameter: Json): Json {
     const { name, in: place } = parameter
-    if ((place !== 'query' && place !== 'header') || name === 'before_id') return parameter
+    if ((place !== 'query' && place !== 'header') || unshared.has(String(name))) return parameter
     const key = String(name)
       .split(/[_-]/)
       .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
@@ -78,6 +78,9 @@ export class Components {
     return { $ref: `#/components/parameters/${key}` }
   }
 }
+
+/** A position in a list of one kind; a version of a resource, which has the name of the header with the API's. */
+const unshared = new Set(['before_id', 'version'])
 
 /** The part of a schema that must be equal under one name. */
 const form = ({ description: _description, examples: _examples, ...rest }: Json): string =>

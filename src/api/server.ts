@@ -32,6 +32,7 @@ import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
 import { answerProblem } from './problem.js'
 import { registerResource } from './resource-routes.js'
+import { registerRestore } from './restore-routes.js'
 import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
 import type { Usage } from './usage.js'
@@ -128,6 +129,7 @@ function registerResources(
     registerModules(app, context, resource)
     registerDetachments(app, context, resource)
     registerChanges(app, context, resource)
+    registerRestore(app, context, resource)
   }
   registerAllChanges(app, context)
   registerRules(app, context)

@@ -27,9 +27,11 @@ export const writeHandler =
   (
     context: ApiContext,
     planFor: (request: FastifyRequest) => Promise<Plan<WriteAnswer>> | Plan<WriteAnswer>,
+    /** Names of its query parameters, besides `validate_only`. */
+    parameters: readonly string[] = [],
   ): Handler =>
   async (request, reply) => {
-    const validateOnly = isValidateOnly(request)
+    const validateOnly = isValidateOnly(request, parameters)
     const key = keyOf(request)
     const { accountId, principal } = request.caller
     const { store } = context
@@ -59,8 +61,8 @@ export const actionHandler =
   }
 
 /** Is the request only to be checked? */
-export function isValidateOnly(request: FastifyRequest): boolean {
-  const text = queryOf(request, ['validate_only']).validate_only
+export function isValidateOnly(request: FastifyRequest, others: readonly string[] = []): boolean {
+  const text = queryOf(request, ['validate_only', ...others])['validate_only']
   if (text === undefined || text === 'false') return false
   if (text === 'true') return true
   throw badRequest(`The query parameter "validate_only" is ${shown(text)}: true or false is allowed.`)
@@ -80,7 +82,13 @@ function keyOf(request: FastifyRequest): RequestKey | undefined {
     )
   }
   const [path] = url.split('?')
-  return requestKey(caller.accountId, key, `${method} ${path} ${JSON.stringify(body ?? {})}`)
+  return requestKey(caller.accountId, key, `${method} ${path}${asked(request)} ${JSON.stringify(body ?? {})}`)
+}
+
+/** The query parameters that decide what is written. */
+function asked({ query }: FastifyRequest): string {
+  const { validate_only: _, ...others } = query as Readonly<Record<string, unknown>>
+  return Object.keys(others).length === 0 ? '' : `?${JSON.stringify(others)}`
 }
 
 function send(reply: FastifyReply, { status, location, body, once }: WriteAnswer): FastifyReply {

@@ -9,14 +9,13 @@ import { newId } from '../core/ids.js'
 import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
 import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
 import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/define.js'
-import { resources } from '../resource/registry.js'
-import { childKindsOf } from '../resource/shown-schema.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
-import { claimsOf, countRules, type Plan, releaseOf, unchanged } from '../store/plan.js'
+import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
-import { policyKind, ruleKind } from '../view/keys.js'
+import { policyKind } from '../view/keys.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
+import { familyOf, refuseWhileNamed } from './deletions.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
 import { asInResource, type NameInBody, referencesIn, rowOf } from './input.js'
 import { lockoutCheck } from './lockout.js'
@@ -97,13 +96,44 @@ export class Writes {
       const row: Row = { ...derivedOf(resource, { ...present, ...values }, present, tools), version }
       if (same(resource, present, row)) return unchanged({ resource, row: present, once: {} })
       resource.check?.(row as never, present as never, this.#lookups(state, caller, nameInBody))
-      const { puts, audits } = this.#change(caller, resource, 'updated', row, state, at)
-      const before = claimsOf(resource.kind, present)
-      const after = claimsOf(resource.kind, row)
-      const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(id, text))
-      const result = { resource, row, once: {} }
-      return { puts, removals: [], audits, claims: newClaims(resource, row, before), releases, result }
+      return this.#replaced(caller, resource, present, row, state, at)
     }
+  }
+
+  /**
+   * Puts a row of the past back: over the present one or, if that was deleted, under its old id. Its derived values are
+   * those of then, so they fit its other ones.
+   */
+  restore(caller: Caller, resource: AnyResource, past: Row): Plan<WriteResult> {
+    return (state, version, at) => {
+      const found = state.rows.get(resource.kind)?.get(past.id)
+      const present = found?.account_id === caller.accountId ? found : undefined
+      if (present === undefined) refuseRevoked(resource, past.id)
+      this.#checkReferences(resource, past, state, caller, present === undefined ? {} : { present })
+      const row: Row = { ...present, ...past, version }
+      if (present !== undefined && same(resource, present, row))
+        return unchanged({ resource, row: present, once: {} })
+      resource.check?.(row as never, present as never, this.#lookups(state, caller))
+      return this.#replaced(caller, resource, present, row, state, at)
+    }
+  }
+
+  /** The draft that stores a row in place of another, if there is one. */
+  #replaced(
+    caller: Caller,
+    resource: AnyResource,
+    present: Row | undefined,
+    row: Row,
+    state: ViewState,
+    at: number,
+  ): Draft<WriteResult> {
+    const verb = present === undefined ? 'created' : 'updated'
+    const { puts, audits } = this.#change(caller, resource, verb, row, state, at)
+    const before = present === undefined ? [] : claimsOf(resource.kind, present)
+    const after = claimsOf(resource.kind, row)
+    const releases = before.filter((text) => !after.includes(text)).map((text) => releaseOf(row.id, text))
+    const result = { resource, row, once: {} }
+    return { puts, removals: [], audits, claims: newClaims(resource, row, before), releases, result }
   }
 
   delete(caller: Caller, resource: AnyResource, id: string): Plan<undefined> {
@@ -261,22 +291,9 @@ function same(resource: AnyResource, present: Row, next: Row): boolean {
   return JSON.stringify({ ...present, ...ignored }) === JSON.stringify({ ...present, ...next, ...ignored })
 }
 
-/** Removals of the resources below the row's path. */
-const familyOf = (resource: AnyResource, row: Row, state: ViewState): Removal[] =>
-  childKindsOf(resource).flatMap((child) =>
-    [...rowsOf(state, row.id, child.kind)].map((each) => ({ kind: child.kind, row: each })),
+function refuseRevoked({ title, deletionRevokes }: AnyResource, id: string): void {
+  if (!deletionRevokes) return
+  throw conflict(
+    `The ${title} ${id} was deleted, which revoked its token for good: create a new one instead of restoring it.`,
   )
-
-function refuseWhileNamed(resource: AnyResource, row: Row, state: ViewState): void {
-  for (const other of resources) {
-    if (other.kind === ruleKind) continue
-    for (const candidate of rowsOf(state, row.account_id, other.kind)) {
-      for (const { path, id } of referencesIn(other.fields, candidate)) {
-        if (id !== row.id) continue
-        throw conflict(
-          `The ${resource.title} ${row.id} can't be deleted: the ${other.title} ${candidate.id} names it in "${path}".`,
-        )
-      }
-    }
-  }
 }

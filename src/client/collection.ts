@@ -77,6 +77,13 @@ export class Collection<Body, Changes, Shown> {
     return changesAt(this.#http, `${this.#at(id)}/changes`, options)
   }
 
+  /** Puts an entry back as it was at this version, also a deleted one. */
+  restore(id: string, version: number, options: CreateOptions = {}): Promise<Shown> {
+    const query = { version, ...writeQuery(options) }
+    const { idempotencyKey } = options
+    return this.#http.send('POST', `${this.#at(id)}/restore`, { query, idempotencyKey })
+  }
+
   /** A module of the entries, by the name of its field. */
   module<ModuleBody, ShownModule>(name: string): Module<ModuleBody, ShownModule> {
     return new Module(this.#http, (id) => `${this.#at(id)}/${name}`)

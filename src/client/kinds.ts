@@ -60,7 +60,10 @@ type DetachmentsOf<N extends Name> = {
 /** The operations of a kind, and its modules by their names. */
 export type Operations<N extends Name> = Pick<
   Collection<NewResource<N>, Changes<N>, Resource<N>>,
-  OperationOf<N> | 'changes' | ('list' extends OperationOf<N> ? 'pages' : never)
+  | OperationOf<N>
+  | 'changes'
+  | ('update' extends OperationOf<N> ? 'restore' : never)
+  | ('list' extends OperationOf<N> ? 'pages' : never)
 > &
   ModulesOf<N> &
   DetachmentsOf<N>

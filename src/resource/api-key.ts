@@ -28,6 +28,7 @@ export const apiKey = defineResource({
   about: 'A token that authenticates requests to this API. It is shown once, when the key is created.',
   example: { description: 'deployment' },
   audit: 'api_key',
+  deletionRevokes: true,
   fields: {
     ...described,
     rights: {

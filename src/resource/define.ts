@@ -142,6 +142,8 @@ interface ResourceDefinition<
   readonly operations?: readonly Op[]
   /** The parent, if resources live under its path; the parent shows them as `listName`. */
   readonly parent?: { readonly kind: ParentKind; readonly field: ParentField }
+  /** A deletion revokes the resource's token, so a deleted one is never restored. */
+  readonly deletionRevokes?: boolean
   /** Refuses deletion while other resources refer to it; otherwise they keep a dangling id. */
   readonly keptWhileReferenced?: boolean
   /** Texts that must be unique in the deployment, such as hostports; `takenMessage` is the error for a taken one. */

@@ -12,6 +12,7 @@ export const tunnelCredential = defineResource({
   about: 'A token that authenticates agents, and what they may bind. It is shown once, at creation.',
   example: { description: 'build server', acl: ['bind:*.example.com'] },
   audit: 'tunnel_credential',
+  deletionRevokes: true,
   fields: { ...described, ...bearerToken, acl: bindAcl },
   derive: withToken,
 })

@@ -144,6 +144,22 @@ export class History {
     return found.length > 0
   }
 
+  /** The resource as it was at a version of its account; undefined if it did not exist yet. */
+  async at(
+    accountId: string,
+    resource: AnyResource,
+    id: string,
+    version: number,
+  ): Promise<{ readonly row: Row; readonly deleted: boolean } | undefined> {
+    const [found] = await this.#rows<EncodedRow>(
+      `SELECT * FROM ${tableOf(resource.kind)}
+WHERE account_id = {account:String} AND id = {id:String} AND version <= {version:UInt64}
+ORDER BY version DESC LIMIT 1`,
+      { account: accountId, id, version },
+    )
+    return found && { row: decodeRow(resource, found), deleted: Boolean(found['deleted']) }
+  }
+
   async #steps(accountId: string, headers: readonly ShownHeader[]): Promise<ReadonlyMap<string, Step>> {
     const byKind = new Map<string, ShownHeader[]>()
     for (const header of headers)

@@ -349,7 +349,7 @@ const eventSubscription: Row[] = [
   [
     'a kind unlike all others',
     source('log'),
-    /"sources\[0\].type" is refused: .*supported are http_request_complete.v0, .* of api_key, .*, tunnel_credential\.$/,
+    /"sources\[0\].type" is refused: .*supported are http_request_complete.v0, .* of api_key, .*, tunnel_group_backend\.$/,
   ],
   [
     'an unknown kind',

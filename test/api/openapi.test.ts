@@ -266,7 +266,7 @@ t.test('the OpenAPI document', async (t) => {
 })
 
 const bodied = (method: string, path: string): boolean =>
-  ['post', 'patch', 'put'].includes(method) && !path.endsWith('/send_test_event')
+  ['post', 'patch', 'put'].includes(method) && !/\/(send_test_event|restore)$/.test(path)
 
 interface Parameter {
   readonly name: string

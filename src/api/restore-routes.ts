@@ -1,0 +1,68 @@
+/** `POST …/{id}/restore?version=`: a resource is put back as it was at a version of its account. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { badRequest } from '../core/errors.js'
+import { pluralOf } from '../core/plural.js'
+import { Type } from '../core/schema.js'
+import { type AnyResource, allOperations, type Row } from '../resource/define.js'
+import { resourceSchema } from '../resource/shown-schema.js'
+import { knownId } from './change-routes.js'
+import { type ApiContext, queryOf, requestBody, versionIn } from './context.js'
+import { shownExample } from './examples.js'
+import { article, checkNames } from './input.js'
+import { describe, idempotencyHeaders, routePath, shownBy, writeParameters } from './openapi.js'
+import { rightNeeded } from './rights.js'
+import { withAnswer, writeHandler } from './write-handlers.js'
+
+const querySchema = Type.Object({
+  version: Type.Integer({ minimum: 1, description: 'The version to go back to, as the changes list it.' }),
+  ...writeParameters.query.properties,
+})
+
+/** Kinds that can be updated can be restored. */
+export function registerRestore(app: FastifyInstance, context: ApiContext, resource: AnyResource): void {
+  if (!(resource.operations ?? allOperations).includes('update')) return
+  const path = `${routePath(resource.path)}/:id/restore`
+  const described = describe({
+    operationId: `restore_${resource.kind}`,
+    summary: `Restore ${article(resource.title)}`,
+    description: resource.deletionRevokes
+      ? 'Puts its fields back as they were. A deleted one stays deleted, because its token was revoked.'
+      : 'Puts its fields back as they were, also if it was deleted. Resources below its path and rules of an IP policy are restored on their own.',
+    tag: pluralOf(resource.title),
+    path,
+    success: [200, shownBy(resourceSchema(resource), shownExample(resource))],
+    query: querySchema,
+    headers: idempotencyHeaders,
+  })
+  const restore = writeHandler(
+    context,
+    async (request) => {
+      const plan = context.writes.restore(request.caller, resource, await pastRow(context, request, resource))
+      return withAnswer(plan, ({ row }, state) => ({
+        status: 200,
+        body: context.presenter.show(resource, row, state),
+      }))
+    },
+    ['version'],
+  )
+  app.post(path, { ...described, ...rightNeeded(context, resource) }, restore)
+}
+
+/** The resource as it was at the version in the query. */
+async function pastRow(context: ApiContext, request: FastifyRequest, resource: AnyResource): Promise<Row> {
+  const id = await knownId(context, request, resource)
+  checkNames(requestBody(request), [], 'restoration')
+  const { version: text } = queryOf(request, ['version', 'validate_only'])
+  if (text === undefined)
+    throw badRequest(
+      'The query parameter "version" is needed: the changes of the resource list its versions.',
+    )
+  const version = versionIn('version', text)
+  const past = await context.store.history.at(request.caller.accountId, resource, id, version)
+  const name = `The ${resource.title} ${id}`
+  if (past === undefined) throw badRequest(`${name} did not exist at version ${version}.`)
+  if (!past.deleted) return past.row
+  throw badRequest(
+    `${name} was deleted by version ${past.row.version}, so there is nothing to restore at version ${version}: choose one before the deletion.`,
+  )
+}
