@@ -172,6 +172,18 @@ program
   })
 
 program
+  .command('top')
+  .description(
+    'rates of decisions and the state of destinations, refreshed; needs an API key in WEIR_API_KEY',
+  )
+  .option('--where <expression>', 'count only these')
+  .option('--edge <id>', 'count only those at this edge')
+  .action(async (options: { where?: string; edge?: string }) => {
+    const { top } = await import('./process/top.js')
+    await top(settings(), options)
+  })
+
+program
   .command('sql')
   .description('query the store: a view per kind, and <kinds>_history with all versions')
   .argument('<query>', 'select …')

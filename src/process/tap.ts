@@ -1,5 +1,5 @@
 /** `weir tap`: decisions as they happen, a line each, until it is interrupted. */
-import { openClient, type WatchRate } from '../client/client.js'
+import { type Client, openClient, type WatchRate } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
 import type { DecisionLine } from '../resource/decision-line.js'
@@ -7,21 +7,27 @@ import { stopSignal } from './child.js'
 import { readRuntime } from './runtime-file.js'
 import type { Settings } from './settings.js'
 
-interface TapOptions {
+export interface TapOptions {
   readonly where?: string
   readonly edge?: string
   /** Lines of JSON. */
   readonly json?: true
 }
 
-export async function tap({ client, data }: Settings, { where, edge, json }: TapOptions): Promise<void> {
-  const url = client.url ?? readRuntime(data.dir)?.apiUrl
-  if (url === undefined)
+/** A client with the key of the settings, of the service that they name or that runs on the data directory. */
+export function clientOf({ client: { url, key }, data }: Settings): Client {
+  const found = url ?? readRuntime(data.dir)?.apiUrl
+  if (found === undefined)
     throw new StartFault(`No service runs on ${data.dir}: set WEIR_DATA_DIR, or WEIR_API_URL to its address.`)
-  if (client.key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
+  if (key === undefined) throw new StartFault('Set WEIR_API_KEY to the token of an API key.')
+  return openClient({ url: found, token: key })
+}
+
+export async function tap(settings: Settings, { where, edge, json }: TapOptions): Promise<void> {
+  const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
-  const decisions = openClient({ url, token: client.key }).watchDecisions({
+  const decisions = client.watchDecisions({
     where,
     edge,
     signal: stop.signal,

@@ -1,0 +1,75 @@
+/** `weir top`: rates of the last seconds from lines and samples, and what is shown of destinations. */
+import t from 'tap'
+import { pictureOf, RecentDecisions } from '../../src/process/top.js'
+import type { DecisionLine } from '../../src/resource/decision-line.js'
+
+const time = '2026-11-20T10:00:00.000Z'
+const line = (decision: DecisionLine['decision'], server_name: string): DecisionLine => ({
+  time,
+  record_id: 'r',
+  type: 'tcp_connection',
+  decision,
+  decided_by:
+    decision === 'allow'
+      ? { type: 'none', id: null, name: null, rule_id: null }
+      : { type: 'traffic_policy', id: 'edgtcp_1', name: 'not from X', rule_id: null },
+  edge: { id: 'edgtcp_1' },
+  route: { id: null },
+  conn: {
+    client_ip: '192.0.2.1',
+    server_name,
+    server_port: 22,
+    bytes_in: 0,
+    bytes_out: 0,
+    geo: { country_code: null },
+    asn: null,
+  },
+  configuration_revision: 1,
+})
+
+t.test('rates are those of the last ten seconds, and samples count for what they stand for', async (t) => {
+  const recent = new RecentDecisions()
+  t.equal(recent.rate, 0)
+  for (let second = 0; second < 5; second += 1) {
+    recent.add(line('deny', 'forgotten.example'))
+    recent.endSecond({ seen: 1, sent: 1, lost: 0 })
+  }
+  for (let second = 0; second < 10; second += 1) {
+    for (let index = 0; index < 3; index += 1) recent.add(line('allow', 'a.example'))
+    recent.add(line('deny', 'b.example'))
+    recent.endSecond({ seen: 400, sent: 4, lost: 0 })
+  }
+  t.equal(recent.rate, 400)
+  t.strictSame(recent.rates('byDecision'), [
+    ['allow', 300],
+    ['deny', 100],
+  ])
+  t.strictSame(recent.rates('byEdge'), [
+    ['a.example:22  edgtcp_1', 300],
+    ['b.example:22  edgtcp_1', 100],
+  ])
+  t.strictSame(recent.rates('byDecider'), [['traffic_policy not from X edgtcp_1', 100]])
+  const status = { state: 'failing', cause: 'transient', backlog: { events: 7, oldest_at: time } } as const
+  const destinations = [{ id: 'ed_1', description: 'lake', status }]
+  t.strictSame(pictureOf(recent, destinations, Date.parse(time) + 2_500), [
+    '400.0 decisions per second; the newest record is 2.5 s old',
+    '',
+    '    per s  decision',
+    '      300  allow',
+    '      100  deny',
+    '',
+    '    per s  endpoint and edge',
+    '      300  a.example:22  edgtcp_1',
+    '      100  b.example:22  edgtcp_1',
+    '',
+    '    per s  stopped by',
+    '      100  traffic_policy not from X edgtcp_1',
+    '',
+    '  backlog  destination',
+    '        7  ed_1  failing (transient), oldest 3 s  lake',
+  ])
+})
+
+t.test('before the first record there is nothing to show', async (t) => {
+  t.strictSame(pictureOf(new RecentDecisions(), [], 0), ['0.0 decisions per second; no record yet'])
+})
