@@ -184,6 +184,17 @@ program
   })
 
 program
+  .command('changes')
+  .description('who changed what, newest first: time, account, version, resource, author, request, fields')
+  .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', '24h')
+  .option('--account <id>', 'only this account, ac_…')
+  .option('--kind <kind>', 'only this kind of resource, such as tcp_edge')
+  .option('--json', 'a JSON object per line, with the values before and after')
+  .action(({ json, ...options }: { since: string; account?: string; kind?: string; json?: true }) =>
+    administer({ command: 'changes', ...options, ...(json ? { json: 'yes' } : {}) }),
+  )
+
+program
   .command('sql')
   .description('query the store: a view per kind, and <kinds>_history with all versions')
   .argument('<query>', 'select …')

@@ -45,10 +45,17 @@ export function findChanges(parts: ChangesParts, search: ChangeSearch): Promise<
   const matches =
     search.filter === undefined ? undefined : compileSchemaFilter(changeHeadSchema, search.filter)
   return searches.take(async () => {
-    const found = await findEntries(parts, search, matches)
+    const found = await findEntries(parts.history, search, matches)
     return readChanges(parts, search.accountId, withFewRules(found))
   })
 }
+
+/** The changes of these entries of one account, as many as fit a page. */
+export const changesOf = (
+  parts: ChangesParts,
+  accountId: string,
+  entries: readonly HistoryEntry[],
+): Promise<ChangesPage> => readChanges(parts, accountId, withFewRules({ entries, next: undefined }))
 
 interface FoundEntries {
   readonly entries: readonly HistoryEntry[]
@@ -56,9 +63,9 @@ interface FoundEntries {
 }
 
 /** The page can have fewer entries than its limit, even none, because a search ends after a number of changes. */
-async function findEntries(
-  { history }: ChangesParts,
-  { filter: _, ...search }: ChangeSearch,
+export async function findEntries(
+  history: ChangesParts['history'],
+  search: HistoryQuery,
   matches: ((head: ChangeHead) => boolean) | undefined,
 ): Promise<FoundEntries> {
   const limit = matches === undefined ? search.limit + 1 : changesReadAtOnce

@@ -73,6 +73,9 @@ export const changedRulesPerPageMax = 500_000
 /** Pages of the history read concurrently: each is several statements. */
 export const changeSearchesAtOnceMax = 2
 export const changeSearchesWaitingMax = 64
+/** Changes that the command line reports at once, and their bytes of JSON. */
+export const changesReportedMax = 1_000
+export const changesReportBytesMax = 16 * 1024 * 1024
 /** Deeper JSON is refused before any parser recurses into it. */
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16

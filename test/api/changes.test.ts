@@ -1,5 +1,6 @@
 /** The history: who changed what, of every resource of an account, with the fields before and after. */
 import t from 'tap'
+import { runAdminCommand } from '../../src/process/admin.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, newest } from '../harness/caller.js'
 
@@ -236,5 +237,45 @@ t.test('changes', async (t) => {
     await me.raw.refused(404, 'GET', '/edges/tcp/edgtcp_00000000000000000000000000/changes')
     await me.raw.refused(404, 'GET', '/edges/tcp/nonsense/changes')
     await me.raw.refused(403, 'GET', '/abuse_reports/abrp_00000000000000000000000000/changes')
+  })
+
+  t.test('for an operator: all accounts or one, as lines or as JSON', async (t) => {
+    const [one, other] = [await api.account('one'), await api.account('other')]
+    const policy = await one.ipPolicy.create({ description: 'first' })
+    await one.ipPolicy.update(policy.id, { description: 'second' })
+    await one.replaceRules(policy.id, [
+      { cidr: '10.0.0.0/8', action: 'allow' },
+      { cidr: '::/0', action: 'deny' },
+    ])
+    const edge = await other.tcpEdge.create({ hostports: ['lines.example:1'] })
+    const report = (options: object) => runAdminCommand(api.parts, { command: 'changes', ...options })
+    const lines = (text: string) => text.trimEnd().split('\n')
+    const [newestLine, ...older] = lines(await report({ since: '1h' }))
+    t.match(
+      newestLine,
+      new RegExp(`^2.*Z  ${other.accountId}  v\\d+  create  tcp_edge  ${edge.id}  ak_.*  hostports$`),
+    )
+    t.match(
+      older[0],
+      new RegExp(`${one.accountId}  v\\d+  update  ip_policy  ${policy.id}  ak_.*  rules \\+2 ~0 -0$`),
+    )
+    t.match(older[1], / {2}op_\w+ {2}description$/)
+    t.notMatch(older[1], 'second', 'names of fields, no values')
+    t.ok(older.some((line) => / {2}create {2}account {2}ac_\w+ {2}CLI {2}- {2}- {2}name, rights$/.test(line)))
+    const json = lines(await report({ account: one.accountId, kind: 'ip_policy', json: 'yes' })).map((line) =>
+      JSON.parse(line),
+    )
+    const whole = await of(one, `/changes?filter=${encodeURIComponent("kind == 'ip_policy'")}`)
+    t.strictSame(
+      json,
+      whole.map((change) => ({ account_id: one.accountId, ...change })),
+    )
+    t.equal(await report({ account: one.accountId, since: '2100-01-01T00:00:00Z' }), '')
+    const cases: [options: object, msg: RegExp][] = [
+      [{ since: 'yesterday' }, /--since is "yesterday"/],
+      [{ account: 'ac_nobody' }, /no account "ac_nobody"/],
+      [{ kind: 'tcp_edges' }, /no kind "tcp_edges": did you mean "tcp_edge"/],
+    ]
+    for (const [options, msg] of cases) await t.rejects(report(options), { message: msg })
   })
 })

@@ -11,11 +11,12 @@ const secret = 'kept-from-everybody'
 
 t.test('a query on the embedded store, with the service running and stopped', async (t) => {
   const dir = tempDir(t)
-  const sql = async (...args: string[]): Promise<{ code: number; text: string }> => {
-    const { child, output } = run('programs/main.js', ['sql', ...args], { WEIR_DATA_DIR: dir })
+  const weirDoes = async (...args: string[]): Promise<{ code: number; text: string }> => {
+    const { child, output } = run('programs/main.js', args, { WEIR_DATA_DIR: dir })
     const [code] = await once(child, 'close')
     return { code, text: output() }
   }
+  const sql = (...args: string[]) => weirDoes('sql', ...args)
   const query = 'select id, description from ip_policies order by id'
   const weir = await startWeir(dir)
   t.teardown(() => weir.process.kill())
@@ -44,6 +45,9 @@ t.test('a query on the embedded store, with the service running and stopped', as
   t.match(await sql(query), { code: 0, text: policy.id }, 'as a table for people')
   t.match((await sql(query, '--format', 'xml')).text, /There is no format "xml": pretty, tsv, csv, json/)
   t.match((await sql('drop table ip_policy_versions')).text, /readonly/i)
+  const changes = await weirDoes('changes', '--since', '1h', '--kind', 'ip_policy', '--json')
+  const [updated] = changes.text.split('\n').map((line) => JSON.parse(line))
+  t.match(updated, { verb: 'update', id: policy.id, fields: [{ name: 'description', after: 'asked for' }] })
   const destinations = await sql('select * from event_destinations')
   t.match(destinations.text, /arn:aws:kinesis/)
   t.notMatch(destinations.text, /sealed|digest|kept-from/, 'no secret is shown')
