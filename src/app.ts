@@ -107,6 +107,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     }),
     geo,
     live,
+    log: parts.log,
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,

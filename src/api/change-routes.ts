@@ -1,10 +1,9 @@
 /** `GET /changes` and `GET …/{id}/changes`: what was changed in the account, or of one resource, deleted ones included. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, shown } from '../core/errors.js'
+import { badRequest } from '../core/errors.js'
 import { changesSearchedMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
-import { documented, Type } from '../core/schema.js'
-import { isTimestamp } from '../core/timestamp.js'
+import { Type } from '../core/schema.js'
 import { changeExample, changeHeadSchema, changeSchema } from '../resource/change-schema.js'
 import { type AnyResource, isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
@@ -15,6 +14,7 @@ import { exampleLinks } from './examples.js'
 import { article, checkPathId, unknownResource } from './input.js'
 import { limitOf } from './lists.js'
 import { describe, filterParameter, limitParameter, listSchema, routePath, shownBy } from './openapi.js'
+import { queryText, timeOf, timeParameters } from './query-values.js'
 import { maySee, rightNeeded } from './rights.js'
 
 export const changesTag = {
@@ -26,9 +26,6 @@ const parameters = ['limit', 'before_version', 'before_id', 'since', 'until', 'f
 
 type ChangesQuery = { readonly [Name in (typeof parameters)[number]]?: string | undefined }
 
-const time = (description: string) =>
-  Type.Optional(Type.String({ description, ...documented({ format: 'date-time' }) }))
-
 const querySchema = Type.Object({
   limit: limitParameter,
   before_version: Type.Optional(Type.Integer({ minimum: 1, description: 'Changes before this version.' })),
@@ -38,8 +35,7 @@ const querySchema = Type.Object({
       description: 'With `before_version`: changes of that version, too, of resources below this id.',
     }),
   ),
-  since: time('Changes at this time or later.'),
-  until: time('Changes before this time.'),
+  ...timeParameters,
   filter: filterParameter,
 })
 
@@ -139,23 +135,9 @@ async function sendPage(
   })
 }
 
-const queryText = (query: ChangesQuery): string =>
-  parameters
-    .flatMap((name) => (query[name] === undefined ? [] : [`${name}=${encodeURIComponent(query[name])}`]))
-    .join('&')
-
 function positionOf({ before_version, before_id }: ChangesQuery): HistoryPosition | undefined {
   if (before_version !== undefined)
     return { version: versionIn('before_version', before_version), id: before_id ?? '' }
   if (before_id === undefined) return undefined
   throw badRequest('The query parameter "before_id" needs "before_version".')
-}
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const ms = isTimestamp(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(ms)) return ms
-  throw badRequest(
-    `The query parameter "${name}" is ${shown(text)}: a time such as 2026-11-20T10:00:00Z is needed.`,
-  )
 }

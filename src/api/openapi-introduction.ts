@@ -23,6 +23,7 @@ const meanings: Record<ErrorCode, string> = {
   ERR_CONFLICT: 'The change would contradict another resource.',
   ERR_LOCKOUT: "The change would lock the caller's own address out of the API.",
   ERR_DESTINATION_REFUSED: 'An event destination did not accept a test event.',
+  ERR_LOG_OFF: 'This deployment keeps no decision log.',
   ERR_UNAUTHENTICATED: 'The token is missing or unknown.',
   ERR_FORBIDDEN: "A restriction refuses the caller's address, or the account lacks the right.",
   ERR_NOT_FOUND: 'There is no such resource, path or method.',

@@ -14,6 +14,7 @@ import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { GeoLookup } from '../record/geo.js'
 import { resources } from '../resource/registry.js'
+import type { LogReader } from '../store/log-reader.js'
 import type { View } from '../view/view.js'
 import { Auth } from './auth.js'
 import { trustOf } from './caller-address.js'
@@ -27,6 +28,7 @@ import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
 import type { LiveDecisions } from './live.js'
 import { registerLive } from './live-routes.js'
+import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
@@ -44,6 +46,8 @@ export interface ApiOptions extends OpenapiOptions {
   /** Finds the countries of clients, for decisions. */
   readonly geo: GeoLookup
   readonly live: LiveDecisions
+  /** The decision log. */
+  readonly log: Pick<LogReader, 'decisions'>
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
@@ -121,7 +125,13 @@ const httpOptions = (
 
 function registerResources(
   app: FastifyInstance,
-  { context, destinations, geo, live }: Pick<ApiOptions, 'context' | 'destinations' | 'geo' | 'live'>,
+  {
+    context,
+    destinations,
+    geo,
+    live,
+    log,
+  }: Pick<ApiOptions, 'context' | 'destinations' | 'geo' | 'live' | 'log'>,
 ): void {
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
@@ -137,4 +147,5 @@ function registerResources(
   registerDestinationOperations(app, context, destinations)
   registerDecisions(app, context, geo)
   registerLive(app, context, live)
+  registerLoggedDecisions(app, context, log)
 }

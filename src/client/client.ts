@@ -18,10 +18,12 @@ import type { DecisionLine } from '../resource/decision-line.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
+import { type DecisionsOptions, loggedDecisions } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
 import type { Kinds, NewResource } from './kinds.js'
 
@@ -36,6 +38,8 @@ export interface Client extends Kinds {
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
+  /** The decisions of the log, newest first. */
+  decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
@@ -96,6 +100,7 @@ export function openClient(options: HttpOptions): Client {
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),
+    decisions: (options = {}) => loggedDecisions(http, options),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
     watchDecisions: (watch = {}) => watchDecisions(http, watch),

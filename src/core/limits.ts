@@ -193,6 +193,11 @@ export const decisionBatchesInFlightMax = 64
 /** Rows are inserted when there are this many bytes of them, or when the first is this old. */
 export const decisionInsertBytes = 5 * 1024 * 1024
 export const decisionInsertAgeMaxMs = 1_000
+/** Searches of the log run concurrently; each may keep the disk and the cores busy for seconds. */
+export const logSearchesAtOnceMax = 2
+export const logSearchesWaitingMax = 64
+/** A value to search the log for: the name of a policy is the longest. */
+export const logFilterCharsMax = 255
 /** Messages requested at once: together about as many bytes. */
 export const decisionInsertMessages = 40
 

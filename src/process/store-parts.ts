@@ -10,6 +10,7 @@ import type { Nats } from '../nats/nats.js'
 import { resources } from '../resource/registry.js'
 import { tcpAddressSpace } from '../resource/tcp-address.js'
 import type { Clickhouse } from '../store/clickhouse.js'
+import type { LogReader } from '../store/log-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
 import { reservedBytes, restoreStreams } from '../wire/streams.js'
@@ -25,6 +26,7 @@ export interface StoreParts {
   readonly nats: Nats
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
+  readonly log: LogReader
   /** If the NATS store was found wiped: one sentence about what was lost. */
   readonly loss: string | undefined
 }
@@ -40,6 +42,7 @@ export async function openStoreParts(
   release: ReleaseStack,
 ): Promise<StoreParts> {
   const { openStore } = await import('../store/store.js')
+  const { LogReader } = await import('../store/log-reader.js')
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
@@ -65,6 +68,7 @@ export async function openStoreParts(
     nats,
     sealer,
     clickhouse,
+    log: new LogReader(clickhouse, settings.decisionLog.rows !== 'off'),
     loss,
   }
 }

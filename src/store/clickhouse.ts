@@ -206,6 +206,10 @@ async function inTexts(rows: Iterable<object>) {
 /** Did ClickHouse refuse the statement, rather than being away? Then a second try is useless. */
 export const isRefusedByClickhouse = (error: unknown): boolean => error instanceof ClickHouseError
 
+/** Did the statement reach its `max_execution_time`? */
+export const isTimeExceeded = (error: unknown): boolean =>
+  error instanceof ClickHouseError && error.code === '159'
+
 /** Are the tables or the whole database missing? */
 export const isTableMissing = (error: unknown): boolean =>
   error instanceof ClickHouseError && (error.code === '60' || error.code === '81')

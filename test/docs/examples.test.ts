@@ -12,6 +12,7 @@ import { checkExpression } from '../../src/expr/expression.js'
 import { outboundScope } from '../../src/record/policy-scope.js'
 import { parseRecord } from '../../src/record/record.js'
 import { resources } from '../../src/resource/registry.js'
+import { shapeLogTables } from '../../src/store/log-tables.js'
 import { openTestStore } from '../harness/api.js'
 import { portOf } from '../harness/raw-connection.js'
 import { blocks, pageOf, pages, sectionOf } from './pages.js'
@@ -153,8 +154,11 @@ t.test('requests to the API', async (t) => {
       ),
     )
     t.ok(commands.size >= 2, `${commands.size} of them`)
-    for (const command of commands)
-      t.match(await answerOf(command), { tcp_edges: Array, next_page_uri: null }, command)
+    await shapeLogTables(store.parts.clickhouse, { retentionMs: 1_000, bytesMax: 2 ** 30 })
+    for (const command of commands) {
+      const listName = command.includes('/decisions') ? 'decisions' : 'tcp_edges'
+      t.match(await answerOf(command), { [listName]: Array, next_page_uri: null }, command)
+    }
   })
 
   await t.test('a destination and a subscription', async (t) => {

@@ -134,6 +134,7 @@ type TestApiOptions = Partial<
     | 'geo'
     | 'listening'
     | 'live'
+    | 'log'
     | 'usage'
     | 'trustedProxies'
     | 'versionHeaders'
@@ -160,6 +161,7 @@ const noDestinations: ApiOptions['destinations'] = {
 export async function openTestStore(
   t: Test,
   eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
+  { WEIR_DECISION_LOG = 'all' } = {},
 ): Promise<TestStore> {
   const dir = tempDir(t)
   const release = new ReleaseStack()
@@ -168,7 +170,7 @@ export async function openTestStore(
   const logger = createLogger('test', 'debug', { write: (line: string) => lines.push(line) })
   const registry = createRegistry()
   const occurrences = createOccurrences({ logger, registry })
-  const environment = { WEIR_DATA_DIR: dir, WEIR_STORAGE_MAX: '1GiB' }
+  const environment = { WEIR_DATA_DIR: dir, WEIR_STORAGE_MAX: '1GiB', WEIR_DECISION_LOG }
   const { storageMaxBytes } = loadSettings({ environment }).settings.nats
   const server = await openNatsServer({
     executable: localNatsServer(),
@@ -201,6 +203,7 @@ export async function openTestStore(
         destinations: noDestinations,
         geo: { lookup: () => ({}) },
         live: new LiveDecisions({ nats: parts.nats, occurrences }),
+        log: parts.log,
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],

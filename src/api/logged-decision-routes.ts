@@ -1,0 +1,177 @@
+/** `GET /decisions`: decisions of the log, newest first. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Cidr, maskOf, parseCidr, prefix128Of } from '../core/cidr.js'
+import { isoMillis } from '../core/clock.js'
+import { badRequest, shown } from '../core/errors.js'
+import { canonicalAddress, formatAddress } from '../core/ip.js'
+import { logFilterCharsMax } from '../core/limits.js'
+import { Type } from '../core/schema.js'
+import {
+  deciderWords,
+  decisionWords,
+  type LoggedDecision,
+  loggedDecisionExample,
+  loggedDecisionSchema,
+} from '../resource/logged-decision.js'
+import type { DecisionsQuery, LogPosition, LogReader } from '../store/log-reader.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
+import { type ApiContext, queryOf, sendJson } from './context.js'
+import { decisionsTag } from './decide-routes.js'
+import { exampleLinks } from './examples.js'
+import { limitOf } from './lists.js'
+import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
+import { queryText, timeOf, timeParameters } from './query-values.js'
+
+const path = '/decisions'
+
+/** Parameters that name values of a column, with the words that are allowed. */
+const valueParameters: Readonly<
+  Record<string, { readonly column: string; readonly words?: readonly string[] }>
+> = {
+  decision: { column: 'decision', words: decisionWords },
+  decided_by: { column: 'decided_by', words: deciderWords },
+  policy: { column: 'policy' },
+  edge_id: { column: 'edge_id' },
+  route_id: { column: 'route_id' },
+  country: { column: 'country' },
+  record_id: { column: 'record_id' },
+}
+
+const parameters = ['limit', 'before_id', 'since', 'until', 'client', ...Object.keys(valueParameters)]
+
+const words = (description: string) => Type.Optional(Type.String({ description }))
+
+const querySchema = Type.Object({
+  limit: limitParameter,
+  before_id: words('Decisions older than this one.'),
+  ...timeParameters,
+  client: words('The address of the client, or a range in CIDR notation.'),
+  decision: words('`allow`, `block` or `deny`; several are separated by commas.'),
+  decided_by: words('`none`, `restriction`, `ip_restriction` or `traffic_policy`; several with commas.'),
+  policy: words('The traffic policy that denied.'),
+  edge_id: words('The edge.'),
+  route_id: words('The route.'),
+  country: words('The country of the client: ISO 3166-1 alpha-2.'),
+  record_id: words('The record.'),
+})
+
+const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'LoggedDecisionList'), {
+  decisions: [loggedDecisionExample],
+  uri: exampleLinks.uri(path),
+  next_page_uri: null,
+})
+
+export function registerLoggedDecisions(
+  app: FastifyInstance,
+  { presenter }: ApiContext,
+  log: Pick<LogReader, 'decisions'>,
+): void {
+  const described = describe({
+    operationId: 'list_decisions',
+    summary: 'List decisions of the log',
+    description:
+      'What was decided about records, within the retention. A page may have fewer entries than `limit` and a next page.',
+    tag: decisionsTag.name,
+    path,
+    success: [200, pageSchema],
+    query: querySchema,
+  })
+  app.get(path, described, async (request, reply) => {
+    const query = queryOf(request, parameters)
+    const limit = limitOf(query['limit'])
+    const rows = await log.decisions({ ...askedFor(request, query), limit: limit + 1 })
+    const decisions = withoutRepeats(rows.slice(0, limit).map(shownDecision))
+    const uri = presenter.links.uri(path)
+    const last = rows.length > limit ? decisions.at(-1) : undefined
+    const next = last && queryText({ ...query, limit: String(limit), before_id: last.id })
+    return sendJson(reply, {
+      decisions,
+      uri,
+      next_page_uri: next === undefined ? null : `${uri}?${next}`,
+    })
+  })
+}
+
+type Query = Readonly<Record<string, string | undefined>>
+
+function askedFor(request: FastifyRequest, query: Query): Omit<DecisionsQuery, 'limit'> {
+  return {
+    accountId: request.caller.accountId,
+    values: valuesIn(query),
+    clients: clientsOf(query['client']),
+    sinceMs: timeOf('since', query['since']),
+    untilMs: timeOf('until', query['until']),
+    before: positionOf(query['before_id']),
+  }
+}
+
+function valuesIn(query: Query): Record<string, readonly string[]> {
+  const values: Record<string, readonly string[]> = {}
+  for (const [name, { column, words: allowed }] of Object.entries(valueParameters)) {
+    const text = query[name]
+    if (text === undefined) continue
+    if (text === '' || text.length > logFilterCharsMax)
+      throw badRequest(`The query parameter "${name}" must have 1 to ${logFilterCharsMax} characters.`)
+    const given = allowed === undefined ? [text] : text.split(',')
+    const unknown = given.find((word) => allowed?.includes(word) === false)
+    if (unknown !== undefined)
+      throw badRequest(
+        `The query parameter "${name}" names ${shown(unknown)}: ${allowed?.join(', ')} are allowed.`,
+      )
+    values[column] = given
+  }
+  return values
+}
+
+function clientsOf(text: string | undefined): DecisionsQuery['clients'] {
+  if (text === undefined) return undefined
+  const cidr = parseCidr(text, { hostBits: 'allow', bareAddress: 'allow' })
+  if (!cidr.ok) throw badRequest(`The query parameter "client" is not usable: ${cidr.problem.msg}`)
+  return boundsOf(cidr.value)
+}
+
+/** The first and the last address of a range. */
+function boundsOf(cidr: Cidr): readonly [string, string] {
+  const { family, words: first } = cidr
+  const last = first.map((word, index) => (word | ~maskOf(index, prefix128Of(cidr))) >>> 0)
+  return [formatAddress(family, first), formatAddress(family, last)]
+}
+
+function positionOf(text: string | undefined): LogPosition | undefined {
+  if (text === undefined) return undefined
+  const [, at, sequence, line] = /^(\d{1,15})-(\d{1,15})-(\d{1,9})$/.exec(text) ?? []
+  if (line !== undefined) return { at: Number(at), sequence: Number(sequence), line: Number(line) }
+  throw badRequest(
+    `The query parameter "before_id" is ${shown(text)}: the "id" of a decision in this list is needed.`,
+  )
+}
+
+const shownDecision = (row: DecisionRow): LoggedDecision => ({
+  id: `${row.at}-${row.sequence}-${row.line}`,
+  at: isoMillis(row.at),
+  record_id: row.recordId,
+  type: row.type,
+  edge_id: row.edgeId || null,
+  route_id: row.routeId || null,
+  server_name: row.serverName || null,
+  server_port: row.serverPort || null,
+  client_ip: canonicalAddress(row.clientIp),
+  country: row.country || null,
+  asn: row.asn || null,
+  decision: row.decision,
+  decided_by: {
+    type: row.decidedBy,
+    id: row.decidedById || null,
+    policy: row.policy || null,
+    rule_id: row.ruleId || null,
+  },
+  revision: row.revision,
+  bytes_in: row.bytesIn,
+  bytes_out: row.bytesOut,
+  sequence: row.sequence,
+  line: row.line,
+})
+
+/** A row that was stored twice comes twice in a row. */
+const withoutRepeats = (decisions: readonly LoggedDecision[]): LoggedDecision[] =>
+  decisions.filter(({ id }, index) => id !== decisions[index - 1]?.id)

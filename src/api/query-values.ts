@@ -1,0 +1,28 @@
+/** Values of query parameters that several lists know. */
+import { badRequest, shown } from '../core/errors.js'
+import { documented, Type } from '../core/schema.js'
+import { isTimestamp } from '../core/timestamp.js'
+
+const time = (description: string) =>
+  Type.Optional(Type.String({ description, ...documented({ format: 'date-time' }) }))
+
+export const timeParameters = {
+  since: time('Entries of this time or later.'),
+  until: time('Entries before this time.'),
+}
+
+/** Milliseconds since the epoch. */
+export function timeOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const ms = isTimestamp(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(ms)) return ms
+  throw badRequest(
+    `The query parameter "${name}" is ${shown(text)}: a time such as 2026-11-20T10:00:00Z is needed.`,
+  )
+}
+
+/** The values that are given, as a query. */
+export const queryText = (query: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(query)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+    .join('&')

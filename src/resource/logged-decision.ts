@@ -1,0 +1,78 @@
+/** A decision of the log, as the API shows it. */
+import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { deciderNumbers, decisionNumbers, typeNumbers } from '../wire/decision-rows.js'
+import { exampleId } from './examples.js'
+
+const wordsOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =>
+  Object.keys(numbers) as Word[]
+
+export const decisionWords = wordsOf(decisionNumbers)
+export const deciderWords = wordsOf(deciderNumbers)
+
+const bytes = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const loggedDecisionExample = {
+  id: '1795168800250-77-3',
+  at: '2026-11-20T10:00:00.250Z',
+  record_id: '01KAFZR7DA0T4CH30SW7DJ5M3B',
+  type: 'tcp_connection',
+  edge_id: exampleId('edgtcp_'),
+  route_id: null,
+  server_name: 'ssh.example.com',
+  server_port: 22,
+  client_ip: '203.0.113.66',
+  country: 'DE',
+  asn: 64_500,
+  decision: 'block',
+  decided_by: {
+    type: 'ip_restriction',
+    id: exampleId('edgtcp_'),
+    policy: null,
+    rule_id: exampleId('ipr_'),
+  },
+  revision: 42,
+  bytes_in: 3437,
+  bytes_out: 0,
+  sequence: 77,
+  line: 3,
+}
+
+export const loggedDecisionSchema = objectOf(
+  {
+    id: Type.String({ description: 'The place in the list, for `before_id`.' }),
+    at: Type.String({ description: 'When the record was stored: RFC 3339 in UTC, with milliseconds.' }),
+    record_id: Type.String(),
+    type: oneOf(wordsOf(typeNumbers)),
+    edge_id: orNull(Type.String(), { description: 'Null if no edge serves the endpoint.' }),
+    route_id: orNull(Type.String()),
+    server_name: orNull(Type.String()),
+    server_port: orNull(Type.Integer()),
+    client_ip: Type.String(),
+    country: orNull(Type.String(), { description: 'ISO 3166-1 alpha-2.' }),
+    asn: orNull(Type.Integer()),
+    decision: oneOf(decisionWords),
+    decided_by: objectOf({
+      type: oneOf(deciderWords, 'What said no; none: nothing did.'),
+      id: orNull(Type.String(), {
+        description: 'The restriction, or the edge or route that has the module or the policy.',
+      }),
+      policy: orNull(Type.String(), { description: 'The traffic policy.' }),
+      rule_id: orNull(Type.String(), { description: 'The deny rule of an IP policy.' }),
+    }),
+    revision: Type.Integer({
+      minimum: 0,
+      description: 'Of the configuration that was used: `POST /decide?revision=` explains with it.',
+    }),
+    bytes_in: bytes('Of the connection, or of the body of the request.'),
+    bytes_out: bytes('Of the connection, or of the body of the response.'),
+    sequence: Type.Integer({ minimum: 0, description: 'The message of the record in `WEIR_RECORDS` …' }),
+    line: Type.Integer({ minimum: 0, description: '… and its line, from 1.' }),
+  },
+  {
+    title: 'LoggedDecision',
+    description: 'What was decided about a record.',
+    examples: [loggedDecisionExample],
+  },
+)
+
+export type LoggedDecision = Static<typeof loggedDecisionSchema>

@@ -1,0 +1,104 @@
+/** Reads the decision log: decisions newest first, and sums. Each statement is of one account, and bounded in time. */
+import { Turns } from '../core/concurrency.js'
+import { badRequest, unavailable, WeirError } from '../core/errors.js'
+import { logSearchesAtOnceMax, logSearchesWaitingMax } from '../core/limits.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
+import { type Clickhouse, isTimeExceeded } from './clickhouse.js'
+import { decisionsTable } from './log-tables.js'
+
+/** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
+export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
+
+export interface DecisionsQuery {
+  readonly accountId: string
+  /** Columns with exactly one of these values. */
+  readonly values: Readonly<Record<string, readonly string[]>>
+  /** The first and the last address of a range. */
+  readonly clients?: readonly [string, string] | undefined
+  readonly sinceMs?: number | undefined
+  readonly untilMs?: number | undefined
+  /** Only entries that come after this one in the list. */
+  readonly before?: LogPosition | undefined
+  readonly limit: number
+}
+
+/** A client waits, and other statements wait for the same disk. */
+const statementTimeoutMs = 5_000
+/** How much longer an answer may take until ClickHouse counts as unavailable. */
+const answerTimeoutMs = 2 * statementTimeoutMs
+
+const searches = new Turns(logSearchesAtOnceMax, logSearchesWaitingMax)
+
+const columns = `account_id AS accountId, toUnixTimestamp64Milli(time) AS at, record_id AS recordId, type,
+edge_id AS edgeId, route_id AS routeId, server_name AS serverName, server_port AS serverPort, client_ip AS clientIp,
+country, asn, decision, decided_by AS decidedBy, decided_by_id AS decidedById, policy, rule_id AS ruleId, revision,
+bytes_in AS bytesIn, bytes_out AS bytesOut, sequence, line`
+
+const timeOf = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
+
+export class LogReader {
+  readonly #clickhouse: Clickhouse
+  readonly #isOn: boolean
+
+  constructor(clickhouse: Clickhouse, isOn: boolean) {
+    this.#clickhouse = clickhouse
+    this.#isOn = isOn
+  }
+
+  /** At most `limit` rows, newest first. A row that was stored twice is there twice. */
+  decisions(query: DecisionsQuery): Promise<DecisionRow[]> {
+    const { accountId, values, clients, sinceMs, untilMs, before, limit } = query
+    const conditions = ['account_id = {account:String}']
+    const params: Record<string, unknown> = { account: accountId, limit }
+    for (const [column, allowed] of Object.entries(values)) {
+      conditions.push(`${column} IN {of_${column}:Array(String)}`)
+      params[`of_${column}`] = allowed
+    }
+    if (clients !== undefined) {
+      const [first, last] = clients
+      conditions.push(clientsCondition(clients))
+      Object.assign(params, { first, ...(first === last ? {} : { last }) })
+    }
+    if (sinceMs !== undefined) conditions.push(`time >= ${timeOf('since')}`)
+    if (untilMs !== undefined) conditions.push(`time < ${timeOf('until')}`)
+    if (before !== undefined) {
+      // The first one alone finds the granules.
+      conditions.push(`time <= ${timeOf('at')}`)
+      conditions.push(`(time, sequence, line) < (${timeOf('at')}, {sequence:UInt64}, {line:UInt32})`)
+    }
+    Object.assign(params, { since: sinceMs, until: untilMs, ...before })
+    const sql = `SELECT ${columns} FROM ${decisionsTable} WHERE ${conditions.join(' AND ')}
+ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
+    return this.#rows(sql, params)
+  }
+
+  /** ClickHouse ends a statement itself that takes too long, because an embedded one can't be aborted. */
+  #rows<T>(sql: string, params: Readonly<Record<string, unknown>>): Promise<T[]> {
+    if (!this.#isOn) {
+      throw new WeirError(
+        'ERR_LOG_OFF',
+        'The decision log is off: the operator of this deployment can turn it on with WEIR_DECISION_LOG.',
+      )
+    }
+    const sent = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
+    const limited = `${sql}\nSETTINGS max_execution_time = ${statementTimeoutMs / 1000}`
+    return searches.take(async () => {
+      try {
+        return await this.#clickhouse.rows<T>(limited, sent, answerTimeoutMs)
+      } catch (error) {
+        if (isTimeExceeded(error)) throw tooLong
+        throw unavailable('The decision log was not read: ClickHouse does not answer.', error)
+      }
+    })
+  }
+}
+
+const tooLong = badRequest(
+  `The search took longer than ${statementTimeoutMs / 1000} s: narrow it with "since" and "until".`,
+)
+
+/** One address can use the index, which a range can't. */
+const clientsCondition = ([first, last]: readonly [string, string]): string =>
+  first === last
+    ? 'client_ip = toIPv6({first:String})'
+    : 'client_ip BETWEEN toIPv6({first:String}) AND toIPv6({last:String})'

@@ -1,0 +1,155 @@
+/** The decision log over the management API: found by what a person knows, in pages, of the own account alone. */
+import t from 'tap'
+import { shapeLogTables } from '../../src/store/log-tables.js'
+import { base, openTestStore } from '../harness/api.js'
+import type { Caller } from '../harness/caller.js'
+import { decisionRow, rowBytes } from '../harness/decision-rows.js'
+
+const hourMs = 60 * 60_000
+const day = Date.parse('2026-11-20T00:00:00Z')
+
+t.test('the log of two accounts', async (t) => {
+  const { parts, api: openApi } = await openTestStore(t)
+  const { clickhouse } = parts
+  const api = await openApi()
+  const [mine, theirs] = [await api.account('mine'), await api.account('theirs')]
+  const missing = await mine.raw.send('GET', '/decisions')
+  t.match(missing, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'there are no tables yet')
+  t.ok(missing.headers['retry-after'])
+  await shapeLogTables(clickhouse, { retentionMs: 50 * 365 * 24 * hourMs, bytesMax: 2 ** 30 })
+  const row = (client: Caller, sequence: number, values: Parameters<typeof decisionRow>[0] = {}) =>
+    decisionRow({
+      accountId: client.accountId,
+      at: day + sequence * hourMs,
+      recordId: `r${sequence}`,
+      sequence,
+      ...values,
+    })
+  const denied = {
+    decision: 'deny',
+    decidedBy: 'traffic_policy',
+    decidedById: 'edgtcp_1',
+    policy: 'a, "b" & c',
+  } as const
+  const rows = [
+    row(mine, 1),
+    row(mine, 2, { clientIp: '2001:db8::7', edgeId: '', country: '', asn: 0, serverName: '', serverPort: 0 }),
+    row(mine, 3, {
+      decision: 'block',
+      decidedBy: 'ip_restriction',
+      decidedById: 'edgtcp_1',
+      ruleId: 'ipr_1',
+    }),
+    row(mine, 4, { ...denied, clientIp: '198.51.100.200', country: 'FR' }),
+    row(mine, 5, { type: 'http_request', edgeId: 'edghts_1', routeId: 'edghtsrt_1', serverPort: 443 }),
+    // Within one millisecond, and stored twice.
+    row(mine, 6, { line: 1 }),
+    row(mine, 6, { line: 2, recordId: 'r6.2' }),
+    row(mine, 6, { line: 2, recordId: 'r6.2' }),
+    row(mine, 7, { recordId: "it's" }),
+  ]
+  await clickhouse.insertRowBinary('decisions', [rowBytes(rows), rowBytes([row(theirs, 3), row(theirs, 8)])])
+
+  const found = async (query: string, client = mine): Promise<string[]> =>
+    (await client.raw.get(`/decisions${query}`)).decisions.map(
+      (each: { record_id: string }) => each.record_id,
+    )
+  const all = ["it's", 'r6.2', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1']
+
+  await t.test('a decision is shown with what is known of it', async (t) => {
+    const { decisions, uri, next_page_uri } = await mine.raw.get('/decisions?record_id=r4')
+    t.strictSame({ uri, next_page_uri }, { uri: `${base}/decisions`, next_page_uri: null })
+    t.strictSame(decisions, [
+      {
+        id: `${day + 4 * hourMs}-4-1`,
+        at: '2026-11-20T04:00:00.000Z',
+        record_id: 'r4',
+        type: 'tcp_connection',
+        edge_id: 'edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ',
+        route_id: null,
+        server_name: 'ssh.example',
+        server_port: 22,
+        client_ip: '198.51.100.200',
+        country: 'FR',
+        asn: 64_500,
+        decision: 'deny',
+        decided_by: { type: 'traffic_policy', id: 'edgtcp_1', policy: 'a, "b" & c', rule_id: null },
+        revision: 7,
+        bytes_in: 5,
+        bytes_out: 2 ** 40,
+        sequence: 4,
+        line: 1,
+      },
+    ])
+    const [sparse] = (await mine.raw.get('/decisions?record_id=r2')).decisions
+    const nothing = { edge_id: null, server_name: null, server_port: null, country: null, asn: null }
+    t.match(sparse, { client_ip: '2001:db8::7', ...nothing })
+  })
+
+  await t.test('newest first, by what a person knows', async (t) => {
+    const cases: Readonly<Record<string, readonly string[]>> = {
+      '': all,
+      '?client=198.51.100.200': ['r4'],
+      '?client=::ffff:198.51.100.200': ['r4'],
+      '?client=198.51.100.192/26': ['r4'],
+      '?client=198.51.100.0/25': all.filter((id) => id !== 'r4' && id !== 'r2'),
+      '?client=2001:db8::/64': ['r2'],
+      '?client=0.0.0.0/0': all.filter((id) => id !== 'r2'),
+      '?decision=block': ['r3'],
+      '?decision=block,deny': ['r4', 'r3'],
+      '?decided_by=traffic_policy': ['r4'],
+      '?decided_by=none&country=FR': [],
+      '?country=FR': ['r4'],
+      '?policy=a,%20%22b%22%20%26%20c': ['r4'],
+      '?edge_id=edghts_1&route_id=edghtsrt_1': ['r5'],
+      [`?record_id=${encodeURIComponent("it's")}`]: ["it's"],
+      '?since=2026-11-20T05:00:00Z&until=2026-11-20T07:00:00%2B00:00': ['r6.2', 'r6', 'r5'],
+      '?edge_id=edgtcp_of_nobody': [],
+    }
+    for (const [query, ids] of Object.entries(cases)) t.strictSame(await found(query), ids, query)
+  })
+
+  await t.test('pages show every decision once', async (t) => {
+    for (const limit of [1, 2, 3, 8]) {
+      const ids: string[] = []
+      for await (const { record_id } of mine.decisions({ limit })) ids.push(record_id)
+      t.strictSame(ids, all, `${limit} in a page`)
+    }
+    const stopped: string[] = []
+    for await (const { record_id } of mine.decisions({ limit: 1, decision: 'block,deny' }))
+      stopped.push(record_id)
+    t.strictSame(stopped, ['r4', 'r3'], 'the next page keeps the filter')
+  })
+
+  await t.test("another account's decisions are never found", async (t) => {
+    t.strictSame(await found('', theirs), ['r8', 'r3'])
+    t.strictSame(await found('?record_id=r8'), [])
+    t.strictSame(await found(`?before_id=${day + 9 * hourMs}-8-1`), all)
+  })
+
+  await t.test('a parameter that is wrong is named', async (t) => {
+    const cases: Readonly<Record<string, RegExp>> = {
+      '?client=300.1.2.3': /"client".*300\.1\.2\.3/,
+      '?client=10.0.0.0/33': /"client".*33/,
+      '?decision=allow,maybe': /"decision" names "maybe": allow, block, deny are allowed/,
+      '?decided_by=': /"decided_by"/,
+      '?since=yesterday': /"since" is "yesterday"/,
+      '?before_id=r4': /"before_id" is "r4"/,
+      '?limit=0': /"limit" is "0"/,
+      [`?policy=${'x'.repeat(256)}`]: /"policy" must have 1 to 255/,
+      '?edge=edgtcp_1': /"edge" is unknown: supported are .*"edge_id"/,
+    }
+    for (const [query, msg] of Object.entries(cases)) {
+      const { status, body } = await mine.raw.send('GET', `/decisions${query}`)
+      t.match({ status, msg: body.msg }, { status: 400, msg }, query)
+    }
+  })
+
+  await t.test('a log that is off says so', async (t) => {
+    const { LogReader } = await import('../../src/store/log-reader.js')
+    const off = await openApi({ log: new LogReader(clickhouse, false) })
+    const client = await off.account('off')
+    const { status, body } = await client.raw.send('GET', '/decisions')
+    t.match({ status, body }, { status: 400, body: { error_code: 'ERR_LOG_OFF', msg: /WEIR_DECISION_LOG/ } })
+  })
+})
