@@ -5,12 +5,14 @@
  *
  *     api       resources over HTTP ▸ heads ▸ ClickHouse ▸ configuration bucket; audit events; the command line
  *     pipeline  records ▸ walk ▸ packs; audit events, Weir's own and those of other services ▸ packs
- *     decide    weir.decide, weir.decide.agent
+ *     decide    weir.decide, weir.decide.agent; decisions over HTTP for proxies
  *     deliver   packs ▸ AWS
  *
  * `weir serve` runs all four as processes. A pipeline that runs on its own runs a `decide` for itself.
  */
 import { connectionLimits } from './api/connection-limits.js'
+import { openDecisionPort } from './api/decision-port.js'
+import { keyFinder } from './api/key-finder.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
 import { now } from './core/clock.js'
@@ -258,8 +260,12 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const warned = (warning: Warning): void =>
     reports.add(failureCountsOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
+  const { host, trustedProxies = [] } = settings.api
+  const asked = { policySet, geo, keysOf: keyFinder(view), trustedProxies, occurrences, noted: note }
+  const port = await openDecisionPort(host, settings.decide.port, asked)
+  release.add(() => port?.close(requestsEndMs))
   await readiness.started({ nats, streams: neededStreams.decide, view })
-  return roleOf(context, readiness)
+  return { ...roleOf(context, readiness), addresses: port === undefined ? {} : { decide: port.url } }
 }
 
 // --- deliver ---

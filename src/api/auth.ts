@@ -2,11 +2,8 @@
  * Authenticates a request, in this order: token ▸ `api` restriction ▸ rate ▸ version. The first failure ends the checks,
  * so a refused caller learns nothing about later ones.
  */
-import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { unavailable, WeirError } from '../core/errors.js'
-import { hashToken } from '../core/ids.js'
-import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
 import { rightsOf } from '../resource/api-key.js'
@@ -16,6 +13,7 @@ import type { View } from '../view/view.js'
 import { type Caller, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
 import { headerLines, onlyHeader } from './headers.js'
+import { keyFinder } from './key-finder.js'
 import { viewRestrictions } from './lockout.js'
 import type { Usage } from './usage.js'
 
@@ -121,23 +119,3 @@ export class Auth {
 /** Repeats a value only if it looks like a version: it may be a token that was meant for another header. */
 const versionOf = ({ name, value }: { name: string; value: string }): string =>
   /^v?\d[\d.-]{0,15}$/i.test(value) ? `"${name}: ${value}"` : `"${name}" without a version in it`
-
-/** Finds rows by the hash of a token: one, unless the bucket contains a forged row. */
-function keyFinder(view: View): (token: string) => readonly Row[] {
-  /** Rebuilt when a key changes. */
-  let byHash: Map<string, Row[]> | undefined
-  view.onChange((kind) => {
-    if (kind === 'api_key' || kind === '*') byHash = undefined
-  })
-  return (token) => {
-    const hash = hashToken(token)
-    if (byHash === undefined) {
-      byHash = new Map()
-      for (const row of view.state.rows.get('api_key')?.values() ?? [])
-        getOrMake(byHash, String(row['token_hash']), () => []).push(row)
-    }
-    // The lookup compared hashes already; this comparison takes constant time.
-    const isSame = (key: Row) => timingSafeEqual(Buffer.from(hash), Buffer.from(String(key['token_hash'])))
-    return (byHash.get(hash) ?? []).filter(isSame)
-  }
-}

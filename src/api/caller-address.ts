@@ -3,7 +3,7 @@ import { compileCidr, parseCidr } from '../core/cidr.js'
 import { AddressSlot, canonicalAddress, formatAddress, isAddress } from '../core/ip.js'
 
 /** Stands for a closed connection, or a value from a trusted proxy that is not an address: no rule allows it. */
-const unknownAddress = 'unknown'
+export const unknownAddress = 'unknown'
 
 const inBrackets = /^\[([^\]]*:[^\]]*)\](?::\d{1,5})?$/
 const withPort = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { version } from '../core/package.js'
 import { ReleaseStack } from '../core/release.js'
-import { announceApi } from './announce.js'
+import { announceApi, announceDecisions } from './announce.js'
 import { stopSignal } from './child.js'
 import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
@@ -40,20 +40,27 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
     server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec =>
     roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
-  // A restarted API keeps its port, which clients know.
-  const samePort: RoleSpec['env'] = (last) =>
-    last?.['api'] === undefined ? {} : { WEIR_PORT: new URL(last['api']).port }
+  // A restarted process keeps its port, which clients know.
+  const samePort =
+    (setting: string): RoleSpec['env'] =>
+    (last) =>
+      Object.fromEntries(Object.values(last ?? {}).map((url) => [setting, new URL(url).port]))
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
+  const decide = role('decide', samePort('WEIR_DECIDE_PORT'))
   const supervisor = release.own(
     new Supervisor({
       // In stop order: each passes its remaining work to the roles after it.
-      roles: [role('api', samePort), role('pipeline'), role('decide'), role('deliver')],
+      roles: [role('api', samePort('WEIR_PORT')), role('pipeline'), decide, role('deliver')],
       occurrences,
       registry,
     }),
   )
   const isReady = await Promise.race([supervisor.ready.then(() => true), stop.then(() => false)])
-  if (isReady) announceApi(supervisor.addressesOf('api')['api']!)
+  if (isReady) {
+    announceApi(supervisor.addressesOf('api')['api']!)
+    const { decide: decisions } = supervisor.addressesOf('decide')
+    if (decisions !== undefined) announceDecisions(decisions)
+  }
   await stop
   say('Stopping …')
 }

@@ -8,7 +8,7 @@ import { startEmulator, startWeir, until } from '../harness/weir.js'
 t.test('records from NATS arrive as events at each destination', async (t) => {
   const emulator = await startEmulator()
   t.teardown(() => emulator.stop())
-  const weir = await startWeir(tempDir(t), { AWS_ENDPOINT_URL: emulator.url })
+  const weir = await startWeir(tempDir(t), { AWS_ENDPOINT_URL: emulator.url, WEIR_DECIDE_PORT: '0' })
   t.teardown(() => weir.stop())
   const { api } = weir
   const creds = {
@@ -68,6 +68,16 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     Buffer.from(await nats.request('weir.decide', record('r3', '198.51.100.1'), 2_000)).toString(),
   )
   t.match(decision, { decision: 'block', ip_policy: { decision: 'block', policy_ids: [policy.id] } })
+  const { token } = await api.apiKey.create({ rights: ['decide'] })
+  const [, decisions = ''] = await weir.process.line(/^decisions: (\S+)$/)
+  let overHttp: Response | undefined
+  await until('the decide role knows the key', async () => {
+    const headers = { 'weir-key': String(token) }
+    overHttp = await fetch(decisions, { method: 'POST', headers, body: record('r3', '198.51.100.1') })
+    return overHttp.status !== 401
+  })
+  t.match(overHttp, { status: 403 }, 'a proxy is told the same')
+  t.strictSame({ ...((await overHttp!.json()) as object), revision: 0 }, { ...decision, revision: 0 })
   await until(
     'five events at the stream',
     async () => (await emulator.client.counts({ service: 'kinesis', name: 'events' })).events >= 5,

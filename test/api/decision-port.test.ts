@@ -1,0 +1,424 @@
+/** Decisions over HTTP for proxies: equal to those over NATS, for trusted proxies only, and behind a real nginx. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { openDecisionPort } from '../../src/api/decision-port.js'
+import { decide, decideRecord } from '../../src/evaluate/decide.js'
+import type { Verdict } from '../../src/evaluate/evaluate.js'
+import { buildPolicySet } from '../../src/evaluate/policy-set.js'
+import { freePort } from '../../src/process/nats-probe.js'
+import { parseDecisionRequest } from '../../src/record/record.js'
+import type { Row } from '../../src/resource/define.js'
+import { deny, log, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { until } from '../harness/weir.js'
+
+const configuration = new TestConfiguration('ac_1', 'ac_2')
+  .ipPolicy('ipp_office', '203.0.113.0/24', '2001:db8::/32', '!203.0.113.64/26')
+  .ipPolicy('ipp_all', '0.0.0.0/0', '::/0', '!198.51.100.0/25')
+  .ipPolicy('ipp_local', '127.0.0.0/8')
+  .tcpEdge('edgtcp_1', {
+    hostports: ['ssh.example:22'],
+    ip_restriction: { enabled: true, ip_policy_ids: ['ipp_all'] },
+    policies: {
+      enabled: true,
+      inbound: [
+        { name: 'höhe "ports"', expressions: ['conn.client_port > 60000'], actions: [log({}), deny] },
+        { expressions: ['int(conn.server_name) == 1'], actions: [deny] },
+      ],
+      outbound: [],
+    },
+  })
+  .httpsEdge('edghts_1', ['www.example:443'])
+  .route('edghtsrt_1', {
+    edge_id: 'edghts_1',
+    match_type: 'path_prefix',
+    match: '/admin',
+    ip_restriction: { enabled: true, ip_policy_ids: ['ipp_office'] },
+  })
+  .route('edghtsrt_2', { edge_id: 'edghts_1', match_type: 'exact_path', match: '/admin/open' })
+  .restriction('ipx_1', { account_id: 'ac_1', enforced: false, ip_policy_ids: ['ipp_office'] })
+  .tcpEdge('edgtcp_2', { account_id: 'ac_2', hostports: ['other.example:22'] })
+
+const policySet = await buildPolicySet(configuration, undefined, noYield)
+
+const keys: Readonly<Record<string, Partial<Row>>> = {
+  weir_decide: { account_id: 'ac_1', rights: ['decide'] },
+  weir_all: { account_id: 'ac_1' },
+  weir_other: { account_id: 'ac_2', rights: null },
+  weir_nothing: { account_id: 'ac_1', rights: ['read'] },
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** The port, and what it has noted. */
+async function openPort(t: Test, trustedProxies: readonly string[] = [], decidesBy = policySet) {
+  const verdicts: Verdict[] = []
+  const failures: unknown[] = []
+  const opened = await openDecisionPort('127.0.0.1', 0, {
+    policySet: () => decidesBy,
+    geo: noGeo,
+    keysOf: (token) => (keys[token] === undefined ? [] : [keys[token] as Row]),
+    trustedProxies,
+    occurrences: { loginFailed: () => {}, requestFailed: (fields) => void failures.push(fields) },
+    noted: (verdict) => verdicts.push(verdict),
+  })
+  t.teardown(() => opened!.close())
+  return { url: opened!.url, verdicts, failures }
+}
+
+const withKey: Headers = { 'weir-key': 'weir_decide' }
+
+/** `fetch` would not let a test set the header Host. */
+const send = (method: string, url: string, headers: Headers, body = '') =>
+  new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+    const length = { 'content-length': String(Buffer.byteLength(body)) }
+    const sent = httpRequest(url, { method, headers: { ...length, ...headers } }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+
+const overNats = (record: object) =>
+  JSON.parse(Buffer.from(decide(policySet, noGeo, Buffer.from(JSON.stringify(record)))).toString())
+
+// --- the same answers as over NATS ---
+
+const address = fc.oneof(
+  fc.constantFrom('203.0.113.7', '203.0.113.66', '198.51.100.7', '198.51.100.200', '2001:db8::1'),
+  fc.ipV4(),
+  fc.ipV6(),
+)
+const conn = fc.record(
+  {
+    client_ip: address,
+    client_port: fc.integer({ min: 50_000, max: 65_535 }),
+    server_name: fc.constantFrom('ssh.example', 'www.example', 'WWW.Example.', 'nobody.example'),
+    server_port: fc.constantFrom(22, 443, 80),
+  },
+  { requiredKeys: ['client_ip'] },
+)
+const tcp = fc.record(
+  {
+    type: fc.constant('tcp_connection'),
+    conn,
+    edge_id: fc.constantFrom('edgtcp_1', 'edghts_1', 'edgtcp_9'),
+    account_id: fc.constant('ac_1'),
+    explain: fc.boolean(),
+  },
+  { requiredKeys: ['type', 'conn'] },
+)
+const path = fc.constantFrom('/', '/admin', '/admin/users', '/admin/open', '/administrator')
+const http = fc.record(
+  {
+    type: fc.constant('http_request'),
+    conn,
+    edge_id: fc.constantFrom('edghts_1', 'edgtcp_1', 'edghts_9'),
+    account_id: fc.constant('ac_1'),
+    explain: fc.boolean(),
+    http: path.map((each) => ({ request: { method: 'GET', url: { path: each } } })),
+  },
+  { requiredKeys: ['type', 'conn'] },
+)
+const record = fc.oneof(tcp, http)
+
+t.test('the account of a key decides as NATS does, for any record', (t) => {
+  fc.assert(
+    fc.property(record, (asked) => {
+      const parsed = parseDecisionRequest(asked)
+      if (!parsed.ok) throw new Error(parsed.problem.msg)
+      const decided = decideRecord(policySet, noGeo, parsed.value, 'ac_1')
+      const { code: error_code, msg } = decided.ok ? { code: '', msg: '' } : decided.problem
+      return isDeepStrictEqual(
+        decided.ok ? JSON.parse(JSON.stringify(decided.value.answer)) : { error_code, msg },
+        overNats(asked),
+      )
+    }),
+    { seed: 7, numRuns: 10_000 },
+  )
+  t.end()
+})
+
+t.test('and so does the port', async (t) => {
+  const { url, verdicts } = await openPort(t)
+  const decisions = new Map<string, number>()
+  const counts = (decision: string) => decisions.set(decision, (decisions.get(decision) ?? 0) + 1)
+  await fc.assert(
+    fc.asyncProperty(record, async (asked) => {
+      const wanted = overNats(asked)
+      const answer = await send('POST', `${url}/decide`, withKey, JSON.stringify(asked))
+      const { error_code, msg, ...decided } = JSON.parse(answer.text)
+      if (wanted.error_code !== undefined) {
+        counts(wanted.error_code)
+        return t.strictSame({ error_code, msg }, wanted)
+      }
+      counts(wanted.decision)
+      t.equal(answer.status, wanted.decision === 'allow' ? 200 : 403)
+      t.equal(answer.headers['weir-decision'], wanted.decision)
+      return t.strictSame(decided, wanted)
+    }),
+    { seed: 8, numRuns: 300, endOnFailure: true },
+  )
+  for (const each of ['allow', 'block', 'deny', 'ERR_NOT_FOUND', 'ERR_INVALID_REQUEST'])
+    t.ok(decisions.has(each), each)
+  t.ok(verdicts.length >= 100, 'verdicts are counted')
+})
+
+// --- requests of proxies ---
+
+interface Asked {
+  readonly method?: string
+  readonly path?: string
+  readonly headers: Headers
+}
+
+/** As a trusted proxy describes the request of a client. */
+const forwarded = (client: string, uri = '/', more: Headers = {}): Headers => ({
+  'x-forwarded-for': client,
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'www.example',
+  'x-forwarded-uri': uri,
+  ...more,
+})
+
+t.test('requests of trusted proxies', async (t) => {
+  const { url } = await openPort(t, ['127.0.0.0/8', '10.0.0.0/8'])
+  const route = 'ip_restriction;id="edghtsrt_1"'
+  const rule = `${route};rule_id="ipr_2"`
+  const cases: [name: string, asked: Asked, status: number, decidedBy: string][] = [
+    ['let in', { headers: forwarded('203.0.113.7', '/admin') }, 204, 'none'],
+    ['blocked by no rule', { headers: forwarded('192.0.2.1', '/admin') }, 403, route],
+    ['blocked by a rule', { headers: forwarded('203.0.113.66', '/admin/x?a=b') }, 403, rule],
+    ['another path', { headers: forwarded('192.0.2.1', '/administrator') }, 204, 'none'],
+    ['an exact path', { headers: forwarded('192.0.2.1', '/admin/open') }, 204, 'none'],
+    ['an encoded path', { headers: forwarded('192.0.2.1', '/%61dmin/') }, 403, route],
+    ['empty segments', { headers: forwarded('192.0.2.1', '//admin') }, 403, route],
+    ['dot segments', { headers: forwarded('192.0.2.1', '/x/../admin/./y') }, 403, route],
+    ['an encoded slash', { headers: forwarded('192.0.2.1', '/x%2f..%2fadmin') }, 403, route],
+    ['an IPv6 client', { headers: forwarded('2001:db8::1', '/admin') }, 204, 'none'],
+    ['a port after the address', { headers: forwarded('192.0.2.1:4711', '/admin') }, 403, route],
+    ['a chain of proxies', { headers: forwarded('192.0.2.1, 10.1.2.3', '/admin') }, 403, route],
+    ['a forged first entry', { headers: forwarded('203.0.113.7, 192.0.2.1', '/admin') }, 403, route],
+    ['proxies alone', { headers: forwarded('10.1.2.3, 10.1.2.4', '/admin') }, 403, route],
+    [
+      'the port in the host',
+      { headers: forwarded('192.0.2.1', '/admin', { 'x-forwarded-host': 'www.example:443' }) },
+      403,
+      route,
+    ],
+    [
+      'another port, which no edge serves',
+      { headers: forwarded('192.0.2.1', '/admin', { 'x-forwarded-host': 'www.example:8443' }) },
+      204,
+      'none',
+    ],
+    [
+      'a proxy that appends the URI and passes on what a client made up',
+      {
+        method: 'POST',
+        path: '/admin/x?y=z',
+        headers: {
+          ...forwarded('192.0.2.1', '/', { 'x-forwarded-host': 'nobody.example' }),
+          host: 'www.example',
+        },
+      },
+      403,
+      route,
+    ],
+    [
+      'a TCP edge',
+      { path: '?edge_id=edgtcp_1&type=tcp_connection', headers: { 'x-forwarded-for': '198.51.100.7' } },
+      403,
+      'ip_restriction;id="edgtcp_1";rule_id="ipr_2"',
+    ],
+  ]
+  for (const [name, { method = 'GET', path = '', headers }, status, decidedBy] of cases) {
+    const answer = await send(method, `${url}/decide/auth_request${path}`, { ...withKey, ...headers })
+    t.equal(answer.status, status, `${name}: ${answer.text}`)
+    t.equal(answer.headers['weir-decided-by'], decidedBy, name)
+    t.equal(answer.headers['weir-decision'], status === 204 ? 'allow' : 'block', name)
+    t.equal(answer.text, '', name)
+  }
+  const denied = {
+    type: 'tcp_connection',
+    edge_id: 'edgtcp_1',
+    conn: { client_ip: '::1', client_port: 60_001 },
+  }
+  const answer = await send('POST', `${url}/decide`, withKey, JSON.stringify(denied))
+  t.equal(
+    answer.headers['weir-decided-by'],
+    'traffic_policy;id="edgtcp_1";name="h%C3%B6he%20%22ports%22"',
+    'names are encoded',
+  )
+})
+
+t.test('requests that are refused', async (t) => {
+  const { url, failures } = await openPort(t, ['10.0.0.0/8'])
+  const trusting = (await openPort(t, ['127.0.0.1'])).url
+  const asking = `${url}/decide/auth_request`
+  const good = JSON.stringify({ type: 'tcp_connection', conn: { client_ip: '::1' } })
+  const theirs = JSON.stringify({ type: 'tcp_connection', edge_id: 'edgtcp_2', conn: { client_ip: '::1' } })
+  const cases: [name: string, answer: ReturnType<typeof send>, status: number, says: RegExp][] = [
+    ['no key', send('GET', asking, {}), 401, /"Weir-Key: <API key>"/],
+    ['an unknown key', send('GET', asking, { authorization: 'Bearer weir_x' }), 401, /not valid/],
+    ['no right', send('GET', asking, { 'weir-key': 'weir_nothing' }), 403, /no right to decide/],
+    [
+      'an address from a stranger',
+      send('GET', asking, { ...withKey, ...forwarded('::1') }),
+      400,
+      /WEIR_TRUST_PROXY/,
+    ],
+    [
+      'a trusted proxy without one',
+      send('GET', `${trusting}/decide/auth_request`, withKey),
+      400,
+      /must send/,
+    ],
+    [
+      'no address',
+      send('GET', `${trusting}/decide/auth_request`, { ...withKey, ...forwarded('me') }),
+      400,
+      /"me", which is not an address/,
+    ],
+    [
+      'a path that no server reads',
+      send('GET', `${trusting}/decide/auth_request`, { ...withKey, ...forwarded('::1', '/%zz') }),
+      400,
+      /can't be decoded/,
+    ],
+    ['an unknown type', send('GET', `${asking}?type=udp`, withKey), 400, /"type" is "udp"/],
+    ['an unknown edge', send('GET', `${asking}?edge_id=edghts_9`, withKey), 404, /no such edge/],
+    ["another account's edge", send('POST', `${url}/decide`, withKey, theirs), 404, /no such edge/],
+    ['no JSON', send('POST', `${url}/decide`, withKey, '{'), 400, /not JSON|JSON/],
+    ['no record', send('POST', `${url}/decide`, withKey, '[]'), 400, /"record" is \[\]/],
+    ['too much', send('POST', `${url}/decide`, withKey, 'x'.repeat(65 * 1024)), 413, /at most 65536 bytes/],
+    ['another method', send('GET', `${url}/decide`, withKey), 404, /Only POST/],
+    ['another path', send('GET', `${url}/decide/auth_requests`, withKey), 404, /Only POST/],
+  ]
+  for (const [name, answering, status, says] of cases) {
+    const { status: got, text, headers } = await answering
+    t.equal(got, status, `${name}: ${text}`)
+    const { msg, status_code } = JSON.parse(text)
+    t.match(msg, says, name)
+    t.equal(status_code, status, name)
+    t.equal(headers['weir-decision'], undefined, `${name}: no decision`)
+  }
+  const all = await send('POST', `${url}/decide`, { authorization: 'Bearer weir_all' }, good)
+  t.equal(all.status, 200, 'a key without limits')
+  const own = await send('POST', `${url}/decide`, { 'weir-key': 'weir_other' }, theirs)
+  t.equal(own.status, 200, 'the key of the account that has the edge')
+  const direct = await send('GET', `${asking}?edge_id=edghts_1`, withKey)
+  t.equal(direct.headers['weir-decision'], 'allow', 'a client that asks for itself')
+  t.strictSame(failures, [])
+  let limited = 0
+  for (let tries = 0; tries < 40; tries += 1)
+    if ((await send('GET', asking, { 'weir-key': 'guess' })).status === 429) limited += 1
+  t.ok(limited > 0, 'guesses are limited')
+  t.equal((await send('POST', `${url}/decide`, withKey, good)).status, 200, 'a valid key is not')
+})
+
+// --- nginx ---
+
+const nginx = '/usr/sbin/nginx'
+
+/** The code blocks of `docs/proxies.md` that follow this mark. */
+function recipe(mark: string): string {
+  const page = readFileSync('docs/proxies.md', 'utf8')
+  const { 1: block } = new RegExp(`<!-- recipe: ${mark} -->\n+\`\`\`nginx\n([^]*?)\`\`\``).exec(page) ?? []
+  if (block === undefined) throw new Error(`docs/proxies.md has no recipe ${mark}.`)
+  return block
+}
+
+interface Nginx {
+  readonly dir: string
+  readonly port: number
+  readonly open: boolean
+  readonly weir: string
+  readonly app: string
+  readonly key: string
+}
+
+/** nginx as the recipes say, in a directory of its own. */
+async function startNginx(t: Test, { dir, port, open, weir, app, key }: Nginx): Promise<ChildProcess> {
+  const filled = (text: string) =>
+    text.replaceAll('http://127.0.0.1:8081', weir).replaceAll('http://app', app).replaceAll('weir_…', key)
+  const closed = recipe('nginx closed')
+  const locations = open
+    ? `${closed.replace(/\}\s*$/, `${recipe('nginx open')}}`)}\n${recipe('nginx open, in the server')}`
+    : closed
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  for (const each of ['', ...temporary]) mkdirSync(join(dir, each), { recursive: true })
+  writeFileSync(
+    join(dir, 'nginx.conf'),
+    `daemon off; master_process off; pid pid; error_log error.log;
+events {}
+http {
+  access_log off;
+  ${temporary.map((each) => `${each}_temp_path ${each};`).join(' ')}
+  server { listen 127.0.0.1:${port}; ${filled(locations)} }
+}`,
+  )
+  const child = spawn(nginx, ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'])
+  t.teardown(() => child.kill())
+  await until('nginx listens', async () => {
+    if (child.exitCode !== null) throw new Error(readFileSync(join(dir, 'error.log'), 'utf8'))
+    return fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    )
+  })
+  return child
+}
+
+const skip = existsSync(nginx) ? false : `${nginx} is not installed`
+
+t.test('nginx asks, and fails as its recipe says', { skip }, async (t) => {
+  const ports = await Promise.all(Array.from({ length: 6 }, freePort))
+  const hostports = ports.map((port) => `local.example:${port}`)
+  const local = new TestConfiguration('ac_1')
+    .ipPolicy('ipp_others', '203.0.113.0/24')
+    .httpsEdge('edghts_1', hostports)
+    .route('edghtsrt_1', {
+      edge_id: 'edghts_1',
+      match_type: 'path_prefix',
+      match: '/admin',
+      ip_restriction: { enabled: true, ip_policy_ids: ['ipp_others'] },
+    })
+  const { url: weir } = await openPort(t, ['127.0.0.1'], await buildPolicySet(local, undefined, noYield))
+  const app = createServer((request, response) => response.end(`served ${request.url}`))
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => app.close())
+  const appUrl = `http://127.0.0.1:${(app.address() as AddressInfo).port}`
+  const gone = `http://127.0.0.1:${await freePort()}`
+  const cases: [name: string, asked: Pick<Nginx, 'open' | 'weir' | 'key'>, admin: number, rest: number][] = [
+    ['asking', { open: false, weir, key: 'weir_decide' }, 403, 200],
+    ['asking, and open if there is no answer', { open: true, weir, key: 'weir_decide' }, 403, 200],
+    ['Weir is gone, closed', { open: false, weir: gone, key: 'weir_decide' }, 500, 500],
+    ['Weir is gone, open', { open: true, weir: gone, key: 'weir_decide' }, 200, 200],
+    ['a wrong key, closed', { open: false, weir, key: 'weir_wrong' }, 401, 401],
+    ['a wrong key, open', { open: true, weir, key: 'weir_wrong' }, 200, 200],
+  ]
+  const dir = tempDir(t)
+  for (const [index, [name, asked, admin, rest]] of cases.entries()) {
+    const port = ports[index]!
+    await startNginx(t, { ...asked, app: appUrl, dir: join(dir, String(index)), port })
+    const through = async (path: string, headers: Headers = {}) =>
+      (await send('GET', `http://127.0.0.1:${port}${path}`, { host: 'local.example', ...headers })).status
+    t.equal(await through('/other'), rest, name)
+    t.equal(await through('/admin'), admin, name)
+    const forged = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-uri': '/', 'weir-key': 'weir_all' }
+    t.equal(await through('/admin', forged), admin, `${name}: a client can't pretend to be the proxy`)
+    t.equal(await through('//%61dmin/x', forged), admin, `${name}: nor spell the path in another way`)
+  }
+})
