@@ -86,9 +86,9 @@ t.test(
     const made = target(await stream(deployment.emulator, late.name), deployment.emulator)
     const { api } = deployment.weir
     // Writes are refused until everything is compared; with a key, the client sends them again.
-    const { id } = await api.eventDestination.create(made, { idempotencyKey: 'late' })
+    const { id } = await api.eventDestination.create(made, { idempotencyKey: 'late-1' })
     const sources = [{ type: 'tcp_connection_closed.v0' }]
-    await api.eventSubscription.create({ sources, destination_ids: [id] }, { idempotencyKey: 'late' })
+    await api.eventSubscription.create({ sources, destination_ids: [id] }, { idempotencyKey: 'late-2' })
     await settle()
     await publish(nats, 'run', 100, 300)
     await untilArrived(deployment, expectedEvents(300))
