@@ -42,6 +42,7 @@ import { openAdminServer } from './process/admin-server.js'
 import { announceApi } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
 import { connect } from './process/connect.js'
+import { makeFirstAccount } from './process/first-account.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, type Program, startDecider } from './process/programs.js'
 import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
@@ -168,17 +169,6 @@ async function openCommandLine(
     adminUrl: admin.url,
     adminToken: admin.token,
   })
-}
-
-/** An empty store gets its first account. Its token is printed this once. */
-async function makeFirstAccount({ settings }: RoleContext, parts: StoreParts): Promise<void> {
-  const { bootstrapAccount } = await import('./api/accounts.js')
-  if (parts.loss !== undefined) process.stdout.write(`${parts.loss}\n`)
-  const { bootstrapToken } = settings.api
-  const made = await bootstrapAccount(parts.store, parts.writes, bootstrapToken)
-  if (made === undefined) return
-  const token = bootstrapToken === undefined ? made.token : '(the one of WEIR_BOOTSTRAP_TOKEN)'
-  process.stdout.write(`account: ${made.accountId}\nAPI key: ${token}\n`)
 }
 
 // --- pipeline ---
