@@ -69,7 +69,7 @@ export const changesSearchedMax = 10_000
 export const changesReadAtOnce = 1_000
 /** A page of the history ends after this many bytes of JSON, or changed rules to count, whichever is first. */
 export const changesPageBytesMax = 2 * 1024 * 1024
-export const changedRulesPerPageMax = 500_000
+export const changedRulesPerPageMax = 200_000
 /** Pages of the history read concurrently: each is several statements. */
 export const changeSearchesAtOnceMax = 2
 export const changeSearchesWaitingMax = 64

@@ -25,6 +25,8 @@ export interface HistoryQuery {
   readonly limit: number
 }
 
+const ruleTable = tableOf(ruleKind)
+
 /** Who made the change, in columns of the same names. */
 const origin = ['changed_at', 'changed_by', 'client_address', 'operation_id']
 
@@ -47,14 +49,21 @@ const ownRowsSql = (kind: string, query: HistoryQuery): string =>
 FROM ${tableOf(kind)} WHERE ${conditions(query, 'id')}
 ORDER BY version DESC, id DESC LIMIT 1 BY version, id LIMIT {limit:UInt32}`
 
-/** The rules of a policy that were changed together. The inner names differ, so that no alias hides a column. */
+/**
+ * The rules of a policy that were changed together: how many rows, at least, and the first and last rule. There can be
+ * millions of rows, so only narrow columns are read: who made the change is read by `originsSql`.
+ */
 const ruleGroupsSql = (query: HistoryQuery): string =>
-  `SELECT '' AS kind, policy AS id, version, uniqExact(rule) AS rules, min(rule) AS rule_id,
-${origin.map((name) => `any(of_${name}) AS ${name}`).join(', ')}
-FROM (SELECT assumeNotNull(ip_policy_id) AS policy, version, id AS rule,
-${origin.map((name) => `${name} AS of_${name}`).join(', ')}
-FROM ${tableOf(ruleKind)} WHERE ${conditions(query, 'assumeNotNull(ip_policy_id)')})
+  `SELECT '' AS kind, policy AS id, version, if(min(rule) = max(rule), 1, count()) AS rules, min(rule) AS rule_id,
+${origin.map((name) => `NULL AS ${name}`).join(', ')}
+FROM (SELECT assumeNotNull(ip_policy_id) AS policy, version, id AS rule
+FROM ${ruleTable} WHERE ${conditions(query, 'assumeNotNull(ip_policy_id)')})
 GROUP BY version, policy ORDER BY version DESC, policy DESC LIMIT {limit:UInt32}`
+
+/** Who made the changes of these rules. */
+export const originsSql = `SELECT version, ${origin.join(', ')} FROM ${ruleTable}
+WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version IN {versions:Array(UInt64)}
+LIMIT 1 BY version`
 
 function conditions({ id, before, sinceMs, untilMs }: HistoryQuery, idColumn: string): string {
   const time = 'toUnixTimestamp64Milli(changed_at)'
@@ -80,8 +89,6 @@ FROM (SELECT DISTINCT id, version, deleted FROM ${tableOf(kind)}
 WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version <= {highest:UInt64})
 WINDOW earlier AS (PARTITION BY id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
 WHERE concat(id, ' ', toString(version)) IN {steps:Array(String)}`
-
-const ruleTable = tableOf(ruleKind)
 
 /** Counts the changed rules of policies: a rule is added if no earlier version of it exists. */
 export const ruleCountsSql = `SELECT policy, version, countIf(deleted) AS removed,

@@ -16,6 +16,7 @@ import {
   type HistoryPosition,
   type HistoryQuery,
   headersSql,
+  originsSql,
   ruleCountsSql,
   stepsSql,
 } from './history-query.js'
@@ -52,14 +53,19 @@ export interface HistoryDetail {
   readonly rules: ChangedRuleCounts | undefined
 }
 
-interface Header {
-  readonly kind: string
-  readonly id: string
-  readonly version: number
+/** Who made a change. */
+interface Origin {
   readonly changed_at: string
   readonly changed_by: string
   readonly client_address: string | null
   readonly operation_id: string | null
+}
+
+interface Header extends Origin {
+  /** Empty if only rules of the policy were changed. */
+  readonly kind: string
+  readonly id: string
+  readonly version: number
   readonly rules: number
   readonly rule_id: string
 }
@@ -90,9 +96,24 @@ export class History {
     const { accountId, before, id, sinceMs, untilMs, limit } = query
     const params = { account: accountId, id, ...prefixed(before), since: sinceMs, until: untilMs, limit }
     const found = await this.#rows<Header>(headersSql(query), defined(params))
-    const headers = found.map(withOwnRule)
+    const headers = (await this.#withOrigins(accountId, found)).map(withOwnRule)
     const steps = await this.#steps(accountId, headers)
     return headers.map((header) => entryOf(header, steps.get(stepOf(header.shownId, header.version))))
+  }
+
+  /** Adds who made the change to headers of rules; all changes of one version have the same author. */
+  async #withOrigins(accountId: string, headers: readonly Header[]): Promise<Header[]> {
+    const ofRules = headers.filter(({ kind }) => kind === '')
+    if (ofRules.length === 0) return [...headers]
+    const found = await this.#rows<Pick<Header, keyof Origin | 'version'>>(originsSql, {
+      account: accountId,
+      ids: ofRules.map(({ rule_id }) => rule_id),
+      versions: ofRules.map(({ version }) => version),
+    })
+    const origins = new Map(found.map(({ version, ...origin }) => [Number(version), origin]))
+    return headers.map((header) =>
+      header.kind === '' ? { ...header, ...origins.get(Number(header.version)) } : header,
+    )
   }
 
   /** Which accounts changed anything at this time or later. */
