@@ -37,6 +37,7 @@ import { registerResource } from './resource-routes.js'
 import { registerRestore } from './restore-routes.js'
 import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
+import { registerStats } from './stats-routes.js'
 import type { Usage } from './usage.js'
 
 export interface ApiOptions extends OpenapiOptions {
@@ -47,7 +48,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly geo: GeoLookup
   readonly live: LiveDecisions
   /** The decision log. */
-  readonly log: Pick<LogReader, 'decisions'>
+  readonly log: Pick<LogReader, 'decisions' | 'counts'>
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
@@ -148,4 +149,5 @@ function registerResources(
   registerDecisions(app, context, geo)
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log)
+  registerStats(app, log)
 }

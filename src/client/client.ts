@@ -21,6 +21,7 @@ import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../re
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
+import type { Stats } from '../resource/stats.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
@@ -40,6 +41,8 @@ export interface Client extends Kinds {
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
   decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
+  /** Sums of decisions by minute, hour or day. */
+  stats(options?: StatsOptions): Promise<Stats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
@@ -83,6 +86,14 @@ export type SourceChanges = Static<typeof sourceChangesSchema>
 export type Source = Static<typeof shownSourceSchema>
 export type TestOptions = Pick<CreateOptions, 'idempotencyKey'>
 
+export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
+  /** RFC 3339: the range, extended to whole intervals. */
+  readonly since?: string
+  readonly until?: string
+  /** How many edges, policies or countries are listed: 1 to 20. */
+  readonly values?: number
+}
+
 export function openClient(options: HttpOptions): Client {
   const http = new Http(options)
   const kinds = Object.fromEntries(
@@ -101,6 +112,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
+    stats: async (options = {}) => http.send('GET', '/stats', { query: { ...options } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
     watchDecisions: (watch = {}) => watchDecisions(http, watch),

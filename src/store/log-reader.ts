@@ -4,7 +4,7 @@ import { badRequest, unavailable, WeirError } from '../core/errors.js'
 import { logSearchesAtOnceMax, logSearchesWaitingMax } from '../core/limits.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 import { type Clickhouse, isTimeExceeded } from './clickhouse.js'
-import { decisionsTable } from './log-tables.js'
+import { countsTable, decisionsTable } from './log-tables.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
 export type LogPosition = Pick<DecisionRow, 'at' | 'sequence' | 'line'>
@@ -20,6 +20,29 @@ export interface DecisionsQuery {
   /** Only entries that come after this one in the list. */
   readonly before?: LogPosition | undefined
   readonly limit: number
+}
+
+export interface CountsQuery {
+  readonly accountId: string
+  /** `none`: all records together. */
+  readonly dimension: string
+  /** A number of minutes. */
+  readonly intervalMs: number
+  readonly sinceMs: number
+  readonly untilMs: number
+  /** How many values are listed: those with the most records. */
+  readonly valuesMax: number
+}
+
+interface CountRow {
+  /** The start of the interval. */
+  readonly at: number
+  readonly value: string
+  readonly allow: number
+  readonly block: number
+  readonly deny: number
+  readonly bytes_in: number
+  readonly bytes_out: number
 }
 
 /** A client waits, and other statements wait for the same disk. */
@@ -72,6 +95,32 @@ ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
     return this.#rows(sql, params)
   }
 
+  /** Sums by interval, oldest first, and how many values have too few records to be listed. */
+  async counts(query: CountsQuery): Promise<{ counts: CountRow[]; valuesLeftOut: number }> {
+    const { accountId, dimension, intervalMs, sinceMs, untilMs, valuesMax } = query
+    const params = {
+      account: accountId,
+      dimension,
+      since: sinceMs / 1000,
+      until: untilMs / 1000,
+      seconds: intervalMs / 1000,
+    }
+    const ranked = await this.#rows<{ value: string }>(
+      `SELECT value, sum(allow + block + deny) AS records FROM ${countsTable} WHERE ${countsCondition}
+GROUP BY value ORDER BY records DESC, value`,
+      params,
+    )
+    const values = ranked.slice(0, valuesMax).map(({ value }) => value)
+    const counts = await this.#rows<CountRow>(
+      `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, value,
+${sums.map((name) => `sum(${countsTable}.${name}) AS ${name}`).join(', ')}
+FROM ${countsTable} WHERE ${countsCondition} AND value IN {values:Array(String)}
+GROUP BY at, value ORDER BY at, allow + block + deny DESC, value`,
+      { ...params, values },
+    )
+    return { counts, valuesLeftOut: ranked.length - values.length }
+  }
+
   /** ClickHouse ends a statement itself that takes too long, because an embedded one can't be aborted. */
   #rows<T>(sql: string, params: Readonly<Record<string, unknown>>): Promise<T[]> {
     if (!this.#isOn) {
@@ -92,6 +141,11 @@ ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
     })
   }
 }
+
+const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out']
+
+const countsCondition = `account_id = {account:String} AND dimension = {dimension:String}
+AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
 
 const tooLong = badRequest(
   `The search took longer than ${statementTimeoutMs / 1000} s: narrow it with "since" and "until".`,

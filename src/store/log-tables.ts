@@ -18,7 +18,7 @@ export interface LogBounds {
 }
 
 export const decisionsTable = 'decisions'
-const countsTable = 'decision_counts'
+export const countsTable = 'decision_counts'
 
 /** What counts are grouped by; `none`: all records of the account. */
 const dimensionNumbers = { none: 0, edge: 1, policy: 2, country: 3 }

@@ -127,6 +127,49 @@ t.test('the log of two accounts', async (t) => {
     t.strictSame(await found(`?before_id=${day + 9 * hourMs}-8-1`), all)
   })
 
+  await t.test('sums by minute, hour and day, of what is counted apart', async (t) => {
+    const range = { since: '2026-11-20T03:00:00Z', until: '2026-11-20T07:00:00Z' }
+    const { counts, ...answer } = await mine.stats({ ...range, interval: 'hour' })
+    t.strictSame(answer, { by: 'none', interval: 'hour', ...range, values_left_out: 0 })
+    const bytes = (records: number) => ({ bytes_in: 5 * records, bytes_out: 2 ** 40 * records })
+    const at = (hour: number) => ({ at: `2026-11-20T0${hour}:00:00Z`, value: null })
+    t.strictSame(counts, [
+      { ...at(3), allow: 0, block: 1, deny: 0, ...bytes(1) },
+      { ...at(4), allow: 0, block: 0, deny: 1, ...bytes(1) },
+      { ...at(5), allow: 1, block: 0, deny: 0, ...bytes(1) },
+      { ...at(6), allow: 3, block: 0, deny: 0, ...bytes(3) },
+    ])
+    const within = { since: '2026-11-20T00:30:00Z', until: '2026-11-20T23:00:00Z' }
+    const byDay = await mine.stats({ ...within, interval: 'day', by: 'country' })
+    t.match(byDay, { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' })
+    t.strictSame(
+      byDay.counts.map(({ value, allow, block, deny }) => [value, allow, block, deny]),
+      [
+        ['DE', 6, 1, 0],
+        [null, 1, 0, 0],
+        ['FR', 0, 0, 1],
+      ],
+    )
+    const first = await mine.stats({ ...within, interval: 'day', by: 'edge', values: 1 })
+    t.match(first, { counts: [{ value: 'edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ', allow: 5 }], values_left_out: 2 })
+    const policies = await mine.stats({ ...within, interval: 'day', by: 'policy' })
+    t.match(policies.counts, [
+      { value: null, deny: 0 },
+      { value: 'a, "b" & c', deny: 1 },
+    ])
+    t.match((await theirs.stats({ ...within, interval: 'day' })).counts, [{ allow: 2, block: 0, deny: 0 }])
+    t.strictSame((await mine.stats()).counts, [], 'nothing in the last hour')
+    const wrong: Readonly<Record<string, RegExp>> = {
+      '?by=client': /"by" is "client": none, edge, policy, country are allowed/,
+      '?interval=week': /"interval" is "week"/,
+      '?values=21': /"values" is "21".*1 to 20/,
+      '?since=2026-11-20T00:00:00Z&until=2026-11-20T17:00:00Z': /1020 intervals of a minute: at most 1000/,
+      '?since=2026-11-20T00:00:00Z&until=2026-11-19T00:00:00Z': /"since" must be before "until"/,
+    }
+    for (const [query, msg] of Object.entries(wrong))
+      t.match(await mine.raw.send('GET', `/stats${query}`), { status: 400, body: { msg } }, query)
+  })
+
   await t.test('a parameter that is wrong is named', async (t) => {
     const cases: Readonly<Record<string, RegExp>> = {
       '?client=300.1.2.3': /"client".*300\.1\.2\.3/,

@@ -1,0 +1,112 @@
+/**
+ * What the decision log costs in embedded ClickHouse: CPU and bytes per row, and how long its questions take.
+ *
+ *     node dist/test/bench/decision-log.js [ROWS, default 1000000]
+ *
+ * Rows have ids with 80 random bits, 100,000 clients of which some come often, 40 edges, and a block in twenty.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AddressSlot } from '../../src/core/ip.js'
+import { openClickhouse } from '../../src/store/clickhouse.js'
+import { LogReader } from '../../src/store/log-reader.js'
+import { shapeLogTables } from '../../src/store/log-tables.js'
+import { writeDecisionRow } from '../../src/wire/decision-rows.js'
+import { RowWriter } from '../../src/wire/rows.js'
+import { decisionRow } from '../harness/decision-rows.js'
+
+const rowsTotal = Number(process.argv[2] ?? 1_000_000)
+const rowsPerInsert = 25_000
+const hourMs = 60 * 60_000
+const countries = ['US', 'DE', 'CN', 'IN', 'ZA', 'BR', 'FR', 'GB', 'JP', 'NL']
+const accountId = 'ac_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ'
+const startMs = Math.floor(Date.now() / hourMs - 9) * hourMs
+
+const skewed = (max: number): number => Math.floor(Math.random() ** 3 * max)
+
+/** Rows are stored in the order of time, over eight hours. */
+function batch(from: number, random: Buffer): Uint8Array {
+  const writer = new RowWriter(rowsPerInsert * 250)
+  const slot = new AddressSlot()
+  for (let index = 0; index < rowsPerInsert; index += 1) {
+    const sequence = from + index
+    const client = skewed(100_000)
+    const edgeId = `edgtcp_01KAJ5T2Q8XN4RB6TZ5CDEFG${String(skewed(40)).padStart(2, '0')}`
+    const isBlocked = sequence % 20 === 0
+    const row = decisionRow({
+      accountId,
+      at: startMs + Math.floor((sequence / rowsTotal) * 8 * hourMs),
+      recordId: `01KAJ${random.toString('hex', index * 10, index * 10 + 10)}`,
+      edgeId,
+      country: countries[client % 10]!,
+      asn: 1000 + (client >>> 8),
+      ...(isBlocked && { decision: 'block', decidedBy: 'ip_restriction', decidedById: edgeId }),
+      bytesIn: skewed(10_000),
+      bytesOut: skewed(100_000),
+      sequence: Math.floor(sequence / 100),
+      line: 1 + (sequence % 100),
+    })
+    slot.read(`11.${client >>> 16}.${(client >>> 8) & 255}.${client & 255}`)
+    writeDecisionRow(writer, row, slot)
+  }
+  return writer.take()
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'weir-log-'))
+const clickhouse = openClickhouse({ directory: join(directory, 'clickhouse') })
+await shapeLogTables(clickhouse, { retentionMs: 72 * hourMs, bytesMax: 2 ** 40 })
+let cpuMicros = 0
+for (let from = 0; from < rowsTotal; from += rowsPerInsert) {
+  const rows = batch(from, randomBytes(rowsPerInsert * 10))
+  const before = process.cpuUsage()
+  await clickhouse.insertRowBinary('decisions', [rows])
+  const { user, system } = process.cpuUsage(before)
+  cpuMicros += user + system
+}
+const sizes = await clickhouse.rows<{ table: string; rows: number; bytes: number }>(
+  `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
+WHERE database = currentDatabase() AND active AND table LIKE 'decision%' GROUP BY table ORDER BY table DESC`,
+)
+for (const { table, rows, bytes } of sizes) console.log(table, { rows, bytes_per_record: bytes / rowsTotal })
+console.log('CPU of inserts, merges included', { micros_per_row: (cpuMicros / rowsTotal).toFixed(2) })
+
+const reader = new LogReader(clickhouse, true)
+const [middle] = await reader.decisions({
+  accountId,
+  values: {},
+  before: { at: startMs + 4 * hourMs, sequence: 0, line: 0 },
+  limit: 1,
+})
+const list = (values: Record<string, string[]>, more: object = {}) =>
+  reader.decisions({ accountId, values, limit: 101, ...more })
+const day = { sinceMs: startMs, untilMs: startMs + 9 * hourMs }
+const counts = (dimension: string, intervalMs: number) =>
+  reader.counts({ accountId, dimension, intervalMs, valuesMax: 20, ...day })
+const questions: Readonly<Record<string, () => Promise<unknown>>> = {
+  'the newest': () => list({}),
+  'a page in the middle': () => list({}, { before: middle }),
+  'a record by its id': () => list({ record_id: [middle!.recordId] }),
+  'a client': () => list({}, { clients: [middle!.clientIp, middle!.clientIp] }),
+  'a client that never came': () => list({}, { clients: ['192.0.2.1', '192.0.2.1'] }),
+  'a range that never came': () => list({}, { clients: ['192.0.2.0', '192.0.2.255'] }),
+  'a country that never came': () => list({ country: ['XX'] }),
+  'an edge': () => list({ edge_id: [middle!.edgeId] }),
+  'what was blocked': () => list({ decision: ['block', 'deny'] }),
+  'sums by minute': () => counts('none', 60_000),
+  'sums by minute and edge': () => counts('edge', 60_000),
+  'sums by hour and country': () => counts('country', hourMs),
+}
+for (const [question, ask] of Object.entries(questions)) {
+  const times: number[] = []
+  for (let round = 0; round < 7; round += 1) {
+    const began = performance.now()
+    await ask()
+    times.push(performance.now() - began)
+  }
+  const sorted = times.toSorted((a, b) => a - b)
+  console.log(question, { median_ms: Math.round(sorted[3]!), max_ms: Math.round(sorted[6]!) })
+}
+await clickhouse.close()
+rmSync(directory, { recursive: true })
