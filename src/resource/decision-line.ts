@@ -1,5 +1,6 @@
 /** A decision as it is shown to those who watch: one row of the decision log, with the names that events use. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { exampleId } from './examples.js'
 
 const text = (description: string) => orNull(Type.String(), { description })
 const number = (description: string) => Type.Integer({ description })
@@ -29,7 +30,36 @@ export const decisionLineSchema = objectOf(
     }),
     configuration_revision: number('The revision of the configuration that decided.'),
   },
-  { title: 'DecisionLine', description: 'What was decided about a record.' },
+  {
+    title: 'DecisionLine',
+    description: 'What was decided about a record.',
+    examples: [
+      {
+        time: '2026-11-20T10:00:00.250Z',
+        record_id: '01KAFZR7DA0T4CH30SW7DJ5M3B',
+        type: 'tcp_connection',
+        decision: 'block',
+        decided_by: {
+          type: 'ip_restriction',
+          id: exampleId('edgtcp_'),
+          name: null,
+          rule_id: exampleId('ipr_'),
+        },
+        edge: { id: exampleId('edgtcp_') },
+        route: { id: null },
+        conn: {
+          client_ip: '203.0.113.66',
+          server_name: 'ssh.example.com',
+          server_port: 22,
+          bytes_in: 3437,
+          bytes_out: 0,
+          geo: { country_code: 'DE' },
+          asn: 64_500,
+        },
+        configuration_revision: 42,
+      },
+    ],
+  },
 )
 
 export type DecisionLine = Static<typeof decisionLineSchema>

@@ -162,7 +162,7 @@ const trafficPolicies: Row[] = [
   ['too few arguments', inbound(when('inCidrRange(conn.client_ip)')), /inCidrRange/],
   ['a bad CIDR', inbound(when('inCidrRange(conn.client_ip, "10.0.0.0/33")')), /10\.0\.0\.0\/33/],
   ['&& beside ||', inbound(when('true && false || true')), /parenthes/i],
-  ['an outbound name inbound', inbound(when('conn.end_ts > 1')), /conn.bytes_in/],
+  ['an outbound name inbound', inbound(when('conn.end_ts > 1')), /conn.end_ts has a value only/],
   ['a prototype in an expression', inbound(when('conn.constructor')), /constructor/],
   ['17 KiB of an expression', inbound(when(`"${'x'.repeat(17 * 1024)}"`)), /16384|16 KiB/],
   [
@@ -359,7 +359,7 @@ const eventSubscription: Row[] = [
   ['a kind twice', { sources: [{ type: 'log.v0' }, { type: 'log.v0' }] }, /"log.v0" appears twice/],
   ['fields of an audit kind', source('ip_policy_created.v0', { fields: ['id'] }), /takes no fields/],
   ['a filter of an audit kind', source('ip_policy_created.v0', { filter: 'true' }), /takes no filter/],
-  ['a filter of logs', source('log.v0', { filter: 'true' }), /takes no filter/],
+  ['a field of records in a filter of logs', source('log.v0', { filter: 'route.id' }), /route\.id/],
   [
     'an unknown field',
     source('tcp_connection_closed.v0', { fields: ['conn.client_ib'] }),

@@ -129,8 +129,11 @@ t.test('examples', async (t) => {
     for (const { path, method, operation } of operations) {
       const [status = '', response] = Object.entries(operation.responses)[0]!
       if (response?.content === undefined) continue
-      const body = exampleOf(response.content[mediaType])
+      const [[type, media] = []] = Object.entries(response.content)
+      const body = exampleOf(media)
       t.ok(body, `${method} ${path}`)
+      // A stream is read where it is tested.
+      if (type !== mediaType) continue
       const { uri } = body as { uri?: string }
       const headers = { 'operation-id': 'op_1', location: uri }
       check.check(method, path, { status: Number(status), headers, text: JSON.stringify(body), body })
