@@ -30,6 +30,12 @@ interface WrittenRows {
 
 /** Rows read at a time: decoding more would block the event loop. */
 const rowsPerPage = 10_000
+/** Ids in one statement: they are part of its URL. */
+const idsPerStatement = 100
+
+function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let first = 0; first < items.length; first += size) yield items.slice(first, first + size)
+}
 
 export class ChangeRows {
   readonly #clickhouse: Clickhouse
@@ -54,7 +60,8 @@ export class ChangeRows {
       else getOrMake(left, kind, () => []).push(id)
     }
     for (const [kind, ids] of left) {
-      for await (const rows of this.before(accountId, version, kind, 'id', ids)) add(kind, rows, true)
+      for (const some of inGroups(ids, idsPerStatement))
+        for await (const rows of this.before(accountId, version, kind, 'id', some)) add(kind, rows, true)
     }
     const { emptiedPolicies } = change
     for await (const rules of this.before(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
@@ -98,13 +105,14 @@ AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) 
     for await (const rows of ahead(pages)) yield rows.map((row) => decodeRow(resourceOf(kind), row))
   }
 
-  /** The rows whose audit events the change does not hold, by kind and id, a page at a time. */
+  /** The rows whose audit events the change does not hold, always in the same order, a page at a time. */
   async *bulkRows(accountId: string, version: number, change: Change): AsyncGenerator<readonly ChangedRow[]> {
     for (const [kind, ids] of removedBelow(change)) {
       const sql = `SELECT * FROM ${tableOf(kind)}
 WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND id > {after:String} AND version = {version:UInt64}`
-      for await (const rows of ahead(this.#pages(sql, { account: accountId, version, ids: [...ids] })))
-        yield rows.map((row) => ({ kind, row: decodeRow(resourceOf(kind), row), verb: 'deleted' }))
+      for (const some of inGroups(ids, idsPerStatement))
+        for await (const rows of this.#pages(sql, { account: accountId, version, ids: [...some] }))
+          yield rows.map((row) => ({ kind, row: decodeRow(resourceOf(kind), row), verb: 'deleted' }))
     }
     yield* this.#changedRules(accountId, version, change)
   }

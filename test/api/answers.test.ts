@@ -66,7 +66,9 @@ t.test('answers and their schemas', async (t) => {
   const document = resolved(api.app.swagger()) as unknown as Document
 
   t.test('schemas of answers allow no undocumented members', async (t) => {
-    const shared = Object.entries(document.components.schemas)
+    // Requests for decisions are records, which may have members that Weir does not know.
+    const requests = /^(HttpRequest|TcpConnection)Decision$/
+    const shared = Object.entries(document.components.schemas).filter(([name]) => !requests.test(name))
     const ofOperations = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).flatMap(({ operationId, responses }) =>
         Object.entries(responses).flatMap(([status, { content = {} }]) =>

@@ -12,7 +12,7 @@ import { killedAtEachWrite } from './killed-api.js'
 t.setTimeout(2_700_000)
 
 /** `--full` kills as often as it takes to be sure. */
-const randomKills = process.argv.includes('--full') ? 100 : 6
+const randomKills = process.argv.includes('--full') ? 100 : 4
 
 t.test('killed at each write of a change', { timeout: 300_000 }, async (t) => {
   const fixture = await openFixture(t)
