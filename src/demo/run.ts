@@ -19,7 +19,7 @@ import { beginOutage, whenArrived } from './watch.js'
 const keptRecordsMax = 20_000
 const deadLettersShown = 3
 /** An event worth showing is among the first ones of a destination. */
-const eventsLookedAt = 50
+const eventsLookedAt = 2_000
 
 export async function run(
   scenario: Scenario,

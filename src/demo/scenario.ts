@@ -146,5 +146,4 @@ export const fewFields = [
   'decision',
   'decided_by.type',
   'decided_by.name',
-  'ip_policy.decision',
 ]

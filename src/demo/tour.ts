@@ -172,7 +172,7 @@ function question(says: string, edge: string, client_ip: string, decision: Quest
 function blocked(says: string, endpoint: string, expected: number): Situation {
   const [host] = endpoint.split(':')
   const matches = ({ object }: EventView): boolean =>
-    object.conn?.server_name === host && object.ip_policy?.decision === 'block'
+    object.conn?.server_name === host && (object.decision ?? object.ip_policy?.decision) === 'block'
   return { says, endpoint, outcome: 'blocked', expected, matches }
 }
 
@@ -182,7 +182,7 @@ function letIn(says: string, endpoint: string, expected: number): Situation {
   const matches = ({ object }: EventView): boolean =>
     object.conn?.server_name === host &&
     /^(203\.0\.113\.|2001:db8:bad:)/.test(object.conn?.client_ip ?? '') &&
-    object.ip_policy?.decision === null
+    object.decision === 'allow'
   return { says, endpoint, outcome: 'let in, with a warning', expected, matches }
 }
 
