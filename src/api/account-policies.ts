@@ -17,7 +17,7 @@ const sourceOf = (state: ViewState, accountId: string): ConfigurationSource => (
 
 interface Kept {
   readonly state: ViewState
-  /** Of the account. */
+  /** The account's version. */
   readonly version: number
   readonly policySet: Promise<PolicySet>
 }

@@ -7,7 +7,7 @@ import type { ViewState } from '../view/view-state.js'
 export interface Caller {
   readonly accountId: string
   readonly principal: Principal
-  /** Of the API key; without any, the caller may do everything. */
+  /** The API key's rights; without any, the caller may do everything. */
   readonly rights?: readonly KeyRight[] | null
   /** Set while the account is being created and no view knows it yet. */
   readonly accountName?: string

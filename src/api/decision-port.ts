@@ -1,7 +1,7 @@
 /**
  * Decisions for proxies, on a port of the role `decide`: plain HTTP with little between a request and its answer.
  *
- * A key counts here by its row in the view. Whoever can write rows there could write policies as well, so asking
+ * A key counts here by its row in the view. A user who can write rows there could write policies as well, so asking
  * ClickHouse would protect nothing, and decisions must not depend on it. The `api` restriction guards the management
  * API, not this port.
  */

@@ -10,6 +10,7 @@ import type { ViewState } from '../view/view-state.js'
 import { type ApiContext, isBelieved, queryOf, readable, sendJson } from './context.js'
 import { compileFilter } from './list-filter.js'
 import { listParameters } from './openapi.js'
+import { queryText } from './query-values.js'
 
 /** Does the row belong to the list? */
 type IsWanted = (row: Row, state: ViewState) => boolean
@@ -39,11 +40,6 @@ export function listHandler(context: ApiContext, resource: AnyResource) {
     )
   }
 }
-
-const queryText = (query: ListQuery): string =>
-  listParameters
-    .flatMap((name) => (query[name] === undefined ? [] : [`${name}=${encodeURIComponent(query[name])}`]))
-    .join('&')
 
 /** An empty description matches entries without one. */
 function wantedBy(context: ApiContext, resource: AnyResource, { filter, description }: ListQuery): IsWanted {

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { watcherBufferBytesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
-import { type DecisionLine, decisionLineSchema } from '../resource/decision-line.js'
+import { type LoggedDecision, loggedDecisionSchema } from '../resource/logged-decision.js'
 import { type ApiContext, queryOf } from './context.js'
 import { decisionsTag } from './decide-routes.js'
 import { compileSchemaFilter } from './list-filter.js'
@@ -30,15 +30,16 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
     response: {
       200: {
         description: 'Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).',
-        content: { 'text/event-stream': { schema: decisionLineSchema } },
+        content: { 'text/event-stream': { schema: loggedDecisionSchema } },
       },
     },
   }
   app.get(path, { schema }, (request, reply) => {
     const { where, edge } = queryOf(request, ['where', 'edge'])
-    const matches = where === undefined ? everything : compileSchemaFilter(decisionLineSchema, where, 'where')
-    const wants = (line: DecisionLine): boolean =>
-      (edge === undefined || line.edge.id === edge) && matches(line)
+    const matches =
+      where === undefined ? everything : compileSchemaFilter(loggedDecisionSchema, where, 'where')
+    const wants = (line: LoggedDecision): boolean =>
+      (edge === undefined || line.edge_id === edge) && matches(line)
     const { accountId } = request.caller
     stream(request, reply, context, (reader) => live.watch({ accountId, wants, ...reader }))
   })
@@ -46,23 +47,29 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
 
 type Watch = (reader: Pick<WatcherOptions, 'send' | 'rate' | 'ended'>) => () => void
 
-/** Takes the connection over for as long as the client reads and its key exists. */
+/** Takes the connection over until the client leaves or stops reading, its key is deleted, or the API stops. */
 function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {
   const { raw } = reply
   const { credentialId } = request.caller.principal
-  const send = (line: DecisionLine): boolean => {
+  const finish = (): void => {
+    unwatch()
+    raw.end()
+  }
+  const send = (line: LoggedDecision): boolean => {
     if (raw.writableLength > watcherBufferBytesMax) return false
     raw.write(`data: ${JSON.stringify(line)}\n\n`)
     return true
   }
   const rate = (of: WatchRate): void => {
     const isKnown = store.view.state.rows.get('api_key')?.has(credentialId ?? '') === true
-    if (isKnown) raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)
-    else raw.end()
+    if (!isKnown) finish()
+    // Rates alone have filled as much again: it has not read for an hour.
+    else if (raw.writableLength > 2 * watcherBufferBytesMax) raw.destroy()
+    else raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)
   }
-  const end = watch({ send, rate, ended: () => raw.end() })
+  const unwatch = watch({ send, rate, ended: finish })
   reply.hijack()
-  raw.on('close', end)
+  raw.on('close', unwatch)
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     'Content-Type': 'text/event-stream; charset=utf-8',

@@ -1,16 +1,17 @@
 /**
  * Decisions as they happen, for those who watch. Rows come from the pipelines' messages to the decision log, to which
  * this process listens only while someone watches; for accounts whose decisions are not logged, pipelines are asked to
- * publish them. A watcher sees only its own account. Nothing waits for a slow one: it loses lines and is told how many.
+ * publish them. A watcher sees only its own account. Nothing waits for a slow one: lines are left out, and counted for it.
  */
-import { every, isoMillis, type Timer } from '../core/clock.js'
+import { every, type Timer } from '../core/clock.js'
 import { messageOf, WeirError } from '../core/errors.js'
 import { watchedLinesPerSecondMax, watchersMax, watchersPerAccountMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
-import type { DecisionLine } from '../resource/decision-line.js'
-import { type DecisionRow, readDecisionRows } from '../wire/decision-rows.js'
+import type { LoggedDecision } from '../resource/logged-decision.js'
+import { readDecisionRows } from '../wire/decision-rows.js'
 import { decisionRowsSubject, watchedRowsSubject, watchedSubject } from '../wire/names.js'
+import { shownDecision } from './shown-decision.js'
 
 /** What a watcher was sent of the last second, and what it was not. */
 export interface WatchRate {
@@ -23,9 +24,9 @@ export interface WatchRate {
 
 export interface WatcherOptions {
   readonly accountId: string
-  readonly wants: (line: DecisionLine) => boolean
+  readonly wants: (line: LoggedDecision) => boolean
   /** False if the reader is too slow to take it. */
-  readonly send: (line: DecisionLine) => boolean
+  readonly send: (line: LoggedDecision) => boolean
   /** Once a second. */
   readonly rate: (rate: WatchRate) => void
   /** The API stops. */
@@ -44,7 +45,7 @@ class Watcher {
     this.options = options
   }
 
-  offer(line: DecisionLine): void {
+  offer(line: LoggedDecision): void {
     if (!this.options.wants(line)) return
     this.#seen += 1
     if (this.#seen % this.#stride !== 0 || this.#sent + this.#lost >= watchedLinesPerSecondMax) return
@@ -63,7 +64,7 @@ class Watcher {
 
 interface LiveOptions {
   readonly nats: Pick<Nats, 'subscribe' | 'emit'>
-  readonly occurrences: Pick<Occurrences, 'watchersUnheard'>
+  readonly occurrences: Pick<Occurrences, 'watchersUnheard' | 'watchedRowsMalformed'>
 }
 
 const secondMs = 1_000
@@ -110,7 +111,7 @@ export class LiveDecisions {
     const { nats, occurrences } = this.#options
     const refused = (error: Error): void => occurrences.watchersUnheard({ reason: messageOf(error) })
     const subscriptions = [decisionRowsSubject, watchedRowsSubject].map((subject) =>
-      nats.subscribe(subject, (data) => this.#take(data), refused),
+      nats.subscribe(subject, (data) => this.#receive(data), refused),
     )
     let seconds = 0
     const timer: Timer = every(secondMs, () => {
@@ -128,11 +129,20 @@ export class LiveDecisions {
     this.#options.nats.emit(watchedSubject, JSON.stringify({ accounts: [...this.#watchers.keys()] }))
   }
 
-  #take(data: Uint8Array): void {
+  /** A message that holds no rows must not end this process. */
+  #receive(data: Uint8Array): void {
+    try {
+      this.#offer(data)
+    } catch (error) {
+      this.#options.occurrences.watchedRowsMalformed({ reason: messageOf(error) })
+    }
+  }
+
+  #offer(data: Uint8Array): void {
     for (const row of readDecisionRows(data)) {
       const watchers = this.#watchers.get(row.accountId)
       if (watchers === undefined) continue
-      const line = decisionLine(row)
+      const line = shownDecision(row)
       for (const watcher of watchers) watcher.offer(line)
     }
   }
@@ -142,29 +152,3 @@ export class LiveDecisions {
       for (const { options } of [...watchers]) options.ended()
   }
 }
-
-/** A row as clients see it. */
-const decisionLine = (row: DecisionRow): DecisionLine => ({
-  time: isoMillis(row.at),
-  record_id: row.recordId,
-  type: row.type,
-  decision: row.decision,
-  decided_by: {
-    type: row.decidedBy,
-    id: row.decidedById || null,
-    name: row.policy || null,
-    rule_id: row.ruleId || null,
-  },
-  edge: { id: row.edgeId || null },
-  route: { id: row.routeId || null },
-  conn: {
-    client_ip: row.clientIp,
-    server_name: row.serverName || null,
-    server_port: row.serverPort,
-    bytes_in: row.bytesIn,
-    bytes_out: row.bytesOut,
-    geo: { country_code: row.country || null },
-    asn: row.asn || null,
-  },
-  configuration_revision: row.revision,
-})

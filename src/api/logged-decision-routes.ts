@@ -1,9 +1,8 @@
 /** `GET /decisions`: decisions of the log, newest first. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Cidr, maskOf, parseCidr, prefix128Of } from '../core/cidr.js'
-import { isoMillis } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
-import { canonicalAddress, formatAddress } from '../core/ip.js'
+import { formatAddress } from '../core/ip.js'
 import { logFilterCharsMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import {
@@ -14,13 +13,13 @@ import {
   loggedDecisionSchema,
 } from '../resource/logged-decision.js'
 import type { DecisionsQuery, LogPosition, LogReader } from '../store/log-reader.js'
-import type { DecisionRow } from '../wire/decision-rows.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
 import { decisionsTag } from './decide-routes.js'
 import { exampleLinks } from './examples.js'
 import { limitOf } from './lists.js'
 import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
 import { queryText, timeOf, timeParameters } from './query-values.js'
+import { shownDecision } from './shown-decision.js'
 
 const path = '/decisions'
 
@@ -145,32 +144,6 @@ function positionOf(text: string | undefined): LogPosition | undefined {
     `The query parameter "before_id" is ${shown(text)}: the "id" of a decision in this list is needed.`,
   )
 }
-
-const shownDecision = (row: DecisionRow): LoggedDecision => ({
-  id: `${row.at}-${row.sequence}-${row.line}`,
-  at: isoMillis(row.at),
-  record_id: row.recordId,
-  type: row.type,
-  edge_id: row.edgeId || null,
-  route_id: row.routeId || null,
-  server_name: row.serverName || null,
-  server_port: row.serverPort || null,
-  client_ip: canonicalAddress(row.clientIp),
-  country: row.country || null,
-  asn: row.asn || null,
-  decision: row.decision,
-  decided_by: {
-    type: row.decidedBy,
-    id: row.decidedById || null,
-    policy: row.policy || null,
-    rule_id: row.ruleId || null,
-  },
-  revision: row.revision,
-  bytes_in: row.bytesIn,
-  bytes_out: row.bytesOut,
-  sequence: row.sequence,
-  line: row.line,
-})
 
 /** A row that was stored twice comes twice in a row. */
 const withoutRepeats = (decisions: readonly LoggedDecision[]): LoggedDecision[] =>

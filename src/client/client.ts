@@ -14,7 +14,6 @@ import type { Static } from '../core/schema.js'
 import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { Change } from '../resource/change-schema.js'
 import type { Decision } from '../resource/decision.js'
-import type { DecisionLine } from '../resource/decision-line.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
@@ -48,7 +47,7 @@ export interface Client extends Kinds {
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
   /** Decisions as they happen, until the signal or the end of the stream. */
-  watchDecisions(options?: WatchOptions): AsyncGenerator<DecisionLine, void>
+  watchDecisions(options?: WatchOptions): AsyncGenerator<LoggedDecision, void>
 }
 
 export interface WatchOptions {
@@ -123,7 +122,7 @@ export function openClient(options: HttpOptions): Client {
 async function* watchDecisions(
   http: Http,
   { where, edge, signal, rate }: WatchOptions,
-): AsyncGenerator<DecisionLine, void> {
+): AsyncGenerator<LoggedDecision, void> {
   for await (const { event, data } of http.events('/live', { where, edge }, signal)) {
     if (event === 'rate') rate?.(JSON.parse(data))
     else yield JSON.parse(data)

@@ -55,6 +55,11 @@ export const pipeline = {
     'weir_stops_unconfirmed_total',
     'Stops that ended before every message was acknowledged.',
   ),
+  watchedRowsMalformed: warn(
+    'A message to those who watch decisions holds no rows; it was left out.',
+    'weir_watched_rows_malformed_total',
+    'Messages to those who watch decisions that held no rows.',
+  ),
   watchersUnheard: warn(
     'NATS refuses to say whose decisions are watched; watchers see only what the decision log takes.',
     'weir_watcher_failures_total',

@@ -51,7 +51,7 @@ const placeFields: Fields = {
   ),
 }
 
-/** Of every kind that is made from a record. */
+/** Every kind that is made from a record has these. */
 export const decisionFields: Fields = {
   ...clientFields,
   configuration_revision: int64(
@@ -95,7 +95,7 @@ export const decisionFields: Fields = {
 
 const connection = ({ record }: ShownDecision): Partial<ConnectionRecord['conn']> => record.conn
 
-/** Of log actions, which have no record of their own. */
+/** Fields about the record, for log actions. */
 export const logFields: Fields = {
   'conn.bytes_in': int64((_, decided) => connection(decided).bytes_in, named('conn.bytes_in')),
   'conn.bytes_out': int64((_, decided) => connection(decided).bytes_out, named('conn.bytes_out')),

@@ -60,7 +60,7 @@ export interface ShownDecision {
   readonly routeId: string | undefined
   readonly geo: Geo
   readonly warnings: readonly string[]
-  /** Of the configuration. */
+  /** The revision of the configuration. */
   readonly revision: number
 }
 

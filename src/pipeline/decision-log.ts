@@ -18,7 +18,7 @@ import type { WatchedAccounts } from './watched-accounts.js'
 /** Where a record was read. */
 interface RecordPlace {
   readonly storedAtMs: number
-  /** Of the message in the stream of records. */
+  /** The message in the stream of records. */
   readonly sequence: number
   /** From 1. */
   readonly line: number

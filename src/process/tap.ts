@@ -2,7 +2,7 @@
 import { type Client, openClient, type WatchRate } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
-import type { DecisionLine } from '../resource/decision-line.js'
+import type { LoggedDecision } from '../resource/logged-decision.js'
 import { stopSignal } from './child.js'
 import { readRuntime } from './runtime-file.js'
 import type { Settings } from './settings.js'
@@ -43,17 +43,17 @@ function noteRate({ seen, sent, lost }: WatchRate): void {
 }
 
 /** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */
-function lineText({ time, decision, decided_by, conn }: DecisionLine): string {
-  const { client_ip, geo, asn, server_name, server_port } = conn
-  const origin = [geo.country_code, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
-  const { type, id, name, rule_id } = decided_by
-  const by = type === 'none' ? [] : [type, name, id, rule_id]
+function lineText(line: LoggedDecision): string {
+  const { at, decision, decided_by, client_ip, country, asn, server_name, server_port } = line
+  const origin = [country, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
+  const { type, id, policy, rule_id } = decided_by
+  const by = type === 'none' ? [] : [type, policy, id, rule_id]
   return [
-    time.slice(11, 23),
+    at.slice(11, 23),
     decision.padEnd(5),
     client_ip.padEnd(15),
     origin.padEnd(10),
-    `${server_name ?? '?'}:${server_port}`,
+    `${server_name ?? '?'}:${server_port ?? '?'}`,
     by.filter(Boolean).join(' '),
   ]
     .join('  ')

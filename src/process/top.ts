@@ -4,8 +4,8 @@ import { every, now } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import { forTerminal } from '../core/terminal.js'
-import type { DecisionLine } from '../resource/decision-line.js'
 import type { DeliveryStatus } from '../resource/delivery-status.js'
+import type { LoggedDecision } from '../resource/logged-decision.js'
 import { stopSignal } from './child.js'
 import type { Settings } from './settings.js'
 import { clientOf, type TapOptions } from './tap.js'
@@ -45,13 +45,13 @@ export class RecentDecisions {
   /** Milliseconds since the epoch: when the newest record was published. */
   newestMs: number | undefined
 
-  add({ time, decision, decided_by, edge, conn }: DecisionLine): void {
+  add({ at, decision, decided_by, edge_id, server_name, server_port }: LoggedDecision): void {
     const { byDecision, byEdge, byDecider } = this.#current
     count(byDecision, decision)
-    count(byEdge, `${conn.server_name ?? '?'}:${conn.server_port}  ${edge.id ?? 'no edge'}`)
-    const { type, name, id, rule_id } = decided_by
-    if (type !== 'none') count(byDecider, [type, name, id, rule_id].filter(Boolean).join(' '))
-    this.newestMs = Date.parse(time)
+    count(byEdge, `${server_name ?? '?'}:${server_port ?? '?'}  ${edge_id ?? 'no edge'}`)
+    const { type, policy, id, rule_id } = decided_by
+    if (type !== 'none') count(byDecider, [type, policy, id, rule_id].filter(Boolean).join(' '))
+    this.newestMs = Date.parse(at)
   }
 
   endSecond({ seen, sent }: WatchRate): void {

@@ -30,8 +30,8 @@ interface WrittenRows {
 
 /** Rows read at a time: decoding more would block the event loop. */
 const rowsPerPage = 10_000
-/** Ids in one statement: they are part of its URL. */
-const idsPerStatement = 100
+/** Values in one statement: they are part of its URL. */
+const valuesPerStatement = 100
 
 function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let first = 0; first < items.length; first += size) yield items.slice(first, first + size)
@@ -60,8 +60,7 @@ export class ChangeRows {
       else getOrMake(left, kind, () => []).push(id)
     }
     for (const [kind, ids] of left) {
-      for (const some of inGroups(ids, idsPerStatement))
-        for await (const rows of this.before(accountId, version, kind, 'id', some)) add(kind, rows, true)
+      for await (const rows of this.before(accountId, version, kind, 'id', ids)) add(kind, rows, true)
     }
     const { emptiedPolicies } = change
     for await (const rules of this.before(accountId, version, ruleKind, 'ip_policy_id', emptiedPolicies)) {
@@ -95,12 +94,12 @@ export class ChangeRows {
     field: string,
     values: readonly string[],
   ): AsyncGenerator<Row[]> {
-    if (values.length === 0) return
-    const pages = this.#pages(
+    const pages = this.#pagesOf(
+      values,
       `SELECT * FROM (SELECT * FROM ${tableOf(kind)}
 WHERE account_id = {account:String} AND version < {version:UInt64} AND id > {after:String}
 AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) WHERE NOT deleted`,
-      { account: accountId, version, values: [...values] },
+      { account: accountId, version },
     )
     for await (const rows of ahead(pages)) yield rows.map((row) => decodeRow(resourceOf(kind), row))
   }
@@ -109,10 +108,9 @@ AND ${field} IN {values:Array(String)} ORDER BY id, version DESC LIMIT 1 BY id) 
   async *bulkRows(accountId: string, version: number, change: Change): AsyncGenerator<readonly ChangedRow[]> {
     for (const [kind, ids] of removedBelow(change)) {
       const sql = `SELECT * FROM ${tableOf(kind)}
-WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND id > {after:String} AND version = {version:UInt64}`
-      for (const some of inGroups(ids, idsPerStatement))
-        for await (const rows of this.#pages(sql, { account: accountId, version, ids: [...some] }))
-          yield rows.map((row) => ({ kind, row: decodeRow(resourceOf(kind), row), verb: 'deleted' }))
+WHERE account_id = {account:String} AND id IN {values:Array(String)} AND id > {after:String} AND version = {version:UInt64}`
+      for await (const rows of ahead(this.#pagesOf(ids, sql, { account: accountId, version })))
+        yield rows.map((row) => ({ kind, row: decodeRow(resourceOf(kind), row), verb: 'deleted' }))
     }
     yield* this.#changedRules(accountId, version, change)
   }
@@ -149,6 +147,16 @@ WHERE account_id = {account:String} AND ip_policy_id = {policy:String} AND versi
       { account: accountId, version, policy: policyId },
     )
     return found.length > 0
+  }
+
+  /** Pages of a query for some of these values at a time, which it finds as `values`. */
+  async *#pagesOf(
+    values: readonly string[],
+    sql: string,
+    params: Readonly<Record<string, unknown>>,
+  ): AsyncGenerator<Record<string, unknown>[]> {
+    for (const some of inGroups(values, valuesPerStatement))
+      yield* this.#pages(sql, { ...params, values: some })
   }
 
   /** Pages of a query for ids beyond `after`; each id comes once, even if its row was written twice. */

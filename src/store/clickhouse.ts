@@ -70,7 +70,7 @@ function ownDirectory(directory: string): string {
 
 export class Clickhouse {
   readonly #client: ClickHouseClient
-  /** Of files that the embedded engine reads; undefined for a server. */
+  /** The directory of files that the embedded engine reads; undefined for a server. */
   readonly #incoming: string | undefined
 
   constructor(client: ClickHouseClient, incoming?: string) {

@@ -36,9 +36,9 @@ export interface DecisionRow {
   readonly policy: string
   /** The deny rule of an IP policy. */
   readonly ruleId: string
-  /** Of the configuration. */
+  /** The revision of the configuration. */
   readonly revision: number
-  /** Of the connection, or of the bodies of the request and of the response. */
+  /** Bytes of the connection, or of the bodies of request and response. */
   readonly bytesIn: number
   readonly bytesOut: number
   /** The message and its line in the stream of records. */

@@ -3,50 +3,25 @@ import t from 'tap'
 import { LiveDecisions } from '../../src/api/live.js'
 import { openClient, type WatchOptions, type WatchRate } from '../../src/client/client.js'
 import { listenHttp } from '../../src/core/http-listen.js'
-import { AddressSlot } from '../../src/core/ip.js'
 import { watchedLinesPerSecondMax, watchersPerAccountMax } from '../../src/core/limits.js'
-import type { DecisionLine } from '../../src/resource/decision-line.js'
-import { type DecisionRow, writeDecisionRow } from '../../src/wire/decision-rows.js'
+import type { LoggedDecision } from '../../src/resource/logged-decision.js'
+import type { DecisionRow } from '../../src/wire/decision-rows.js'
 import { decisionRowsSubject, watchedRowsSubject, watchedSubject } from '../../src/wire/names.js'
-import { RowWriter } from '../../src/wire/rows.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
+import { decisionRow, rowBytes } from '../harness/decision-rows.js'
 import { until } from '../harness/weir.js'
 
-const row = (accountId: string, recordId: string, changes: Partial<DecisionRow> = {}): DecisionRow => ({
-  accountId,
-  at: Date.parse('2026-11-20T10:00:00.250Z'),
-  recordId,
-  type: 'tcp_connection',
-  edgeId: 'edgtcp_1',
-  routeId: '',
-  serverName: 'ssh.example',
-  serverPort: 22,
-  clientIp: '203.0.113.9',
-  country: 'DE',
-  asn: 0,
-  decision: 'allow',
-  decidedBy: 'none',
-  decidedById: '',
-  policy: '',
-  ruleId: '',
-  revision: 42,
-  bytesIn: 1,
-  bytesOut: 2,
-  sequence: 3,
-  line: 4,
-  ...changes,
-})
-
-const bytesOf = (rows: readonly DecisionRow[]): Uint8Array => {
-  const writer = new RowWriter(1024)
-  const client = new AddressSlot()
-  for (const each of rows) {
-    client.read(each.clientIp)
-    writeDecisionRow(writer, each, client)
-  }
-  return writer.take()
-}
+const row = (accountId: string, recordId: string, changes: Partial<DecisionRow> = {}): DecisionRow =>
+  decisionRow({
+    accountId,
+    recordId,
+    at: Date.parse('2026-11-20T10:00:00.250Z'),
+    edgeId: 'edgtcp_1',
+    clientIp: '203.0.113.9',
+    asn: 0,
+    ...changes,
+  })
 
 t.test('watching decisions', async (t) => {
   const store = await openTestStore(t)
@@ -59,7 +34,7 @@ t.test('watching decisions', async (t) => {
   /** Watches until the signal; `lines` and `rates` are what has come so far. */
   const watching = async (caller: Caller, options: WatchOptions = {}) => {
     const stop = new AbortController()
-    const lines: DecisionLine[] = []
+    const lines: LoggedDecision[] = []
     const rates: WatchRate[] = []
     const client = openClient({ url: listening.url, token: caller.token })
     const decisions = client.watchDecisions({
@@ -80,11 +55,11 @@ t.test('watching decisions', async (t) => {
     }
   }
   const publish = (rows: readonly DecisionRow[], subject = decisionRowsSubject): void =>
-    store.admin.emit(subject, bytesOf(rows))
+    store.admin.emit(subject, rowBytes(rows))
 
   t.test('a watcher sees its own account, from both subjects, and what it asks for', async (t) => {
     const all = await watching(me)
-    const stopped = await watching(me, { where: "decision != 'allow' && conn.geo.country_code == 'DE'" })
+    const stopped = await watching(me, { where: "decision != 'allow' && country == 'DE'" })
     const edge = await watching(me, { edge: 'edgtcp_2' })
     const foreign = await watching(other)
     const blocked = row(me.accountId, 'blocked', {
@@ -102,23 +77,24 @@ t.test('watching decisions', async (t) => {
     t.strictSame(edge.ids(), ['blocked'])
     t.strictSame(foreign.ids(), ['of another'])
     t.strictSame(all.lines[1], {
-      time: '2026-11-20T10:00:00.250Z',
+      id: '1795168800250-77-1',
+      at: '2026-11-20T10:00:00.250Z',
       record_id: 'blocked',
       type: 'tcp_connection',
+      edge_id: 'edgtcp_2',
+      route_id: null,
+      server_name: 'ssh.example',
+      server_port: 22,
+      client_ip: '203.0.113.9',
+      country: 'DE',
+      asn: null,
       decision: 'block',
-      decided_by: { type: 'restriction', id: 'ipx_1', name: null, rule_id: 'ipr_1' },
-      edge: { id: 'edgtcp_2' },
-      route: { id: null },
-      conn: {
-        client_ip: '203.0.113.9',
-        server_name: 'ssh.example',
-        server_port: 22,
-        bytes_in: 1,
-        bytes_out: 2,
-        geo: { country_code: 'DE' },
-        asn: null,
-      },
-      configuration_revision: 42,
+      decided_by: { type: 'restriction', id: 'ipx_1', policy: null, rule_id: 'ipr_1' },
+      revision: 7,
+      bytes_in: 5,
+      bytes_out: 2 ** 40,
+      sequence: 77,
+      line: 1,
     })
     for (const each of [all, stopped, edge, foreign]) each.stop()
     await Promise.all([all, stopped, edge, foreign].map(({ ended }) => ended))
@@ -138,7 +114,8 @@ t.test('watching decisions', async (t) => {
 
   t.test('a slow reader loses lines and is told how many, and others lose none', async (t) => {
     const fast = await watching(me)
-    const live = new LiveDecisions({ nats: store.admin, occurrences: { watchersUnheard: () => {} } })
+    const ignored = { watchersUnheard: () => {}, watchedRowsMalformed: () => {} }
+    const live = new LiveDecisions({ nats: store.admin, occurrences: ignored })
     const rates: WatchRate[] = []
     const end = live.watch({
       accountId: me.accountId,
@@ -158,6 +135,19 @@ t.test('watching decisions', async (t) => {
     end()
     fast.stop()
     await fast.ended
+  })
+
+  t.test('a message without rows is left out, and the next one is not', async (t) => {
+    const watcher = await watching(me)
+    const whole = rowBytes([row(me.accountId, 'cut')])
+    store.admin.emit(decisionRowsSubject, whole.subarray(0, whole.length - 1))
+    store.admin.emit(decisionRowsSubject, 'no rows')
+    publish([row(me.accountId, 'whole')])
+    await until('the next one has come', async () => watcher.lines.length === 1)
+    t.strictSame(watcher.ids(), ['whole'])
+    t.match(api.log(), /"reason":"[^"]+".*holds no rows/)
+    watcher.stop()
+    await watcher.ended
   })
 
   t.test('whose decisions are watched is said to pipelines, while someone watches', async (t) => {

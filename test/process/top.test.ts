@@ -1,30 +1,18 @@
 /** `weir top`: rates of the last seconds from lines and samples, and what is shown of destinations. */
 import t from 'tap'
+import { shownDecision } from '../../src/api/shown-decision.js'
 import { pictureOf, RecentDecisions } from '../../src/process/top.js'
-import type { DecisionLine } from '../../src/resource/decision-line.js'
+import type { LoggedDecision } from '../../src/resource/logged-decision.js'
+import { decisionRow } from '../harness/decision-rows.js'
 
 const time = '2026-11-20T10:00:00.000Z'
-const line = (decision: DecisionLine['decision'], server_name: string): DecisionLine => ({
-  time,
-  record_id: 'r',
-  type: 'tcp_connection',
-  decision,
+const line = (decision: LoggedDecision['decision'], server_name: string): LoggedDecision => ({
+  ...shownDecision(decisionRow({ edgeId: 'edgtcp_1', at: Date.parse(time), decision })),
+  server_name,
   decided_by:
     decision === 'allow'
-      ? { type: 'none', id: null, name: null, rule_id: null }
-      : { type: 'traffic_policy', id: 'edgtcp_1', name: 'not from X', rule_id: null },
-  edge: { id: 'edgtcp_1' },
-  route: { id: null },
-  conn: {
-    client_ip: '192.0.2.1',
-    server_name,
-    server_port: 22,
-    bytes_in: 0,
-    bytes_out: 0,
-    geo: { country_code: null },
-    asn: null,
-  },
-  configuration_revision: 1,
+      ? { type: 'none', id: null, policy: null, rule_id: null }
+      : { type: 'traffic_policy', id: 'edgtcp_1', policy: 'not from X', rule_id: null },
 })
 
 t.test('rates are those of the last ten seconds, and samples count for what they stand for', async (t) => {

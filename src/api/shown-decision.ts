@@ -1,0 +1,31 @@
+/** A row of the decision log as clients see it, whether they search the log or watch. */
+import { isoMillis } from '../core/clock.js'
+import { canonicalAddress } from '../core/ip.js'
+import type { LoggedDecision } from '../resource/logged-decision.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
+
+export const shownDecision = (row: DecisionRow): LoggedDecision => ({
+  id: `${row.at}-${row.sequence}-${row.line}`,
+  at: isoMillis(row.at),
+  record_id: row.recordId,
+  type: row.type,
+  edge_id: row.edgeId || null,
+  route_id: row.routeId || null,
+  server_name: row.serverName || null,
+  server_port: row.serverPort || null,
+  client_ip: canonicalAddress(row.clientIp),
+  country: row.country || null,
+  asn: row.asn || null,
+  decision: row.decision,
+  decided_by: {
+    type: row.decidedBy,
+    id: row.decidedById || null,
+    policy: row.policy || null,
+    rule_id: row.ruleId || null,
+  },
+  revision: row.revision,
+  bytes_in: row.bytesIn,
+  bytes_out: row.bytesOut,
+  sequence: row.sequence,
+  line: row.line,
+})
