@@ -19,6 +19,7 @@ const rooms = [
   'client',
   'view',
   'evaluate',
+  'produce',
   'pipeline',
   'store',
   'api',
@@ -37,11 +38,15 @@ interface Never {
 /** The design, as imports that never happen, types included. */
 const never: readonly Never[] = [
   {
-    from: ['pipeline', 'deliver', 'evaluate', 'books'],
+    from: ['pipeline', 'deliver', 'evaluate', 'produce', 'books'],
     to: 'store',
     why: 'traffic flows while ClickHouse is away: it lives on the view alone',
   },
-  { from: ['pipeline', 'deliver', 'evaluate', 'books'], to: 'api', why: 'traffic knows nothing of HTTP' },
+  {
+    from: ['pipeline', 'deliver', 'evaluate', 'produce', 'books'],
+    to: 'api',
+    why: 'traffic knows nothing of HTTP',
+  },
   { from: ['view'], to: 'store', why: 'every role reads the view, and only the API opens the store' },
   { from: ['store', 'api'], to: 'pipeline', why: 'a change is announced by the bucket, not by calls' },
   { from: ['books'], to: 'deliver', why: 'counting is independent of how events are sent' },

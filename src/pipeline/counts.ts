@@ -6,9 +6,9 @@ import type { InputCounts, SourceTally } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
+import type { Production } from '../produce/produce.js'
+import type { CompiledSource } from '../produce/subscriptions.js'
 import { type RecordType, recordTypes, type TrafficRecord } from '../record/traffic-record.js'
-import type { Production } from './produce.js'
-import type { CompiledSource } from './subscriptions.js'
 
 export type CountVector = ReturnType<Counts['vector']>
 

@@ -11,38 +11,16 @@ import { isoMillis } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { recordsPerTurnMax } from '../core/limits.js'
 import { withoutPauses } from '../core/slices.js'
-import type { ConfigurationSource } from '../evaluate/configuration.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { Judgement } from '../evaluate/judgement.js'
-import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
-import { trafficEvents } from '../event/catalog.js'
-import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/budget.js'
+import { produce } from '../produce/produce.js'
+import type { TrafficView } from '../produce/traffic-view.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
-import { produce } from './produce.js'
-import { buildSubscriptionSet, type SubscriptionSet } from './subscriptions.js'
-
-/** The compiled configuration: immutable, replaced as a whole. */
-export interface TrafficView {
-  readonly policySet: PolicySet
-  readonly subscriptions: SubscriptionSet
-}
-
-/** Builds a view in slices of 5 ms, each followed by `yieldTurn`; reuses what `previous` has compiled. */
-export async function buildTrafficView(
-  source: ConfigurationSource,
-  previous: TrafficView | undefined,
-  yieldTurn: () => Promise<void>,
-  eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
-): Promise<TrafficView> {
-  const policySet = await buildPolicySet(source, previous?.policySet, yieldTurn)
-  const subscriptions = await buildSubscriptionSet(source, previous?.subscriptions, yieldTurn, eventKinds)
-  return { policySet, subscriptions }
-}
 
 /** A message as JetStream stored it. */
 interface StoredMessage {

@@ -2,8 +2,8 @@
 import { after, type Timer } from '../core/clock.js'
 import { unservedEndpointsListed, unservedEndpointsMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { TopCounts } from '../core/top-counts.js'
 import type { CountVector } from './counts.js'
-import { TopCounts } from './top-counts.js'
 
 const reportEveryMs = 60_000
 

@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { decide, decideAgent } from '../../src/evaluate/decide.js'
-import { buildTrafficView, processMessage } from '../../src/pipeline/process-record.js'
+import { processMessage } from '../../src/pipeline/process-record.js'
+import { buildTrafficView } from '../../src/produce/traffic-view.js'
 import { PackWriter } from '../../src/wire/pack.js'
 import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 

@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  buildTrafficView,
-  processMessage,
-  type TrafficView,
-  walkMessage,
-} from '../../src/pipeline/process-record.js'
+import { processMessage, walkMessage } from '../../src/pipeline/process-record.js'
+import { buildTrafficView, type TrafficView } from '../../src/produce/traffic-view.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { deny, noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
 

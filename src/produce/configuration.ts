@@ -5,7 +5,7 @@ import { changeCoalesceMs } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { View } from '../view/view.js'
-import { buildTrafficView, type TrafficView } from './process-record.js'
+import { buildTrafficView, type TrafficView } from './traffic-view.js'
 
 export class Configuration {
   readonly #view: View

@@ -1,4 +1,7 @@
-/** From a record and the decision about it to the events it causes. */
+/**
+ * Start here: from a record and the decision about it to the events it causes. Pure, like the evaluation: the pipeline
+ * sends these events, others only count or show them. The room knows subscriptions and never who sends the events.
+ */
 import type { Judgement } from '../evaluate/judgement.js'
 import type { FilterInput } from '../event/define.js'
 import { eventId, recordPart } from '../event/event-id.js'

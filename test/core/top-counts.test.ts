@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { TopCounts } from '../../src/pipeline/top-counts.js'
+import { TopCounts } from '../../src/core/top-counts.js'
 
 t.test('as long as there is room, counts are exact', async (t) => {
   const counts = new TopCounts(3)
