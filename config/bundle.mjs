@@ -1,9 +1,10 @@
 /**
- * Bundles the programs with what they need of `node_modules`. A role reads some 40 files at its start this way instead
- * of 900, and starts in less than half of the time.
+ * Builds what runs, in two forms. Bundled, a role reads some 40 files at its start instead of 900, and starts in less
+ * than half of the time. As modules, every source and test stays a file of its own.
  */
 import { rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 /** As in `src/core/package.ts`, which finds them while Weir runs. */
 const programs = {
@@ -69,4 +70,33 @@ export async function bundle(root, directory) {
     // Errors are thrown; the caller shows them.
     logLevel: 'silent',
   })
+}
+
+/**
+ * Writes each source to the same place below `directory`; throws an error that names the place of each fault. Types are
+ * not looked at, which makes it twenty times as fast as the compiler.
+ *
+ * @param {string} root of the package
+ * @param {readonly string[]} sources paths below the root
+ * @param {string} directory
+ */
+export async function buildModules(root, sources, directory) {
+  const { build } = await import('esbuild')
+  for (const tree of new Set(sources.map((source) => source.split('/')[0] ?? '')))
+    rmSync(join(directory, tree), { recursive: true, force: true })
+  const extensions = ['.js', '.mjs']
+  for (const extension of extensions)
+    await build({
+      absWorkingDir: root,
+      entryPoints: sources.filter((source) => source.endsWith('.mjs') === (extension === '.mjs')),
+      outbase: root,
+      outdir: directory,
+      outExtension: { '.js': extension },
+      platform: 'node',
+      format: 'esm',
+      target: 'node20.19',
+      sourcemap: 'linked',
+      sourcesContent: false,
+      logLevel: 'silent',
+    })
 }

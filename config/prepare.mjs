@@ -15,7 +15,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -26,7 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { tryLock } from '../src/process/file-lock.mjs'
 import { findNatsServer, natsServerMissing } from '../src/process/find-nats-server.mjs'
-import { bundle } from './bundle.mjs'
+import { buildModules, bundle } from './bundle.mjs'
 import { fetchNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -39,7 +38,6 @@ const path = {
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
   compiled: join(root, 'dist', '.compiled'),
-  compiler: join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
   tap: join(root, 'node_modules', '.bin', 'tap'),
   tapBuilt: join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js'),
   lock: join(root, 'dist', '.prepare-lock'),
@@ -60,7 +58,7 @@ export async function prepare({ natsServer, tests = false, modules = tests }) {
     await alone(async () => {
       if (!isInstalled()) install()
       if (!isBundled()) await bundlePrograms()
-      if (modules && !isCompiled()) compile()
+      if (modules && !isCompiled()) await compile()
       if (tests && !isTapBuilt()) buildTap()
     })
   }
@@ -135,11 +133,7 @@ function isBundled() {
 async function bundlePrograms() {
   const signature = bundleSignature()
   say('Building …')
-  try {
-    await bundle(root, path.programs)
-  } catch (error) {
-    throw new PrepareError(`Building failed: ${error instanceof Error ? error.message : error}`)
-  }
+  await building(bundle(root, path.programs))
   writeFileSync(path.bundled, signature)
 }
 
@@ -150,30 +144,32 @@ function isCompiled() {
   return readText(path.compiled) === modulesSignature()
 }
 
-function compile() {
+async function compile() {
   const signature = modulesSignature()
-  say('Compiling the modules …')
-  removeOrphans()
-  // Without its output, the compiler's incremental state is wrong.
-  if (!existsSync(path.compiled)) rmSync(join(path.dist, '.tsbuildinfo'), { force: true })
-  run(
-    execPath,
-    [path.compiler, '-p', join(root, 'tsconfig.json'), '--noCheck'],
-    'Compiling failed: see above.',
-  )
+  await building(buildModules(root, moduleSources(), path.dist))
   writeFileSync(path.compiled, signature)
 }
 
-const modulesSignature = () =>
-  signatureOf([
-    ...sourcesBelow('src'),
-    ...sourcesBelow('test'),
-    ...filesBelow('fixtures', '.mjs'),
-    'tsconfig.json',
-  ])
+/** @param {Promise<void>} built */
+async function building(built) {
+  try {
+    await built
+  } catch (error) {
+    throw new PrepareError(`Building failed: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+const modulesSignature = () => signatureOf([...moduleSources(), 'config/bundle.mjs', 'tsconfig.json'])
+
+const moduleSources = () => [
+  ...sourcesBelow('src'),
+  ...sourcesBelow('test'),
+  ...filesBelow('fixtures', '.mjs'),
+]
 
 /** @param {string} dir */
-const sourcesBelow = (dir) => [...filesBelow(dir, '.ts'), ...filesBelow(dir, '.mjs')]
+const sourcesBelow = (dir) =>
+  [...filesBelow(dir, '.ts'), ...filesBelow(dir, '.mjs')].filter((name) => !name.endsWith('.d.ts'))
 
 /** @param {readonly string[]} names */
 function signatureOf(names) {
@@ -182,15 +178,6 @@ function signatureOf(names) {
     return `${name} ${mtimeMs} ${size}`
   })
   return hashOf([readText(path.installed), ...lines].join('\n'))
-}
-
-/** A compiled test whose source was deleted would still run. */
-function removeOrphans() {
-  for (const output of [...filesBelow('dist/src', '.js'), ...filesBelow('dist/test', '.js')]) {
-    const source = output.slice('dist/'.length).replace(/\.js$/, '.ts')
-    if (!existsSync(join(root, source)))
-      for (const end of ['', '.map']) rmSync(join(root, output + end), { force: true })
-  }
 }
 
 /**
