@@ -21,6 +21,7 @@ import type { Failing } from './core/health.js'
 import { ReleaseStack } from './core/release.js'
 import { expectSameKey, Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
+import { DeliveryLog } from './deliver/delivery-log.js'
 import { destinationAccess } from './deliver/test-event.js'
 import { decide, decideAgent } from './evaluate/decide.js'
 import type { Verdict } from './evaluate/evaluate.js'
@@ -273,9 +274,9 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   await whenStream(nats, deliveriesStream)
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
-  const deliverer = release.own(
-    new Deliverer({ nats, ledger, occurrences, openSender: destinationAccess(settings).openSender }),
-  )
+  const deliveryLog = release.own(new DeliveryLog({ nats, mode: settings.decisionLog.rows, occurrences }))
+  const { openSender } = destinationAccess(settings)
+  const deliverer = release.own(new Deliverer({ nats, ledger, occurrences, openSender, deliveryLog }))
   const update = (): void => {
     const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)
     void deliverer.update(configs, deletedIds)

@@ -28,6 +28,7 @@ import {
 import { type PackedEvent, readPack } from '../wire/pack.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
+import type { DeliveryLog } from './delivery-log.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
 import { Lane } from './lane.js'
@@ -53,6 +54,7 @@ export interface DestinationRunDeps {
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
   readonly budget: ByteBudget
+  readonly deliveryLog: Pick<DeliveryLog, 'of'>
 }
 
 export class DestinationRun {
@@ -73,6 +75,7 @@ export class DestinationRun {
       changed: (status) => this.#reportState(status),
       settings: { ...stopLane, ...deps.laneSettings },
       budget: deps.budget,
+      log: deps.deliveryLog.of(config),
     })
     const { nats, occurrences } = deps
     const { id } = config
@@ -156,7 +159,7 @@ export class DestinationRun {
     const { events, malformed } = readPack(message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
-    const result = await this.#lane.deliver(events)
+    const result = await this.#lane.deliver(events, message.sequence)
     if (result.outcome === 'returned') {
       this.#reader.giveBack(inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
       return this.#countRetried(result.retried)

@@ -66,18 +66,26 @@ export interface Rejection {
   readonly fault: Fault
 }
 
+/** How the service names a request and the first event that it accepted, so that its owner finds them there. */
+export interface Receipt {
+  readonly requestId?: string
+  /** Kinesis: the sequence number; Firehose: the record id. */
+  readonly receipt?: string
+  /** Kinesis. */
+  readonly shard?: string
+}
+
 /** The outcome of a request; indices refer to the given events. */
 export type SendOutcome =
-  | { readonly outcome: 'accepted'; readonly requestId?: string }
-  | {
+  | ({ readonly outcome: 'accepted' } & Receipt)
+  | ({
       readonly outcome: 'partial'
       /** Events to be sent again, ascending. */
       readonly retry: readonly number[]
       /** Why; present if `retry` is not empty. */
       readonly reason?: Fault
       readonly rejected: readonly Rejection[]
-      readonly requestId?: string
-    }
+    } & Receipt)
   /** As far as known, nothing was accepted. */
   | { readonly outcome: 'failed'; readonly fault: Fault }
 

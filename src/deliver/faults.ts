@@ -5,7 +5,7 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
  */
 import { messageOf } from '../core/errors.js'
-import type { Fault, FaultClass, Rejection, SendOutcome } from './destination.js'
+import type { Fault, FaultClass, Receipt, Rejection, SendOutcome } from './destination.js'
 
 const classOfCode = new Map<string, FaultClass>()
 const classify = (faultClass: FaultClass, ...codes: readonly string[]): void => {
@@ -163,10 +163,19 @@ export const tooLarge: Fault = {
 interface RecordResult {
   readonly ErrorCode?: string | undefined
   readonly ErrorMessage?: string | undefined
+  readonly SequenceNumber?: string | undefined
+  readonly ShardId?: string | undefined
+  readonly RecordId?: string | undefined
 }
 
-/** The outcome of an HTTP 200 with a result per record. */
-export function outcomeOfRecords(results: readonly RecordResult[], requestId?: string): SendOutcome {
+/** The outcome of an HTTP 200 with a result per record, of which so many failed. */
+export function outcomeOfRecords(
+  results: readonly RecordResult[],
+  failed: number,
+  requestId?: string,
+): SendOutcome {
+  const receipt = receiptOf(results, requestId)
+  if (failed === 0) return { outcome: 'accepted', ...receipt }
   const retry: number[] = []
   const rejected: Rejection[] = []
   let reason: Fault | undefined
@@ -180,7 +189,16 @@ export function outcomeOfRecords(results: readonly RecordResult[], requestId?: s
     retry.push(index)
     reason ??= recordFault
   }
-  const named = requestId === undefined ? {} : { requestId }
-  if (retry.length === 0 && rejected.length === 0) return { outcome: 'accepted', ...named }
-  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }), ...named }
+  if (retry.length === 0 && rejected.length === 0) return { outcome: 'accepted', ...receipt }
+  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }), ...receipt }
+}
+
+function receiptOf(results: readonly RecordResult[], requestId: string | undefined): Receipt {
+  const first = results.find(({ ErrorCode }) => ErrorCode === undefined)
+  const receipt = first?.SequenceNumber ?? first?.RecordId
+  return {
+    ...(requestId !== undefined && { requestId }),
+    ...(receipt !== undefined && { receipt }),
+    ...(first?.ShardId !== undefined && { shard: first.ShardId }),
+  }
 }

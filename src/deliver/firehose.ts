@@ -71,7 +71,7 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
     const put = await this.call(signal, (client, abort) => putRecordBatch(client, this.#name, events, abort))
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value
-    return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
+    return outcomeOfRecords(results, failed, $metadata.requestId)
   }
 }
 

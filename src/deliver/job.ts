@@ -23,6 +23,8 @@ export class Item implements Batchable {
   readonly job: Job
   /** How often it failed and has to be sent again. */
   attempts = 0
+  /** In how many requests it was. */
+  sent = 0
 
   constructor(event: PackedEvent, job: Job) {
     this.event = event
@@ -35,6 +37,7 @@ export class Item implements Batchable {
 
   /** Is sent, for the first time or again. */
   begin(): PackedEvent {
+    this.sent += 1
     this.job.isBegun = true
     this.job.inRequests += 1
     return this.event
@@ -54,6 +57,8 @@ export class Item implements Batchable {
 }
 
 export class Job {
+  /** The sequence of the pack's message; 0 if it is in no stream. */
+  readonly pack: number
   readonly items: readonly Item[]
   readonly result: Promise<PackResult>
   ended = false
@@ -66,7 +71,8 @@ export class Job {
   #deadLettered = 0
   #retried = 0
 
-  constructor(events: readonly PackedEvent[]) {
+  constructor(events: readonly PackedEvent[], pack: number) {
+    this.pack = pack
     this.items = events.map((event) => new Item(event, this))
     this.result = new Promise((resolve) => {
       this.#resolve = resolve

@@ -86,7 +86,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     const put = await this.call(signal, (client, abort) => putRecords(client, this.#arn, events, abort))
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value
-    return outcomeOfRecords(failed === 0 ? [] : results, $metadata.requestId)
+    return outcomeOfRecords(results, failed, $metadata.requestId)
   }
 
   /** If the stream can't be described, the limit of a new stream stays in use. */

@@ -1,6 +1,7 @@
 /** The settings of a lane, and the functions it calls. */
 
 import type { PackedEvent } from '../wire/pack.js'
+import type { AttemptLog } from './attempt-log.js'
 import { backoffs } from './backoff.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import type { LaneStatus } from './health.js'
@@ -27,6 +28,7 @@ export interface LaneDeps {
   readonly deadLetter: (event: PackedEvent, fault: Fault) => Promise<void>
   /** For packs that stay while the lane can't deliver. */
   readonly budget: HoldingBudget
+  readonly log?: AttemptLog
   /** Called whenever the state or its cause changes. */
   readonly changed?: (status: LaneStatus) => void
   readonly settings?: Partial<LaneSettings>

@@ -13,8 +13,7 @@
  *    - Refused for its contents: the event that is refused even alone is found by halving, and dead-lettered. If there
  *      is none, requests become smaller. Many refusals in a row without an accepted event mean that the events are not
  *      at fault: the lane is *probing*.
- *    - Refused for its credentials or configuration: it is sent once more with fresh credentials; after that the lane
- *      is *probing*.
+ *    - Refused for its credentials or configuration: sent once more with fresh credentials, then it is *probing*.
  * 6. **Done**: every event is accepted or dead-lettered. **Or returned** to the stream, to be redelivered later.
  *
  * A **probing** lane tries one event at a time, at long intervals and with fresh credentials, and holds only packs with
@@ -22,7 +21,7 @@
  * its requests within a bound, and returns unfinished packs. `status` calls a lane `healthy`, `throttled` or `failing`; a
  * probing one `paused` if it waits for credentials, configuration or a person.
  */
-import { after, sleep, type Timer } from '../core/clock.js'
+import { after, now, sleep, type Timer } from '../core/clock.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { Batcher } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
@@ -64,9 +63,9 @@ export class Lane {
     this.#sender = deps.open(config)
   }
 
-  /** Never rejects. The events' bytes must not change until the promise resolves. */
-  deliver(events: readonly PackedEvent[]): Promise<PackResult> {
-    const job = new Job(events)
+  /** Never rejects. The events' bytes, of the message `pack`, must not change until the promise resolves. */
+  deliver(events: readonly PackedEvent[], pack = 0): Promise<PackResult> {
+    const job = new Job(events, pack)
     if (this.#closing || this.wanted(1) === 0) job.giveBack(this.#pace.waitMs())
     if (job.ended) return job.result
     this.#packs.add(job)
@@ -158,7 +157,9 @@ export class Lane {
   async #request(batch: readonly Item[]): Promise<SendOutcome> {
     const events = batch.map((item) => item.begin())
     this.#pace.rate.sent(batch.length)
+    const beganMs = now()
     const outcome = await this.#sender.send(events, this.#underWay.signal)
+    this.#deps.log?.requested(batch, outcome, beganMs)
     for (const item of batch) item.end()
     this.#pace.rate.answered(batch.length, throttledIn(outcome, batch.length))
     return outcome
@@ -282,15 +283,14 @@ export class Lane {
     if (item.abandoned) return
     try {
       await this.#deps.deadLetter(item.event, fault)
+      this.#deps.log?.deadLettered(item, fault)
       item.job.deadLettered()
     } catch {
       item.job.giveBack(this.#settings.backoffs.transient.capMs)
     }
   }
 
-  // --- probing ---
-
-  /** Holds the packs that it must, returns the others, and tries again after a long interval. */
+  /** Begins to probe: holds the packs that it must, returns the others, and tries again after a long interval. */
   #probe(fault: Fault): void {
     this.#health.suffer(fault)
     this.#pace.probe()

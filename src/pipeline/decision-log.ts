@@ -1,18 +1,12 @@
-/**
- * Rows of the decision log, beside the path of events: they are published in batches that nothing waits for. What NATS
- * does not take at the first attempt is lost and counted; events are never delayed by it.
- */
-import { after, type Timer } from '../core/clock.js'
-import { messageOf } from '../core/errors.js'
+/** Rows of decisions, for the decision log and for those who watch; events never wait for them. */
 import { AddressSlot } from '../core/ip.js'
-import { decisionBatchAgeMaxMs, decisionBatchBytes, decisionBatchesInFlightMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { type DecisionRow, writeDecisionRow } from '../wire/decision-rows.js'
-import { decisionRowsSubject, rowsHeader, watchedRowsSubject } from '../wire/names.js'
-import { RowWriter } from '../wire/rows.js'
+import { LogPublisher, RowBatch } from '../wire/log-publisher.js'
+import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { WatchedAccounts } from './watched-accounts.js'
 
 /** Where a record was read. */
@@ -35,13 +29,13 @@ interface DecisionLogOptions {
 
 export class DecisionLog {
   readonly #options: DecisionLogOptions
-  readonly #logged = new Batch((data, rows) => this.#store(data, rows))
-  readonly #watched = new Batch((data) => this.#options.nats.emit(watchedRowsSubject, data))
+  readonly #logged: LogPublisher
+  readonly #watched = new RowBatch((data) => this.#options.nats.emit(watchedRowsSubject, data))
   readonly #client = new AddressSlot()
-  readonly #underWay = new Set<Promise<void>>()
 
   constructor(options: DecisionLogOptions) {
     this.#options = options
+    this.#logged = new LogPublisher({ ...options, subject: decisionRowsSubject })
   }
 
   /** A record without an account has no row. */
@@ -55,60 +49,16 @@ export class DecisionLog {
     batch.added()
   }
 
-  #batchFor(accountId: string, { decision }: Judgement): Batch | undefined {
+  #batchFor(accountId: string, { decision }: Judgement): RowBatch | undefined {
     const { mode, watched } = this.#options
-    if (mode === 'all' || (mode === 'blocked' && decision !== 'allow')) return this.#logged
+    if (mode === 'all' || (mode === 'blocked' && decision !== 'allow')) return this.#logged.batch
     return watched.has(accountId) ? this.#watched : undefined
-  }
-
-  #store(data: Uint8Array, rows: number): void {
-    if (this.#underWay.size >= decisionBatchesInFlightMax) {
-      this.#lost(rows, 'NATS takes rows too slowly.')
-      return
-    }
-    const storing = this.#options.nats
-      .publish(decisionRowsSubject, data, { headers: { [rowsHeader]: String(rows) }, triesMax: 1 })
-      .then(
-        () => {},
-        (error) => this.#lost(rows, messageOf(error)),
-      )
-      .finally(() => this.#underWay.delete(storing))
-    this.#underWay.add(storing)
-  }
-
-  #lost(rows: number, reason: string): void {
-    this.#options.occurrences.decisionRowsLost({ reason }, rows)
   }
 
   /** Publishes what is left; waits for batches under way. */
   async close(): Promise<void> {
-    this.#logged.publish()
     this.#watched.publish()
-    await Promise.all(this.#underWay)
-  }
-}
-
-/** Rows that are published together. */
-class Batch {
-  readonly writer = new RowWriter(decisionBatchBytes + decisionBatchBytes / 8)
-  readonly #take: (data: Uint8Array, rows: number) => void
-  #due: Timer | undefined
-
-  constructor(take: (data: Uint8Array, rows: number) => void) {
-    this.#take = take
-  }
-
-  /** A row was written. */
-  added(): void {
-    if (this.writer.byteLength >= decisionBatchBytes) this.publish()
-    else this.#due ??= after(decisionBatchAgeMaxMs, () => this.publish())
-  }
-
-  publish(): void {
-    this.#due?.stop()
-    this.#due = undefined
-    const { rows } = this.writer
-    if (rows > 0) this.#take(this.writer.take(), rows)
+    await this.#logged.close()
   }
 }
 

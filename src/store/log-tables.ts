@@ -4,18 +4,31 @@
  * - `decisions`: a row per record, in the layout of `wire/decision-rows.ts`, sorted by account and time.
  * - `decision_counts`: sums per minute, which the same insert feeds through a materialized view. Each record is counted
  *   once per dimension, so that the sums stay small however edges, policies and countries are combined.
+ * - `deliveries` and `delivery_counts`: the same for attempts to deliver (`delivery-tables.ts`).
  *
- * Both expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
+ * All expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
  * than they must.
  */
 import { deciderNumbers, decisionNumbers, typeNumbers } from '../wire/decision-rows.js'
 import type { Clickhouse } from './clickhouse.js'
-
-export interface LogBounds {
-  readonly retentionMs: number
-  /** On disk. */
-  readonly bytesMax: number
-}
+import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
+import {
+  applyBounds,
+  countsExpiry,
+  createTable,
+  deltas,
+  enumOf,
+  expiring,
+  expiry,
+  type LogBounds,
+  type LogTable,
+  listed,
+  milliseconds,
+  narrowed,
+  packed,
+  partBytesMax,
+  word,
+} from './log-table.js'
 
 export const decisionsTable = 'decisions'
 export const countsTable = 'decision_counts'
@@ -23,22 +36,10 @@ export const countsTable = 'decision_counts'
 /** What counts are grouped by; `none`: all records of the account. */
 const dimensionNumbers = { none: 0, edge: 1, policy: 2, country: 3 }
 
-const enumOf = (numbers: Readonly<Record<string, number>>): string =>
-  `Enum8(${Object.entries(numbers)
-    .map(([word, number]) => `'${word}' = ${number}`)
-    .join(', ')})`
-
-const word = 'LowCardinality(String)'
-const packed = 'CODEC(ZSTD)'
-/** For numbers that grow slowly from row to row. */
-const deltas = 'CODEC(Delta, ZSTD)'
-/** For numbers of which most are small. */
-const narrowed = 'CODEC(T64, ZSTD)'
-
 /** Name, type and codec, in the order of the rows' values. */
 const decisionColumns = [
   ['account_id', word, packed],
-  ['time', "DateTime64(3, 'UTC')", deltas],
+  ['time', milliseconds, deltas],
   ['record_id', 'String', packed],
   ['type', enumOf(typeNumbers), packed],
   ['edge_id', word, packed],
@@ -62,34 +63,11 @@ const decisionColumns = [
 
 const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
 
-const listed = (columns: readonly (readonly string[])[]): string =>
-  columns.map((column) => column.join(' ')).join(',\n  ')
-
 /** A bloom filter that is wrong for one granule of twenty: five bits per value, and a lookup reads little. */
 const indexOf = (column: string): string =>
   `INDEX by_${column} ${column} TYPE bloom_filter(0.05) GRANULARITY 4`
 
-/** Parts of a limited size, so that the oldest can be dropped without losing much. */
-const partsPerTable = 16
-
-interface LogTable {
-  readonly name: string
-  readonly columns: string
-  readonly engine: string
-  readonly ttl: string
-  readonly settings: Readonly<Record<string, number>>
-}
-
-/** Charts look back a week, also where rows expire earlier. */
-const countsKeptMs = 8 * 24 * 60 * 60_000
-
-const expiry = (time: string, keptMs: number): string =>
-  `${time} + toIntervalSecond(${Math.ceil(keptMs / 1000)})`
-
-/** Expired parts are dropped whole; a changed TTL is applied to them without rewriting their rows. */
-const expiring = { ttl_only_drop_parts: 1, materialize_ttl_recalculate_only: 1, merge_with_ttl_timeout: 600 }
-
-const tables = ({ retentionMs, bytesMax }: LogBounds): LogTable[] => [
+const tables = (bounds: LogBounds): LogTable[] => [
   {
     name: decisionsTable,
     columns: listed([
@@ -99,8 +77,8 @@ const tables = ({ retentionMs, bytesMax }: LogBounds): LogTable[] => [
     engine: `MergeTree
 PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
 ORDER BY (account_id, time, sequence, line)`,
-    ttl: expiry('toDateTime(time)', retentionMs),
-    settings: { ...expiring, max_bytes_to_merge_at_max_space_in_pool: Math.ceil(bytesMax / partsPerTable) },
+    ttl: expiry('toDateTime(time)', bounds.retentionMs),
+    settings: { ...expiring, ...partBytesMax(bounds) },
   },
   {
     name: countsTable,
@@ -114,9 +92,10 @@ ORDER BY (account_id, time, sequence, line)`,
     engine: `SummingMergeTree((${sums.join(', ')}))
 PARTITION BY toDate(minute)
 ORDER BY (account_id, dimension, minute, value)`,
-    ttl: expiry('minute', Math.max(retentionMs, countsKeptMs)),
+    ttl: countsExpiry(bounds),
     settings: expiring,
   },
+  ...deliveryTables(bounds),
 ]
 
 /** Fills the counts. `decisions.bytes_in` is the column, because the sum has the same name. */
@@ -127,14 +106,6 @@ SELECT account_id, pair.1 AS dimension, toStartOfMinute(time) AS minute, pair.2 
 FROM ${decisionsTable}
 ARRAY JOIN [('none', ''), ('edge', toString(edge_id)), ('policy', toString(policy)), ('country', toString(country))] AS pair
 GROUP BY account_id, dimension, minute, value`
-
-const settingsOf = (settings: LogTable['settings']): string[] =>
-  Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
-
-const createTable = ({ name, columns, engine, ttl, settings }: LogTable): string =>
-  `CREATE TABLE IF NOT EXISTS ${name} (\n  ${columns}\n) ENGINE = ${engine}
-TTL ${ttl}
-SETTINGS ${settingsOf(settings).join(', ')}`
 
 /** Creates what is missing, and applies changed bounds; most starts find nothing to do. */
 export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds): Promise<void> {
@@ -147,37 +118,29 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
     if (engine === undefined) await clickhouse.command(createTable(table))
     else await applyBounds(clickhouse, table, engine)
   }
-  if (!engines.has(`${countsTable}_feed`)) await clickhouse.command(countsFeed)
-}
-
-async function applyBounds(
-  clickhouse: Clickhouse,
-  { name, ttl, settings }: LogTable,
-  engine: string,
-): Promise<void> {
-  const changed = settingsOf(settings).filter((setting) => !`${engine},`.includes(`${setting},`))
-  if (changed.length > 0) await clickhouse.command(`ALTER TABLE ${name} MODIFY SETTING ${changed.join(', ')}`)
-  if (!engine.includes(`TTL ${ttl} `)) await clickhouse.command(`ALTER TABLE ${name} MODIFY TTL ${ttl}`)
+  for (const { name, create } of [{ name: `${countsTable}_feed`, create: countsFeed }, deliveryCountsFeed])
+    if (!engines.has(name)) await clickhouse.command(create)
 }
 
 interface Part {
+  readonly table: string
   readonly name: string
   readonly rows: number
   readonly bytes: number
 }
 
-/** Drops the oldest parts of `decisions` beyond the bound; resolves with the number of their rows. */
-export async function dropOldestDecisions(clickhouse: Clickhouse, bytesMax: number): Promise<number> {
+/** Drops the oldest parts of decisions and deliveries beyond the bound; resolves with the number of their rows. */
+export async function dropOldestRows(clickhouse: Clickhouse, bytesMax: number): Promise<number> {
   const parts = await clickhouse.rows<Part>(
-    `SELECT name, rows, bytes_on_disk AS bytes FROM system.parts
-WHERE database = currentDatabase() AND table = '${decisionsTable}' AND active
+    `SELECT table, name, rows, bytes_on_disk AS bytes FROM system.parts
+WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${deliveriesTable}') AND active
 ORDER BY partition DESC, min_block_number DESC`,
   )
   let [bytes, dropped] = [0, 0]
   for (const part of parts) {
     bytes += part.bytes
     if (bytes <= bytesMax) continue
-    await clickhouse.command(`ALTER TABLE ${decisionsTable} DROP PART {part:String}`, { part: part.name })
+    await clickhouse.command(`ALTER TABLE ${part.table} DROP PART {part:String}`, { part: part.name })
     dropped += part.rows
   }
   return dropped

@@ -1,5 +1,5 @@
 /**
- * Stores the rows of the decision log: stream ▸ batch ▸ one insert ▸ acknowledged. All API processes share the stream's
+ * Stores the rows of the decision log: stream ▸ batch ▸ one insert per table ▸ acknowledged. All API processes share the stream's
  * consumer.
  *
  * Nothing waits for it. While ClickHouse is slow or away, a batch is retried and no further one is taken; the stream
@@ -8,15 +8,25 @@
 import { after, every, sleep, type Timer, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { decisionInsertAgeMaxMs, decisionInsertBytes, decisionInsertMessages } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import { pullAll } from '../nats/pull.js'
 import { readDecisionRows } from '../wire/decision-rows.js'
-import { decisionLogConsumer, decisionLogStream, decisionRowsSubject, rowsHeader } from '../wire/names.js'
+import { readDeliveryRows } from '../wire/delivery-rows.js'
+import {
+  decisionLogConsumer,
+  decisionLogStream,
+  decisionRowsSubject,
+  deliveryRowsSubject,
+  rowsHeader,
+} from '../wire/names.js'
 import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
-import { decisionsTable, dropOldestDecisions, type LogBounds, shapeLogTables } from './log-tables.js'
+import { deliveriesTable } from './delivery-tables.js'
+import type { LogBounds } from './log-table.js'
+import { decisionsTable, dropOldestRows, shapeLogTables } from './log-tables.js'
 
 interface LogWriterOptions {
   readonly nats: DurableReaderOptions['nats']
@@ -105,20 +115,28 @@ export class LogWriter {
     return this.#inserting
   }
 
-  /** Resolves when the batch is stored, or was given up at a stop: another process inserts it then. */
-  async #insert(messages: readonly MessageInFlight[]): Promise<void> {
+  async #insert(batch: readonly MessageInFlight[]): Promise<void> {
+    const bySubject = new Map<string, MessageInFlight[]>()
+    for (const inFlight of batch) getOrMake(bySubject, inFlight.message.subject, () => []).push(inFlight)
+    for (const [subject, messages] of bySubject) {
+      const kind = rowKinds.get(subject)
+      if (kind === undefined) for (const inFlight of messages) this.#drop(inFlight)
+      else await this.#insertInto(kind, messages)
+    }
+  }
+
+  /** Resolves when the rows are stored, or were given up at a stop: another process inserts them then. */
+  async #insertInto(kind: RowKind, messages: readonly MessageInFlight[]): Promise<void> {
     let batch = messages
     let pauseMs = retryPauseMs.first
     while (batch.length > 0) {
       try {
-        await this.#options.clickhouse.insertRowBinary(
-          decisionsTable,
-          batch.map(({ message }) => message.data),
-        )
+        const rows = batch.map(({ message }) => message.data)
+        await this.#options.clickhouse.insertRowBinary(kind.table, rows)
         break
       } catch (error) {
         this.#options.occurrences.decisionLogUnwritten({ reason: messageOf(error) })
-        if (isRefusedByClickhouse(error)) batch = this.#withoutMalformed(batch)
+        if (isRefusedByClickhouse(error)) batch = this.#withoutMalformed(kind, batch)
         await sleep(pauseMs, this.#reader.stopping)
         if (this.#reader.stopping.aborted) return
         pauseMs = Math.min(pauseMs * 2, retryPauseMs.max)
@@ -131,21 +149,25 @@ export class LogWriter {
   }
 
   /** ClickHouse refused the batch: messages that hold no rows are the reason, if there are any, and are dropped. */
-  #withoutMalformed(batch: readonly MessageInFlight[]): MessageInFlight[] {
+  #withoutMalformed(kind: RowKind, batch: readonly MessageInFlight[]): MessageInFlight[] {
     return batch.filter((inFlight) => {
-      if (isRows(inFlight.message)) return true
-      const { sequence, subject } = inFlight.message
-      this.#options.occurrences.decisionRowsMalformed({ sequence, subject }, rowsOf(inFlight.message))
-      this.#reader.acknowledge(inFlight)
+      if (holdsRows(inFlight.message, kind)) return true
+      this.#drop(inFlight)
       return false
     })
+  }
+
+  #drop(inFlight: MessageInFlight): void {
+    const { sequence, subject } = inFlight.message
+    this.#options.occurrences.decisionRowsMalformed({ sequence, subject }, rowsOf(inFlight.message))
+    this.#reader.acknowledge(inFlight)
   }
 
   async #keepSize(): Promise<void> {
     const { clickhouse, bounds, occurrences } = this.#options
     if (!this.#isShaped) return
     try {
-      const rows = await dropOldestDecisions(clickhouse, bounds.bytesMax)
+      const rows = await dropOldestRows(clickhouse, bounds.bytesMax)
       if (rows > 0) occurrences.decisionRowsDropped({ bytes_max: bounds.bytesMax, rows }, rows)
     } catch {
       // ClickHouse is away, which the inserts report, or another process dropped the part.
@@ -166,12 +188,11 @@ export class LogWriter {
 const rowsOf = ({ headers }: PulledMessage): number => Number(headers?.get(rowsHeader) || 1)
 
 /** Are these whole rows, as many as the header says? */
-function isRows(message: PulledMessage): boolean {
-  if (message.subject !== decisionRowsSubject) return false
+function holdsRows(message: PulledMessage, { areValid }: RowKind): boolean {
   let rows = 0
   try {
-    for (const row of readDecisionRows(message.data)) {
-      if (row.type === undefined || row.decision === undefined || row.decidedBy === undefined) return false
+    for (const isValid of areValid(message.data)) {
+      if (!isValid) return false
       rows += 1
     }
   } catch (error) {
@@ -179,4 +200,25 @@ function isRows(message: PulledMessage): boolean {
     throw error
   }
   return rows === rowsOf(message)
+}
+
+/** The rows of a subject. */
+interface RowKind {
+  readonly table: string
+  /** For each row, whether its words are known; throws a `RangeError` for bytes that are cut off. */
+  readonly areValid: (data: Uint8Array) => Iterable<boolean>
+}
+
+const rowKinds: ReadonlyMap<string, RowKind> = new Map([
+  [decisionRowsSubject, { table: decisionsTable, areValid: validDecisions }],
+  [deliveryRowsSubject, { table: deliveriesTable, areValid: validDeliveries }],
+])
+
+function* validDecisions(data: Uint8Array): Iterable<boolean> {
+  for (const { type, decision, decidedBy } of readDecisionRows(data))
+    yield type !== undefined && decision !== undefined && decidedBy !== undefined
+}
+
+function* validDeliveries(data: Uint8Array): Iterable<boolean> {
+  for (const { outcome } of readDeliveryRows(data)) yield outcome !== undefined
 }

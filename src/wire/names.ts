@@ -55,6 +55,8 @@ export const decisionLogSubjects = 'weir.log.>'
 export const decisionLogConsumer = 'log'
 /** Pipelines publish; the API reads, for the log and for those who watch. */
 export const decisionRowsSubject = 'weir.log.decisions'
+/** Deliverers publish; the API reads. */
+export const deliveryRowsSubject = 'weir.log.deliveries'
 /** Header of such a message: the number of rows. */
 export const rowsHeader = 'Weir-Rows'
 

@@ -45,10 +45,21 @@ export class RowWriter {
       this.#length += 1 + written
       return
     }
-    let rest = Buffer.byteLength(value)
+    this.#count(Buffer.byteLength(value))
+    this.#length += this.#bytes.write(value, this.#length)
+  }
+
+  /** A list, after its length. */
+  uint32s(values: readonly number[]): void {
+    this.#reserve(lengthBytesMax + values.length * 4)
+    this.#count(values.length)
+    for (const value of values) this.#length = this.#bytes.writeUInt32LE(value, this.#length)
+  }
+
+  #count(value: number): void {
+    let rest = value
     for (; rest > 0x7f; rest >>>= 7) this.#bytes[this.#length++] = (rest & 0x7f) | 0x80
     this.#bytes[this.#length++] = rest
-    this.#length += this.#bytes.write(value, this.#length)
   }
 
   uint8(value: number): void {
@@ -114,17 +125,28 @@ export class RowReader {
   }
 
   text(): string {
-    let length = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.uint8()
-      length += (byte & 0x7f) * 2 ** shift
-      if (byte < 0x80) break
-    }
+    const length = this.#count()
     const end = this.#position + length
     if (end > this.#bytes.length) throw new RangeError(`A text of ${length} bytes is cut off.`)
     const text = this.#bytes.toString('utf8', this.#position, end)
     this.#position = end
     return text
+  }
+
+  uint32s(): number[] {
+    const length = this.#count()
+    if (this.#position + length * 4 > this.#bytes.length)
+      throw new RangeError(`A list of ${length} numbers is cut off.`)
+    return Array.from({ length }, () => this.uint32())
+  }
+
+  #count(): number {
+    let count = 0
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.uint8()
+      count += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return count
+    }
   }
 
   uint8(): number {

@@ -1,4 +1,5 @@
 /** A lane over a sender whose outcomes the test chooses. */
+import type { AttemptLog } from '../../src/deliver/attempt-log.js'
 import type {
   DestinationConfig,
   Fault,
@@ -59,6 +60,7 @@ export function openLane(
   settings: Partial<LaneSettings> = {},
   deadLetter: (event: PackedEvent) => Promise<void> = async () => {},
   budget: HoldingBudget = roomForAll,
+  log?: AttemptLog,
 ): Opened {
   const requests: string[][] = []
   const dead: string[] = []
@@ -90,6 +92,7 @@ export function openLane(
   const lane = new Lane(config, {
     open,
     budget,
+    ...(log !== undefined && { log }),
     settings: { ...fast, ...settings },
     changed: ({ state }) => states.push(state),
     deadLetter: async (event) => {

@@ -61,8 +61,8 @@ t.test('no message contains a secret', (t) => {
 t.test('a partial failure names the failed records only', (t) => {
   const throttled = { ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'slow' }
   const refused = { ErrorCode: 'ValidationException', ErrorMessage: 'bad' }
-  t.same(outcomeOfRecords([{}, {}], 'r'), { outcome: 'accepted', requestId: 'r' })
-  t.match(outcomeOfRecords([{}, throttled, {}, refused, throttled]), {
+  t.same(outcomeOfRecords([{}, {}], 0, 'r'), { outcome: 'accepted', requestId: 'r' })
+  t.match(outcomeOfRecords([{}, throttled, {}, refused, throttled], 3), {
     outcome: 'partial',
     retry: [1, 4],
     reason: { class: 'throttle', msg: 'slow' },

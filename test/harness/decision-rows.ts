@@ -1,7 +1,8 @@
-/** Rows of the decision log, as pipelines publish them. */
+/** Rows of the decision log, as pipelines and deliverers publish them. */
 import { AddressSlot } from '../../src/core/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { type DecisionRow, writeDecisionRow } from '../../src/wire/decision-rows.js'
+import { type DeliveryRow, writeDeliveryRow } from '../../src/wire/delivery-rows.js'
 import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
 import { RowWriter } from '../../src/wire/rows.js'
 
@@ -41,5 +42,36 @@ export function rowBytes(rows: readonly DecisionRow[]): Uint8Array {
   return writer.take()
 }
 
-export const publishRows = (nats: Nats, bytes: Uint8Array, rows: number): Promise<unknown> =>
-  nats.publish(decisionRowsSubject, bytes, { headers: { [rowsHeader]: String(rows) } })
+/** A row with these values; the rest is one event that was delivered. */
+export const deliveryRow = (values: Partial<DeliveryRow> = {}): DeliveryRow => ({
+  accountId: 'ac_1',
+  destinationId: 'ed_1',
+  at: Date.now(),
+  tookMs: 12,
+  outcome: 'delivered',
+  attempt: 1,
+  requests: 1,
+  pack: 9,
+  requestId: 'request-1',
+  shard: '',
+  receipt: '',
+  errorCode: '',
+  error: '',
+  eventsFrom: values.at ?? Date.now(),
+  eventsUntil: values.at ?? Date.now(),
+  tags: [],
+  ...values,
+})
+
+export function deliveryBytes(rows: readonly DeliveryRow[]): Uint8Array {
+  const writer = new RowWriter(1024)
+  for (const row of rows) writeDeliveryRow(writer, row)
+  return writer.take()
+}
+
+export const publishRows = (
+  nats: Nats,
+  bytes: Uint8Array,
+  rows: number,
+  subject = decisionRowsSubject,
+): Promise<unknown> => nats.publish(subject, bytes, { headers: { [rowsHeader]: String(rows) } })

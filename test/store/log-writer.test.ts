@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Clickhouse } from '../../src/store/clickhouse.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
-import { dropOldestDecisions, shapeLogTables } from '../../src/store/log-tables.js'
+import { dropOldestRows, shapeLogTables } from '../../src/store/log-tables.js'
 import { LogWriter } from '../../src/store/log-writer.js'
-import { decisionLogStream, decisionRowsSubject } from '../../src/wire/names.js'
+import { decisionLogStream, decisionRowsSubject, deliveryRowsSubject } from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import { startClickhouseFront } from '../harness/clickhouse-front.js'
-import { decisionRow, publishRows, rowBytes } from '../harness/decision-rows.js'
+import { decisionRow, deliveryBytes, deliveryRow, publishRows, rowBytes } from '../harness/decision-rows.js'
 import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
@@ -127,6 +127,50 @@ FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER B
     await writer.close()
   })
 
+  await t.test('attempts to deliver are stored, and counted by minute', async (t) => {
+    const writer = open(parts.clickhouse)
+    const at = Math.floor(Date.now() / 60_000) * 60_000 - hourMs + 1_234
+    const error = { errorCode: 'ValidationException', error: 'Bad.' }
+    const rows = [
+      deliveryRow({ at, eventsFrom: at - 5, eventsUntil: at - 1, tags: [1, 2 ** 32 - 1, 3], receipt: '49' }),
+      deliveryRow({ at, outcome: 'failed', requests: 0, tags: [4, 5], ...error }),
+      deliveryRow({ at: at + 1, outcome: 'dead_lettered', requests: 0, attempt: 2, tags: [5], ...error }),
+    ]
+    await publishRows(admin, deliveryBytes(rows), 3, deliveryRowsSubject)
+    await publish(decisionRow({ recordId: 'neighbour' }))
+    await publishRows(admin, deliveryBytes(rows).subarray(0, 90), 3, deliveryRowsSubject)
+    await until('the rows are stored', async () => (await waiting()) === 0)
+    const shownTime = (ms: number) => new Date(ms).toISOString().replace('T', ' ').replace('Z', '')
+    const [first, ...others] = await parts.clickhouse.rows('SELECT * FROM deliveries ORDER BY time, outcome')
+    t.strictSame(first, {
+      account_id: 'ac_1',
+      destination_id: 'ed_1',
+      time: shownTime(at),
+      took_ms: 12,
+      outcome: 'delivered',
+      attempt: 1,
+      requests: 1,
+      pack: 9,
+      request_id: 'request-1',
+      shard: '',
+      receipt: '49',
+      error_code: '',
+      error: '',
+      events_from: shownTime(at - 5),
+      events_until: shownTime(at - 1),
+      events: 3,
+      event_tags: [1, 2 ** 32 - 1, 3],
+    })
+    t.match(others, [
+      { outcome: 'failed', events: 2, error_code: 'ValidationException' },
+      { outcome: 'dead_lettered', events: 1, attempt: 2 },
+    ])
+    const counts = await parts.clickhouse.rows('SELECT * FROM delivery_counts FINAL')
+    t.match(counts, [{ destination_id: 'ed_1', delivered: 3, failed: 2, dead_lettered: 1, requests: 1 }])
+    t.match(reported('malformed').at(-1), { rows: 3, fields: { subject: deliveryRowsSubject } })
+    await writer.close()
+  })
+
   await t.test(
     'changed bounds apply to tables that exist; the oldest rows are dropped beyond them',
     async (t) => {
@@ -146,10 +190,10 @@ FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER B
       const old = rowBytes([decisionRow({ recordId: 'old', at: Date.now() - 12 * hourMs })])
       await clickhouse.insertRowBinary('decisions', [old])
       const [size] = await clickhouse.rows<{ bytes: number }>(
-        "SELECT sum(bytes_on_disk) AS bytes FROM system.parts WHERE table = 'decisions' AND active",
+        "SELECT sum(bytes_on_disk) AS bytes FROM system.parts WHERE table IN ('decisions', 'deliveries') AND active",
       )
-      t.equal(await dropOldestDecisions(clickhouse, size!.bytes), 0)
-      t.equal(await dropOldestDecisions(clickhouse, size!.bytes - 1), 1)
+      t.equal(await dropOldestRows(clickhouse, size!.bytes), 0)
+      t.equal(await dropOldestRows(clickhouse, size!.bytes - 1), 1)
       t.notOk((await idsIn(clickhouse)).includes('old'))
       t.ok((await idsIn(clickhouse)).includes('neighbour'))
     },

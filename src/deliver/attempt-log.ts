@@ -1,0 +1,9 @@
+/** What became of each request of a lane, and which events were given up: the part of the log that a lane calls. */
+import type { Fault, SendOutcome } from './destination.js'
+import type { Item } from './job.js'
+
+export interface AttemptLog {
+  /** A request that began at this time was answered, or failed. */
+  requested(items: readonly Item[], outcome: SendOutcome, beganMs: number): void
+  deadLettered(item: Item, fault: Fault): void
+}

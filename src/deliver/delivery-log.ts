@@ -1,0 +1,125 @@
+/**
+ * Rows of attempts to deliver, for the decision log: a row per request, so that they cost little per event. Delivery
+ * never waits for them.
+ */
+import { now } from '../core/clock.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { Nats } from '../nats/nats.js'
+import { type DeliveryOutcome, type DeliveryRow, tagOf, writeDeliveryRow } from '../wire/delivery-rows.js'
+import { LogPublisher } from '../wire/log-publisher.js'
+import { deliveryRowsSubject } from '../wire/names.js'
+import type { AttemptLog } from './attempt-log.js'
+import type { DestinationConfig, Fault, Receipt, SendOutcome } from './destination.js'
+import type { Item } from './job.js'
+
+interface DeliveryLogOptions {
+  readonly nats: Pick<Nats, 'publish'>
+  /** Which attempts are logged: all, those that did not deliver, or none. */
+  readonly mode: 'all' | 'blocked' | 'off'
+  readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
+}
+
+export class DeliveryLog {
+  readonly #mode: DeliveryLogOptions['mode']
+  readonly #logged: LogPublisher
+
+  constructor(options: DeliveryLogOptions) {
+    this.#mode = options.mode
+    this.#logged = new LogPublisher({ ...options, subject: deliveryRowsSubject })
+  }
+
+  /** The log of one destination. */
+  of(destination: Pick<DestinationConfig, 'id' | 'accountId'>): AttemptLog {
+    return {
+      requested: (items, outcome, beganMs) => {
+        const attempt = { at: now(), beganMs, requests: 1 }
+        for (const part of partsOf(items, outcome)) {
+          this.#add(destination, part, attempt)
+          attempt.requests = 0
+        }
+      },
+      deadLettered: (item, fault) => {
+        const at = now()
+        const part: Part = { outcome: 'dead_lettered', items: [item], receipt: fault, fault }
+        this.#add(destination, part, { at, beganMs: at, requests: 0 })
+      },
+    }
+  }
+
+  #add(destination: Pick<DestinationConfig, 'id' | 'accountId'>, part: Part, attempt: Attempt): void {
+    if (this.#mode === 'off' || (this.#mode === 'blocked' && part.outcome === 'delivered')) return
+    const { batch } = this.#logged
+    writeDeliveryRow(batch.writer, rowOf(destination, part, attempt))
+    batch.added()
+  }
+
+  /** Publishes what is left; waits for batches under way. */
+  close(): Promise<void> {
+    return this.#logged.close()
+  }
+}
+
+interface Attempt {
+  readonly at: number
+  readonly beganMs: number
+  readonly requests: number
+}
+
+/** Events of a request with the same outcome. */
+interface Part {
+  readonly outcome: DeliveryOutcome
+  readonly items: readonly Item[]
+  readonly receipt: Receipt
+  readonly fault?: Fault | undefined
+}
+
+function partsOf(items: readonly Item[], answer: SendOutcome): Part[] {
+  switch (answer.outcome) {
+    case 'accepted':
+      return [{ outcome: 'delivered', items, receipt: answer }]
+    case 'failed':
+      return [{ outcome: 'failed', items, receipt: answer.fault, fault: answer.fault }]
+    case 'partial': {
+      const { retry, rejected, reason } = answer
+      const failed = new Set([...retry, ...rejected.map(({ index }) => index)])
+      const fault = reason ?? rejected[0]?.fault
+      const { requestId } = answer
+      const parts: Part[] = [
+        { outcome: 'delivered', items: items.filter((_, index) => !failed.has(index)), receipt: answer },
+        {
+          outcome: 'failed',
+          items: items.filter((_, index) => failed.has(index)),
+          receipt: requestId === undefined ? {} : { requestId },
+          fault,
+        },
+      ]
+      return parts.filter((part) => part.items.length > 0)
+    }
+  }
+}
+
+function rowOf(
+  { id, accountId }: Pick<DestinationConfig, 'id' | 'accountId'>,
+  { outcome, items, receipt, fault }: Part,
+  { at, beganMs, requests }: Attempt,
+): DeliveryRow {
+  const times = items.map(({ event }) => event.timestampMs)
+  return {
+    accountId,
+    destinationId: id,
+    at,
+    tookMs: Math.max(0, at - beganMs),
+    outcome,
+    attempt: Math.max(...items.map(({ sent }) => sent)),
+    requests,
+    pack: items[0]!.job.pack,
+    requestId: receipt.requestId ?? '',
+    shard: receipt.shard ?? '',
+    receipt: receipt.receipt ?? '',
+    errorCode: fault?.code ?? '',
+    error: fault?.msg ?? '',
+    eventsFrom: Math.min(...times),
+    eventsUntil: Math.max(...times),
+    tags: items.map(({ event }) => tagOf(event.id)),
+  }
+}
