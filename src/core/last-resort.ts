@@ -15,16 +15,24 @@ export interface Watch {
 }
 
 export class LastResort {
-  readonly #worker: Worker
+  readonly #watch: Watch
+  #worker: Worker | undefined
 
   constructor(watch: Watch) {
-    this.#worker = new Worker(programFile('last-resort-thread'), { workerData: watch })
-    this.#worker.unref()
+    this.#watch = watch
+    // Without a parent to watch, the thread has nothing to do before the first deadline; it takes a tenth of a start.
+    if (watch.parentPid !== undefined) this.#thread()
   }
 
   /** The earliest of several deadlines counts. */
   endWithin(ms: number): void {
-    this.#worker.postMessage(ms)
+    this.#thread().postMessage(ms)
+  }
+
+  #thread(): Worker {
+    this.#worker ??= new Worker(programFile('last-resort-thread'), { workerData: this.#watch })
+    this.#worker.unref()
+    return this.#worker
   }
 }
 

@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { prettyFactory } from 'pino-pretty'
+import type PinoPretty from 'pino-pretty'
 import { forTerminal } from './terminal.js'
 
 export type { Logger }
@@ -40,6 +41,8 @@ const blocks = ['settings']
  * all terminal control sequences are removed, including colours.
  */
 export function forPeople(output: DestinationStream): DestinationStream {
+  // Loaded here, so that processes whose lines are for machines start sooner.
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
   const render = prettyFactory({
     colorize: false,
     singleLine: true,

@@ -15,7 +15,6 @@ import {
 import { within, yieldTurn } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { ChdbConnection } from './chdb-connection.js'
 
 interface ClickhouseOptions {
   /** `http(s)://user:pass@host:8123/db`; undefined for the embedded ClickHouse. */
@@ -41,8 +40,10 @@ const rowsPerText = 500
 /** The embedded engine would colour tables; answers must hold no terminal control sequences. */
 const plainTables = { output_format_pretty_color: 0 } as const
 
-export function openClickhouse(options: ClickhouseOptions): Clickhouse {
+export async function openClickhouse(options: ClickhouseOptions): Promise<Clickhouse> {
   if (options.url === undefined) {
+    // The engine is large: with a server it is never loaded.
+    const { ChdbConnection } = await import('./chdb-connection.js')
     const connection = new ChdbConnection(ownDirectory(options.directory), parseError)
     return new Clickhouse(createClient({ connection }), emptyDirectory(`${options.directory}-incoming`))
   }

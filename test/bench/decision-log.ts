@@ -55,7 +55,7 @@ function batch(from: number, random: Buffer): Uint8Array {
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-log-'))
-const clickhouse = openClickhouse({ directory: join(directory, 'clickhouse') })
+const clickhouse = await openClickhouse({ directory: join(directory, 'clickhouse') })
 await shapeLogTables(clickhouse, { retentionMs: 72 * hourMs, bytesMax: 2 ** 40 })
 let cpuMicros = 0
 for (let from = 0; from < rowsTotal; from += rowsPerInsert) {

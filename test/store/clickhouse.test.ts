@@ -18,7 +18,7 @@ import { decodeRow, rowEncoder, tableOf } from '../../src/store/tables.js'
 import { tempDir } from '../harness/temp-dir.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'weir-clickhouse-'))
-const clickhouse = openClickhouse({ directory: dir })
+const clickhouse = await openClickhouse({ directory: dir })
 t.teardown(async () => {
   await clickhouse.close()
   rmSync(dir, { recursive: true })

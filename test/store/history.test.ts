@@ -12,7 +12,7 @@ const accountId = 'ac_1'
 const kinds = resources.map(({ kind }) => kind)
 
 t.test('the history in its tables', async (t) => {
-  const clickhouse = openClickhouse({ directory: tempDir(t) })
+  const clickhouse = await openClickhouse({ directory: tempDir(t) })
   t.teardown(() => clickhouse.close())
   await migrate(clickhouse, resources, 'fingerprint')
   // Merges would remove repeated rows at any time.

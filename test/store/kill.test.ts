@@ -70,7 +70,7 @@ t.test(
     t.strictSame(await all(survivor.client.ipPolicyRule.list()), [], 'none is left')
     const config = await (await fixture.nats()).findBucket(bucketNames.config)
     t.strictSame(await config?.keys('rules.>'), [], 'nor in the bucket')
-    const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
+    const clickhouse = await openClickhouse({ url: fixture.front.url, directory: '' })
     t.teardown(() => clickhouse.close())
     t.strictSame(await clickhouse.rows('SELECT id FROM ip_policy_rules'), [], 'nor in ClickHouse')
   },

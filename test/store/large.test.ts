@@ -47,7 +47,7 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
   await api.client.httpsEdge.delete(edge.id)
   const last = changed.routes[0]!.id
   t.equal(await statusOf(api.client.httpsEdgeRoute.under(edge.id).get(last)), 404)
-  const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
+  const clickhouse = await openClickhouse({ url: fixture.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   const left = await clickhouse.rows('SELECT id FROM https_edge_routes')
   t.strictSame(left, [{ id: own.id }], 'they went with it, and only they')

@@ -203,7 +203,7 @@ FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER B
     const path = join(dir, 'served')
     let front = await startClickhouseFront(path)
     t.teardown(() => front.process.kill())
-    const clickhouse = openClickhouse({ url: front.url, directory: dir })
+    const clickhouse = await openClickhouse({ url: front.url, directory: dir })
     t.teardown(() => clickhouse.close())
     const writer = open(clickhouse)
     await publish(decisionRow({ recordId: 'first' }))

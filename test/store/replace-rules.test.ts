@@ -42,7 +42,7 @@ const sorted = (rules: readonly Rule[]): string[] => rules.map(textOf).sort()
 
 /** The rules in ClickHouse. */
 async function storedRules(t: Test, fixture: StoreFixture): Promise<string[]> {
-  const clickhouse = openClickhouse({ url: fixture.front.url, directory: '' })
+  const clickhouse = await openClickhouse({ url: fixture.front.url, directory: '' })
   t.teardown(() => clickhouse.close())
   return sorted(await clickhouse.rows<Rule>('SELECT id, cidr, action FROM ip_policy_rules'))
 }
