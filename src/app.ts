@@ -111,6 +111,8 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     geo,
     live,
     log: parts.log,
+    deliveries: parts.deliveries,
+    nats,
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,

@@ -184,6 +184,18 @@ program
   })
 
 program
+  .command('record')
+  .description(
+    'what became of a record: its decision, its events, each delivery; needs an API key in WEIR_API_KEY',
+  )
+  .argument('<id>', 'the id of the record, or of an event that it made (ev_…)')
+  .option('--json', 'the answer of the API')
+  .action(async (id: string, options: { json?: true }) => {
+    const { showRecord } = await import('./process/record-report.js')
+    await showRecord(settings(), id, options)
+  })
+
+program
   .command('changes')
   .description('who changed what, newest first: time, account, version, resource, author, request, fields')
   .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', '24h')

@@ -1,19 +1,15 @@
 /** `POST /decide`: what Weir decides about a connection or request of the caller's account, and why. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest, shown, WeirError } from '../core/errors.js'
+import { badRequest, shown } from '../core/errors.js'
 import { recordBytesMax } from '../core/limits.js'
 import { type TSchema, Type } from '../core/schema.js'
-import { decideRecord } from '../evaluate/decide.js'
-import type { GeoLookup } from '../record/geo.js'
 import { type DecisionRequest, parseDecisionRequest } from '../record/record.js'
 import { recordSchemas } from '../record/record-schemas.js'
 import { componentName } from '../resource/component-name.js'
-import { type Decision, decisionSchema, type LastChange } from '../resource/decision.js'
-import { resources } from '../resource/registry.js'
-import { AccountPolicies } from './account-policies.js'
+import { decisionSchema } from '../resource/decision.js'
 import { type ApiContext, queryOf, readable, requestBody, sendJson } from './context.js'
+import type { Decider } from './decider.js'
 import { describe, shownBy } from './openapi.js'
-import { PastPolicyReader } from './past-policies.js'
 
 export const decisionsTag = {
   name: 'decisions',
@@ -51,9 +47,7 @@ const bodySchema = shownBy(unionSchema, {
 
 const path = '/decide'
 
-export function registerDecisions(app: FastifyInstance, context: ApiContext, geo: GeoLookup): void {
-  const policies = new AccountPolicies()
-  const pastPolicies = new PastPolicyReader(context.store.pastRows)
+export function registerDecisions(app: FastifyInstance, context: ApiContext, decider: Decider): void {
   const described = describe({
     operationId: 'decide',
     summary: 'Decide about a connection or request, and explain why',
@@ -76,14 +70,8 @@ export function registerDecisions(app: FastifyInstance, context: ApiContext, geo
     const revision = revisionOf(request)
     const { accountId } = request.caller
     const asked = decisionRequest(request)
-    const state = readable(context)
-    const past =
-      revision === undefined ? undefined : await pastPolicies.at(state, accountId, revision, asked.record)
-    const version = past?.version ?? state.versionOf(accountId)
-    const policySet = past?.policySet ?? (await policies.of(state, accountId, revision))
-    const decided = decideRecord(policySet, geo, asked, accountId)
-    if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
-    return sendJson(reply, await withLastChange(context, accountId, version, decided.value.answer))
+    const { answer } = await decider.decide(readable(context), accountId, asked, { revision })
+    return sendJson(reply, answer)
   })
 }
 
@@ -100,31 +88,4 @@ function decisionRequest(request: FastifyRequest): DecisionRequest {
   const parsed = parseDecisionRequest({ ...body, explain: body['explain'] ?? true })
   if (!parsed.ok) throw badRequest(parsed.problem.msg)
   return parsed.value
-}
-
-/** Adds who changed last what decided. */
-async function withLastChange(
-  { store }: ApiContext,
-  accountId: string,
-  version: number,
-  answer: Decision,
-): Promise<Decision> {
-  const { explanation } = answer
-  if (explanation === undefined) return answer
-  const { rule_id, id } = explanation.decided_by
-  const last_change = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
-    store.pastRows.lastChange(accountId, kind, deciding, version),
-  )
-  return {
-    ...answer,
-    explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
-  }
-}
-
-async function lastChangeOf(
-  id: string | null,
-  read: (kind: string, id: string) => Promise<LastChange | undefined>,
-): Promise<LastChange | null> {
-  const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
-  return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
 }

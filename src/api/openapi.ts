@@ -1,5 +1,5 @@
 /** Descriptions and schemas of operations for the OpenAPI document. */
-import { idempotencyKeyCharsMax, pageEntriesMax } from '../core/limits.js'
+import { idempotencyKeyCharsMax, pageEntriesMax, recordIdCharsMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
 import { documented, objectOf, orNull, type TSchema, Type } from '../core/schema.js'
 import { componentName } from '../resource/component-name.js'
@@ -95,7 +95,14 @@ const byCollection = new Map(
   resources.filter(isServed).map((resource) => [routePath(resource.path), resource]),
 )
 
+/** Parameters below paths that are no collections of resources. */
+const plainParameters: Readonly<Record<string, TSchema>> = {
+  '/records': Type.String({ maxLength: recordIdCharsMax, description: 'The id of the record.' }),
+}
+
 function parameterOf(collection: string): TSchema {
+  const plain = plainParameters[collection]
+  if (plain !== undefined) return plain
   const resource = byCollection.get(collection)
   if (resource === undefined) return { ...eventKindSchema, description: 'The kind of the event source.' }
   const { kind, idPrefix, title } = resource

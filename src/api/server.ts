@@ -23,6 +23,7 @@ import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
 import { registerDecisions } from './decide-routes.js'
+import { Decider } from './decider.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
@@ -33,6 +34,8 @@ import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
 import { answerProblem } from './problem.js'
+import { registerRecords } from './record-routes.js'
+import { RecordTracer, type RecordTracerOptions } from './record-tracer.js'
 import { registerResource } from './resource-routes.js'
 import { registerRestore } from './restore-routes.js'
 import { registerRules } from './rule-routes.js'
@@ -49,6 +52,9 @@ export interface ApiOptions extends OpenapiOptions {
   readonly live: LiveDecisions
   /** The decision log. */
   readonly log: Pick<LogReader, 'decisions' | 'counts'>
+  readonly deliveries: RecordTracerOptions['deliveries']
+  /** Reads records that are still stored. */
+  readonly nats: RecordTracerOptions['nats']
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
@@ -124,16 +130,8 @@ const httpOptions = (
   exposeHeadRoutes: false,
 })
 
-function registerResources(
-  app: FastifyInstance,
-  {
-    context,
-    destinations,
-    geo,
-    live,
-    log,
-  }: Pick<ApiOptions, 'context' | 'destinations' | 'geo' | 'live' | 'log'>,
-): void {
+function registerResources(app: FastifyInstance, options: ApiOptions): void {
+  const { context, destinations, live, log } = options
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
     registerResource(app, context, resource)
@@ -146,8 +144,11 @@ function registerResources(
   registerRules(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
-  registerDecisions(app, context, geo)
+  const { pastRows } = context.store
+  const decider = new Decider({ ...options, pastRows })
+  registerDecisions(app, context, decider)
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log)
+  registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
   registerStats(app, log)
 }

@@ -21,6 +21,7 @@ import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import type { Stats } from '../resource/stats.js'
+import type { TracedRecord } from '../resource/traced-record.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
@@ -40,6 +41,8 @@ export interface Client extends Kinds {
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
   decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
+  /** A record by its id, or by the id of an event that it made: its decision, its events, what became of them. */
+  record(id: string): Promise<TracedRecord>
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** The delivery status of a destination. */
@@ -111,6 +114,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
+    record: (id) => tracedRecord(http, id),
     stats: async (options = {}) => http.send('GET', '/stats', { query: { ...options } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
@@ -118,6 +122,11 @@ export function openClient(options: HttpOptions): Client {
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }
+
+const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
+  /^ev_[0-9a-f]{48}$/.test(id)
+    ? http.send('GET', '/records', { query: { event_id: id } })
+    : http.send('GET', `/records/${encodeURIComponent(id)}`)
 
 async function* watchDecisions(
   http: Http,

@@ -12,7 +12,7 @@ import { type DecisionRequest, parseDecisionRequest, parseJson } from '../record
 import type { Decision } from '../resource/decision.js'
 import { type AgentRequest, checkAgent } from './agent.js'
 import { nowhere } from './edges.js'
-import { evaluate, type Verdict } from './evaluate.js'
+import { evaluate, type Phase, type Verdict } from './evaluate.js'
 import { ExplanationTrace } from './explain.js'
 import type { Warning } from './ip-restriction.js'
 import { Judgement } from './judgement.js'
@@ -30,7 +30,7 @@ const refusal = (code: ErrorCode, { msg }: Problem): Refusal => ({ code, msg })
 const refused = ({ code, msg }: Refusal): Uint8Array => reply({ error_code: code, msg })
 
 /** The answer to a decision request, and what it was made from. */
-interface Decided {
+export interface Decided {
   readonly answer: Decision
   readonly judgement: Judgement
 }
@@ -58,6 +58,7 @@ export function decideRecord(
   geo: GeoLookup,
   { record, explain }: DecisionRequest,
   accountId?: string,
+  phase: Phase = 'opening',
 ): Result<Decided, Refusal> {
   const found = accountId === undefined ? policySet.findEdge(record) : policySet.findEdgeOf(accountId, record)
   if (!found.ok)
@@ -66,7 +67,7 @@ export function decideRecord(
   const { client_ip } = record.conn
   const context = new PolicyContext(record.conn, endpoint.edgeId, geo)
   const trace = explain ? new ExplanationTrace(policySet, client_ip) : undefined
-  const verdict = evaluate(policySet, endpoint, context, new StepBudget(), 'opening', trace)
+  const verdict = evaluate(policySet, endpoint, context, new StepBudget(), phase, trace)
   const judgement = new Judgement(record, endpoint, context, verdict, policySet)
   const { decision, ipPolicy, policy } = verdict
   const answer = {

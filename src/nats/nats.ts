@@ -220,6 +220,11 @@ export class Nats {
     )
   }
 
+  /** The message with this sequence, read from the stream's leader; undefined if it was removed or never stored. */
+  messageAt(stream: string, sequence: number): Promise<StoredMessage | undefined> {
+    return storedMessage(() => this.#manager.streams.getMessage(stream, { seq: sequence }))
+  }
+
   /** The newest message of a subject, read from the stream's leader; undefined if there is none. */
   lastMessage(stream: string, subject: string): Promise<StoredMessage | undefined> {
     return storedMessage(() => this.#manager.streams.getMessage(stream, { last_by_subj: subject }))

@@ -143,6 +143,7 @@ const roles: readonly NatsUser[] = [
       ...keepBooks,
       auditSubject('*'),
       readMessage(auditStream),
+      readMessage(recordsStream),
       nextMessage(deliveriesStream),
       consumerInfo(deliveriesStream, '*'),
       statusSubject,

@@ -10,6 +10,7 @@ import type { Nats } from '../nats/nats.js'
 import { resources } from '../resource/registry.js'
 import { tcpAddressSpace } from '../resource/tcp-address.js'
 import type { Clickhouse } from '../store/clickhouse.js'
+import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
 import type { Store } from '../store/store.js'
 import { hasAccounts } from '../store/stored-rows.js'
@@ -27,6 +28,7 @@ export interface StoreParts {
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
   readonly log: LogReader
+  readonly deliveries: DeliveryReader
   /** If the NATS store was found wiped: one sentence about what was lost. */
   readonly loss: string | undefined
 }
@@ -43,6 +45,7 @@ export async function openStoreParts(
 ): Promise<StoreParts> {
   const { openStore } = await import('../store/store.js')
   const { LogReader } = await import('../store/log-reader.js')
+  const { DeliveryReader } = await import('../store/delivery-reader.js')
   const { settings, occurrences, eventKinds } = context
   const sealer = new Sealer(secretKey(settings.data))
   const clickhouse = release.own(await openDatabase(settings))
@@ -69,6 +72,7 @@ export async function openStoreParts(
     sealer,
     clickhouse,
     log: new LogReader(clickhouse, settings.decisionLog.rows !== 'off'),
+    deliveries: new DeliveryReader(clickhouse, settings.decisionLog.rows),
     loss,
   }
 }

@@ -1,9 +1,7 @@
 /** Reads the decision log: decisions newest first, and sums. Each statement is of one account, and bounded in time. */
-import { Turns } from '../core/concurrency.js'
-import { badRequest, unavailable, WeirError } from '../core/errors.js'
-import { logSearchesAtOnceMax, logSearchesWaitingMax } from '../core/limits.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
-import { type Clickhouse, isTimeExceeded } from './clickhouse.js'
+import type { Clickhouse } from './clickhouse.js'
+import { LogQueries, timeOf } from './log-queries.js'
 import { countsTable, decisionsTable } from './log-tables.js'
 
 /** Entries are sorted by time and, within a millisecond, by their place in the stream of records. */
@@ -45,27 +43,16 @@ interface CountRow {
   readonly bytes_out: number
 }
 
-/** A client waits, and other statements wait for the same disk. */
-const statementTimeoutMs = 5_000
-/** How much longer an answer may take until ClickHouse counts as unavailable. */
-const answerTimeoutMs = 2 * statementTimeoutMs
-
-const searches = new Turns(logSearchesAtOnceMax, logSearchesWaitingMax)
-
 const columns = `account_id AS accountId, toUnixTimestamp64Milli(time) AS at, record_id AS recordId, type,
 edge_id AS edgeId, route_id AS routeId, server_name AS serverName, server_port AS serverPort, client_ip AS clientIp,
 country, asn, decision, decided_by AS decidedBy, decided_by_id AS decidedById, policy, rule_id AS ruleId, revision,
 bytes_in AS bytesIn, bytes_out AS bytesOut, sequence, line`
 
-const timeOf = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
-
 export class LogReader {
-  readonly #clickhouse: Clickhouse
-  readonly #isOn: boolean
+  readonly #queries: LogQueries
 
   constructor(clickhouse: Clickhouse, isOn: boolean) {
-    this.#clickhouse = clickhouse
-    this.#isOn = isOn
+    this.#queries = new LogQueries(clickhouse, isOn)
   }
 
   /** At most `limit` rows, newest first. A row that was stored twice is there twice. */
@@ -92,7 +79,7 @@ export class LogReader {
     Object.assign(params, { since: sinceMs, until: untilMs, ...before })
     const sql = `SELECT ${columns} FROM ${decisionsTable} WHERE ${conditions.join(' AND ')}
 ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
-    return this.#rows(sql, params)
+    return this.#queries.rows(sql, params)
   }
 
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
@@ -105,13 +92,13 @@ ORDER BY time DESC, sequence DESC, line DESC LIMIT {limit:UInt32}`
       until: untilMs / 1000,
       seconds: intervalMs / 1000,
     }
-    const ranked = await this.#rows<{ value: string }>(
+    const ranked = await this.#queries.rows<{ value: string }>(
       `SELECT value, sum(allow + block + deny) AS records FROM ${countsTable} WHERE ${countsCondition}
 GROUP BY value ORDER BY records DESC, value`,
       params,
     )
     const values = ranked.slice(0, valuesMax).map(({ value }) => value)
-    const counts = await this.#rows<CountRow>(
+    const counts = await this.#queries.rows<CountRow>(
       `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, value,
 ${sums.map((name) => `sum(${countsTable}.${name}) AS ${name}`).join(', ')}
 FROM ${countsTable} WHERE ${countsCondition} AND value IN {values:Array(String)}
@@ -120,36 +107,12 @@ GROUP BY at, value ORDER BY at, allow + block + deny DESC, value`,
     )
     return { counts, valuesLeftOut: ranked.length - values.length }
   }
-
-  /** ClickHouse ends a statement itself that takes too long, because an embedded one can't be aborted. */
-  #rows<T>(sql: string, params: Readonly<Record<string, unknown>>): Promise<T[]> {
-    if (!this.#isOn) {
-      throw new WeirError(
-        'ERR_LOG_OFF',
-        'The decision log is off: the operator of this deployment can turn it on with WEIR_DECISION_LOG.',
-      )
-    }
-    const sent = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
-    const limited = `${sql}\nSETTINGS max_execution_time = ${statementTimeoutMs / 1000}`
-    return searches.take(async () => {
-      try {
-        return await this.#clickhouse.rows<T>(limited, sent, answerTimeoutMs)
-      } catch (error) {
-        if (isTimeExceeded(error)) throw tooLong
-        throw unavailable('The decision log was not read: ClickHouse does not answer.', error)
-      }
-    })
-  }
 }
 
 const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out']
 
 const countsCondition = `account_id = {account:String} AND dimension = {dimension:String}
 AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
-
-const tooLong = badRequest(
-  `The search took longer than ${statementTimeoutMs / 1000} s: narrow it with "since" and "until".`,
-)
 
 /** One address can use the index, which a range can't. */
 const clientsCondition = ([first, last]: readonly [string, string]): string =>

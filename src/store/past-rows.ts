@@ -19,7 +19,7 @@ import { tableOf } from './tables.js'
 const lastChangeTimeoutMs = 2_000
 const versionTimeoutMs = 10_000
 
-/** Kinds that a decision depends on. An account's first change creates the account. */
+/** Kinds that decisions and events depend on. An account's first change creates the account. */
 const decidingKinds: readonly KindName[] = [
   'account',
   'tcp_edge',
@@ -28,6 +28,7 @@ const decidingKinds: readonly KindName[] = [
   'ip_policy',
   'ip_policy_rule',
   'ip_restriction',
+  'event_subscription',
 ]
 
 /** Each change with the revision before it, newest first, beside that of the change after it. */
@@ -95,6 +96,18 @@ WHERE base IS NULL OR base < {revision:UInt64} OR base > later ORDER BY version 
 AND version <= {version:UInt64} AND has(arrayMap(each -> lower(each), hostports), {hostport:String})
 LIMIT ${pastRowsMax}`,
         { account: accountId, version, hostport },
+      )
+      return found.map(({ id }) => id)
+    })
+  }
+
+  /** Ids of all subscriptions that the account had up to a version. */
+  subscriptionIds(accountId: string, version: number): Promise<string[]> {
+    return answered(async () => {
+      const found = await this.#clickhouse.rows<{ id: string }>(
+        `SELECT DISTINCT id FROM ${tableOf('event_subscription')} WHERE account_id = {account:String}
+AND version <= {version:UInt64} LIMIT ${pastRowsMax}`,
+        { account: accountId, version },
       )
       return found.map(({ id }) => id)
     })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, allOperations } from '../../src/resource/define.js'
 import { resourceOf } from '../../src/resource/registry.js'
+import { shapeLogTables } from '../../src/store/log-tables.js'
 import { openTestStore, type TestApi } from '../harness/api.js'
 import type { HttpAnswer } from '../harness/raw-client.js'
 import { Estate, type ReferenceField, referenceFields, servedResources, sharedDescription } from './estate.js'
@@ -27,7 +28,10 @@ async function filled(path: string, idOf: (kind: string) => Promise<string> | st
   return result
 }
 
-const otherParameters: Readonly<Record<string, string>> = { '{type}': 'tcp_connection_closed.v0' }
+const otherParameters: Readonly<Record<string, string>> = {
+  '{type}': 'tcp_connection_closed.v0',
+  '{record_id}': neverMade,
+}
 
 const unknownId = (kind: string): string => `${resourceOf(kind).idPrefix}${neverMade}`
 
@@ -99,6 +103,7 @@ async function pathsToOthers(path: string, mine: Estate, theirs: Estate): Promis
 
 t.test('accounts know nothing of each other', async (t) => {
   const store = await openTestStore(t)
+  await shapeLogTables(store.parts.clickhouse, { retentionMs: 60_000, bytesMax: 2 ** 30 })
   const api = await store.api()
   const estate = async (name: string): Promise<Estate> => {
     const client = await api.account(name)

@@ -135,6 +135,7 @@ type TestApiOptions = Partial<
     | 'listening'
     | 'live'
     | 'log'
+    | 'deliveries'
     | 'usage'
     | 'trustedProxies'
     | 'versionHeaders'
@@ -204,6 +205,8 @@ export async function openTestStore(
         geo: { lookup: () => ({}) },
         live: new LiveDecisions({ nats: parts.nats, occurrences }),
         log: parts.log,
+        deliveries: parts.deliveries,
+        nats: parts.nats,
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],

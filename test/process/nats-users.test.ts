@@ -133,6 +133,10 @@ const subjects = [
   'weir.deadletter.events',
   'weir.status.destination',
   'weir.api.usage',
+  'weir.log.decisions',
+  'weir.log.deliveries',
+  'weir.live.watched',
+  'weir.live.decisions',
   ...streams.flatMap((stream) => (stream.startsWith('KV_') ? [`$KV.${stream.slice(3)}.key`] : [])),
 ]
 
@@ -168,6 +172,7 @@ const needs: Readonly<Record<string, Needs>> = {
   api: {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
+      WEIR_RECORDS: ['info', 'make', 'get'],
       WEIR_AUDIT: ['info', 'make', 'get'],
       WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],
       KV_weir_config: kept,
@@ -182,9 +187,16 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.events.audit.ac_1',
       'weir.status.destination',
       'weir.api.usage',
+      'weir.live.watched',
       ...subjects.filter((subject) => subject.startsWith('$KV.')),
     ],
-    hear: ['weir.abuse.decide', 'weir.api.usage', '_INBOX.api.x'],
+    hear: [
+      'weir.abuse.decide',
+      'weir.api.usage',
+      'weir.log.decisions',
+      'weir.live.decisions',
+      '_INBOX.api.x',
+    ],
   },
   pipeline: {
     calls: {
@@ -201,9 +213,11 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.books',
       'weir.deadletter.records',
       'weir.deadletter.audit',
+      'weir.log.decisions',
+      'weir.live.decisions',
       '$KV.weir_books.key',
     ],
-    hear: ['weir.decide', 'weir.decide.agent', '_INBOX.pipeline.x'],
+    hear: ['weir.decide', 'weir.decide.agent', 'weir.live.watched', '_INBOX.pipeline.x'],
   },
   deliver: {
     calls: {
@@ -213,7 +227,7 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_config: ['info', 'get', 'read along'],
       KV_weir_secrets: ['info', 'get', 'read along'],
     },
-    publish: ['weir.books', 'weir.deadletter.events', '$KV.weir_books.key'],
+    publish: ['weir.books', 'weir.deadletter.events', 'weir.log.deliveries', '$KV.weir_books.key'],
     hear: ['weir.status.destination', '_INBOX.deliver.x'],
   },
   ingress: { calls: {}, publish: ['weir.records.eu.node-1', 'weir.decide'], hear: ['_INBOX.x'] },

@@ -1,0 +1,86 @@
+/**
+ * Decides for an account, with its configuration as it is or as it was, and says who changed last what decided. The
+ * evaluator is that of the pipeline.
+ */
+import { WeirError } from '../core/errors.js'
+import { type Decided, decideRecord } from '../evaluate/decide.js'
+import type { Phase } from '../evaluate/evaluate.js'
+import type { GeoLookup } from '../record/geo.js'
+import type { DecisionRequest } from '../record/record.js'
+import type { Decision, LastChange } from '../resource/decision.js'
+import { resources } from '../resource/registry.js'
+import type { PastRows } from '../store/past-rows.js'
+import type { ViewState } from '../view/view-state.js'
+import { AccountPolicies } from './account-policies.js'
+import { PastPolicyReader } from './past-policies.js'
+
+interface DeciderOptions {
+  readonly pastRows: PastRows
+  readonly geo: GeoLookup
+}
+
+interface Moment {
+  /** Of the configuration; the present one if there is none. */
+  readonly revision?: number | undefined
+  readonly phase?: Phase
+}
+
+export interface DecidedThen extends Decided {
+  /** The version of the account whose configuration decided; undefined if that is the present one. */
+  readonly pastVersion: number | undefined
+}
+
+export class Decider {
+  readonly #options: DeciderOptions
+  readonly #policies = new AccountPolicies()
+  readonly #pastPolicies: PastPolicyReader
+
+  constructor(options: DeciderOptions) {
+    this.#options = options
+    this.#pastPolicies = new PastPolicyReader(options.pastRows)
+  }
+
+  async decide(
+    state: ViewState,
+    accountId: string,
+    asked: DecisionRequest,
+    { revision, phase }: Moment,
+  ): Promise<DecidedThen> {
+    const past =
+      revision === undefined
+        ? undefined
+        : await this.#pastPolicies.at(state, accountId, revision, asked.record)
+    const version = past?.version ?? state.versionOf(accountId)
+    const policySet = past?.policySet ?? (await this.#policies.of(state, accountId, revision))
+    const decided = decideRecord(policySet, this.#options.geo, asked, accountId, phase)
+    if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
+    const { answer, judgement } = decided.value
+    return {
+      answer: await this.#withLastChange(accountId, version, answer),
+      judgement,
+      pastVersion: past?.version,
+    }
+  }
+
+  /** Adds who changed last what decided. */
+  async #withLastChange(accountId: string, version: number, answer: Decision): Promise<Decision> {
+    const { explanation } = answer
+    if (explanation === undefined) return answer
+    const { rule_id, id } = explanation.decided_by
+    const last_change = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
+      this.#options.pastRows.lastChange(accountId, kind, deciding, version),
+    )
+    return {
+      ...answer,
+      explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
+    }
+  }
+}
+
+async function lastChangeOf(
+  id: string | null,
+  read: (kind: string, id: string) => Promise<LastChange | undefined>,
+): Promise<LastChange | null> {
+  const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
+  return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
+}

@@ -1,0 +1,153 @@
+/**
+ * What became of a record: its decision, read from the log; the record itself, from its stream; the explanation and the
+ * events, made again with the configuration of then; and what became of each event, from the log of deliveries.
+ */
+import { isoMillis, within } from '../core/clock.js'
+import { unavailable, WeirError } from '../core/errors.js'
+import { publicationsTracedMax } from '../core/limits.js'
+import type { AnyTrafficEvent } from '../event/define.js'
+import { StepBudget } from '../expr/budget.js'
+import type { Nats } from '../nats/nats.js'
+import { type Production, produce } from '../produce/produce.js'
+import { parseMessage, parseRecord } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import type { PublishedRecord, TracedEvent, TracedRecord } from '../resource/traced-record.js'
+import type { DeliveryReader } from '../store/delivery-reader.js'
+import type { LogReader } from '../store/log-reader.js'
+import type { PastRows } from '../store/past-rows.js'
+import type { ViewState } from '../view/view-state.js'
+import type { DecisionRow } from '../wire/decision-rows.js'
+import { recordsStream } from '../wire/names.js'
+import { accountSources } from './account-subscriptions.js'
+import type { DecidedThen, Decider } from './decider.js'
+import { deliveryOf } from './event-delivery.js'
+import { shownDecision } from './shown-decision.js'
+
+export interface RecordTracerOptions {
+  readonly log: Pick<LogReader, 'decisions'>
+  readonly deliveries: Pick<DeliveryReader, 'attempts' | 'recordOf' | 'isComplete'>
+  readonly pastRows: PastRows
+  readonly decider: Decider
+  readonly nats: Pick<Nats, 'messageAt'>
+  readonly eventKinds: readonly AnyTrafficEvent[]
+}
+
+const readTimeoutMs = 3_000
+
+/** What a row of the log does not have, or why it is not to be had. */
+type Rest = Omit<PublishedRecord, 'decision'>
+
+const nothing: Rest = { record: null, explained: null, events: null, filtered: [], missing: null }
+
+const gone =
+  'The record is no longer stored: it was removed after the retention, or to make room for newer ones.'
+
+export class RecordTracer {
+  readonly #options: RecordTracerOptions
+
+  constructor(options: RecordTracerOptions) {
+    this.#options = options
+  }
+
+  /** Undefined if the log has no decision of this account about such a record. */
+  async trace(state: ViewState, accountId: string, recordId: string): Promise<TracedRecord | undefined> {
+    const rows = await this.#options.log.decisions({
+      accountId,
+      values: { record_id: [recordId] },
+      limit: 2 * publicationsTracedMax + 1,
+    })
+    const distinct = [...new Map(rows.map((row) => [shownDecision(row).id, row])).values()]
+    if (distinct.length === 0) return undefined
+    const publications: PublishedRecord[] = []
+    for (const row of distinct.slice(0, publicationsTracedMax))
+      publications.push({ decision: shownDecision(row), ...(await this.#restOf(state, row)) })
+    return {
+      record_id: recordId,
+      publications,
+      publications_left_out: distinct.length > publicationsTracedMax,
+    }
+  }
+
+  /** The id of the record that made an event. */
+  recordOf(accountId: string, eventId: string): Promise<string | undefined> {
+    return this.#options.deliveries.recordOf(accountId, eventId)
+  }
+
+  async #restOf(state: ViewState, row: DecisionRow): Promise<Rest> {
+    const stored = await this.#stored(row)
+    if (stored === undefined) return { ...nothing, missing: gone }
+    const record = JSON.parse(stored.line.toString()) as Rest['record']
+    try {
+      const asked = { record: stored.record, explain: true }
+      const moment = { revision: row.revision, phase: 'closed' } as const
+      const decided = await this.#options.decider.decide(state, row.accountId, asked, moment)
+      const { events, filtered } = await this.#production(state, row, decided)
+      return {
+        record,
+        explained: decided.answer as Rest['explained'],
+        events: await this.#traced(state, row, events),
+        filtered: filtered.map((source) => ({
+          type: source.kindName,
+          subscription_id: source.subscriptionId,
+        })),
+        missing: null,
+      }
+    } catch (error) {
+      // The configuration of then may be unknown or too large; the rest of the answer is still of use.
+      if (!(error instanceof WeirError) || error.code === 'ERR_UNAVAILABLE') throw error
+      return { ...nothing, record, missing: error.message }
+    }
+  }
+
+  /** After the stream was recreated, another message may have this sequence. */
+  async #stored(row: DecisionRow): Promise<{ record: TrafficRecord; line: Buffer } | undefined> {
+    const reading = this.#options.nats.messageAt(recordsStream, row.sequence)
+    const message = await within(readTimeoutMs, reading, 'The record was not read in time.').catch(
+      (error) => {
+        throw unavailable('NATS does not answer, and it has the record.', error)
+      },
+    )
+    if (message?.storedAtMs !== row.at) return undefined
+    const line = parseMessage(message.data).find(({ number }) => number === row.line)?.bytes
+    const parsed = line && parseRecord(line)
+    if (!parsed?.ok || parsed.value.record_id !== row.recordId) return undefined
+    return { record: parsed.value, line: line! }
+  }
+
+  async #production(
+    state: ViewState,
+    { accountId, at }: DecisionRow,
+    { judgement, pastVersion }: DecidedThen,
+  ): Promise<Production> {
+    const { pastRows, eventKinds } = this.#options
+    const sources = await accountSources(state, accountId, pastVersion, pastRows, eventKinds)
+    return produce(sources, judgement, isoMillis(at), new StepBudget())
+  }
+
+  async #traced(
+    state: ViewState,
+    { accountId, at }: DecisionRow,
+    events: Production['events'],
+  ): Promise<TracedEvent[]> {
+    const { deliveries } = this.#options
+    const attempts = await deliveries.attempts({
+      accountId,
+      at,
+      destinationIds: [...new Set(events.flatMap(({ source }) => source.destinationIds))],
+      eventIds: events.map(({ id }) => id),
+    })
+    const isKnown = (id: string): boolean => state.rows.get('event_destination')?.has(id) === true
+    return events.map(({ id, source }) => ({
+      id,
+      type: source.kindName,
+      subscription_id: source.subscriptionId,
+      deliveries: source.destinationIds.map((destinationId) =>
+        deliveryOf(
+          destinationId,
+          attempts.filter((attempt) => attempt.destinationId === destinationId && attempt.includes(id)),
+          { isKnown: isKnown(destinationId), isLogComplete: deliveries.isComplete },
+        ),
+      ),
+    }))
+  }
+}

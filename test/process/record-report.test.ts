@@ -1,0 +1,83 @@
+/** `weir record`: what a person reads about a record. */
+import t from 'tap'
+import { recordText } from '../../src/process/record-report.js'
+import { loggedDecisionExample } from '../../src/resource/logged-decision.js'
+import type { PublishedRecord, TracedRecord } from '../../src/resource/traced-record.js'
+
+const delivery = {
+  destination_id: 'ed_1',
+  state: 'delivered',
+  at: '2026-11-20T10:00:00.911Z',
+  request_id: 'r-1',
+  receipt: null,
+  shard: null,
+  attempts: 2,
+  last_error: { at: '2026-11-20T10:00:00.500Z', code: 'Throttled', msg: 'Slow down.' },
+} as const
+
+const publication = (more: Partial<PublishedRecord> = {}): PublishedRecord => ({
+  decision: {
+    ...loggedDecisionExample,
+    edge_id: 'edgtcp_1',
+    type: 'tcp_connection',
+    decision: 'block',
+    decided_by: { type: 'ip_restriction', id: 'edgtcp_1', policy: null, rule_id: 'ipr_1' },
+  },
+  record: {},
+  explained: null,
+  events: [],
+  filtered: [],
+  missing: null,
+  ...more,
+})
+
+const traced = (...publications: PublishedRecord[]): TracedRecord => ({
+  record_id: 'r1',
+  publications,
+  publications_left_out: false,
+})
+
+const head = `Record r1, stored 2026-11-20T10:00:00.250Z
+  203.0.113.66 (DE) to ssh.example.com:22, served by edgtcp_1
+  block, decided by ip_restriction edgtcp_1 ipr_1`
+
+t.test('a record with events', async (t) => {
+  const event = { id: 'ev_1', type: 'tcp_connection_closed.v0', subscription_id: 'esb_1' }
+  const deliveries = [
+    delivery,
+    { ...delivery, destination_id: 'ed_2', state: 'dead_lettered' as const, attempts: 1, request_id: null },
+    {
+      ...delivery,
+      destination_id: 'ed_3',
+      state: 'pending' as const,
+      at: null,
+      request_id: null,
+      attempts: 0,
+      last_error: null,
+    },
+  ]
+  const filtered = [{ type: 'log.v0', subscription_id: 'esb_2' }]
+  t.equal(
+    recordText(traced(publication({ events: [{ ...event, deliveries }], filtered }))),
+    `${head}
+  tcp_connection_closed.v0 of esb_1: ev_1
+    ed_1  delivered  2026-11-20T10:00:00.911Z, 2 attempts, request r-1
+    ed_2  dead_lettered  2026-11-20T10:00:00.911Z, Throttled: Slow down.
+    ed_3  pending
+  log.v0: filtered by esb_2`,
+  )
+})
+
+t.test('records without events, or that are no longer stored', async (t) => {
+  const missing = publication({ record: null, events: null, missing: 'It was removed.' })
+  t.equal(
+    recordText({ ...traced(publication(), missing), publications_left_out: true }),
+    `${head}
+  No subscription makes an event of it.
+
+${head}
+  It was removed.
+
+It was published more often; older publications are left out.`,
+  )
+})
