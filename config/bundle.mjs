@@ -1,6 +1,6 @@
 /**
  * Builds what runs, in two forms. Bundled, a role reads some 40 files at its start instead of 900, and starts in less
- * than half of the time. As modules, every source and test stays a file of its own.
+ * than half of the time; so does a test. As modules, every source and test stays a file of its own.
  */
 import { rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -45,12 +45,37 @@ const withoutMapsOfPackages = {
  * @param {string} root of the package
  * @param {string} directory
  */
-export async function bundle(root, directory) {
+export const bundlePrograms = (root, directory) => bundle(root, directory, { entryPoints: programs })
+
+/** They are programs of their own, and large; a test that uses one is about it. */
+const usedByTests = ['@hey-api/*', '@redocly/*', '@seriousme/*', 'esbuild', 'playwright-core', 'typescript']
+
+/**
+ * Writes test files below `directory`, as they lie below `test`, with the test runner and all they need. Shared parts
+ * are in a directory beside theirs, so that all find their files by the same relative paths as the modules do.
+ *
+ * @param {string} root of the package
+ * @param {readonly string[]} files paths below the root
+ * @param {string} directory
+ */
+export const bundleTests = (root, files, directory) =>
+  bundle(root, directory, {
+    entryPoints: [...files],
+    outbase: join(root, 'test'),
+    chunkNames: 'shared/[name]-[hash]',
+    external: [...unbundled, ...usedByTests],
+  })
+
+/**
+ * @param {string} root
+ * @param {string} directory
+ * @param {import('esbuild').BuildOptions} options
+ */
+async function bundle(root, directory, options) {
   const { build } = await import('esbuild')
   rmSync(directory, { recursive: true, force: true })
   await build({
     absWorkingDir: root,
-    entryPoints: programs,
     outdir: directory,
     bundle: true,
     splitting: true,
@@ -69,6 +94,7 @@ export async function bundle(root, directory) {
     },
     // Errors are thrown; the caller shows them.
     logLevel: 'silent',
+    ...options,
   })
 }
 

@@ -5,7 +5,7 @@
  *     node config/prepare.mjs [--no-nats-server] [--modules | --tests]
  *
  * `--modules` also compiles every source and test to a module of its own in `dist/src` and `dist/test`, as benchmarks
- * and the generated documents need it; `--tests` prepares the test runner, too.
+ * and the generated documents need it; `--tests` also prepares the test runner and bundles the test files.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,7 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { tryLock } from '../src/process/file-lock.mjs'
 import { findNatsServer, natsServerMissing } from '../src/process/find-nats-server.mjs'
-import { buildModules, bundle } from './bundle.mjs'
+import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { fetchNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -38,6 +38,8 @@ const path = {
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
   compiled: join(root, 'dist', '.compiled'),
+  tests: join(root, 'dist', 'tests'),
+  testsBundled: join(root, 'dist', 'tests', '.bundled'),
   tap: join(root, 'node_modules', '.bin', 'tap'),
   tapBuilt: join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js'),
   lock: join(root, 'dist', '.prepare-lock'),
@@ -53,13 +55,18 @@ class PrepareError extends Error {}
  * @param {{ natsServer: boolean, modules?: boolean, tests?: boolean }} wanted
  */
 export async function prepare({ natsServer, tests = false, modules = tests }) {
-  const isReady = () => isInstalled() && isBundled() && (!modules || isCompiled()) && (!tests || isTapBuilt())
+  const isReady = () =>
+    isInstalled() &&
+    isBundled() &&
+    (!modules || isCompiled()) &&
+    (!tests || (isTapBuilt() && areTestsBundled()))
   if (!isReady()) {
     await alone(async () => {
       if (!isInstalled()) install()
-      if (!isBundled()) await bundlePrograms()
+      if (!isBundled()) await buildPrograms()
       if (modules && !isCompiled()) await compile()
       if (tests && !isTapBuilt()) buildTap()
+      if (tests && !areTestsBundled()) await buildTests()
     })
   }
   if (natsServer && findNatsServer(env) === undefined) {
@@ -130,10 +137,10 @@ function isBundled() {
 }
 
 /** Types are checked by `npm run check`, not here: a start should not wait for that. */
-async function bundlePrograms() {
+async function buildPrograms() {
   const signature = bundleSignature()
   say('Building …')
-  await building(bundle(root, path.programs))
+  await building(bundlePrograms(root, path.programs))
   writeFileSync(path.bundled, signature)
 }
 
@@ -166,6 +173,17 @@ const moduleSources = () => [
   ...sourcesBelow('test'),
   ...filesBelow('fixtures', '.mjs'),
 ]
+
+/** Tests are bundled with the test runner, so after it was built. */
+const areTestsBundled = () => readText(path.testsBundled) === modulesSignature()
+
+async function buildTests() {
+  const signature = modulesSignature()
+  say('Building the tests …')
+  const files = filesBelow('test', '.test.ts')
+  await building(bundleTests(root, files, path.tests))
+  writeFileSync(path.testsBundled, signature)
+}
 
 /** @param {string} dir */
 const sourcesBelow = (dir) =>

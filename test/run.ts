@@ -33,14 +33,14 @@ const wanted = argv.slice(2).filter((each) => !each.startsWith('-'))
 const isWanted = (file: string): boolean =>
   wanted.length === 0 || wanted.some((path) => file.startsWith(path))
 
-const files = readdirSync(compiled('test'), { recursive: true, encoding: 'utf8' })
+const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.js') && isWanted(file))
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
 /** `tap` sets NODE_OPTIONS for all it starts. npm, which some tests start, takes the first `node` of PATH. */
 const runAll = (node: string, more: readonly string[], suffix = ''): void => {
   for (const file of files) {
-    const path = join('dist/test', file)
+    const path = join('dist/tests', file)
     void t.spawn('env', ['-u', 'NODE_OPTIONS', node, '--enable-source-maps', path, ...more], {
       name: `${path}${suffix}`,
       buffered: true,

@@ -29,4 +29,4 @@ const modules = {
 }
 
 export const programFile = (name: keyof typeof modules): string =>
-  join(here, basename(here) === 'core' ? modules[name] : `${name}.js`)
+  basename(here) === 'core' ? join(here, modules[name]) : packageFile('dist', 'programs', `${name}.js`)

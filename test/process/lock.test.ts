@@ -1,13 +1,13 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { StartFault } from '../../src/core/errors.js'
 import { lockDataDir } from '../../src/process/lock.js'
 import { processStart } from '../../src/process/process-start.mjs'
+import { compiled } from '../harness/processes.js'
 
-const rivalProgram = fileURLToPath(new URL('lock-rival.js', import.meta.url))
+const rivalProgram = compiled('test/process/lock-rival.js')
 
 t.test('a data directory has one holder, who is named to the others', async (t) => {
   const dir = join(t.testdir(), 'new', 'data')

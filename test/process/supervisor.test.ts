@@ -2,7 +2,6 @@ import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { sleep } from '../../src/core/clock.js'
 import { silentLogger } from '../../src/core/log.js'
@@ -12,11 +11,12 @@ import { openOpsServer } from '../../src/process/ops-server.js'
 import { processStart } from '../../src/process/process-start.mjs'
 import { readRuntime, removeRuntime, writeRuntime } from '../../src/process/runtime-file.js'
 import { type RoleSpec, Supervisor } from '../../src/process/supervisor.js'
+import { compiled } from '../harness/processes.js'
 import { endNow } from '../harness/tree.js'
 
 t.setTimeout(300_000)
 
-const program = fileURLToPath(new URL('supervised-role.js', import.meta.url))
+const program = compiled('test/process/supervised-role.js')
 
 /** A supervisor over roles that write what happens to them; `roles`: name and behaviour. */
 function setUp(t: Test, roles: readonly (readonly [name: string, behaviour?: string])[], limits = {}) {
