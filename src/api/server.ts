@@ -14,6 +14,7 @@ import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { GeoLookup } from '../record/geo.js'
 import { resources } from '../resource/registry.js'
+import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
 import type { View } from '../view/view.js'
 import { Auth } from './auth.js'
@@ -52,7 +53,8 @@ export interface ApiOptions extends OpenapiOptions {
   readonly live: LiveDecisions
   /** The decision log. */
   readonly log: Pick<LogReader, 'decisions' | 'counts'>
-  readonly deliveries: RecordTracerOptions['deliveries']
+  /** The log of attempts to deliver. */
+  readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */
   readonly nats: RecordTracerOptions['nats']
   readonly occurrences: Occurrences
@@ -150,5 +152,5 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
-  registerStats(app, log)
+  registerStats(app, log, options.deliveries)
 }

@@ -1,11 +1,12 @@
-/** `GET /stats`: sums of decisions by minute, hour or day. */
+/** `GET /stats`: sums of decisions, or of attempts to deliver, by minute, hour or day. */
 import type { FastifyInstance } from 'fastify'
 import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { statsIntervalsMax, statsValuesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import { dimensions, intervals, statsSchema } from '../resource/stats.js'
-import type { CountsQuery, LogReader } from '../store/log-reader.js'
+import type { DeliveryReader } from '../store/delivery-reader.js'
+import type { LogReader } from '../store/log-reader.js'
 import { queryOf, sendJson } from './context.js'
 import { decisionsTag } from './decide-routes.js'
 import { describe } from './openapi.js'
@@ -37,15 +38,20 @@ const querySchema = Type.Object({
       minimum: 1,
       maximum: statsValuesMax,
       default: valuesDefault,
-      description: 'How many edges, policies or countries are listed: those with the most records.',
+      description:
+        'How many edges, policies, countries or destinations are listed: those with the most records or events.',
     }),
   ),
 })
 
-export function registerStats(app: FastifyInstance, log: Pick<LogReader, 'counts'>): void {
+export function registerStats(
+  app: FastifyInstance,
+  log: Pick<LogReader, 'counts'>,
+  deliveries: Pick<DeliveryReader, 'counts'>,
+): void {
   const described = describe({
     operationId: 'get_stats',
-    summary: 'Count decisions by minute, hour or day',
+    summary: 'Count decisions, or deliveries by destination, by minute, hour or day',
     description: `The range is extended to whole intervals and has at most ${statsIntervalsMax} of them; by default it is the last hour, day or week.`,
     tag: decisionsTag.name,
     path,
@@ -56,14 +62,14 @@ export function registerStats(app: FastifyInstance, log: Pick<LogReader, 'counts
     const query = queryOf(request, parameters)
     const by = wordOf('by', query.by ?? 'none', dimensions)
     const interval = wordOf('interval', query.interval ?? 'minute', intervals)
-    const asked: CountsQuery = {
+    const asked = {
       accountId: request.caller.accountId,
-      dimension: by,
       intervalMs: lengthsMs[interval],
       valuesMax: valuesOf(query.values),
       ...rangeOf(interval, timeOf('since', query.since), timeOf('until', query.until)),
     }
-    const { counts, valuesLeftOut } = await log.counts(asked)
+    const { counts, valuesLeftOut } =
+      by === 'destination' ? await deliveries.counts(asked) : await log.counts({ ...asked, dimension: by })
     return sendJson(reply, {
       by,
       interval,

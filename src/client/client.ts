@@ -20,7 +20,7 @@ import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../re
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
-import type { Stats } from '../resource/stats.js'
+import type { DeliveryStats, Stats } from '../resource/stats.js'
 import type { TracedRecord } from '../resource/traced-record.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
@@ -45,6 +45,8 @@ export interface Client extends Kinds {
   record(id: string): Promise<TracedRecord>
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
+  /** Sums of attempts to deliver, by destination. */
+  deliveryStats(options?: Omit<StatsOptions, 'by'>): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
@@ -92,7 +94,7 @@ export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
   /** RFC 3339: the range, extended to whole intervals. */
   readonly since?: string
   readonly until?: string
-  /** How many edges, policies or countries are listed: 1 to 20. */
+  /** How many edges, policies, countries or destinations are listed: 1 to 20. */
   readonly values?: number
 }
 
@@ -116,6 +118,8 @@ export function openClient(options: HttpOptions): Client {
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),
     stats: async (options = {}) => http.send('GET', '/stats', { query: { ...options } }),
+    deliveryStats: async (options = {}) =>
+      http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
     watchDecisions: (watch = {}) => watchDecisions(http, watch),

@@ -5,7 +5,7 @@
 import { now } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
-import { type DeliveryOutcome, type DeliveryRow, tagOf, writeDeliveryRow } from '../wire/delivery-rows.js'
+import { type DeliveryOutcome, type DeliveryRow, writeDeliveryRow } from '../wire/delivery-rows.js'
 import { LogPublisher } from '../wire/log-publisher.js'
 import { deliveryRowsSubject } from '../wire/names.js'
 import type { AttemptLog } from './attempt-log.js'
@@ -103,23 +103,33 @@ function rowOf(
   { outcome, items, receipt, fault }: Part,
   { at, beganMs, requests }: Attempt,
 ): DeliveryRow {
-  const times = items.map(({ event }) => event.timestampMs)
+  const [first] = items
+  const tags: number[] = []
+  let attempt = 0
+  let eventsFrom = Number.POSITIVE_INFINITY
+  let eventsUntil = 0
+  for (const { event, sent } of items) {
+    tags.push(event.tag)
+    attempt = Math.max(attempt, sent)
+    eventsFrom = Math.min(eventsFrom, event.timestampMs)
+    eventsUntil = Math.max(eventsUntil, event.timestampMs)
+  }
   return {
     accountId,
     destinationId: id,
     at,
     tookMs: Math.max(0, at - beganMs),
     outcome,
-    attempt: Math.max(...items.map(({ sent }) => sent)),
+    attempt,
     requests,
-    pack: items[0]!.job.pack,
+    pack: first!.job.pack,
     requestId: receipt.requestId ?? '',
     shard: receipt.shard ?? '',
     receipt: receipt.receipt ?? '',
     errorCode: fault?.code ?? '',
     error: fault?.msg ?? '',
-    eventsFrom: Math.min(...times),
-    eventsUntil: Math.max(...times),
-    tags: items.map(({ event }) => tagOf(event.id)),
+    eventsFrom,
+    eventsUntil,
+    tags,
   }
 }

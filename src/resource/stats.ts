@@ -39,22 +39,82 @@ const statsExample = {
   values_left_out: 0,
 }
 
-export const dimensions = ['none', 'edge', 'policy', 'country'] as const
+/** What decisions are counted by. */
+const decisionDimensions = ['none', 'edge', 'policy', 'country'] as const
+export const dimensions = [...decisionDimensions, 'destination'] as const
 export const intervals = ['minute', 'hour', 'day'] as const
 
-export const statsSchema = objectOf(
+const range = {
+  interval: Type.Enum([...intervals]),
+  since: Type.String(),
+  until: Type.String(),
+}
+
+const leftOut = (what: string) => Type.Integer({ minimum: 0, description: `${what}, which are not listed.` })
+
+const decisionStatsSchema = objectOf(
   {
-    by: Type.Enum([...dimensions]),
-    interval: Type.Enum([...intervals]),
-    since: Type.String(),
-    until: Type.String(),
+    by: Type.Enum([...decisionDimensions]),
+    ...range,
     counts: Type.Array(pointSchema, { description: 'Oldest first; intervals without records are left out.' }),
-    values_left_out: Type.Integer({
-      minimum: 0,
-      description: 'Edges, policies or countries with fewer records, which are not listed.',
-    }),
+    values_left_out: leftOut('Edges, policies or countries with fewer records'),
   },
-  { title: 'Stats', description: 'Sums of decisions over time.', examples: [statsExample] },
+  { title: 'Stats', description: 'Sums of decisions over time.' },
 )
 
-export type Stats = Static<typeof statsSchema>
+const deliveryPointSchema = objectOf(
+  {
+    at: Type.String({ description: 'The start of the interval: RFC 3339 in UTC.' }),
+    value: Type.String({ description: 'The destination.' }),
+    delivered: Type.Integer({ minimum: 0, description: 'Events that requests delivered, repeats included.' }),
+    failed: Type.Integer({
+      minimum: 0,
+      description: 'Events that requests did not deliver, for each time; they were sent again or given up.',
+    }),
+    dead_lettered: Type.Integer({ minimum: 0, description: 'Events that were given up.' }),
+    requests: count,
+  },
+  { title: 'DeliveryCount', description: 'What was sent to a destination in an interval.' },
+)
+
+const deliveryStatsSchema = objectOf(
+  {
+    by: Type.Enum(['destination']),
+    ...range,
+    counts: Type.Array(deliveryPointSchema, {
+      description: 'Oldest first; intervals without requests are left out.',
+    }),
+    values_left_out: leftOut('Destinations with fewer events'),
+  },
+  {
+    title: 'DeliveryStats',
+    description: 'Sums of attempts to deliver over time.',
+    examples: [
+      {
+        by: 'destination',
+        interval: 'hour',
+        since: '2026-11-20T00:00:00Z',
+        until: '2026-11-21T00:00:00Z',
+        counts: [
+          {
+            at: '2026-11-20T10:00:00Z',
+            value: exampleId('ed_'),
+            delivered: 7514,
+            failed: 500,
+            dead_lettered: 0,
+            requests: 61,
+          },
+        ],
+        values_left_out: 0,
+      },
+    ],
+  },
+)
+
+export const statsSchema = Type.Union([decisionStatsSchema, deliveryStatsSchema], {
+  description: 'Sums over time.',
+  examples: [statsExample],
+})
+
+export type Stats = Static<typeof decisionStatsSchema>
+export type DeliveryStats = Static<typeof deliveryStatsSchema>

@@ -1,8 +1,10 @@
 /** Reads what became of events, from the log of attempts to deliver. Each statement is of one account. */
-import { type DeliveryRow, tagOf } from '../wire/delivery-rows.js'
+import type { DeliveryRow } from '../wire/delivery-rows.js'
+import { tagOf } from '../wire/event-tag.js'
 import type { Clickhouse } from './clickhouse.js'
-import { deliveriesTable } from './delivery-tables.js'
+import { deliveriesTable, deliveryCountsTable, deliverySums } from './delivery-tables.js'
 import { LogQueries, timeOf } from './log-queries.js'
+import type { CountsQuery } from './log-reader.js'
 import { decisionsTable } from './log-tables.js'
 
 /** Which attempts have rows. */
@@ -14,6 +16,17 @@ interface EventsQuery {
   /** The time of the events: when JetStream stored their record. */
   readonly at: number
   readonly eventIds: readonly string[]
+}
+
+/** Events and requests of one destination in one interval. */
+interface DeliveryCountRow {
+  /** The start of the interval. */
+  readonly at: number
+  readonly value: string
+  readonly delivered: number
+  readonly failed: number
+  readonly dead_lettered: number
+  readonly requests: number
 }
 
 /** An attempt that some of the events were part of. */
@@ -71,6 +84,28 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
     })
   }
 
+  /** Sums by interval and destination, oldest first, and how many destinations have too few events to be listed. */
+  async counts(
+    query: Omit<CountsQuery, 'dimension'>,
+  ): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
+    const { accountId, intervalMs, sinceMs, untilMs, valuesMax } = query
+    const range = { account: accountId, since: sinceMs / 1000, until: untilMs / 1000 }
+    const ranked = await this.#queries.rows<{ value: string }>(
+      `SELECT destination_id AS value FROM ${deliveryCountsTable} WHERE ${countsCondition}
+GROUP BY value ORDER BY sum(delivered + failed + dead_lettered) DESC, value`,
+      range,
+    )
+    const values = ranked.slice(0, valuesMax).map(({ value }) => value)
+    const counts = await this.#queries.rows<DeliveryCountRow>(
+      `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, destination_id AS value,
+${deliverySums.map((name) => `sum(${deliveryCountsTable}.${name}) AS ${name}`).join(', ')}
+FROM ${deliveryCountsTable} WHERE ${countsCondition} AND destination_id IN {values:Array(String)}
+GROUP BY at, value ORDER BY at, delivered + failed + dead_lettered DESC, value`,
+      { ...range, seconds: intervalMs / 1000, values },
+    )
+    return { counts, valuesLeftOut: ranked.length - values.length }
+  }
+
   /** The id of the record that made an event; undefined if no row of an attempt holds the event. */
   async recordOf(accountId: string, eventId: string): Promise<string | undefined> {
     const candidates = await this.#queries.rows<{ since: number; until: number }>(
@@ -92,3 +127,6 @@ AND startsWith({event:String}, concat('ev_', lower(substring(hex(SHA256(record_i
     return undefined
   }
 }
+
+const countsCondition = `account_id = {account:String}
+AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`

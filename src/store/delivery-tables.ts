@@ -23,7 +23,7 @@ import {
 } from './log-table.js'
 
 export const deliveriesTable = 'deliveries'
-const deliveryCountsTable = 'delivery_counts'
+export const deliveryCountsTable = 'delivery_counts'
 
 /** Name, type and codec, in the order of the rows' values. */
 const columns = [
@@ -47,7 +47,7 @@ const columns = [
   ['event_tags', 'Array(UInt32)', 'CODEC(NONE)'],
 ] as const
 
-const deliverySums = ['delivered', 'failed', 'dead_lettered', 'requests'] as const
+export const deliverySums = ['delivered', 'failed', 'dead_lettered', 'requests'] as const
 
 /** Rows hold hundreds of tags each, so a granule has few rows. */
 const rowsPerGranule = 256

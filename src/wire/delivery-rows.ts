@@ -38,22 +38,8 @@ export interface DeliveryRow {
   /** The time of the oldest and of the newest event. */
   readonly eventsFrom: number
   readonly eventsUntil: number
-  /** `tagOf` each event. */
+  /** Of the events: `event-tag.ts`. */
   readonly tags: readonly number[]
-}
-
-const offsetBasis = 0x811c9dc5
-const prime = 0x01000193
-
-/**
- * 32 bits that stand for the id of an event: ids would take most of the log. The time of the event, which narrows the
- * search, makes them unique. FNV-1a is short, and fast on short texts (http://www.isthe.com/chongo/tech/comp/fnv/).
- */
-export function tagOf(eventId: string): number {
-  let tag = offsetBasis
-  for (let index = 0; index < eventId.length; index += 1)
-    tag = Math.imul(tag ^ eventId.charCodeAt(index), prime)
-  return tag >>> 0
 }
 
 const outcomes = Object.keys(outcomeNumbers) as DeliveryOutcome[]

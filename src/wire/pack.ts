@@ -7,6 +7,8 @@
  * with `{"event_id":"`, so the id is found without parsing. A service gets the JSON with its line feed as a view of the
  * message's own bytes: nothing is copied between NATS and AWS.
  */
+import { tagAt } from './event-tag.js'
+
 const space = 0x20
 const lineFeed = 0x0a
 const quote = 0x22
@@ -84,6 +86,11 @@ export class PackedEvent {
 
   get partitionKeyBytes(): number {
     return this.#keyEnd - this.#keyStart
+  }
+
+  /** The number that stands for the event's id in the decision log. */
+  get tag(): number {
+    return tagAt(this.data, eventHead.length)
   }
 
   /** The event's id, `ev_…`. */

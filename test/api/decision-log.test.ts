@@ -3,7 +3,7 @@ import t from 'tap'
 import { shapeLogTables } from '../../src/store/log-tables.js'
 import { base, openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
-import { decisionRow, rowBytes } from '../harness/decision-rows.js'
+import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
 
 const hourMs = 60 * 60_000
 const day = Date.parse('2026-11-20T00:00:00Z')
@@ -160,7 +160,7 @@ t.test('the log of two accounts', async (t) => {
     t.match((await theirs.stats({ ...within, interval: 'day' })).counts, [{ allow: 2, block: 0, deny: 0 }])
     t.strictSame((await mine.stats()).counts, [], 'nothing in the last hour')
     const wrong: Readonly<Record<string, RegExp>> = {
-      '?by=client': /"by" is "client": none, edge, policy, country are allowed/,
+      '?by=client': /"by" is "client": none, edge, policy, country, destination are allowed/,
       '?interval=week': /"interval" is "week"/,
       '?values=21': /"values" is "21".*1 to 20/,
       '?since=2026-11-20T00:00:00Z&until=2026-11-20T17:00:00Z': /1020 intervals of a minute: at most 1000/,
@@ -168,6 +168,43 @@ t.test('the log of two accounts', async (t) => {
     }
     for (const [query, msg] of Object.entries(wrong))
       t.match(await mine.raw.send('GET', `/stats${query}`), { status: 400, body: { msg } }, query)
+  })
+
+  await t.test('sums of attempts to deliver, by destination', async (t) => {
+    const at = day + 3 * hourMs
+    const sent = (client: Caller, destinationId: string, values: Parameters<typeof deliveryRow>[0] = {}) =>
+      deliveryRow({ accountId: client.accountId, destinationId, at, tags: [1, 2, 3], ...values })
+    await clickhouse.insertRowBinary('deliveries', [
+      deliveryBytes([
+        sent(mine, 'ed_1'),
+        sent(mine, 'ed_1', { outcome: 'failed', requests: 0, tags: [4] }),
+        sent(mine, 'ed_1', { outcome: 'dead_lettered', requests: 0, tags: [4], at: at + 59_999 }),
+        sent(mine, 'ed_1', { at: at + 60_000, outcome: 'failed' }),
+        sent(mine, 'ed_2', { at: at + hourMs - 1, tags: [9] }),
+        sent(theirs, 'ed_3'),
+      ]),
+    ])
+    const range = { since: '2026-11-20T03:00:00Z', until: '2026-11-20T04:00:00Z' }
+    const nothing = { delivered: 0, failed: 0, dead_lettered: 0, requests: 0 }
+    const minutes = await mine.deliveryStats(range)
+    t.strictSame(minutes, {
+      by: 'destination',
+      interval: 'minute',
+      ...range,
+      counts: [
+        { at: range.since, value: 'ed_1', delivered: 3, failed: 1, dead_lettered: 1, requests: 1 },
+        { at: '2026-11-20T03:01:00Z', value: 'ed_1', ...nothing, failed: 3, requests: 1 },
+        { at: '2026-11-20T03:59:00Z', value: 'ed_2', ...nothing, delivered: 1, requests: 1 },
+      ],
+      values_left_out: 0,
+    })
+    t.strictSame(await mine.deliveryStats({ ...range, interval: 'hour', values: 1 }), {
+      by: 'destination',
+      interval: 'hour',
+      ...range,
+      counts: [{ at: range.since, value: 'ed_1', delivered: 3, failed: 4, dead_lettered: 1, requests: 2 }],
+      values_left_out: 1,
+    })
   })
 
   await t.test('a parameter that is wrong is named', async (t) => {

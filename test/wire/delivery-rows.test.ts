@@ -5,9 +5,10 @@ import {
   type DeliveryRow,
   outcomeNumbers,
   readDeliveryRows,
-  tagOf,
   writeDeliveryRow,
 } from '../../src/wire/delivery-rows.js'
+import { tagOf } from '../../src/wire/event-tag.js'
+import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { RowWriter } from '../../src/wire/rows.js'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 })
@@ -48,7 +49,21 @@ t.test('rows are read as they were written, and a cut is noticed', async (t) => 
   )
 })
 
-t.test('ids that differ in one character have different tags', async (t) => {
-  const ids = ['ev_', `ev_${'0f'.repeat(24)}`, `ev_${'0f'.repeat(23)}0e`, `ev_1f${'0f'.repeat(23)}`]
+t.test('an event in a pack has the tag of its id, and ids that differ have different ones', async (t) => {
+  const ids = [
+    'ev_',
+    'ev_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ',
+    `ev_${'0f'.repeat(24)}`,
+    `ev_1f${'0f'.repeat(23)}`,
+    `ev_${'0f'.repeat(16)}1${'0'.repeat(15)}`,
+  ]
+  const writer = new PackWriter()
+  for (const id of ids) writer.append('key', 1, JSON.stringify({ event_id: id, more: '"' }))
+  const { events } = readPack(writer.take())
+  t.strictSame(
+    events.map(({ tag }) => tag),
+    ids.map(tagOf),
+  )
   t.equal(new Set(ids.map(tagOf)).size, ids.length)
+  t.equal(tagOf(`ev_0123abcd${'9'.repeat(24)}fffe0000${'8'.repeat(8)}`), (0x0123abcd ^ 0xfffe0000) >>> 0)
 })
