@@ -61,6 +61,18 @@ const decisionColumns = [
   ['line', 'UInt32', deltas],
 ] as const
 
+/**
+ * The client as a number that a search reads in a fifth of the time of `client_ip`: an IPv4 address, or the upper half
+ * of an IPv6 address. Neighbours have neighbouring numbers, so ranges are found as well.
+ */
+export const clientKeyOf = (address: string): string => {
+  const number = `toUInt128(${address})`
+  return `if(${number} < ${2 ** 48}, toUInt64(${number}), toUInt64(bitShiftRight(${number}, 64)))`
+}
+
+/** ClickHouse computes it from the values of a row. */
+const clientKeyColumn = ['client_key', `UInt64 MATERIALIZED ${clientKeyOf('client_ip')}`, 'CODEC(T64, LZ4)']
+
 const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
 
 /** A bloom filter that is wrong for one granule of twenty: five bits per value, and a lookup reads little. */
@@ -72,7 +84,8 @@ const tables = (bounds: LogBounds): LogTable[] => [
     name: decisionsTable,
     columns: listed([
       ...decisionColumns,
-      ...['record_id', 'client_ip', 'edge_id'].map((column) => [indexOf(column)]),
+      clientKeyColumn,
+      ...['record_id', 'edge_id'].map((column) => [indexOf(column)]),
     ]),
     engine: `MergeTree
 PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
@@ -118,8 +131,21 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
     if (engine === undefined) await clickhouse.command(createTable(table))
     else await applyBounds(clickhouse, table, engine)
   }
+  await addClientKey(clickhouse)
   for (const { name, create } of [{ name: `${countsTable}_feed`, create: countsFeed }, deliveryCountsFeed])
     if (!engines.has(name)) await clickhouse.command(create)
+}
+
+/** A table of an earlier version has an index instead; keys of its rows are computed when they are read. */
+async function addClientKey(clickhouse: Clickhouse): Promise<void> {
+  const found = await clickhouse.rows(
+    `SELECT name FROM system.columns
+WHERE database = currentDatabase() AND table = '${decisionsTable}' AND name = '${clientKeyColumn[0]}'`,
+  )
+  if (found.length > 0) return
+  await clickhouse.command(
+    `ALTER TABLE ${decisionsTable} ADD COLUMN ${clientKeyColumn.join(' ')}, DROP INDEX IF EXISTS by_client_ip`,
+  )
 }
 
 interface Part {

@@ -6,6 +6,7 @@ import type { Caller } from '../harness/caller.js'
 import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
 
 const hourMs = 60 * 60_000
+const bounds = { retentionMs: 50 * 365 * 24 * hourMs, bytesMax: 2 ** 30 }
 const day = Date.parse('2026-11-20T00:00:00Z')
 
 t.test('the log of two accounts', async (t) => {
@@ -16,7 +17,7 @@ t.test('the log of two accounts', async (t) => {
   const missing = await mine.raw.send('GET', '/decisions')
   t.match(missing, { status: 503, body: { error_code: 'ERR_UNAVAILABLE' } }, 'there are no tables yet')
   t.ok(missing.headers['retry-after'])
-  await shapeLogTables(clickhouse, { retentionMs: 50 * 365 * 24 * hourMs, bytesMax: 2 ** 30 })
+  await shapeLogTables(clickhouse, bounds)
   const row = (client: Caller, sequence: number, values: Parameters<typeof decisionRow>[0] = {}) =>
     decisionRow({
       accountId: client.accountId,
@@ -94,6 +95,11 @@ t.test('the log of two accounts', async (t) => {
       '?client=198.51.100.192/26': ['r4'],
       '?client=198.51.100.0/25': all.filter((id) => id !== 'r4' && id !== 'r2'),
       '?client=2001:db8::/64': ['r2'],
+      '?client=2001:db8::7': ['r2'],
+      '?client=2001:db8::8': [],
+      '?client=2000::/3': ['r2'],
+      '?client=2001:db8:0:1::/64': [],
+      '?client=::/0': all,
       '?client=0.0.0.0/0': all.filter((id) => id !== 'r2'),
       '?decision=block': ['r3'],
       '?decision=block,deny': ['r4', 'r3'],
@@ -107,6 +113,13 @@ t.test('the log of two accounts', async (t) => {
       '?edge_id=edgtcp_of_nobody': [],
     }
     for (const [query, ids] of Object.entries(cases)) t.strictSame(await found(query), ids, query)
+  })
+
+  await t.test('clients of rows from before their numbers were stored are found', async (t) => {
+    await clickhouse.command('ALTER TABLE decisions DROP COLUMN client_key')
+    await shapeLogTables(clickhouse, bounds)
+    t.strictSame(await found('?client=198.51.100.192/26'), ['r4'])
+    t.strictSame(await found('?client=2001:db8::7'), ['r2'])
   })
 
   await t.test('pages show every decision once', async (t) => {
