@@ -13,7 +13,7 @@ import { describe, idempotencyHeaders, routePath, shownBy, writeParameters } fro
 import { rightNeeded } from './rights.js'
 import { withAnswer, writeHandler } from './write-handlers.js'
 
-const querySchema = Type.Object({
+export const restoreQuery = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'The version to go back to, as the changes list it.' }),
   ...writeParameters.query.properties,
 })
@@ -27,11 +27,11 @@ export function registerRestore(app: FastifyInstance, context: ApiContext, resou
     summary: `Restore ${article(resource.title)}`,
     description: resource.deletionRevokes
       ? 'Puts its fields back as they were. A deleted one stays deleted, because its token was revoked.'
-      : 'Puts its fields back as they were, also if it was deleted. Resources below its path and rules of an IP policy are restored on their own.',
+      : 'Puts its fields back as they were, also if it was deleted. Resources below its path are restored on their own, and so are the rules of an IP policy: `POST /ip_policies/{id}/rules/restore`.',
     tag: pluralOf(resource.title),
     path,
     success: [200, shownBy(resourceSchema(resource), shownExample(resource))],
-    query: querySchema,
+    query: restoreQuery,
     headers: idempotencyHeaders,
   })
   const restore = writeHandler(
@@ -48,16 +48,22 @@ export function registerRestore(app: FastifyInstance, context: ApiContext, resou
   app.post(path, { ...described, ...rightNeeded(context, resource) }, restore)
 }
 
-/** The resource as it was at the version in the query. */
-async function pastRow(context: ApiContext, request: FastifyRequest, resource: AnyResource): Promise<Row> {
-  const id = await knownId(context, request, resource)
+/** The version in the query of a restoration. */
+export function versionAsked(request: FastifyRequest): number {
   checkNames(requestBody(request), [], 'restoration')
-  const { version: text } = queryOf(request, ['version', 'validate_only'])
-  if (text === undefined)
-    throw badRequest(
-      'The query parameter "version" is needed: the changes of the resource list its versions.',
-    )
-  const version = versionIn('version', text)
+  const { version } = queryOf(request, ['version', 'validate_only'])
+  if (version !== undefined) return versionIn('version', version)
+  throw badRequest('The query parameter "version" is needed: the changes of the resource list its versions.')
+}
+
+/** The resource as it was at the version in the query. */
+export async function pastRow(
+  context: ApiContext,
+  request: FastifyRequest,
+  resource: AnyResource,
+): Promise<Row> {
+  const id = await knownId(context, request, resource)
+  const version = versionAsked(request)
   const past = await context.store.history.at(request.caller.accountId, resource, id, version)
   const name = `The ${resource.title} ${id}`
   if (past === undefined) throw badRequest(`${name} did not exist at version ${version}.`)

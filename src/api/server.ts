@@ -39,6 +39,7 @@ import { registerRecords } from './record-routes.js'
 import { RecordTracer, type RecordTracerOptions } from './record-tracer.js'
 import { registerResource } from './resource-routes.js'
 import { registerRestore } from './restore-routes.js'
+import { registerRuleRestore } from './rule-restore.js'
 import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
 import { registerStats } from './stats-routes.js'
@@ -144,6 +145,7 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   }
   registerAllChanges(app, context)
   registerRules(app, context)
+  registerRuleRestore(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
   const { pastRows } = context.store

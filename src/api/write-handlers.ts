@@ -46,11 +46,16 @@ export const writeHandler =
     return send(reply, await store.commitOnce(accountId, principal, await planned(), key))
   }
 
-/** The handler of an action that changes no resource. With a key, an answered action is not repeated. */
+/** The handler of an action that no plan of rows describes. With a key, an answered action is not repeated. */
 export const actionHandler =
-  (context: ApiContext, act: (request: FastifyRequest) => Promise<WriteAnswer>): Handler =>
+  (
+    context: ApiContext,
+    act: (request: FastifyRequest) => Promise<WriteAnswer>,
+    /** Names of its query parameters. */
+    parameters: readonly string[] = [],
+  ): Handler =>
   async (request, reply) => {
-    queryOf(request)
+    queryOf(request, parameters)
     const key = keyOf(request)
     if (key === undefined) return send(reply, await act(request))
     const { accountId, principal } = request.caller

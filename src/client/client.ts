@@ -35,6 +35,8 @@ export interface Client extends Kinds {
   sources(subscriptionId: string): Collection<NewSource, SourceChanges, Source>
   /** Replaces all rules of an IP policy as one atomic change. */
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
+  /** Puts all rules of an IP policy back as they were at a version of the account. */
+  restoreRules(policyId: string, version: number, options?: WriteOptions): Promise<RuleCounts>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** Every change of the account, newest first, also of deleted resources. */
@@ -112,6 +114,10 @@ export function openClient(options: HttpOptions): Client {
     sources: (id) => new Collection(http, subpath(eventSubscription, id, 'sources'), 'sources'),
     replaceRules: async (id, rules, options = {}) =>
       http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: writeQuery(options) }),
+    restoreRules: async (id, version, options = {}) =>
+      http.send('POST', subpath(ipPolicy, id, 'rules/restore'), {
+        query: { version, ...writeQuery(options) },
+      }),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),

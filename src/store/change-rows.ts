@@ -126,7 +126,8 @@ WHERE account_id = {account:String} AND id IN {values:Array(String)} AND id > {a
     const table = tableOf(ruleKind)
     const later = `account_id = {account:String} AND ip_policy_id IN {policies:Array(String)} AND id > {after:String}`
     const pages = this.#pages(
-      `SELECT *, id IN (SELECT id FROM ${table} WHERE ${later} AND version < {version:UInt64}) AS existed
+      `SELECT *, id IN (SELECT id FROM ${table} WHERE ${later} AND version < {version:UInt64}
+GROUP BY id HAVING NOT argMax(deleted, version)) AS existed
 FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
       { account: accountId, version, policies: [...policies] },
     )

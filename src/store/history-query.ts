@@ -90,12 +90,14 @@ WHERE account_id = {account:String} AND id IN {ids:Array(String)} AND version <=
 WINDOW earlier AS (PARTITION BY id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
 WHERE concat(id, ' ', toString(version)) IN {steps:Array(String)}`
 
-/** Counts the changed rules of policies: a rule is added if no earlier version of it exists. */
+/** Counts the changed rules of policies: a rule is added if it did not exist just before. */
 export const ruleCountsSql = `SELECT policy, version, countIf(deleted) AS removed,
-countIf(NOT deleted AND first = version) AS added, countIf(NOT deleted AND first < version) AS updated
+countIf(NOT deleted AND was_deleted) AS added, countIf(NOT deleted AND NOT was_deleted) AS updated
+FROM (SELECT policy, version, deleted,
+lagInFrame(deleted, 1, true) OVER (PARTITION BY id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS was_deleted
 FROM (SELECT DISTINCT assumeNotNull(ip_policy_id) AS policy, version, id, deleted FROM ${ruleTable}
-WHERE account_id = {account:String} AND ip_policy_id IN {policies:Array(String)} AND version IN {versions:Array(UInt64)}) AS changed
-INNER JOIN (SELECT id, min(version) AS first FROM ${ruleTable} WHERE account_id = {account:String} AND id IN (
+WHERE account_id = {account:String} AND id IN (
 SELECT id FROM ${ruleTable} WHERE account_id = {account:String} AND ip_policy_id IN {policies:Array(String)}
-AND version IN {versions:Array(UInt64)}) GROUP BY id) AS known USING (id)
+AND version IN {versions:Array(UInt64)})))
+WHERE policy IN {policies:Array(String)} AND version IN {versions:Array(UInt64)}
 GROUP BY policy, version`

@@ -108,6 +108,60 @@ t.test('restoring', async (t) => {
     )
   })
 
+  t.test('all rules of a policy, with their ids, as one change', async (t) => {
+    const me = await api.account()
+    const { id } = await me.ipPolicy.create({})
+    const path = `/ip_policies/${id}`
+    const shownRules = async () => {
+      const rules = await all(me.ipPolicyRule.list())
+      return rules.toSorted((a, b) => a.id.localeCompare(b.id))
+    }
+    const allow = (cidr: string, description: string | null = null) => ({
+      cidr,
+      action: 'allow' as const,
+      description,
+    })
+    await me.replaceRules(id, [allow('10.0.0.0/8'), allow('11.0.0.0/8', 'old'), allow('12.0.0.0/8')])
+    const before = await shownRules()
+    const version = (await versionsOf(me, path))[0]!
+    const moved = before.find(({ cidr }) => cidr === '12.0.0.0/8')!
+    await me.ipPolicyRule.update(moved.id, { cidr: '13.0.0.0/8' })
+    await me.replaceRules(id, [
+      allow('12.0.0.0/8'),
+      allow('13.0.0.0/8'),
+      allow('11.0.0.0/8', 'new'),
+      allow('14.0.0.0/8'),
+    ])
+    const counts = { added: 1, updated: 2, removed: 2, kept: 0 }
+    t.strictSame(await me.restoreRules(id, version, { validateOnly: true }), counts)
+    t.equal((await shownRules()).length, 4, 'it was only tried')
+    const changes = (await versionsOf(me, path)).length
+    const audits = await api.auditsOf(me.accountId, async () => {
+      t.strictSame(await me.restoreRules(id, version), counts)
+      t.strictSame(await me.restoreRules(id, version), { added: 0, updated: 0, removed: 0, kept: 3 })
+    })
+    t.strictSame(audits.map(({ event_type }) => event_type).toSorted(), [
+      'ip_policy_rule_created.v0',
+      'ip_policy_rule_deleted.v0',
+      'ip_policy_rule_deleted.v0',
+      'ip_policy_rule_updated.v0',
+      'ip_policy_rule_updated.v0',
+    ])
+    t.strictSame(await shownRules(), before)
+    t.equal((await versionsOf(me, path)).length, changes + 1)
+    const [change] = (await me.raw.get(`${path}/changes?limit=1`)).changes
+    t.strictSame(change.rules, { added: 1, updated: 2, removed: 2 })
+
+    await me.ipPolicy.delete(id)
+    const deleted = (await versionsOf(me, path))[0]!
+    t.match(await me.raw.refused(404, 'POST', `${path}/rules/restore?version=${version}`), /no IP policy/)
+    await me.ipPolicy.restore(id, version)
+    t.match(await refused(400, me.restoreRules(id, deleted)), /was deleted by version/)
+    t.strictSame(await me.restoreRules(id, version), { added: 3, updated: 0, removed: 0, kept: 0 })
+    t.strictSame(await shownRules(), before)
+    t.match(await me.raw.refused(400, 'POST', `${path}/rules/restore`), /"version" is needed/)
+  })
+
   t.test('a destination gets the secret of then back; a revoked token stays revoked', async (t) => {
     const me = await api.account()
     const target = (secret: string) => ({

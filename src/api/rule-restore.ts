@@ -1,0 +1,92 @@
+/** `POST /ip_policies/{id}/rules/restore?version=`: all rules of an IP policy are put back as one atomic change. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Turns } from '../core/concurrency.js'
+import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
+import { pluralOf } from '../core/plural.js'
+import { Slices } from '../core/slices.js'
+import { anyResource, type Row } from '../resource/define.js'
+import { ipPolicy } from '../resource/ip-policy.js'
+import type { DeclaredRow } from '../resource/registry.js'
+import { type RuleCounts, ruleCountsSchema } from '../resource/rule-counts.js'
+import type { RulesPlan } from '../store/plan.js'
+import { type Caller, whileKeyLasts } from './caller.js'
+import { type ApiContext, rowAt, sendJson } from './context.js'
+import { rowOf } from './input.js'
+import { lockoutCheck } from './lockout.js'
+import { describe, idempotencyHeaders, routePath } from './openapi.js'
+import { pastRow, restoreQuery, versionAsked } from './restore-routes.js'
+import { actionHandler, isValidateOnly } from './write-handlers.js'
+
+type Rule = DeclaredRow<'ip_policy_rule'>
+
+const resource = anyResource(ipPolicy)
+/** There may be very many rules. */
+const reading = new Turns(pastExplanationsAtOnceMax, pastExplanationsWaitingMax)
+
+export function registerRuleRestore(app: FastifyInstance, context: ApiContext): void {
+  const path = `${routePath(ipPolicy.path)}/:id/rules/restore`
+  const described = describe({
+    operationId: 'restore_ip_policy_rules',
+    summary: 'Restore all rules of an IP policy',
+    description:
+      'Replaces the rules by those of that version, with their ids, also if the policy or its rules were deleted since. A deleted policy is restored first.',
+    tag: pluralOf(ipPolicy.title),
+    path,
+    success: [200, ruleCountsSchema],
+    query: restoreQuery,
+    headers: idempotencyHeaders,
+  })
+  const restore = async (request: FastifyRequest, validateOnly: boolean) => ({
+    status: 200 as const,
+    body: await reading.take(() => restoreRules(context, request, validateOnly)),
+  })
+  const act = actionHandler(context, (request) => restore(request, false), ['version', 'validate_only'])
+  app.post(path, described, async (request, reply) =>
+    isValidateOnly(request, ['version'])
+      ? sendJson(reply, (await restore(request, true)).body)
+      : act(request, reply),
+  )
+}
+
+async function restoreRules(
+  context: ApiContext,
+  request: FastifyRequest,
+  validateOnly: boolean,
+): Promise<RuleCounts> {
+  const { store } = context
+  const { caller } = request
+  const { accountId } = caller
+  const { id } = rowAt(context, request, resource)
+  await pastRow(context, request, resource)
+  const version = versionAsked(request)
+  const past = await store.pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [id])
+  const plan = whileKeyLasts(caller, planRestored(caller, id, past))
+  if (validateOnly) return (await plan(await store.settled(accountId), 0)).result
+  return store.replaceRules(accountId, caller.principal, id, plan)
+}
+
+/** A rule that is as it was is kept. */
+const planRestored =
+  (caller: Caller, policyId: string, past: readonly Rule[]): RulesPlan<RuleCounts> =>
+  async (state, version) => {
+    rowOf(state, caller.accountId, resource, policyId)
+    const present = new Map<string, Row>()
+    for (const chunk of state.chunks(policyId).values())
+      for (const rule of chunk.rules) present.set(rule.id, rule)
+    const slices = new Slices()
+    const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
+    const rules: Row[] = []
+    for (const rule of past) {
+      if (slices.isDue()) await slices.pause()
+      const there = present.get(rule.id)
+      const isKept = there !== undefined && isSame(there, rule)
+      rules.push(isKept ? there : { ...rule, version })
+      if (there !== undefined) counts.removed -= 1
+      counts[there === undefined ? 'added' : isKept ? 'kept' : 'updated'] += 1
+    }
+    lockoutCheck(caller, state, { rules: new Map([[policyId, rules as unknown as Rule[]]]) })
+    return { rules, isChange: counts.kept < rules.length || counts.removed > 0, result: counts }
+  }
+
+const isSame = (row: Row, rule: Rule): boolean =>
+  (['cidr', 'action', 'description', 'metadata'] as const).every((name) => row[name] === rule[name])
