@@ -37,7 +37,6 @@ import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
-import { WatchedAccounts } from './pipeline/watched-accounts.js'
 import { openAdminServer } from './process/admin-server.js'
 import { announceApi, makeFirstAccount } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
@@ -65,11 +64,11 @@ import {
   deliveriesStream,
   recordsStream,
   statusSubject,
-  watchedSubject,
 } from './wire/names.js'
 import { neededStreams } from './wire/needed-streams.js'
 import { PackWriter } from './wire/pack.js'
 import { reservedBytes, restoreStreams, whenStream } from './wire/streams.js'
+import { Watched } from './wire/watched.js'
 
 // --- api ---
 
@@ -86,7 +85,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   const geo = await openGeo(settings.geo.databases)
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
-  const { LiveDecisions } = await import('./api/live.js')
+  const { Live } = await import('./api/live.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -97,7 +96,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
-  const live = new LiveDecisions({ nats, occurrences })
+  const live = new Live({ nats, occurrences })
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -202,9 +201,8 @@ export async function openPipeline(
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
   const quarantine = release.own(new Quarantine({ ...quarantineTimes, fork }))
-  const watched = new WatchedAccounts()
-  const unwatched = (error: Error): void => occurrences.watchersUnheard({ reason: messageOf(error) })
-  release.own(nats.subscribe(watchedSubject, (data) => watched.receive(data), unwatched))
+  const watched = new Watched('accounts')
+  release.own(watched.listen(nats, occurrences))
   const mode = settings.decisionLog.rows
   const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
   const pipeline = release.own(
@@ -276,7 +274,10 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   await whenStream(nats, deliveriesStream)
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
-  const deliveryLog = release.own(new DeliveryLog({ nats, mode: settings.decisionLog.rows, occurrences }))
+  const watched = new Watched('destinations')
+  release.own(watched.listen(nats, occurrences))
+  const mode = settings.decisionLog.rows
+  const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
   const { openSender } = destinationAccess(settings)
   const deliverer = release.own(new Deliverer({ nats, ledger, occurrences, openSender, deliveryLog }))
   const update = (): void => {

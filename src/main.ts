@@ -165,8 +165,9 @@ program
   .description('decisions of an account as they happen; needs an API key in WEIR_API_KEY')
   .option('--where <expression>', 'only these, such as "decision != \'allow\'"')
   .option('--edge <id>', 'only those at this edge')
+  .option('--destination <id>', 'events as they are sent to this destination, with the outcome, instead')
   .option('--json', 'a line of JSON for each')
-  .action(async (options: { where?: string; edge?: string; json?: true }) => {
+  .action(async (options: { where?: string; edge?: string; destination?: string; json?: true }) => {
     const { tap } = await import('./process/tap.js')
     await tap(settings(), options)
   })

@@ -1,61 +1,94 @@
-/** `GET /live`: decisions of the caller's account as they happen, as server-sent events. */
+/** `GET /live`: what happens in the caller's account, as it happens, as server-sent events: decisions, or deliveries. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { badRequest } from '../core/errors.js'
 import { watcherBufferBytesMax } from '../core/limits.js'
-import { Type } from '../core/schema.js'
+import { type Static, type TSchema, Type } from '../core/schema.js'
+import { anyResource } from '../resource/define.js'
+import { eventDestination } from '../resource/event-destination.js'
+import { type LiveDelivery, liveDeliverySchema } from '../resource/live-delivery.js'
 import { type LoggedDecision, loggedDecisionSchema } from '../resource/logged-decision.js'
-import { type ApiContext, queryOf } from './context.js'
+import { type ApiContext, queryOf, readable } from './context.js'
 import { decisionsTag } from './decide-routes.js'
+import { rowOf } from './input.js'
 import { compileSchemaFilter } from './list-filter.js'
-import type { LiveDecisions, WatcherOptions, WatchRate } from './live.js'
+import type { Live } from './live.js'
+import type { WatcherOptions, WatchRate } from './live-feed.js'
 
 const path = '/live'
 const everything = (): boolean => true
 
-const description = `Each event of the stream is a decision. Once a second an event of the type \`rate\` says how many \
-decisions were \`seen\`, how many of them were \`sent\` (a sample, if there are many), and how many were \`lost\` because \
-the client reads too slowly. The stream ends when the API key is deleted.`
+const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema])
 
-export function registerLive(app: FastifyInstance, context: ApiContext, live: LiveDecisions): void {
+const description = `Each event of the stream is a decision; with \`destination\`, an event that was sent there, and the \
+outcome. Once a second an event of the type \`rate\` says how many were \`seen\`, how many of them were \`sent\` (a sample, \
+if there are many), and how many were \`lost\` because the client reads too slowly. The stream ends when the API key is \
+deleted.`
+
+export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
     operationId: 'watch_decisions',
-    summary: 'Watch decisions as they happen',
+    summary: 'Watch decisions, or deliveries, as they happen',
     description,
     tags: [decisionsTag.name],
     querystring: Type.Object({
       where: Type.Optional(
-        Type.String({ description: "An expression over the members of a decision: `decision != 'allow'`." }),
+        Type.String({
+          description:
+            "An expression over the members of a decision, `decision != 'allow'`, or of a delivery, `outcome != 'delivered'`.",
+        }),
       ),
-      edge: Type.Optional(Type.String({ description: 'Id of an edge.' })),
+      edge: Type.Optional(Type.String({ description: 'Only decisions at this edge.' })),
+      destination: Type.Optional(
+        Type.String({ description: 'Deliveries to this event destination instead of decisions.' }),
+      ),
     }),
     response: {
       200: {
         description: 'Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).',
-        content: { 'text/event-stream': { schema: loggedDecisionSchema } },
+        content: { 'text/event-stream': { schema: linesSchema } },
       },
     },
   }
   app.get(path, { schema }, (request, reply) => {
-    const { where, edge } = queryOf(request, ['where', 'edge'])
-    const matches =
-      where === undefined ? everything : compileSchemaFilter(loggedDecisionSchema, where, 'where')
-    const wants = (line: LoggedDecision): boolean =>
-      (edge === undefined || line.edge_id === edge) && matches(line)
+    const { where, edge, destination } = queryOf(request, ['where', 'edge', 'destination'])
     const { accountId } = request.caller
-    stream(request, reply, context, (reader) => live.watch({ accountId, wants, ...reader }))
+    if (destination === undefined) {
+      const matches = filterOf(loggedDecisionSchema, where)
+      const wants = (line: LoggedDecision): boolean =>
+        (edge === undefined || line.edge_id === edge) && matches(line)
+      return stream<LoggedDecision>(request, reply, context, (reader) =>
+        live.watchDecisions(accountId, { wants, ...reader }),
+      )
+    }
+    if (edge !== undefined)
+      throw badRequest('"edge" selects decisions, and "destination" deliveries: give one of them.')
+    const { id } = rowOf(readable(context), accountId, anyResource(eventDestination), destination)
+    const wants = filterOf(liveDeliverySchema, where)
+    return stream<LiveDelivery>(request, reply, context, (reader) =>
+      live.watchDeliveries(accountId, id, { wants, ...reader }),
+    )
   })
 }
 
-type Watch = (reader: Pick<WatcherOptions, 'send' | 'rate' | 'ended'>) => () => void
+const filterOf = <S extends TSchema>(schema: S, where: string | undefined): ((line: Static<S>) => boolean) =>
+  where === undefined ? everything : compileSchemaFilter(schema, where, 'where')
+
+type Watch<Line> = (reader: Pick<WatcherOptions<Line>, 'send' | 'rate' | 'ended'>) => () => void
 
 /** Takes the connection over until the client leaves or stops reading, its key is deleted, or the API stops. */
-function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {
+function stream<Line>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { store }: ApiContext,
+  watch: Watch<Line>,
+): void {
   const { raw } = reply
   const { credentialId } = request.caller.principal
   const finish = (): void => {
     unwatch()
     raw.end()
   }
-  const send = (line: LoggedDecision): boolean => {
+  const send = (line: Line): boolean => {
     if (raw.writableLength > watcherBufferBytesMax) return false
     raw.write(`data: ${JSON.stringify(line)}\n\n`)
     return true

@@ -28,7 +28,7 @@ import { Decider } from './decider.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
-import type { LiveDecisions } from './live.js'
+import type { Live } from './live.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
@@ -51,7 +51,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly destinations: DestinationOperations
   /** Finds the countries of clients, for decisions. */
   readonly geo: GeoLookup
-  readonly live: LiveDecisions
+  readonly live: Live
   /** The decision log. */
   readonly log: Pick<LogReader, 'decisions' | 'counts'>
   /** The log of attempts to deliver. */

@@ -17,6 +17,7 @@ import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
@@ -54,20 +55,25 @@ export interface Client extends Kinds {
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
   /** Decisions as they happen, until the signal or the end of the stream. */
-  watchDecisions(options?: WatchOptions): AsyncGenerator<LoggedDecision, void>
+  watchDecisions(options?: WatchDecisionsOptions): AsyncGenerator<LoggedDecision, void>
+  /** Events as they are sent to a destination, with the outcome, until the signal or the end of the stream. */
+  watchDeliveries(destinationId: string, options?: WatchOptions): AsyncGenerator<LiveDelivery, void>
 }
 
 export interface WatchOptions {
-  /** An expression over the members of a decision: `decision != 'allow'`. */
+  /** An expression over the members of a decision, `decision != 'allow'`, or of a delivery. */
   readonly where?: string | undefined
-  /** Id of an edge. */
-  readonly edge?: string | undefined
   readonly signal?: AbortSignal
   /** Called once a second with what was sent of it, and what was not. */
   readonly rate?: (rate: WatchRate) => void
 }
 
-/** Decisions of one second. */
+export interface WatchDecisionsOptions extends WatchOptions {
+  /** Id of an edge. */
+  readonly edge?: string | undefined
+}
+
+/** What was watched in one second. */
 export interface WatchRate {
   readonly seen: number
   /** A sample, if there are many. */
@@ -128,7 +134,8 @@ export function openClient(options: HttpOptions): Client {
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
-    watchDecisions: (watch = {}) => watchDecisions(http, watch),
+    watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),
+    watchDeliveries: (destination, watch = {}) => linesOf<LiveDelivery>(http, { destination }, watch),
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }
@@ -138,11 +145,12 @@ const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
     ? http.send('GET', '/records', { query: { event_id: id } })
     : http.send('GET', `/records/${encodeURIComponent(id)}`)
 
-async function* watchDecisions(
+async function* linesOf<Line>(
   http: Http,
-  { where, edge, signal, rate }: WatchOptions,
-): AsyncGenerator<LoggedDecision, void> {
-  for await (const { event, data } of http.events('/live', { where, edge }, signal)) {
+  watched: { readonly edge?: string | undefined } | { readonly destination: string },
+  { where, signal, rate }: WatchOptions,
+): AsyncGenerator<Line, void> {
+  for await (const { event, data } of http.events('/live', { where, ...watched }, signal)) {
     if (event === 'rate') rate?.(JSON.parse(data))
     else yield JSON.parse(data)
   }

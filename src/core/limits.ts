@@ -208,15 +208,17 @@ export const decisionInsertMessages = 40
 
 // --- those who watch ---
 
-/** A pipeline forgets a watched account that the API has not named for this long. */
+/** Pipelines and deliverers forget what the API has not named as watched for this long. */
 export const watchedForMs = 6_000
-/** Accounts that a pipeline takes for watched at once; they are named again within two seconds. */
-export const watchedAccountsMax = 1_000
+/** Accounts or destinations that count as watched at once; they are named again within two seconds. */
+export const watchedAtOnceMax = 1_000
 /** Watchers of one account, and of one API process. */
 export const watchersPerAccountMax = 10
 export const watchersMax = 100
 /** Lines a watcher is sent in a second; of more, a sample. */
 export const watchedLinesPerSecondMax = 200
+/** Bytes of events in a message about a delivery; it must fit a NATS message. */
+export const watchedDeliveryBytesMax = 256 * 1024
 /** Bytes that a slow watcher has not read; lines beyond them are lost for it. */
 export const watcherBufferBytesMax = 256 * 1024
 

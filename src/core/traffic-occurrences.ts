@@ -56,12 +56,12 @@ export const pipeline = {
     'Stops that ended before every message was acknowledged.',
   ),
   watchedRowsMalformed: warn(
-    'A message to those who watch decisions holds no rows; it was left out.',
+    'A message to those who watch holds no rows; it was left out.',
     'weir_watched_rows_malformed_total',
-    'Messages to those who watch decisions that held no rows.',
+    'Messages to those who watch that held no rows.',
   ),
   watchersUnheard: warn(
-    'NATS refuses to say whose decisions are watched; watchers see only what the decision log takes.',
+    'NATS refuses to say what is watched; watchers see only decisions that the decision log takes.',
     'weir_watcher_failures_total',
     'Subscriptions for watchers that NATS refused.',
   ),

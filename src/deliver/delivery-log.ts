@@ -8,28 +8,34 @@ import type { Nats } from '../nats/nats.js'
 import { type DeliveryOutcome, type DeliveryRow, writeDeliveryRow } from '../wire/delivery-rows.js'
 import { LogPublisher } from '../wire/log-publisher.js'
 import { deliveryRowsSubject } from '../wire/names.js'
+import type { Watched } from '../wire/watched.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { DestinationConfig, Fault, Receipt, SendOutcome } from './destination.js'
 import type { Item } from './job.js'
+import { WatchedDeliveries } from './watched-deliveries.js'
 
 interface DeliveryLogOptions {
-  readonly nats: Pick<Nats, 'publish'>
+  readonly nats: Pick<Nats, 'publish' | 'emit'>
   /** Which attempts are logged: all, those that did not deliver, or none. */
   readonly mode: 'all' | 'blocked' | 'off'
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
+  /** Destinations whose attempts are published in any mode. */
+  readonly watched: Pick<Watched, 'has'>
 }
 
 export class DeliveryLog {
-  readonly #mode: DeliveryLogOptions['mode']
+  readonly #options: DeliveryLogOptions
   readonly #logged: LogPublisher
+  readonly #watchers: WatchedDeliveries
 
   constructor(options: DeliveryLogOptions) {
-    this.#mode = options.mode
+    this.#options = options
     this.#logged = new LogPublisher({ ...options, subject: deliveryRowsSubject })
+    this.#watchers = new WatchedDeliveries(options.nats)
   }
 
   /** The log of one destination. */
-  of(destination: Pick<DestinationConfig, 'id' | 'accountId'>): AttemptLog {
+  of(destination: Destination): AttemptLog {
     return {
       requested: (items, outcome, beganMs) => {
         const attempt = { at: now(), beganMs, requests: 1 }
@@ -46,11 +52,25 @@ export class DeliveryLog {
     }
   }
 
-  #add(destination: Pick<DestinationConfig, 'id' | 'accountId'>, part: Part, attempt: Attempt): void {
-    if (this.#mode === 'off' || (this.#mode === 'blocked' && part.outcome === 'delivered')) return
-    const { batch } = this.#logged
-    writeDeliveryRow(batch.writer, rowOf(destination, part, attempt))
-    batch.added()
+  #add(destination: Destination, part: Part, attempt: Attempt): void {
+    const isLogged = this.#takes(part.outcome)
+    const isWatched = this.#options.watched.has(destination.id)
+    if (!isLogged && !isWatched) return
+    const row = rowOf(destination, part, attempt)
+    if (isLogged) {
+      writeDeliveryRow(this.#logged.batch.writer, row)
+      this.#logged.batch.added()
+    }
+    if (isWatched)
+      this.#watchers.add(
+        row,
+        part.items.map(({ event }) => event),
+      )
+  }
+
+  #takes(outcome: DeliveryOutcome): boolean {
+    const { mode } = this.#options
+    return mode === 'all' || (mode === 'blocked' && outcome !== 'delivered')
   }
 
   /** Publishes what is left; waits for batches under way. */
@@ -58,6 +78,8 @@ export class DeliveryLog {
     return this.#logged.close()
   }
 }
+
+type Destination = Pick<DestinationConfig, 'id' | 'accountId'>
 
 interface Attempt {
   readonly at: number
@@ -99,7 +121,7 @@ function partsOf(items: readonly Item[], answer: SendOutcome): Part[] {
 }
 
 function rowOf(
-  { id, accountId }: Pick<DestinationConfig, 'id' | 'accountId'>,
+  { id, accountId }: Destination,
   { outcome, items, receipt, fault }: Part,
   { at, beganMs, requests }: Attempt,
 ): DeliveryRow {

@@ -7,7 +7,7 @@ import type { TrafficRecord } from '../record/traffic-record.js'
 import { type DecisionRow, writeDecisionRow } from '../wire/decision-rows.js'
 import { LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
-import type { WatchedAccounts } from './watched-accounts.js'
+import type { Watched } from '../wire/watched.js'
 
 /** Where a record was read. */
 interface RecordPlace {
@@ -23,7 +23,7 @@ interface DecisionLogOptions {
   /** Which decisions are logged: all, those that stopped something, or none. */
   readonly mode: 'all' | 'blocked' | 'off'
   /** Decisions of these accounts are published in any mode. */
-  readonly watched: Pick<WatchedAccounts, 'has'>
+  readonly watched: Pick<Watched, 'has'>
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
 }
 

@@ -40,6 +40,7 @@ import {
   statusSubject,
   trafficStreams,
   usageSubject,
+  watchedDeliveriesSubject,
   watchedRowsSubject,
   watchedSubject,
 } from '../wire/names.js'
@@ -150,7 +151,7 @@ const roles: readonly NatsUser[] = [
       usageSubject,
       watchedSubject,
     ],
-    [abuseDecisionSubject, usageSubject, decisionRowsSubject, watchedRowsSubject],
+    [abuseDecisionSubject, usageSubject, decisionRowsSubject, watchedRowsSubject, watchedDeliveriesSubject],
   ),
   role(
     'pipeline',
@@ -185,8 +186,9 @@ const roles: readonly NatsUser[] = [
       ledgerSubject,
       deadEventsSubject,
       deliveryRowsSubject,
+      watchedDeliveriesSubject,
     ],
-    [statusSubject],
+    [statusSubject, watchedSubject],
   ),
 ]
 

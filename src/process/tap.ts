@@ -1,7 +1,8 @@
-/** `weir tap`: decisions as they happen, a line each, until it is interrupted. */
+/** `weir tap`: decisions, or deliveries to a destination, as they happen, a line each, until it is interrupted. */
 import { type Client, openClient, type WatchRate } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
+import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { stopSignal } from './child.js'
 import { readRuntime } from './runtime-file.js'
@@ -10,6 +11,8 @@ import type { Settings } from './settings.js'
 export interface TapOptions {
   readonly where?: string
   readonly edge?: string
+  /** Deliveries to this destination instead of decisions. */
+  readonly destination?: string
   /** Lines of JSON. */
   readonly json?: true
 }
@@ -23,27 +26,43 @@ export function clientOf({ client: { url, key }, data }: Settings): Client {
   return openClient({ url: found, token: key })
 }
 
-export async function tap(settings: Settings, { where, edge, json }: TapOptions): Promise<void> {
+export async function tap(settings: Settings, { where, edge, destination, json }: TapOptions): Promise<void> {
+  if (edge !== undefined && destination !== undefined)
+    throw new StartFault('--edge selects decisions, and --destination deliveries: give one of them.')
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
-  const decisions = client.watchDecisions({
-    where,
-    edge,
-    signal: stop.signal,
-    rate: (rate) => noteRate(rate),
-  })
-  for await (const line of decisions)
-    process.stdout.write(`${json ? JSON.stringify(line) : forTerminal(lineText(line))}\n`)
+  const options = { where, signal: stop.signal }
+  if (destination === undefined) {
+    const decisions = client.watchDecisions({ ...options, edge, rate: noteRate('decisions') })
+    return print(decisions, json ? JSON.stringify : (line) => forTerminal(decisionText(line)))
+  }
+  const deliveries = client.watchDeliveries(destination, { ...options, rate: noteRate('deliveries') })
+  return print(deliveries, json ? JSON.stringify : (line) => forTerminal(deliveryText(line)))
+}
+
+async function print<Line>(lines: AsyncIterable<Line>, textOf: (line: Line) => string): Promise<void> {
+  for await (const line of lines) process.stdout.write(`${textOf(line)}\n`)
 }
 
 /** Says what is not shown. Not among the lines, which another program may read. */
-function noteRate({ seen, sent, lost }: WatchRate): void {
-  if (sent < seen) process.stderr.write(`… ${seen} decisions in a second: ${sent} shown, ${lost} lost.\n`)
+const noteRate =
+  (what: string) =>
+  ({ seen, sent, lost }: WatchRate): void => {
+    if (sent < seen) process.stderr.write(`… ${seen} ${what} in a second: ${sent} shown, ${lost} lost.\n`)
+  }
+
+/** `10:00:00.911  delivered      tcp_connection_closed.v0  ev_…  request c0ffee…` */
+function deliveryText({ at, outcome, event_type, event_id, request_id, error }: LiveDelivery): string {
+  const details = [
+    request_id === null ? undefined : `request ${request_id}`,
+    error === null ? undefined : `${error.code}: ${error.msg}`,
+  ]
+  return [at.slice(11, 23), outcome.padEnd(13), event_type, event_id, ...details.filter(Boolean)].join('  ')
 }
 
 /** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */
-function lineText(line: LoggedDecision): string {
+function decisionText(line: LoggedDecision): string {
   const { at, decision, decided_by, client_ip, country, asn, server_name, server_port } = line
   const origin = [country, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
   const { type, id, policy, rule_id } = decided_by

@@ -62,10 +62,12 @@ export const rowsHeader = 'Weir-Rows'
 
 // --- those who watch ---
 
-/** The API names the accounts that someone watches: `{accounts}`, every two seconds. */
+/** The API names the accounts and destinations that someone watches (`watched.ts`), every two seconds. */
 export const watchedSubject = 'weir.live.watched'
 /** Pipelines publish rows of watched accounts that the decision log does not take; lost if nobody listens. */
 export const watchedRowsSubject = 'weir.live.decisions'
+/** Deliverers publish attempts to deliver to watched destinations; lost if nobody listens. */
+export const watchedDeliveriesSubject = 'weir.live.deliveries'
 
 // --- dead letters ---
 

@@ -1,12 +1,19 @@
-/** Decisions as they happen, over HTTP: whose they are, which are wanted, how many, and what a slow reader gets. */
+/** Decisions and deliveries as they happen, over HTTP: whose they are, which are wanted, how many, and what a slow reader gets. */
 import t from 'tap'
-import { LiveDecisions } from '../../src/api/live.js'
-import { openClient, type WatchOptions, type WatchRate } from '../../src/client/client.js'
+import { Live } from '../../src/api/live.js'
+import { openClient, type WatchDecisionsOptions, type WatchRate } from '../../src/client/client.js'
 import { listenHttp } from '../../src/core/http-listen.js'
 import { watchedLinesPerSecondMax, watchersPerAccountMax } from '../../src/core/limits.js'
+import type { LiveDelivery } from '../../src/resource/live-delivery.js'
 import type { LoggedDecision } from '../../src/resource/logged-decision.js'
 import type { DecisionRow } from '../../src/wire/decision-rows.js'
-import { decisionRowsSubject, watchedRowsSubject, watchedSubject } from '../../src/wire/names.js'
+import {
+  decisionRowsSubject,
+  watchedDeliveriesSubject,
+  watchedRowsSubject,
+  watchedSubject,
+} from '../../src/wire/names.js'
+import { type WatchedAttempt, writeWatchedDelivery } from '../../src/wire/watched-deliveries.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { decisionRow, rowBytes } from '../harness/decision-rows.js'
@@ -23,7 +30,14 @@ const row = (accountId: string, recordId: string, changes: Partial<DecisionRow> 
     ...changes,
   })
 
-t.test('watching decisions', async (t) => {
+const kinesisTarget = {
+  kinesis: {
+    stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x',
+    auth: { role: { role_arn: 'arn:aws:iam::123456789012:role/x' } },
+  },
+}
+
+t.test('watching decisions and deliveries', async (t) => {
   const store = await openTestStore(t)
   const listening = await listenHttp('127.0.0.1', 0, () => {})
   store.release.own(listening)
@@ -32,7 +46,7 @@ t.test('watching decisions', async (t) => {
   const other = await api.account('Meadow')
 
   /** Watches until the signal; `lines` and `rates` are what has come so far. */
-  const watching = async (caller: Caller, options: WatchOptions = {}) => {
+  const watching = async (caller: Caller, options: WatchDecisionsOptions = {}) => {
     const stop = new AbortController()
     const lines: LoggedDecision[] = []
     const rates: WatchRate[] = []
@@ -53,6 +67,18 @@ t.test('watching decisions', async (t) => {
       ids: () => lines.map(({ record_id }) => record_id),
       stop: () => stop.abort(),
     }
+  }
+  const watchingDeliveries = async (caller: Caller, id: string, where?: string) => {
+    const stop = new AbortController()
+    const lines: LiveDelivery[] = []
+    const rates: WatchRate[] = []
+    const client = openClient({ url: listening.url, token: caller.token })
+    const options = { where, signal: stop.signal, rate: (rate: WatchRate) => void rates.push(rate) }
+    const ended = (async () => {
+      for await (const line of client.watchDeliveries(id, options)) lines.push(line)
+    })()
+    await until('the stream has begun', async () => rates.length > 0)
+    return { lines, rates, ended, stop: () => stop.abort() }
   }
   const publish = (rows: readonly DecisionRow[], subject = decisionRowsSubject): void =>
     store.admin.emit(subject, rowBytes(rows))
@@ -100,6 +126,85 @@ t.test('watching decisions', async (t) => {
     await Promise.all([all, stopped, edge, foreign].map(({ ended }) => ended))
   })
 
+  t.test('a watcher of a destination sees events as they are sent there, with the outcome', async (t) => {
+    const { id } = await me.eventDestination.create({ target: kinesisTarget })
+    const said: string[] = []
+    const listening = store.admin.subscribe(
+      watchedSubject,
+      (data) => said.push(Buffer.from(data).toString()),
+      (error) => t.fail(error.message),
+    )
+    await store.admin.flush()
+    const all = await watchingDeliveries(me, id)
+    const failed = await watchingDeliveries(me, id, "outcome == 'failed' && event_type == 'log.v0'")
+    t.ok(said.some((each) => JSON.parse(each).destinations.includes(id)))
+    listening.close()
+    const event = (number: number, event_type: string) => ({
+      event_id: `ev_${number}`,
+      event_type,
+      event_timestamp: '2026-11-20T10:00:00.250Z',
+      object: { number },
+    })
+    const attempt: WatchedAttempt = {
+      accountId: me.accountId,
+      destinationId: id,
+      at: Date.parse('2026-11-20T10:00:00.911Z'),
+      outcome: 'delivered',
+      attempt: 2,
+      requestId: 'r-1',
+      errorCode: '',
+      error: '',
+      events: 2,
+    }
+    const sent = (changes: Partial<WatchedAttempt>, ...events: object[]): void =>
+      store.admin.emit(
+        watchedDeliveriesSubject,
+        writeWatchedDelivery(
+          { ...attempt, ...changes },
+          events.map((each) => Buffer.from(`${JSON.stringify(each)}\n`)),
+        ),
+      )
+    sent({}, event(1, 'log.v0'), event(2, 'log.v0'))
+    sent({ destinationId: 'ed_other' }, event(3, 'log.v0'))
+    store.admin.emit(watchedDeliveriesSubject, 'no delivery')
+    const why = { outcome: 'failed', requestId: '', errorCode: 'Throttled', error: 'Slow down.' } as const
+    sent({ ...why, events: 400 }, event(4, 'log.v0'), event(5, 'other.v0'))
+    await until('all lines have come', async () => all.lines.length === 4 && failed.lines.length === 1)
+    t.strictSame(all.lines[0], {
+      at: '2026-11-20T10:00:00.911Z',
+      destination_id: id,
+      outcome: 'delivered',
+      attempt: 2,
+      request_id: 'r-1',
+      error: null,
+      event_id: 'ev_1',
+      event_type: 'log.v0',
+      event_timestamp: '2026-11-20T10:00:00.250Z',
+      event: event(1, 'log.v0'),
+    })
+    t.match(failed.lines[0], {
+      event_id: 'ev_4',
+      request_id: null,
+      error: { code: 'Throttled', msg: 'Slow down.' },
+    })
+    const seen = (rates: readonly WatchRate[]) => rates.reduce((sum, rate) => sum + rate.seen, 0)
+    await until('the rates are said', async () => seen(all.rates) === 402 && seen(failed.rates) === 200)
+    for (const each of [all, failed]) each.stop()
+    await Promise.all([all, failed].map(({ ended }) => ended))
+  })
+
+  t.test("only deliveries to one's own destinations can be watched", async (t) => {
+    const { id } = await other.eventDestination.create({ target: kinesisTarget })
+    for (const unknown of [id, 'ed_00000000000000000000000000'])
+      t.match(
+        await me.raw.refused(404, 'GET', `/live?destination=${unknown}`),
+        new RegExp(`There is no .* "${unknown}"`),
+      )
+    t.match(await me.raw.refused(404, 'GET', '/live?destination=x'), /"x"/)
+    t.match(await other.raw.refused(400, 'GET', `/live?destination=${id}&edge=edgtcp_1`), /"edge" selects/)
+    await other.raw.refused(400, 'GET', `/live?destination=${id}&where=decision`)
+  })
+
   t.test('many decisions are sampled, and the true rate is said', async (t) => {
     const watcher = await watching(me)
     const count = 5 * watchedLinesPerSecondMax
@@ -115,10 +220,9 @@ t.test('watching decisions', async (t) => {
   t.test('a slow reader loses lines and is told how many, and others lose none', async (t) => {
     const fast = await watching(me)
     const ignored = { watchersUnheard: () => {}, watchedRowsMalformed: () => {} }
-    const live = new LiveDecisions({ nats: store.admin, occurrences: ignored })
+    const live = new Live({ nats: store.admin, occurrences: ignored })
     const rates: WatchRate[] = []
-    const end = live.watch({
-      accountId: me.accountId,
+    const end = live.watchDecisions(me.accountId, {
       wants: () => true,
       send: ({ record_id }) => record_id === 'r0',
       rate: (rate) => rates.push(rate),

@@ -1,12 +1,16 @@
 /** The log of deliveries: every event of every request is in a row with what became of it. */
 import t from 'tap'
+import { watchedDeliveryBytesMax, watchedLinesPerSecondMax } from '../../src/core/limits.js'
 import { DeliveryLog } from '../../src/deliver/delivery-log.js'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import { outcomeOfRecords } from '../../src/deliver/faults.js'
-import { type DeliveryRow, readDeliveryRows } from '../../src/wire/delivery-rows.js'
+import { WatchedDeliveries } from '../../src/deliver/watched-deliveries.js'
+import { type DeliveryOutcome, type DeliveryRow, readDeliveryRows } from '../../src/wire/delivery-rows.js'
 import { tagOf } from '../../src/wire/event-tag.js'
 import type { PackedEvent } from '../../src/wire/pack.js'
-import { eventsOf } from './events.js'
+import { readWatchedDelivery } from '../../src/wire/watched-deliveries.js'
+import { deliveryRow } from '../harness/decision-rows.js'
+import { eventsOf, someEvents } from './events.js'
 import { config, done, fault, openLane, roomForAll } from './fake-lane.js'
 
 /** Timers of a lane keep no process alive; a test waits for them nevertheless. */
@@ -19,8 +23,10 @@ type Mode = ConstructorParameters<typeof DeliveryLog>[0]['mode']
 function logged(
   behave: (events: readonly PackedEvent[], request: number) => SendOutcome,
   mode: Mode = 'all',
+  isWatched = false,
 ) {
   const batches: Uint8Array[] = []
+  const emitted: Uint8Array[] = []
   const log = new DeliveryLog({
     nats: {
       publish: async (subject, data, options) => {
@@ -29,8 +35,13 @@ function logged(
         batches.push(data as Uint8Array)
         return { sequence: batches.length, duplicate: false }
       },
+      emit: (subject, data) => {
+        t.equal(subject, 'weir.live.deliveries')
+        emitted.push(data as Uint8Array)
+      },
     },
     mode,
+    watched: { has: () => isWatched },
     occurrences: { decisionRowsLost: () => t.fail('nothing is lost') },
   })
   const { lane } = openLane(behave, {}, undefined, roomForAll, log.of(config))
@@ -38,7 +49,7 @@ function logged(
     await log.close()
     return batches.flatMap((batch) => [...readDeliveryRows(batch)])
   }
-  return { lane, rows }
+  return { lane, rows, emitted }
 }
 
 const at = Date.parse('2026-11-20T10:00:00.250Z')
@@ -191,4 +202,65 @@ t.test('which attempts have rows', async (t) => {
   t.strictSame(await outcomes('all'), ['dead_lettered', 'delivered', 'failed'])
   t.strictSame(await outcomes('blocked'), ['dead_lettered', 'failed'])
   t.strictSame(await outcomes('off'), [])
+})
+
+t.test(
+  'attempts to a watched destination are published with their events, whether or not they are logged',
+  async (t) => {
+    for (const mode of ['all', 'blocked', 'off'] as const) {
+      const { lane, rows, emitted } = logged(picky, mode, true)
+      await lane.deliver(eventsOf(mixed))
+      await rows()
+      const published = emitted.map(readWatchedDelivery)
+      t.same(
+        published.map(({ attempt: { outcome }, events }) => [
+          outcome,
+          ...events.map((json) => JSON.parse(json).event_id),
+        ]),
+        [
+          ['dead_lettered', 'ev_large'],
+          ['failed', 'ev_good', 'ev_bad', 'ev_fine'],
+          ['failed', 'ev_good', 'ev_bad', 'ev_fine'],
+          ['failed', 'ev_good', 'ev_bad'],
+          ['delivered', 'ev_good'],
+          ['failed', 'ev_bad'],
+          ['dead_lettered', 'ev_bad'],
+          ['delivered', 'ev_fine'],
+        ],
+        mode,
+      )
+      t.match(published[1]?.attempt, {
+        accountId: 'ac_1',
+        destinationId: 'ed_1',
+        attempt: 1,
+        requestId: 'r1',
+        errorCode: 'InternalFailure',
+        events: 3,
+      })
+    }
+  },
+)
+
+t.test('many events are sampled, those that fail apart from those that are delivered', async (t) => {
+  const emitted: ReturnType<typeof readWatchedDelivery>[] = []
+  let nowMs = 0
+  const emit = (_subject: string, data: Uint8Array | string): void =>
+    void emitted.push(readWatchedDelivery(data as Uint8Array))
+  const watched = new WatchedDeliveries({ emit }, () => nowMs)
+  const add = (outcome: DeliveryOutcome, events: readonly PackedEvent[]): void =>
+    watched.add(deliveryRow({ outcome, destinationId: 'ed_1' }), events)
+  const shown = () => emitted.splice(0).map(({ attempt, events }) => [attempt.events, events.length])
+  add('delivered', someEvents(3 * watchedLinesPerSecondMax))
+  add('delivered', someEvents(5))
+  add('failed', someEvents(5))
+  t.strictSame(shown(), [
+    [3 * watchedLinesPerSecondMax, watchedLinesPerSecondMax],
+    [5, 0],
+    [5, 5],
+  ])
+  nowMs += 1_000
+  add('delivered', someEvents(5))
+  t.strictSame(shown(), [[5, 5]])
+  add('delivered', someEvents(3, 'ev_', { padding: 'x'.repeat(watchedDeliveryBytesMax / 2) }))
+  t.strictSame(shown(), [[3, 1]], 'a message is bounded')
 })

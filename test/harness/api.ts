@@ -5,7 +5,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
-import { LiveDecisions } from '../../src/api/live.js'
+import { Live } from '../../src/api/live.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
 import { createLogger } from '../../src/core/log.js'
@@ -203,7 +203,7 @@ export async function openTestStore(
         view: parts.store.view,
         destinations: noDestinations,
         geo: { lookup: () => ({}) },
-        live: new LiveDecisions({ nats: parts.nats, occurrences }),
+        live: new Live({ nats: parts.nats, occurrences }),
         log: parts.log,
         deliveries: parts.deliveries,
         nats: parts.nats,

@@ -4,10 +4,10 @@ import t from 'tap'
 import { watchedForMs } from '../../src/core/limits.js'
 import { DecisionLog } from '../../src/pipeline/decision-log.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
-import { WatchedAccounts } from '../../src/pipeline/watched-accounts.js'
 import { buildTrafficView } from '../../src/produce/traffic-view.js'
 import { readDecisionRows } from '../../src/wire/decision-rows.js'
 import { PackWriter } from '../../src/wire/pack.js'
+import { Watched } from '../../src/wire/watched.js'
 import { deny, noYield, TestConfiguration } from '../evaluate/configuration.js'
 
 const storedAtMs = Date.parse('2026-11-20T10:00:00.250Z')
@@ -155,7 +155,7 @@ t.test('what the log does not take is published for those who watch the account'
 
 t.test('watched accounts are forgotten when nobody names them again', async (t) => {
   let nowMs = 0
-  const watched = new WatchedAccounts(() => nowMs)
+  const watched = new Watched('accounts', () => nowMs)
   watched.receive(Buffer.from('{"accounts": ["ac_1", 5]}'))
   for (const text of ['', 'x', 'null', '{"accounts": {}}']) watched.receive(Buffer.from(text))
   t.strictSame([watched.has('ac_1'), watched.has('ac_2')], [true, false])

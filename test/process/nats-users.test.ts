@@ -137,6 +137,7 @@ const subjects = [
   'weir.log.deliveries',
   'weir.live.watched',
   'weir.live.decisions',
+  'weir.live.deliveries',
   ...streams.flatMap((stream) => (stream.startsWith('KV_') ? [`$KV.${stream.slice(3)}.key`] : [])),
 ]
 
@@ -195,6 +196,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.api.usage',
       'weir.log.decisions',
       'weir.live.decisions',
+      'weir.live.deliveries',
       '_INBOX.api.x',
     ],
   },
@@ -227,8 +229,14 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_config: ['info', 'get', 'read along'],
       KV_weir_secrets: ['info', 'get', 'read along'],
     },
-    publish: ['weir.books', 'weir.deadletter.events', 'weir.log.deliveries', '$KV.weir_books.key'],
-    hear: ['weir.status.destination', '_INBOX.deliver.x'],
+    publish: [
+      'weir.books',
+      'weir.deadletter.events',
+      'weir.log.deliveries',
+      'weir.live.deliveries',
+      '$KV.weir_books.key',
+    ],
+    hear: ['weir.status.destination', 'weir.live.watched', '_INBOX.deliver.x'],
   },
   ingress: { calls: {}, publish: ['weir.records.eu.node-1', 'weir.decide'], hear: ['_INBOX.x'] },
   tunnels: { calls: {}, publish: ['weir.decide.agent'], hear: ['_INBOX.x'] },

@@ -1,0 +1,60 @@
+/** What someone watches, as the API says: accounts, or destinations. What no watcher asks for is forgotten after a while. */
+import { monotonicMs } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { watchedAtOnceMax, watchedForMs } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { Nats } from '../nats/nats.js'
+import { watchedSubject } from './names.js'
+
+/** A message on `watchedSubject`: ids. */
+export interface WatchedIds {
+  /** Whose decisions are watched. */
+  readonly accounts: readonly string[]
+  /** Whose deliveries are watched. */
+  readonly destinations: readonly string[]
+}
+
+export class Watched {
+  readonly #untilMs = new Map<string, number>()
+  readonly #kind: keyof WatchedIds
+  readonly #nowMs: () => number
+
+  constructor(kind: keyof WatchedIds, nowMs = monotonicMs) {
+    this.#kind = kind
+    this.#nowMs = nowMs
+  }
+
+  /** Listens to the API until the result is closed. */
+  listen(nats: Pick<Nats, 'subscribe'>, occurrences: Pick<Occurrences, 'watchersUnheard'>) {
+    const unheard = (error: Error): void => occurrences.watchersUnheard({ reason: messageOf(error) })
+    return nats.subscribe(watchedSubject, (data) => this.receive(data), unheard)
+  }
+
+  /** A message of the API; anything else is ignored, since nothing depends on it. */
+  receive(data: Uint8Array): void {
+    for (const id of idsIn(data, this.#kind)) {
+      if (this.#untilMs.size >= watchedAtOnceMax) this.#untilMs.clear()
+      this.#untilMs.set(id, this.#nowMs() + watchedForMs)
+    }
+  }
+
+  has(id: string): boolean {
+    if (this.#untilMs.size === 0) return false
+    const untilMs = this.#untilMs.get(id)
+    if (untilMs === undefined) return false
+    if (untilMs > this.#nowMs()) return true
+    this.#untilMs.delete(id)
+    return false
+  }
+}
+
+function idsIn(data: Uint8Array, kind: keyof WatchedIds): readonly string[] {
+  try {
+    const { [kind]: ids } = JSON.parse(Buffer.from(data).toString()) as {
+      [Kind in keyof WatchedIds]?: unknown
+    }
+    return Array.isArray(ids) ? ids.filter((each) => typeof each === 'string') : []
+  } catch {
+    return []
+  }
+}
