@@ -11,6 +11,7 @@ import type { Program } from './process/programs.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
 import { loadSettings, type Settings } from './process/settings.js'
+import type { WhyOptions } from './process/why-report.js'
 
 const mainModule = fileURLToPath(import.meta.url)
 
@@ -194,6 +195,23 @@ program
   .action(async (id: string, options: { json?: true }) => {
     const { showRecord } = await import('./process/record-report.js')
     await showRecord(settings(), id, options)
+  })
+
+program
+  .command('why')
+  .description(
+    'why a record was decided so, or what is decided about a connection: which rule won, and why the others lost; needs an API key in WEIR_API_KEY',
+  )
+  .argument('[record]', 'the id of a record, or of an event that it made (ev_…)')
+  .option('--client <address>', 'without a record: the address of the client')
+  .option('--server <host:port>', 'and the endpoint that it connects to')
+  .option('--edge <id>', 'or the edge')
+  .option('--path <path>', 'of a request, such as /admin')
+  .option('--revision <number>', 'as the configuration was then')
+  .option('--json', 'the answer of the API')
+  .action(async (record: string | undefined, options: WhyOptions) => {
+    const { showWhy } = await import('./process/why-report.js')
+    await showWhy(settings(), record, options)
   })
 
 program
