@@ -193,6 +193,10 @@ export const decisionBatchesInFlightMax = 64
 /** Rows are inserted when there are this many bytes of them, or when the first is this old. */
 export const decisionInsertBytes = 5 * 1024 * 1024
 export const decisionInsertAgeMaxMs = 1_000
+/** A small insert costs ClickHouse as much as thousands of rows: the pause after one is this many times as long … */
+export const decisionInsertPauseFactor = 50
+/** … but no longer than this. */
+export const decisionInsertPauseMaxMs = 5_000
 /** Searches of the log run concurrently; each may keep the disk and the cores busy for seconds. */
 export const logSearchesAtOnceMax = 2
 export const logSearchesWaitingMax = 64

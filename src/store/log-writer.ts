@@ -5,9 +5,15 @@
  * Nothing waits for it. While ClickHouse is slow or away, a batch is retried and no further one is taken; the stream
  * fills and refuses rows, which pipelines count. Rows whose acknowledgement is lost are stored twice.
  */
-import { after, every, sleep, type Timer, within } from '../core/clock.js'
+import { after, every, monotonicMs, sleep, type Timer, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { decisionInsertAgeMaxMs, decisionInsertBytes, decisionInsertMessages } from '../core/limits.js'
+import {
+  decisionInsertAgeMaxMs,
+  decisionInsertBytes,
+  decisionInsertMessages,
+  decisionInsertPauseFactor,
+  decisionInsertPauseMaxMs,
+} from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
@@ -59,6 +65,8 @@ export class LogWriter {
   #due: Timer | undefined
   /** The insert that runs; the next one waits for it. */
   #inserting: Promise<void> = Promise.resolve()
+  /** Small batches wait until then. */
+  #pauseEndMs = 0
   #isShaped = false
   #isClosed = false
 
@@ -91,7 +99,7 @@ export class LogWriter {
       this.#batch.push(inFlight)
       this.#bytes += message.data.length
       if (this.#bytes >= decisionInsertBytes) await Promise.race([this.#store(), aborted])
-      else this.#due ??= after(decisionInsertAgeMaxMs, () => void this.#store())
+      else this.#due ??= after(this.#waitMs(), () => void this.#store())
     }
   }
 
@@ -102,15 +110,24 @@ export class LogWriter {
     this.#isShaped = true
   }
 
+  /** How long to collect rows: under a steady flow of few rows, as long as the pause after the last insert asks for. */
+  #waitMs(): number {
+    return Math.max(decisionInsertAgeMaxMs, this.#pauseEndMs - monotonicMs())
+  }
+
   /** Inserts what was collected until the insert before it has ended. */
   #store(): Promise<void> {
     this.#due?.stop()
     this.#due = undefined
-    this.#inserting = this.#inserting.then(() => {
+    this.#inserting = this.#inserting.then(async () => {
       const batch = this.#batch
       this.#batch = []
       this.#bytes = 0
-      return this.#insert(batch)
+      const begunMs = monotonicMs()
+      await this.#insert(batch)
+      const endMs = monotonicMs()
+      this.#pauseEndMs =
+        endMs + Math.min((endMs - begunMs) * decisionInsertPauseFactor, decisionInsertPauseMaxMs)
     })
     return this.#inserting
   }

@@ -37,7 +37,7 @@ export interface BenchRow {
 export const isReached = ({ ratio, bound }: Measure): boolean =>
   'atLeast' in bound ? ratio >= bound.atLeast : ratio <= bound.atMost
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2

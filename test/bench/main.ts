@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
+import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
@@ -10,7 +11,8 @@ import { row as throttling } from './rows/throttling.js'
 import { row as walk } from './rows/walk.js'
 
 const rows: readonly BenchRow[] = [
-  decisions, //
+  decisionLog, //
+  decisions,
   expressions,
   ipSets,
   throttling,
