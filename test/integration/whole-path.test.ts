@@ -1,5 +1,6 @@
 /** The whole path: resources over HTTP, records over NATS, events at AWS. */
 import t from 'tap'
+import type { TracedRecord } from '../../src/resource/traced-record.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -100,15 +101,43 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
   const metrics = await metricsOf(weir.url)
   t.match(metrics, /^weir_records_in_total 3$/m)
   t.match(metrics, /^weir_records_bad_total 1$/m)
-  const tap = run('programs/main.js', ['tap', '--where', "decision != 'allow'"], {
-    WEIR_API_URL: weir.url,
-    WEIR_API_KEY: weir.token,
+  await until('the log knows what became of the record', async () => {
+    const { publications = [] } = await api.record('r1').catch(() => ({}) as Partial<TracedRecord>)
+    return publications[0]?.events?.every(({ deliveries }) => deliveries[0]?.state === 'delivered') === true
   })
-  t.teardown(() => tap.stop())
-  await until('a blocked connection is seen by who watches', async () => {
+  const traced = await api.record('r1')
+  const [{ explained, events: made = [] } = {}] = traced.publications
+  t.match(explained, {
+    decision: 'allow',
+    explanation: { policies: [{ policy: 'known port', applied: true }] },
+  })
+  const delivered = { destination_id: destination.id, request_id: /./, receipt: /^\d+$/, shard: /^shardId-/ }
+  t.match(made, [
+    { type: 'tcp_connection_closed.v0', deliveries: [delivered] },
+    { type: 'log.v0', deliveries: [delivered] },
+  ])
+  const arrived = events.map((event) => String(event['event_id']))
+  for (const { id } of made ?? []) {
+    t.ok(arrived.includes(id), 'the id is that of the event at AWS')
+    t.strictSame(await api.record(id), traced)
+  }
+  const watch = (...options: string[]) => {
+    const tap = run('programs/main.js', ['tap', ...options], {
+      WEIR_API_URL: weir.url,
+      WEIR_API_KEY: weir.token,
+    })
+    t.teardown(() => tap.stop())
+    return tap
+  }
+  const taps = [watch('--where', "decision != 'allow'"), watch('--destination', destination.id)] as const
+  await until('a blocked connection and its delivery are seen by who watches', async () => {
     await nats.publish('weir.records.eu.node-1', record(`tap-${Date.now()}`, '192.0.2.1'))
-    return / block {2}192\.0\.2\.1 /.test(tap.output())
+    const [decided, sent] = taps.map((tap) => tap.output())
+    return (
+      / block {2}192\.0\.2\.1 /.test(decided!) &&
+      / delivered +tcp_connection_closed\.v0 +ev_\w+ +request /.test(sent!)
+    )
   })
-  t.match(await tap.stop(), { code: 0 }, 'an interrupt ends it')
+  for (const tap of taps) t.match(await tap.stop(), { code: 0 }, 'an interrupt ends it')
   await api.tcpEdge.delete(edge.id)
 })
