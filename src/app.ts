@@ -15,10 +15,9 @@ import { openDecisionPort } from './api/decision-port.js'
 import { keyFinder } from './api/key-finder.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
-import { now } from './core/clock.js'
 import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
-import { ReleaseStack } from './core/release.js'
+import type { ReleaseStack } from './core/release.js'
 import { expectSameKey, Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
 import { DeliveryLog } from './deliver/delivery-log.js'
@@ -33,16 +32,14 @@ import { auditsOfApi } from './pipeline/audits-of-api.js'
 import { DecisionLog } from './pipeline/decision-log.js'
 import { FailureReports, failureCountsOf } from './pipeline/failure-reports.js'
 import { Janitor } from './pipeline/janitor.js'
-import { processMessage } from './pipeline/process-record.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
-import { tryRecords } from './pipeline/quarantine-child.js'
 import { Pipeline } from './pipeline/run.js'
 import { openAdminServer } from './process/admin-server.js'
 import { announceApi, makeFirstAccount } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
 import { connect } from './process/connect.js'
 import { ingressUrl } from './process/local-nats.js'
-import { forkQuarantine, type Program, startDecider } from './process/programs.js'
+import { forkQuarantine, forkTrial, type Program, startDecider } from './process/programs.js'
 import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
 import type { RoleContext } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
@@ -50,6 +47,7 @@ import { secretKey } from './process/secret-key.js'
 import type { StoreParts } from './process/store-parts.js'
 import { Configuration } from './produce/configuration.js'
 import { openGeo } from './record/geo.js'
+import { trialStarter } from './trial/trial-process.js'
 import { destinationsIn } from './view/destinations.js'
 import { SecretsView } from './view/secrets-view.js'
 import { openView } from './view/view.js'
@@ -66,13 +64,16 @@ import {
   statusSubject,
 } from './wire/names.js'
 import { neededStreams } from './wire/needed-streams.js'
-import { PackWriter } from './wire/pack.js'
 import { reservedBytes, restoreStreams, whenStream } from './wire/streams.js'
 import { Watched } from './wire/watched.js'
 
 // --- api ---
 
-export async function openApi(context: RoleContext, { parent, release }: Frame): Promise<Role> {
+export async function openApi(
+  context: RoleContext,
+  { parent, release }: Frame,
+  program: Program,
+): Promise<Role> {
   const { settings, occurrences, eventKinds } = context
   const { port, baseUrl } = settings.api
   const readiness = new Readiness(context, parent, release)
@@ -112,6 +113,7 @@ export async function openApi(context: RoleContext, { parent, release }: Frame):
     log: parts.log,
     deliveries: parts.deliveries,
     nats,
+    trials: release.own(await openTrials(context, nats, program)),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -148,6 +150,15 @@ async function openLogWriter(
   const { LogWriter } = await import('./store/log-writer.js')
   const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
   release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
+}
+
+/** Drafts are tried in processes of their own. */
+async function openTrials({ settings, occurrences }: RoleContext, nats: Nats, program: Program) {
+  const { openTrialsBucket, Trials } = await import('./api/trials.js')
+  const { retentionMs, storageMaxBytes } = settings.nats
+  const bucket = await openTrialsBucket(nats, reservedBytes(storageMaxBytes))
+  const start = trialStarter(() => forkTrial(program))
+  return new Trials({ bucket, start, retentionMs, occurrences })
 }
 
 /** A stop waits so long for requests under way. */
@@ -217,20 +228,6 @@ export async function openPipeline(
 
 const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
-
-/** Tries records that may crash the process. Only a pipeline starts it, as its child. */
-export async function openQuarantine(context: RoleContext): Promise<void> {
-  await using release = new ReleaseStack()
-  const nats = release.own(await connect(context, 'quarantine'))
-  const geo = await openGeo(context.settings.geo.databases)
-  const view = release.own(await openView(nats, context.occurrences))
-  const configuration = release.own(new Configuration(view, context.occurrences, context.eventKinds))
-  await configuration.open()
-  await tryRecords((bytes) => {
-    const buffers = { packOf: () => new PackWriter() }
-    processMessage({ bytes, storedAtMs: now() }, { view: configuration.current, geo, buffers })
-  })
-}
 
 // --- decide ---
 

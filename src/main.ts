@@ -47,6 +47,8 @@ function settingsOfRole(): Settings {
 
 /** Loaded only by a process that runs a role, so that `serve` and the other commands start quickly. */
 const roles = () => import('./app.js')
+/** The same for processes that a role starts for one purpose. */
+const children = () => import('./children.js')
 
 /** A command that runs one role in this process. */
 function roleCommand(
@@ -73,7 +75,7 @@ program
     await serve(createRoleContext(settings(), 'serve'), thisProgram)
   })
 
-roleCommand('api', 'the management API', (app, context, frame) => app.openApi(context, frame))
+roleCommand('api', 'the management API', (app, context, frame) => app.openApi(context, frame, thisProgram))
 roleCommand('pipeline', 'records in, events out; on its own it also runs decide', (app, context, frame) =>
   app.openPipeline(context, frame, thisProgram),
 )
@@ -88,7 +90,15 @@ program
   .action(async () => {
     // A record that never finishes would keep the process alive after its parent has ended.
     await guard(true)
-    await (await roles()).openQuarantine(createRoleContext(settingsOfRole(), 'quarantine'))
+    await (await children()).openQuarantine(createRoleContext(settingsOfRole(), 'quarantine'))
+  })
+
+program
+  .command('trial', { hidden: true })
+  .description('started by the API: evaluates a draft over recorded traffic')
+  .action(async () => {
+    await guard(true)
+    await (await children()).openTrial(createRoleContext(settingsOfRole(), 'trial'))
   })
 
 // --- commands of an operator ---

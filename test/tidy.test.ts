@@ -20,6 +20,7 @@ const rooms = [
   'view',
   'evaluate',
   'produce',
+  'trial',
   'pipeline',
   'store',
   'api',
@@ -38,12 +39,12 @@ interface Never {
 /** The design, as imports that never happen, types included. */
 const never: readonly Never[] = [
   {
-    from: ['pipeline', 'deliver', 'evaluate', 'produce', 'books'],
+    from: ['pipeline', 'deliver', 'evaluate', 'produce', 'trial', 'books'],
     to: 'store',
     why: 'traffic flows while ClickHouse is away: it lives on the view alone',
   },
   {
-    from: ['pipeline', 'deliver', 'evaluate', 'produce', 'books'],
+    from: ['pipeline', 'deliver', 'evaluate', 'produce', 'trial', 'books'],
     to: 'api',
     why: 'traffic knows nothing of HTTP',
   },

@@ -14,6 +14,7 @@ import { Components } from './openapi-components.js'
 import { introduction } from './openapi-introduction.js'
 import { problemReferences, problemResponses } from './openapi-problems.js'
 import { problemSchema } from './problem.js'
+import { trialsTag } from './trial-routes.js'
 
 export interface OpenapiOptions {
   /** Where clients reach the API; undefined: the address that the document was fetched from. */
@@ -60,6 +61,7 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
     ...resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
     decisionsTag,
     changesTag,
+    trialsTag,
     webhooksTag,
   ],
   servers: [{ url: baseUrl ?? '/' }],

@@ -27,14 +27,25 @@ export interface OperationDescription {
   /** In the form of routes: `/edges/tcp/:id`. */
   readonly path: string
   /** The status of success and the schema of its body, which 204 does not have. */
-  readonly success: readonly [status: 200 | 201 | 204, schema?: TSchema]
+  readonly success: readonly [status: 200 | 201 | 202 | 204, schema?: TSchema]
+  /** The body of a 202, which the operation may also answer with. */
+  readonly accepted?: TSchema
   readonly query?: TSchema
   readonly headers?: TSchema
   readonly body?: TSchema
 }
 
 /** The options of a route. Error responses are added when the document is finished. */
-export function describe({ tag, path, success, query, headers, body, ...texts }: OperationDescription) {
+export function describe({
+  tag,
+  path,
+  success,
+  accepted,
+  query,
+  headers,
+  body,
+  ...texts
+}: OperationDescription) {
   const [status, shown = Type.Null({ description: 'Done; there is no body.' })] = success
   return {
     schema: {
@@ -44,7 +55,10 @@ export function describe({ tag, path, success, query, headers, body, ...texts }:
       ...(query === undefined ? {} : { querystring: query }),
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
-      response: { [status]: status === 201 ? ({ ...shown, ...location } as TSchema) : shown },
+      response: {
+        [status]: status === 201 || status === 202 ? withLocation(shown) : shown,
+        ...(accepted === undefined ? {} : { 202: withLocation(accepted) }),
+      },
     },
   }
 }
@@ -52,6 +66,8 @@ export function describe({ tag, path, success, query, headers, body, ...texts }:
 const location = {
   headers: { Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' } },
 }
+
+const withLocation = (schema: TSchema): TSchema => ({ ...schema, ...location }) as TSchema
 
 /** Parameters of every write. */
 export const writeParameters = {
@@ -91,6 +107,8 @@ const paramsSchema = (path: string): TSchema =>
     ),
   )
 
+export const trialsPath = '/tries'
+
 const byCollection = new Map(
   resources.filter(isServed).map((resource) => [routePath(resource.path), resource]),
 )
@@ -104,6 +122,7 @@ function parameterOf(collection: string): TSchema {
   const plain = plainParameters[collection]
   if (plain !== undefined) return plain
   const resource = byCollection.get(collection)
+  if (collection === trialsPath) return Type.String({ description: 'The id of the trial.' })
   if (resource === undefined) return { ...eventKindSchema, description: 'The kind of the event source.' }
   const { kind, idPrefix, title } = resource
   return { ...idSchema(kind, idPrefix), description: `The id of the ${title}.` }
@@ -202,11 +221,11 @@ const listQuery = ({ kind, idPrefix }: AnyResource) =>
 /** The names of these parameters. */
 export const listParameters = ['limit', 'before_id', 'filter', 'description'] as const
 
-const createSchema = ({ fields, parent }: AnyResource, title: string): TSchema =>
+export const createSchema = ({ fields, parent }: AnyResource, title: string): TSchema =>
   bodySchema(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== parent?.field)), { title })
 
 /** Every field that can be changed; all are optional, and null clears an optional field. */
-const patchSchema = (resource: AnyResource, title: string): TSchema =>
+export const patchSchema = (resource: AnyResource, title: string): TSchema =>
   objectOf(
     Object.fromEntries(
       Object.entries(resource.fields)

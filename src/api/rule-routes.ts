@@ -1,18 +1,23 @@
 /** `PUT /ip_policies/{id}/rules`: replaces all rules of an IP policy as one atomic change. */
 import type { FastifyInstance } from 'fastify'
 import { now } from '../core/clock.js'
+import { badRequest } from '../core/errors.js'
 import { rulesBodyBytesMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
+import { Type } from '../core/schema.js'
 import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../resource/rule-counts.js'
+import { trialSchema } from '../resource/trial.js'
 import { whileKeyLasts } from './caller.js'
-import { type ApiContext, requestBody, rowAt, sendJson } from './context.js'
+import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { describe, routePath, writeParameters } from './openapi.js'
 import { planRules, rulesBodySchema, wantedRules } from './rule-replacement.js'
+import { answerTrial, openJob, rangeSince, tryParameter } from './trial-requests.js'
+import type { Trials } from './trials.js'
 import { isValidateOnly } from './write-handlers.js'
 
-export function registerRules(app: FastifyInstance, context: ApiContext): void {
+export function registerRules(app: FastifyInstance, context: ApiContext, trials: Trials): void {
   const path = `${routePath(ipPolicy.path)}/:id/rules`
   const described = describe({
     operationId: 'put_ip_policy_rules',
@@ -20,11 +25,13 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
     tag: pluralOf(ipPolicy.title),
     path,
     success: [200, ruleCountsSchema],
+    accepted: trialSchema,
     body: rulesBodySchema,
-    ...writeParameters,
+    query: Type.Object({ ...writeParameters.query.properties, try: tryParameter }),
   })
   app.put(path, { ...described, bodyLimit: rulesBodyBytesMax }, async (request, reply) => {
-    const validateOnly = isValidateOnly(request)
+    const validateOnly = isValidateOnly(request, ['try'])
+    const { try: since } = queryOf(request, ['validate_only', 'try'])
     const { caller } = request
     const { store, presenter } = context
     const { id } = rowAt(context, request, anyResource(ipPolicy))
@@ -32,6 +39,17 @@ export function registerRules(app: FastifyInstance, context: ApiContext): void {
       caller,
       planRules(caller, id, await wantedRules(requestBody(request)), now(), presenter),
     )
+    if (since !== undefined) {
+      if (validateOnly) throw badRequest('"try" and "validate_only" exclude each other: send one of them.')
+      const { rules } = await plan(await store.settled(caller.accountId), 0)
+      const job = {
+        ...openJob(context, caller, rangeSince('try', since, trials.retentionMs)),
+        rows: [],
+        policyId: id,
+      }
+      const draftOf = { kind: ipPolicy.kind, id, part: 'rules' }
+      return answerTrial(context, reply, await trials.start({ draftOf, job, rules: rules as never }))
+    }
     const counts = validateOnly
       ? (await plan(await store.settled(caller.accountId), 0)).result
       : await store.replaceRules(caller.accountId, caller.principal, id, plan)

@@ -43,6 +43,8 @@ import { registerRuleRestore } from './rule-restore.js'
 import { registerRules } from './rule-routes.js'
 import { registerSources } from './source-routes.js'
 import { registerStats } from './stats-routes.js'
+import { registerTrials } from './trial-routes.js'
+import type { Trials } from './trials.js'
 import type { Usage } from './usage.js'
 
 export interface ApiOptions extends OpenapiOptions {
@@ -58,6 +60,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */
   readonly nats: RecordTracerOptions['nats']
+  readonly trials: Trials
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
@@ -134,7 +137,7 @@ const httpOptions = (
 })
 
 function registerResources(app: FastifyInstance, options: ApiOptions): void {
-  const { context, destinations, live, log } = options
+  const { context, destinations, live, log, trials } = options
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
     registerResource(app, context, resource)
@@ -144,7 +147,7 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
     registerRestore(app, context, resource)
   }
   registerAllChanges(app, context)
-  registerRules(app, context)
+  registerRules(app, context, trials)
   registerRuleRestore(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
@@ -155,4 +158,5 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   registerLoggedDecisions(app, context, log)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
   registerStats(app, log, options.deliveries)
+  registerTrials(app, context, trials)
 }

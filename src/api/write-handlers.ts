@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
 import { idempotencyKeyCharsMax } from '../core/limits.js'
 import { type RequestKey, requestKey, type WriteAnswer } from '../store/answers.js'
-import { type Plan, unchanged } from '../store/plan.js'
+import { type Draft, type Plan, unchanged } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import { whileKeyLasts } from './caller.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
@@ -44,6 +44,14 @@ export const writeHandler =
     const before = await store.answered(key)
     if (before !== undefined) return send(reply, before)
     return send(reply, await store.commitOnce(accountId, principal, await planned(), key))
+  }
+
+/** The plan, with the rows that it would store as its result. */
+export const withRows =
+  <T>(plan: Plan<T>): Plan<Draft<T>['puts']> =>
+  (state, version, at) => {
+    const draft = plan(state, version, at)
+    return { ...draft, result: draft.puts }
   }
 
 /** The handler of an action that no plan of rows describes. With a key, an answered action is not repeated. */

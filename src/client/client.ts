@@ -23,13 +23,21 @@ import { declarations } from '../resource/registry.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import type { DeliveryStats, Stats } from '../resource/stats.js'
 import type { TracedRecord } from '../resource/traced-record.js'
+import type { Trial } from '../resource/trial.js'
 import { type ChangesOptions, changesAt } from './changes.js'
-import { Collection, type CreateOptions, type WriteOptions, writeQuery } from './collection.js'
+import {
+  Collection,
+  type CreateOptions,
+  type TryOptions,
+  type WriteOptions,
+  writeQuery,
+} from './collection.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
-import type { Kinds, NewResource } from './kinds.js'
+import type { Changes, Kinds, NewResource } from './kinds.js'
 
 export { ApiError } from './api-error.js'
+export type { TryOptions } from './collection.js'
 
 export interface Client extends Kinds {
   /** The sources of an event subscription, by their types. */
@@ -38,6 +46,15 @@ export interface Client extends Kinds {
   replaceRules(policyId: string, rules: readonly NewRule[], options?: WriteOptions): Promise<RuleCounts>
   /** Puts all rules of an IP policy back as they were at a version of the account. */
   restoreRules(policyId: string, version: number, options?: WriteOptions): Promise<RuleCounts>
+  /** Begins a trial: what these rules, as all rules of the policy, would have done to recorded traffic. */
+  tryRules(policyId: string, rules: readonly NewRule[], options?: TryOptions): Promise<Trial>
+  /** Begins a trial of changes of an IP restriction. */
+  tryRestriction(id: string, changes: Changes<'ipRestriction'>, options?: TryOptions): Promise<Trial>
+  /** Begins a trial: which events a subscription would have made. */
+  trySubscription(draft: NewResource<'eventSubscription'>, options?: TryOptions): Promise<Trial>
+  /** The progress and the result of a trial, which are kept for an hour. */
+  trial(id: string): Promise<Trial>
+  cancelTrial(id: string): Promise<void>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** Every change of the account, newest first, also of deleted resources. */
@@ -113,7 +130,7 @@ export function openClient(options: HttpOptions): Client {
       .filter(([, declaration]) => isServed(declaration))
       .map(([name, declaration]) => [name, kindOf(http, anyResource(declaration))]),
   )
-  const { eventSubscription, eventDestination, ipPolicy } = declarations
+  const { eventSubscription, eventDestination, ipPolicy, ipRestriction } = declarations
   const subpath = ({ path }: { readonly path: string }, id: string, name: string): string =>
     `${path}/${encodeURIComponent(id)}/${name}`
   const others: Omit<Client, keyof Kinds> = {
@@ -124,6 +141,14 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(ipPolicy, id, 'rules/restore'), {
         query: { version, ...writeQuery(options) },
       }),
+    tryRules: async (id, rules, { since = '1h' } = {}) =>
+      http.send('PUT', subpath(ipPolicy, id, 'rules'), { body: { rules }, query: { try: since } }),
+    tryRestriction: async (id, body, { since } = {}) =>
+      http.send('POST', subpath(ipRestriction, id, 'try'), { body, query: { since } }),
+    trySubscription: async (body, { since } = {}) =>
+      http.send('POST', `${eventSubscription.path}/try`, { body, query: { since } }),
+    trial: async (id) => http.send('GET', `/tries/${encodeURIComponent(id)}`),
+    cancelTrial: async (id) => http.send('DELETE', `/tries/${encodeURIComponent(id)}`),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),

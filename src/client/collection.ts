@@ -1,5 +1,6 @@
 /** The operations at one path: resources of a kind, and their modules. */
 import type { Change } from '../resource/change-schema.js'
+import type { Trial } from '../resource/trial.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import type { Http, Request } from './http.js'
 
@@ -11,6 +12,11 @@ export interface WriteOptions {
 export interface CreateOptions extends WriteOptions {
   /** A repeated request with the same key is done once and gets the same answer for 24 hours, so the client may retry. */
   readonly idempotencyKey?: string
+}
+
+export interface TryOptions {
+  /** Which recorded traffic is read: a length of time such as `90s`, `30m` or `24h`, or a time in RFC 3339. Default: 1h. */
+  readonly since?: string | undefined
 }
 
 export interface ListOptions {
@@ -118,6 +124,11 @@ export class Module<Body, Shown> {
 
   async delete(id: string, options: WriteOptions = {}): Promise<void> {
     await this.#http.send('DELETE', this.#pathOf(id), { query: writeQuery(options) })
+  }
+
+  /** Begins a trial: what this draft would have done to recorded traffic. Nothing is changed. */
+  async try(id: string, draft: Body, { since }: TryOptions = {}): Promise<Trial> {
+    return this.#http.send('POST', `${this.#pathOf(id)}/try`, { body: draft, query: { since } })
   }
 }
 

@@ -44,9 +44,14 @@ type ModuleName<N extends Name> = {
   [Field in keyof FieldsOf<N>]: FieldsOf<N>[Field] extends { readonly fields: Fields } ? Field : never
 }[keyof FieldsOf<N>]
 
+/** Modules of which a draft can be tried. */
+type DecidingModule = 'ip_restriction' | 'policies'
+
 type ModulesOf<N extends Name> = {
   readonly [Field in ModuleName<N>]: FieldsOf<N>[Field] extends { readonly fields: infer F extends Fields }
-    ? Module<BodyOf<F>, ShownFields<F>>
+    ? Field extends DecidingModule
+      ? Module<BodyOf<F>, ShownFields<F>>
+      : Omit<Module<BodyOf<F>, ShownFields<F>>, 'try'>
     : never
 }
 

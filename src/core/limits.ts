@@ -226,6 +226,38 @@ export const watchedDeliveryBytesMax = 256 * 1024
 /** Bytes that a slow watcher has not read; lines beyond them are lost for it. */
 export const watcherBufferBytesMax = 256 * 1024
 
+// --- trials ---
+
+/** A trial ends after this many records, bytes or milliseconds, other accounts' records included. */
+export const trialRecordsMax = 50_000_000
+export const trialBytesMax = 16 * 1024 ** 3
+export const trialMsMax = 5 * 60_000
+/** A trial that has not ended after this much more time is stopped from outside. */
+export const trialGraceMs = 60_000
+/** How much recorded traffic a trial reads if the request does not say it. */
+export const trialSinceMsDefault = 60 * 60_000
+/** Trials at the same time in one API process. An account has one at a time in the whole deployment. */
+export const trialsAtOnceMax = 3
+/** A trial reports its progress this often; one that is silent for longer than the last has lost its process. */
+export const trialProgressMs = 500
+export const trialSilentMs = 30_000
+/** Results are kept for this long. */
+export const trialAgeMaxMs = 60 * 60_000
+/** The bucket of results; the oldest ones make room. */
+export const trialsBytesMax = 32 * 1024 * 1024
+/** A result as JSON; it has fewer examples if they are too long. */
+export const trialResultBytesMax = 256 * 1024
+export const trialExamplesMax = 10
+/** Clients, countries and edges that are listed, and how many are counted: rare ones share the places. */
+export const trialTopListed = 10
+export const trialTopCounted = 500
+/** Rules listed in the explanation of an example. */
+export const trialExplainedRulesMax = 20
+/** Rules passed to the process of a trial in one message. */
+export const trialRulesAtOnce = 2_000
+/** Messages of records requested at once. */
+export const trialMessagesAtOnce = 32
+
 // --- expr ---
 
 /** UTF-8 bytes of one expression. */

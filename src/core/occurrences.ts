@@ -248,6 +248,7 @@ const api = {
     'weir_api_usage_refusals_total',
     'Times that NATS refused the exchange of counts between API processes.',
   ),
+  trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }
 

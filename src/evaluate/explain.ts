@@ -30,12 +30,14 @@ export class ExplanationTrace implements EvaluationTrace {
   readonly #address: string
   readonly #groups: ExplainedGroup[] = []
   readonly #policies: ExplainedPolicy[] = []
-  #rulesLeft = explainedRulesMax
+  #rulesLeft: number
   #descriptionCharsLeft = explainedDescriptionCharsMax
 
-  constructor(policySet: Restrictions, address: string) {
+  /** `rulesMax`: rules listed at most. */
+  constructor(policySet: Restrictions, address: string, rulesMax = explainedRulesMax) {
     this.#policySet = policySet
     this.#address = address
+    this.#rulesLeft = rulesMax
   }
 
   /** The explanation, once the decision was made. */

@@ -33,6 +33,7 @@ import {
   storedMessage,
 } from './messages.js'
 import { connectionOptions, type NatsOptions } from './options.js'
+import { replay } from './replay.js'
 import {
   callTimeoutMs,
   isStreamMissing,
@@ -223,6 +224,14 @@ export class Nats {
   /** The message with this sequence, read from the stream's leader; undefined if it was removed or never stored. */
   messageAt(stream: string, sequence: number): Promise<StoredMessage | undefined> {
     return storedMessage(() => this.#manager.streams.getMessage(stream, { seq: sequence }))
+  }
+
+  /** The messages stored since a time, up to the one that is last now; `atOnce` are requested ahead. */
+  replay(stream: string, subjects: string, sinceMs: number, atOnce: number): AsyncGenerator<StoredMessage> {
+    const info = () => retried(() => this.streamInfo(stream))
+    const at = (seq: number) => storedMessage(() => this.#manager.direct.getMessage(stream, { seq }))
+    const next = (from: number) => this.nextMessage(stream, subjects, from)
+    return replay({ info, at, next }, sinceMs, atOnce)
   }
 
   /** The newest message of a subject, read from the stream's leader; undefined if there is none. */

@@ -42,6 +42,7 @@ export const declared = {
     url: optional('WEIR_API_URL', form.httpUrl),
     key: optional('WEIR_API_KEY', form.accessToken),
   },
+  trial: { natsServers: optional('WEIR_TRIAL_NATS_URL', form.natsServers) },
   decide: { port: optional('WEIR_DECIDE_PORT', form.integer(0, 65_535)) },
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),

@@ -4,7 +4,7 @@
  *
  * Weir's roles share the account WEIR, which holds the streams. Each role is allowed exactly the JetStream calls it
  * makes: only the API creates streams and buckets, and a role creates consumers only on streams it reads. The children
- * of a pipeline connect as the pipeline.
+ * of a pipeline connect as the pipeline; a trial, which the API starts, has a user of its own.
  *
  * Every other user has a separate account, which imports only the subjects the user publishes on. The permissions of a
  * user do not restrict the reply subject of a message, and the server itself replies to it: within one account, a record
@@ -39,6 +39,7 @@ import {
   recordsSubjects,
   statusSubject,
   trafficStreams,
+  trialsBucket,
   usageSubject,
   watchedDeliveriesSubject,
   watchedRowsSubject,
@@ -138,8 +139,8 @@ const roles: readonly NatsUser[] = [
     [
       ...[...trafficStreams, decisionLogStream].flatMap(makeStream),
       ...consume(decisionLogStream, decisionLogConsumer),
-      ...[...stores, booksBucket].flatMap((bucket) => makeStream(streamOf(bucket))),
-      ...stores.flatMap(writeBucket),
+      ...[...stores, booksBucket, trialsBucket].flatMap((bucket) => makeStream(streamOf(bucket))),
+      ...[...stores, trialsBucket].flatMap(writeBucket),
       ...stores.map((bucket) => purge(streamOf(bucket))),
       ...keepBooks,
       auditSubject('*'),
@@ -190,6 +191,8 @@ const roles: readonly NatsUser[] = [
     ],
     [statusSubject, watchedSubject],
   ),
+  // A process of the API that evaluates a draft over recorded traffic: it changes nothing, consumers included.
+  role('trial', [info(recordsStream), nextMessage(recordsStream), ...readBucket(bucketNames.config)], []),
 ]
 
 /** For people who make backups or inspect streams. No process of Weir uses it. */

@@ -26,10 +26,15 @@ export const roleSpec = (
 export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): Supervisor =>
   new Supervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })
 
-/** Forks the quarantine process. It exchanges raw buffers and is expected to crash on poisonous records. */
-export const forkQuarantine = ({ module, argumentsOf }: Program): ChildProcess =>
-  fork(module, argumentsOf('quarantine'), {
+const forkChild = ({ module, argumentsOf }: Program, name: string): ChildProcess =>
+  fork(module, argumentsOf(name), {
     execArgv: forkOptions(),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+
+/** Forks the quarantine process. It exchanges raw buffers and is expected to crash on poisonous records. */
+export const forkQuarantine = (program: Program): ChildProcess => forkChild(program, 'quarantine')
+
+/** Forks the process of a trial. */
+export const forkTrial = (program: Program): ChildProcess => forkChild(program, 'trial')

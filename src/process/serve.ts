@@ -47,10 +47,12 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
       Object.fromEntries(Object.values(last ?? {}).map((url) => [setting, new URL(url).port]))
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const decide = role('decide', samePort('WEIR_DECIDE_PORT'))
+  const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
+  const api = role('api', (last) => ({ ...ofTrials, ...samePort('WEIR_PORT')(last) }))
   const supervisor = release.own(
     new Supervisor({
       // In stop order: each passes its remaining work to the roles after it.
-      roles: [role('api', samePort('WEIR_PORT')), role('pipeline'), decide, role('deliver')],
+      roles: [api, role('pipeline'), decide, role('deliver')],
       occurrences,
       registry,
     }),

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import { sizeText } from '../core/plural.js'
+import { durationMs, units } from '../core/units.js'
 
 export interface ValueForm<T> {
   /** Completes the sentence "it must be …". */
@@ -71,18 +72,10 @@ const natsServer: ValueForm<string> = {
   },
 }
 
-const units = (table: Readonly<Record<string, number>>) => (text: string) => {
-  const [, digits, unit] = /^(\d{1,12}) ?([a-z]+)$/i.exec(text) ?? []
-  const factor = unit === undefined ? undefined : table[unit.toLowerCase()]
-  return factor === undefined ? undefined : Number(digits) * factor
-}
-
 const within = (min: number, max: number, value: number | undefined): number | undefined =>
   value !== undefined && value >= min && value <= max ? value : undefined
 
-const minuteMs = 60_000
-const dayMs = 24 * 60 * minuteMs
-const durationMs = units({ ms: 1, s: 1000, m: minuteMs, h: 60 * minuteMs, d: dayMs })
+const dayMs = 24 * 60 * 60_000
 
 export const duration = (minMs: number, maxMs: number): ValueForm<number> => ({
   allowed: `a duration from ${minMs / 1000} s to ${maxMs / dayMs} d, such as 90s, 30m, 72h or 7d`,

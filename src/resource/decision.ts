@@ -2,7 +2,7 @@
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
 import { exampleId } from './examples.js'
 
-const decision = oneOf(
+export const decisionWord = oneOf(
   ['allow', 'block', 'deny'],
   'block: an IP policy or restriction said no. deny: a traffic policy said no.',
 )
@@ -95,7 +95,7 @@ const decidedBy = objectOf(
   { title: 'DecidedBy' },
 )
 
-const explanation = objectOf(
+export const explanationSchema = objectOf(
   {
     ip_policies: Type.Array(explainedGroup),
     policies: Type.Array(explainedPolicy, { description: 'Traffic policies that were evaluated, in order.' }),
@@ -112,14 +112,14 @@ const [edgeId, policyId, ruleId] = [exampleId('edgtcp_'), exampleId('ipp_'), exa
 
 export const decisionSchema = objectOf(
   {
-    decision,
+    decision: decisionWord,
     ip_policy: orNull(objectOf({ decision: ipDecision, policy_ids: Type.Array(Type.String()) }), {
       description: 'What IP policies decided; null if none applied.',
     }),
     policy: orNull(Type.String(), { description: 'The traffic policy that denied.' }),
     revision: Type.Integer({ minimum: 0, description: 'Of the configuration that was used.' }),
     warnings: Type.Array(Type.String()),
-    explanation: Type.Optional(explanation),
+    explanation: Type.Optional(explanationSchema),
   },
   {
     title: 'Decision',
@@ -177,7 +177,7 @@ export type Decision = Omit<Shown, 'ip_policy'> & {
   readonly ip_policy: Readonly<Omit<ShownIpPolicy, 'policy_ids'> & { policy_ids: readonly string[] }> | null
 }
 export type LastChange = Static<typeof lastChange>
-export type Explanation = Static<typeof explanation>
+export type Explanation = Static<typeof explanationSchema>
 export type ExplainedRule = Static<typeof explainedRule>
 export type ExplainedGroup = Static<typeof explainedGroup>
 export type ExplainedPolicy = Static<typeof explainedPolicy>

@@ -119,6 +119,9 @@ export const bucketNames = {
   idempotency: 'weir_idempotency',
 } as const
 
+/** Trials and their results, for an hour. Only the API reads and writes. */
+export const trialsBucket = 'weir_trials'
+
 /** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'
 

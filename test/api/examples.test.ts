@@ -10,6 +10,7 @@ import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { AnswerCheck, resolved } from '../harness/openapi.js'
+import { until } from '../harness/weir.js'
 
 interface Media {
   readonly example?: unknown
@@ -60,6 +61,12 @@ class Examples {
     const body = await this.#withIds(exampleOf(operation.requestBody?.content[mediaType]))
     const url = await this.#filled(path)
     const answer = await this.#client.raw.send(method.toUpperCase(), url, { body })
+    // An account runs one trial at a time.
+    if (answer.status === 202)
+      await until(
+        'the trial has ended',
+        async () => (await this.#client.trial(answer.body.id)).state !== 'running',
+      )
     if (answer.status < 300) return answer.body
     throw new Error(`${method} ${url} ${JSON.stringify(body)} → ${answer.status} ${answer.text}`)
   }

@@ -31,6 +31,8 @@ async function filled(path: string, idOf: (kind: string) => Promise<string> | st
 const otherParameters: Readonly<Record<string, string>> = {
   '{type}': 'tcp_connection_closed.v0',
   '{record_id}': neverMade,
+  // Of a trial.
+  '{id}': `try_${neverMade}`,
 }
 
 const unknownId = (kind: string): string => `${resourceOf(kind).idPrefix}${neverMade}`
@@ -48,6 +50,7 @@ function withoutIds({ status, body }: HttpAnswer, asked: string): object {
 const otherBodies: Readonly<Record<string, Body>> = {
   'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
+  'post /ip_restrictions/{id}/try': { enforced: false },
   'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
 }
 
@@ -57,11 +60,11 @@ async function bodyFor(estate: Estate, method: string, path: string): Promise<Bo
   if (other !== undefined) return other
   const made = kindBehind(path)
   if (method === 'post' && made !== undefined) return estate.body(made.kind)
-  const [, collection = '', module] = /^(.*)\/\{id\}(?:\/(\w+))?$/.exec(path) ?? []
+  const [, collection = '', module] = /^(.*?)\/\{id\}(?:\/(\w+))?(?:\/try)?$/.exec(path) ?? []
   const resource = kindBehind(collection)
   if (method === 'patch' && resource !== undefined) return { description: 'changed' }
   const value = resource === undefined ? undefined : (await estate.body(resource.kind))[module ?? '']
-  if (method === 'put' && value !== undefined) return value as Body
+  if ((method === 'put' || path.endsWith('/try')) && value !== undefined) return value as Body
   throw new Error(`There is no example of a body for ${method} ${path}: add one here.`)
 }
 

@@ -8,6 +8,7 @@ import { row as decisions } from './rows/decisions.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as throttling } from './rows/throttling.js'
+import { row as trial } from './rows/trial.js'
 import { row as walk } from './rows/walk.js'
 
 const rows: readonly BenchRow[] = [
@@ -16,6 +17,7 @@ const rows: readonly BenchRow[] = [
   expressions,
   ipSets,
   throttling,
+  trial,
   walk,
 ]
 

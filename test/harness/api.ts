@@ -26,6 +26,7 @@ import { type Caller, openCaller } from './caller.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
 import type { Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
+import { openTrials } from './trials.js'
 
 export const base = 'http://weir.test:8080'
 
@@ -90,6 +91,11 @@ export class TestApi {
     return this.#caller(token ?? '')
   }
 
+  /** A caller with a key that another instance on the store made. */
+  caller(token: string, accountId: string): Caller {
+    return this.#caller(token, accountId)
+  }
+
   #caller(token: string, accountId = ''): Caller {
     const check = this.#check.check.bind(this.#check)
     return openCaller({ base, token, transport: inProcess(this.app), check }, accountId)
@@ -136,6 +142,7 @@ type TestApiOptions = Partial<
     | 'live'
     | 'log'
     | 'deliveries'
+    | 'trials'
     | 'usage'
     | 'trustedProxies'
     | 'versionHeaders'
@@ -198,15 +205,23 @@ export async function openTestStore(
     dir,
     release,
     api: async (options = {}) => {
+      const geo = { lookup: () => ({}) }
       const app = await buildApi({
         context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
         view: parts.store.view,
         destinations: noDestinations,
-        geo: { lookup: () => ({}) },
+        geo,
         live: new Live({ nats: parts.nats, occurrences }),
         log: parts.log,
         deliveries: parts.deliveries,
         nats: parts.nats,
+        trials: await openTrials({
+          nats: parts.nats,
+          reader: admin,
+          view: parts.store.view,
+          geo,
+          occurrences,
+        }),
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],

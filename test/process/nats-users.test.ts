@@ -117,6 +117,7 @@ const streams = [
   'KV_weir_claims',
   'KV_weir_idempotency',
   'KV_weir_books',
+  'KV_weir_trials',
 ]
 
 const subjects = [
@@ -183,6 +184,7 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_idempotency: kept,
       WEIR_BOOKS: ['info', 'make', 'purge', 'read along'],
       KV_weir_books: ['info', 'make', 'get', 'remove', 'read along'],
+      KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
     },
     publish: [
       'weir.events.audit.ac_1',
@@ -238,13 +240,18 @@ const needs: Readonly<Record<string, Needs>> = {
     ],
     hear: ['weir.status.destination', 'weir.live.watched', '_INBOX.deliver.x'],
   },
+  trial: {
+    calls: { WEIR_RECORDS: ['info', 'direct'], KV_weir_config: ['info', 'get', 'read along'] },
+    publish: [],
+    hear: ['_INBOX.trial.x'],
+  },
   ingress: { calls: {}, publish: ['weir.records.eu.node-1', 'weir.decide'], hear: ['_INBOX.x'] },
   tunnels: { calls: {}, publish: ['weir.decide.agent'], hear: ['_INBOX.x'] },
   operator: { calls: {}, publish: ['weir.abuse.decide'], hear: ['_INBOX.x'] },
   services: { calls: {}, publish: ['weir.audit.domain.created'], hear: ['_INBOX.x'] },
 }
 
-const roles = ['api', 'pipeline', 'deliver']
+const roles = ['api', 'pipeline', 'deliver', 'trial']
 const heard = [
   ...subjects,
   '>',
@@ -281,6 +288,7 @@ t.before(async () => {
   await ensureStreams(admin, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
   await openBuckets(admin, mebibyte)
   await admin.openBucket('weir_books', mebibyte)
+  await admin.openBucket('weir_trials', mebibyte)
 })
 
 t.teardown(async () => {

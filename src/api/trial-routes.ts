@@ -1,0 +1,173 @@
+/**
+ * Trials: what a draft would have done to recorded traffic. A draft is checked exactly as its write would be, because it
+ * is the plan of that write, which is rehearsed.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { now } from '../core/clock.js'
+import { badRequest, notFound, shown } from '../core/errors.js'
+import { type TSchema, Type } from '../core/schema.js'
+import { type AnyResource, anyResource, type Field, type Row } from '../resource/define.js'
+import { eventSubscription } from '../resource/event-subscription.js'
+import { ipRestriction } from '../resource/ip-restriction.js'
+import { resources } from '../resource/registry.js'
+import { trialSchema } from '../resource/trial.js'
+import type { Plan } from '../store/plan.js'
+import { whileKeyLasts } from './caller.js'
+import { type ApiContext, pathParams, queryOf, requestBody, rowAt, sendJson } from './context.js'
+import { changesExample, createExample, moduleExample } from './examples.js'
+import { article, asInPart, createValues, moduleValue, updateValues } from './input.js'
+import { createSchema, describe, patchSchema, routePath, shownBy, trialsPath } from './openapi.js'
+import { answerTrial, openJob, rangeSince, shownTrial, sinceParameter } from './trial-requests.js'
+import type { TrialRequest, Trials } from './trials.js'
+import { withRows } from './write-handlers.js'
+import type { WriteResult } from './writes.js'
+
+export const trialsTag = {
+  name: 'trials',
+  description:
+    'Drafts, tried on recorded traffic. A trial changes nothing and is kept for an hour; an account runs one at a time.',
+}
+
+/** The modules that decide about records. */
+const decidingModules = ['ip_restriction', 'policies']
+
+/** The write that a request describes. */
+interface DraftedWrite {
+  readonly draftOf: TrialRequest['draftOf']
+  readonly plan: Plan<WriteResult>
+}
+
+type DraftIn = (request: FastifyRequest) => Promise<DraftedWrite> | DraftedWrite
+
+export function registerTrials(app: FastifyInstance, context: ApiContext, trials: Trials): void {
+  const register = (
+    path: string,
+    operation: { operationId: string; summary: string; body: TSchema },
+    draftIn: DraftIn,
+  ) => {
+    const query = Type.Object({ since: sinceParameter })
+    const described = describe({
+      ...operation,
+      tag: trialsTag.name,
+      path,
+      success: [202, trialSchema],
+      query,
+    })
+    app.post(path, described, async (request, reply) => {
+      const range = rangeSince('since', queryOf(request, ['since']).since, trials.retentionMs)
+      const { draftOf, plan } = await draftIn(request)
+      const { caller } = request
+      const planned = whileKeyLasts(caller, withRows(plan))
+      const rows = await context.store.rehearse(caller.accountId, caller.principal, planned)
+      const job = { ...openJob(context, caller, range), rows }
+      return answerTrial(context, reply, await trials.start({ draftOf, job, rules: [] }))
+    })
+  }
+  for (const resource of resources) {
+    for (const [name, field] of Object.entries(resource.fields)) {
+      if (field.fields === undefined || !decidingModules.includes(name)) continue
+      const operation = {
+        operationId: `try_${resource.kind}_${name}`,
+        summary: `Try a draft of the ${name} module of ${article(resource.title)}`,
+        body: shownBy(field.schema, moduleExample(resource, name)),
+      }
+      const path = `${routePath(resource.path)}/:id/${name}/try`
+      register(path, operation, draftOfModule(context, resource, name, field as unknown as Field))
+    }
+  }
+  const restriction = anyResource(ipRestriction)
+  const draftedRestriction = {
+    operationId: 'try_ip_restriction',
+    summary: 'Try changes of an IP restriction',
+    body: shownBy(patchSchema(restriction, 'IpRestrictionUpdate'), changesExample(restriction)),
+  }
+  register(`${restriction.path}/:id/try`, draftedRestriction, draftOfRestriction(context, restriction))
+  const subscription = anyResource(eventSubscription)
+  const draftedSubscription = {
+    operationId: 'try_event_subscription',
+    summary: 'Try an event subscription: which events it would have made',
+    body: shownBy(createSchema(subscription, 'EventSubscriptionCreate'), createExample(subscription)),
+  }
+  register(`${subscription.path}/try`, draftedSubscription, draftOfSubscription(context, subscription))
+  registerResults(app, context, trials)
+}
+
+const draftOfModule =
+  (context: ApiContext, resource: AnyResource, name: string, field: Field): DraftIn =>
+  (request) => {
+    const { id } = rowAt(context, request, resource)
+    const value = moduleValue(name, field as never, requestBody(request))
+    const nameInBody = asInPart(new RegExp(`^${name}(\\.|$)`))
+    return {
+      draftOf: { kind: resource.kind, id, part: name },
+      plan: context.writes.update(request.caller, resource, id, () => ({ [name]: value }), nameInBody),
+    }
+  }
+
+const draftOfRestriction =
+  (context: ApiContext, resource: AnyResource): DraftIn =>
+  (request) => {
+    const present = rowAt(context, request, resource)
+    const body = requestBody(request)
+    checkType(present)
+    return {
+      draftOf: { kind: resource.kind, id: present.id, part: null },
+      plan: context.writes.update(request.caller, resource, present.id, (row, show) =>
+        updateValues(resource, body, { row, shown: show() }),
+      ),
+    }
+  }
+
+/** Records are about endpoints. */
+function checkType({ id, type }: Row): void {
+  if (type === 'endpoints') return
+  throw badRequest(
+    `The IP restriction ${id} is of the type ${shown(type)}: only those of the type "endpoints" decide about records.`,
+  )
+}
+
+const draftOfSubscription =
+  (context: ApiContext, resource: AnyResource): DraftIn =>
+  async (request) => ({
+    draftOf: { kind: resource.kind, id: null, part: null },
+    plan: await context.writes.create(
+      request.caller,
+      resource,
+      createValues(resource, requestBody(request)),
+      now(),
+    ),
+  })
+
+function registerResults(app: FastifyInstance, context: ApiContext, trials: Trials): void {
+  const path = `${trialsPath}/:id`
+  const idOf = (request: FastifyRequest): string => pathParams(request)['id'] ?? ''
+  const unknown = (id: string) => notFound(`There is no trial ${shown(id)}, or it was an hour ago.`)
+  const get = describe({
+    operationId: 'get_trial',
+    summary: 'Get a trial: its progress and result',
+    tag: trialsTag.name,
+    path,
+    success: [200, trialSchema],
+  })
+  app.get(path, get, async (request, reply) => {
+    queryOf(request)
+    const id = idOf(request)
+    const trial = await trials.get(request.caller.accountId, id)
+    if (trial === undefined) throw unknown(id)
+    return sendJson(reply, shownTrial(context, trial))
+  })
+  const cancel = describe({
+    operationId: 'cancel_trial',
+    summary: 'Cancel a trial',
+    description: 'A trial that has ended stays as it is.',
+    tag: trialsTag.name,
+    path,
+    success: [204],
+  })
+  app.delete(path, cancel, async (request, reply) => {
+    queryOf(request)
+    const id = idOf(request)
+    if ((await trials.cancel(request.caller.accountId, id)) === undefined) throw unknown(id)
+    return reply.status(204).send()
+  })
+}

@@ -1,0 +1,58 @@
+/** Processes that a role starts for one purpose, and ends: put together here from their parts, like roles in `app.ts`. */
+import { now } from './core/clock.js'
+import { trialMessagesAtOnce } from './core/limits.js'
+import { ReleaseStack } from './core/release.js'
+import { processMessage } from './pipeline/process-record.js'
+import { tryRecords } from './pipeline/quarantine-child.js'
+import { connect } from './process/connect.js'
+import { roleInboxPrefix } from './process/nats-users.js'
+import type { RoleContext } from './process/role-context.js'
+import { Configuration } from './produce/configuration.js'
+import { openGeo } from './record/geo.js'
+import { openExaminer } from './trial/examiner.js'
+import { runTrial } from './trial/trial.js'
+import { type RunTrial, serveTrial } from './trial/trial-child.js'
+import { openView } from './view/view.js'
+import { recordsStream, recordsSubjects } from './wire/names.js'
+import { PackWriter } from './wire/pack.js'
+
+/** Tries records that may crash the process. Only a pipeline starts it, as its child. */
+export async function openQuarantine(context: RoleContext): Promise<void> {
+  await using release = new ReleaseStack()
+  const nats = release.own(await connect(context, 'quarantine'))
+  const geo = await openGeo(context.settings.geo.databases)
+  const view = release.own(await openView(nats, context.occurrences))
+  const configuration = release.own(new Configuration(view, context.occurrences, context.eventKinds))
+  await configuration.open()
+  await tryRecords((bytes) => {
+    const buffers = { packOf: () => new PackWriter() }
+    processMessage({ bytes, storedAtMs: now() }, { view: configuration.current, geo, buffers })
+  })
+}
+
+/** Evaluates one draft over recorded traffic. Only an API starts it, as its child. */
+export async function openTrial(context: RoleContext): Promise<void> {
+  const run: RunTrial = async ({ accountId, version, sinceMs, untilMs }, draft, progressed) => {
+    await using release = new ReleaseStack()
+    const nats = release.own(await connect(asTrial(context), 'trial'))
+    const geo = await openGeo(context.settings.geo.databases)
+    const view = release.own(await openView(nats, context.occurrences))
+    await view.usable
+    await view.reached(accountId, version)
+    const { eventKinds } = context
+    const opened = await openExaminer({ accountId, draft, source: view.state, geo, eventKinds })
+    const messages = nats.replay(recordsStream, recordsSubjects, sinceMs, trialMessagesAtOnce)
+    // Awaited here, so that the connection stays open until then.
+    return await runTrial({ accountId, untilMs, ...opened, messages, progressed })
+  }
+  await serveTrial(run)
+}
+
+/** Connects as the user that may only read, if there is one. */
+function asTrial(context: RoleContext): RoleContext {
+  const { settings } = context
+  const { natsServers: servers } = settings.trial
+  if (servers === undefined) return context
+  const nats = { ...settings.nats, servers, inboxPrefix: roleInboxPrefix('trial') }
+  return { ...context, settings: { ...settings, nats } }
+}

@@ -1,0 +1,65 @@
+/** Reads messages of a stream again, without a consumer: this needs the right to read, and no other. */
+import type { StoredMessage } from './messages.js'
+
+interface Bounds {
+  readonly first_seq: number
+  readonly last_seq: number
+}
+
+interface ReplayedStream {
+  /** Sequences of the first and the last message. */
+  info(): Promise<{ readonly state: Bounds } | undefined>
+  /** Undefined if there is none, or no longer. */
+  at(sequence: number): Promise<StoredMessage | undefined>
+  /** The first message at or after `sequence`. */
+  next(sequence: number): Promise<StoredMessage | undefined>
+}
+
+/** The messages that were stored since a time, in order, up to the one that is last now. `atOnce`: requests ahead. */
+export async function* replay(
+  stream: ReplayedStream,
+  sinceMs: number,
+  atOnce: number,
+): AsyncGenerator<StoredMessage> {
+  const bounds = (await stream.info())?.state
+  if (bounds === undefined) return
+  const { last_seq: last } = bounds
+  const ahead: Promise<StoredMessage | undefined>[] = []
+  const request = (sequence: number): void => {
+    const message = stream.at(sequence)
+    // It is awaited later, or never.
+    message.catch(() => {})
+    ahead.push(message)
+  }
+  for (let sequence = await firstSince(stream, bounds, sinceMs); sequence <= last; ) {
+    while (ahead.length < atOnce && sequence + ahead.length <= last) request(sequence + ahead.length)
+    const message = await ahead.shift()
+    if (message !== undefined) {
+      yield message
+      sequence += 1
+      continue
+    }
+    // Removed messages leave gaps, which may be long.
+    const following = await stream.next(sequence)
+    if (following === undefined) return
+    ahead.length = 0
+    sequence = following.sequence
+  }
+}
+
+/** The sequence to begin with: times grow with sequences. */
+async function firstSince(
+  stream: ReplayedStream,
+  { first_seq, last_seq }: Bounds,
+  sinceMs: number,
+): Promise<number> {
+  let [low, high] = [first_seq, last_seq + 1]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const message = await stream.next(middle)
+    if (message === undefined || message.sequence >= high) high = middle
+    else if (message.storedAtMs < sinceMs) low = message.sequence + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,164 @@
+/** Compares decisions: each record of the account is judged by the configuration in force and by the drafted one. */
+import { isoMillis } from '../core/clock.js'
+import { trialExamplesMax, trialExplainedRulesMax, trialTopCounted, trialTopListed } from '../core/limits.js'
+import { TopCounts } from '../core/top-counts.js'
+import type { Endpoint } from '../evaluate/edges.js'
+import { evaluate, type Verdict } from '../evaluate/evaluate.js'
+import { ExplanationTrace } from '../evaluate/explain.js'
+import { Judgement } from '../evaluate/judgement.js'
+import type { PolicySet } from '../evaluate/policy-set.js'
+import type { Decision } from '../event/define.js'
+import { StepBudget } from '../expr/budget.js'
+import type { Geo, GeoLookup } from '../record/geo.js'
+import { PolicyContext } from '../record/policy-scope.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import type { TrialDecisions, TrialExample } from '../resource/trial.js'
+import type { Examiner, OwnRecord } from './trial.js'
+
+const decisions: readonly Decision[] = ['allow', 'block', 'deny']
+
+/** Counts by the decision before and the one after. */
+const emptyMatrix = (): Record<Decision, Record<Decision, number>> => ({
+  allow: { allow: 0, block: 0, deny: 0 },
+  block: { allow: 0, block: 0, deny: 0 },
+  deny: { allow: 0, block: 0, deny: 0 },
+})
+
+/** What else one configuration caused. */
+class Side {
+  readonly policySet: PolicySet
+  logActions = 0
+  warnings = 0
+  failures = 0
+
+  constructor(policySet: PolicySet) {
+    this.policySet = policySet
+  }
+
+  count({ logs, warnings, failures }: Verdict): void {
+    this.logActions += logs.length
+    this.warnings += warnings.length
+    this.failures += failures.length
+  }
+}
+
+/** The texts of a kind among the changed records; an unknown one is counted, too. */
+class Frequent {
+  readonly #counts = new TopCounts(trialTopCounted)
+
+  add(text: string | undefined): void {
+    this.#counts.add(text ?? '', 1)
+  }
+
+  listed(): { value: string | null; records: number }[] {
+    return this.#counts
+      .top(trialTopListed)
+      .map(({ text, count }) => ({ value: text || null, records: count }))
+  }
+}
+
+export class DecisionTrial implements Examiner {
+  readonly #before: Side
+  readonly #after: Side
+  readonly #geo: GeoLookup
+  readonly #budget = new StepBudget()
+  readonly #matrix = emptyMatrix()
+  readonly #clients = new Frequent()
+  readonly #countries = new Frequent()
+  readonly #edges = new Frequent()
+  readonly #examples: TrialExample[] = []
+  /** Client, edge and decisions of the examples. */
+  readonly #shown = new Set<string>()
+
+  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup) {
+    this.#before = new Side(before)
+    this.#after = new Side(after)
+    this.#geo = geo
+  }
+
+  add({ record, endpoint }: OwnRecord, storedAtMs: number): void {
+    const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    const drafted = this.#draftedEndpoint(record, endpoint)
+    const before = this.#judge(this.#before, endpoint, context)
+    const after = this.#judge(this.#after, drafted, context)
+    this.#before.count(before)
+    this.#after.count(after)
+    this.#matrix[before.decision][after.decision] += 1
+    if (before.decision === after.decision) return
+    this.#clients.add(record.conn.client_ip)
+    this.#countries.add(context.geo.country_code)
+    this.#edges.add(endpoint.edgeId)
+    const key = [record.conn.client_ip, endpoint.edgeId, before.decision, after.decision].join(' ')
+    if (this.#shown.size >= trialExamplesMax || this.#shown.has(key)) return
+    this.#shown.add(key)
+    this.#examples.push({
+      ...placeOf(record, endpoint, context.geo),
+      at: isoMillis(storedAtMs),
+      before: this.#explained(this.#before, record, endpoint),
+      after: this.#explained(this.#after, record, drafted),
+    })
+  }
+
+  /** A draft never changes which edge serves a record. */
+  #draftedEndpoint(record: TrafficRecord, endpoint: Endpoint): Endpoint {
+    const found = this.#after.policySet.findEdge(record)
+    return found.ok ? found.value : endpoint
+  }
+
+  #judge({ policySet }: Side, endpoint: Endpoint, context: PolicyContext): Verdict {
+    this.#budget.reset()
+    return evaluate(policySet, endpoint, context, this.#budget, 'closed')
+  }
+
+  #explained({ policySet }: Side, record: TrafficRecord, endpoint: Endpoint): TrialExample['before'] {
+    const trace = new ExplanationTrace(policySet, record.conn.client_ip, trialExplainedRulesMax)
+    const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    this.#budget.reset()
+    const verdict = evaluate(policySet, endpoint, context, this.#budget, 'closed', trace)
+    const judgement = new Judgement(record, endpoint, context, verdict, policySet)
+    return { decision: verdict.decision, explanation: trace.explanation(judgement) }
+  }
+
+  result(): { decisions: TrialDecisions } {
+    const pairs = decisions.flatMap((before) =>
+      decisions.map((after) => ({ before, after, records: this.#matrix[before][after] })),
+    )
+    const sum = (chosen: typeof pairs) => chosen.reduce((total, { records }) => total + records, 0)
+    const of = (what: 'logActions' | 'warnings' | 'failures') => ({
+      before: this.#before[what],
+      after: this.#after[what],
+    })
+    return {
+      decisions: {
+        records: sum(pairs),
+        changed: sum(pairs.filter(({ before, after }) => before !== after)),
+        matrix: pairs.filter(({ records }) => records > 0),
+        clients: this.#clients.listed(),
+        countries: this.#countries.listed(),
+        edges: this.#edges.listed(),
+        log_actions: of('logActions'),
+        warnings: of('warnings'),
+        failures: of('failures'),
+        examples: this.#examples,
+      },
+    }
+  }
+}
+
+function placeOf(
+  { record_id, type, conn }: TrafficRecord,
+  { edgeId, routeId }: Endpoint,
+  geo: Geo,
+): Omit<TrialExample, 'at' | 'before' | 'after'> {
+  return {
+    record_id,
+    type,
+    edge_id: edgeId ?? null,
+    route_id: routeId ?? null,
+    server_name: conn.server_name ?? null,
+    server_port: conn.server_port ?? null,
+    client_ip: conn.client_ip,
+    country: geo.country_code ?? null,
+    asn: geo.asn ?? null,
+  }
+}

@@ -1,0 +1,99 @@
+/** Tries a subscription: which events it would have made, how large they are, and what AWS would charge for. */
+import { isoMillis } from '../core/clock.js'
+import { trialExamplesMax } from '../core/limits.js'
+import { evaluate } from '../evaluate/evaluate.js'
+import { Judgement } from '../evaluate/judgement.js'
+import type { PolicySet } from '../evaluate/policy-set.js'
+import { StepBudget } from '../expr/budget.js'
+import { produce } from '../produce/produce.js'
+import type { AccountSources } from '../produce/subscriptions.js'
+import type { GeoLookup } from '../record/geo.js'
+import { PolicyContext } from '../record/policy-scope.js'
+import type { TrialEvents } from '../resource/trial.js'
+import type { Examiner, OwnRecord } from './trial.js'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const kibibyte = 1024
+/** As AWS bills: https://aws.amazon.com/kinesis/data-streams/pricing/ */
+const kinesisUnitBytes = 25 * kibibyte
+/** https://aws.amazon.com/firehose/pricing/ */
+const firehoseStepBytes = 5 * kibibyte
+/** https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
+const logEventOverheadBytes = 26
+
+type Tally = TrialEvents['sources'][number]
+
+/** The sources of a draft by kind; those that no record makes events of are only listed. */
+interface TriedSources {
+  readonly sources: AccountSources | undefined
+  readonly tried: readonly string[]
+  readonly notTried: readonly string[]
+}
+
+export class EventTrial implements Examiner {
+  readonly #policySet: PolicySet
+  readonly #geo: GeoLookup
+  readonly #of: TriedSources
+  readonly #budget = new StepBudget()
+  readonly #tallies: ReadonlyMap<string, Tally>
+  readonly #billing = { kinesis_payload_units: 0, firehose_bytes: 0, cloudwatch_logs_bytes: 0 }
+  readonly #examples: unknown[] = []
+  #records = 0
+
+  constructor(policySet: PolicySet, of: TriedSources, geo: GeoLookup) {
+    this.#policySet = policySet
+    this.#geo = geo
+    this.#of = of
+    this.#tallies = new Map(
+      of.tried.map((type) => [type, { type, events: 0, bytes: 0, filtered: 0, failed: 0 }]),
+    )
+  }
+
+  add({ record, endpoint }: OwnRecord, storedAtMs: number): void {
+    this.#records += 1
+    this.#budget.reset()
+    const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
+    const verdict = evaluate(this.#policySet, endpoint, context, this.#budget, 'closed')
+    const judgement = new Judgement(record, endpoint, context, verdict, this.#policySet)
+    const { events, filtered, failed } = produce(
+      this.#of.sources,
+      judgement,
+      isoMillis(storedAtMs),
+      this.#budget,
+    )
+    for (const { json, source } of events) this.#count(this.#tallies.get(source.kindName)!, json)
+    for (const { kindName } of filtered) this.#tallies.get(kindName)!.filtered += 1
+    for (const { kindName } of failed) this.#tallies.get(kindName)!.failed += 1
+  }
+
+  #count(tally: Tally, json: string): void {
+    const bytes = Buffer.byteLength(json)
+    tally.events += 1
+    tally.bytes += bytes
+    this.#billing.kinesis_payload_units += Math.ceil(bytes / kinesisUnitBytes)
+    this.#billing.firehose_bytes += Math.ceil(bytes / firehoseStepBytes) * firehoseStepBytes
+    this.#billing.cloudwatch_logs_bytes += bytes + logEventOverheadBytes
+    if (this.#examples.length < trialExamplesMax) this.#examples.push(JSON.parse(json))
+  }
+
+  result(readMs: number): { events: TrialEvents } {
+    const sources = [...this.#tallies.values()]
+    const sum = (what: 'events' | 'bytes') => sources.reduce((total, tally) => total + tally[what], 0)
+    // A shorter time says nothing about an hour.
+    const perHour = (amount: number) => Math.round((amount * hourMs) / Math.max(readMs, minuteMs))
+    const [events, bytes] = [sum('events'), sum('bytes')]
+    return {
+      events: {
+        records: this.#records,
+        events,
+        bytes,
+        per_hour: { events: perHour(events), bytes: perHour(bytes) },
+        billing: this.#billing,
+        sources,
+        sources_not_tried: [...this.#of.notTried],
+        examples: this.#examples,
+      },
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** The child process of a trial: it gets a job, reports its progress, and ends with a report. */
+import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
+import { messageOf } from '../core/errors.js'
+import type { IpRule } from '../evaluate/configuration.js'
+import type { Draft } from './configuration.js'
+import type { TrialProgress, TrialReport } from './trial.js'
+
+export interface TrialJob {
+  readonly accountId: string
+  /** The account's version that the draft was checked against. */
+  readonly version: number
+  readonly sinceMs: number
+  readonly untilMs: number
+  readonly rows: Draft['rows']
+  /** The policy whose rules are drafted. */
+  readonly policyId?: string
+}
+
+/** Many rules come in several messages, before the job. */
+export type ToTrial =
+  | { readonly type: 'rules'; readonly rules: readonly IpRule[] }
+  | { readonly type: 'start'; readonly job: TrialJob }
+
+export type FromTrial =
+  | { readonly type: 'progress'; readonly progress: TrialProgress }
+  | { readonly type: 'done'; readonly report: TrialReport }
+  | { readonly type: 'failed'; readonly msg: string }
+
+export type RunTrial = (
+  job: TrialJob,
+  draft: Draft,
+  progressed: (progress: TrialProgress) => void,
+) => Promise<TrialReport>
+
+/** Resolves when the parent has the report, ends or disconnects. Records that are processed go first. */
+export async function serveTrial(run: RunTrial): Promise<void> {
+  setPriority(constants.priority.PRIORITY_LOW)
+  const rules: IpRule[] = []
+  const tell = (message: FromTrial): void => {
+    process.send?.(message, () => {})
+  }
+  const start = async (job: TrialJob): Promise<void> => {
+    const { rows, policyId } = job
+    const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules } }
+    try {
+      const report = await run(job, draft, (progress) => tell({ type: 'progress', progress }))
+      tell({ type: 'done', report })
+    } catch (error) {
+      tell({ type: 'failed', msg: messageOf(error) })
+    }
+  }
+  process.on('message', (message: ToTrial) => {
+    if (message.type === 'rules') rules.push(...message.rules)
+    else void start(message.job)
+  })
+  if (process.connected) await once(process, 'disconnect')
+}

@@ -1,0 +1,157 @@
+/**
+ * Start here: a trial evaluates a draft over recorded traffic, next to the configuration in force. It reads the stream
+ * of records without a consumer, and stores nothing. A trial runs in a process of its own (`trial-child.ts`), which the
+ * API starts (`trial-process.ts`), so that it delays neither. The room never knows the API or the pipeline.
+ *
+ *     messages since a time ▸ records of the account ▸ judged before and after ▸ counts, examples
+ */
+import { isoMillis, monotonicMs } from '../core/clock.js'
+import {
+  trialBytesMax,
+  trialMsMax,
+  trialProgressMs,
+  trialRecordsMax,
+  trialResultBytesMax,
+} from '../core/limits.js'
+import type { Endpoint } from '../evaluate/edges.js'
+import type { PolicySet } from '../evaluate/policy-set.js'
+import { parseMessage, parseRecord } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
+import type { Trial, TrialDecisions, TrialEvents } from '../resource/trial.js'
+
+/** A record of the account, and the endpoint that serves it at present. */
+export interface OwnRecord {
+  readonly record: TrafficRecord
+  readonly endpoint: Endpoint
+}
+
+type Result = { readonly decisions: TrialDecisions } | { readonly events: TrialEvents }
+
+/** Takes the records of the account one by one. */
+export interface Examiner {
+  add(record: OwnRecord, storedAtMs: number): void
+  /** `readMs`: the length of the time that was read. */
+  result(readMs: number): Result
+}
+
+export type TrialProgress = Trial['progress']
+
+export interface TrialReport {
+  readonly progress: TrialProgress
+  readonly stoppedBy: Trial['stopped_by']
+  readonly result: Result
+}
+
+/** A message of records. */
+interface RecordMessage {
+  readonly data: Uint8Array
+  readonly storedAtMs: number
+}
+
+interface TrialOptions {
+  readonly accountId: string
+  readonly untilMs: number
+  /** Finds the edges of records. */
+  readonly policySet: PolicySet
+  readonly examiner: Examiner
+  readonly messages: AsyncIterable<RecordMessage>
+  readonly progressed: (progress: TrialProgress) => void
+  /** Default: those of every trial. */
+  readonly limits?: Partial<TrialLimits>
+}
+
+interface TrialLimits {
+  readonly recordsMax: number
+  readonly bytesMax: number
+  readonly msMax: number
+}
+
+const limitsOfAll: TrialLimits = { recordsMax: trialRecordsMax, bytesMax: trialBytesMax, msMax: trialMsMax }
+
+/** Examines messages until they end, or a limit is reached. */
+export async function runTrial(options: TrialOptions): Promise<TrialReport> {
+  const { messages, untilMs, examiner, progressed } = options
+  const reading = new Reading(options)
+  let reportedMs = monotonicMs()
+  for await (const message of messages) {
+    if (message.storedAtMs > untilMs) break
+    reading.add(message)
+    if (reading.stoppedBy !== null) break
+    if (monotonicMs() - reportedMs < trialProgressMs) continue
+    reportedMs = monotonicMs()
+    progressed(reading.progress)
+  }
+  const { stoppedBy, progress, readMs } = reading
+  return { progress, stoppedBy, result: shortened(examiner.result(readMs)) }
+}
+
+class Reading {
+  readonly #options: TrialOptions
+  readonly #limits: TrialLimits
+  readonly #startMs = monotonicMs()
+  /** Of the account. */
+  #ownRecords = 0
+  #ownBytes = 0
+  /** Of all accounts: what reading them costs. */
+  #records = 0
+  #bytes = 0
+  #firstMs = 0
+  #lastMs = 0
+
+  constructor(options: TrialOptions) {
+    this.#options = options
+    this.#limits = { ...limitsOfAll, ...options.limits }
+  }
+
+  get progress(): TrialProgress {
+    const at = this.#lastMs === 0 ? null : isoMillis(this.#lastMs)
+    return { records: this.#ownRecords, bytes: this.#ownBytes, at }
+  }
+
+  get stoppedBy(): TrialReport['stoppedBy'] {
+    if (this.#records >= this.#limits.recordsMax) return 'records'
+    if (this.#bytes >= this.#limits.bytesMax) return 'bytes'
+    return monotonicMs() - this.#startMs >= this.#limits.msMax ? 'time' : null
+  }
+
+  /** From the first record that was read: earlier ones may be gone. */
+  get readMs(): number {
+    const endMs = this.stoppedBy === null ? this.#options.untilMs : this.#lastMs
+    return this.#firstMs === 0 ? 0 : endMs - this.#firstMs
+  }
+
+  add({ data, storedAtMs }: RecordMessage): void {
+    for (const { bytes } of parseMessage(data)) {
+      this.#records += 1
+      if (!this.#examine(bytes, storedAtMs)) continue
+      this.#ownRecords += 1
+      this.#ownBytes += bytes.length
+    }
+    this.#bytes += data.length
+    this.#firstMs ||= storedAtMs
+    this.#lastMs = storedAtMs
+  }
+
+  /** True if the record is one of the account. A bad record belongs to no account. */
+  #examine(bytes: Buffer, storedAtMs: number): boolean {
+    const { policySet, accountId, examiner } = this.#options
+    try {
+      const parsed = parseRecord(bytes)
+      if (!parsed.ok) return false
+      const found = policySet.findEdge(parsed.value)
+      if (!found.ok || found.value.accountId !== accountId) return false
+      examiner.add({ record: parsed.value, endpoint: found.value }, storedAtMs)
+      return true
+    } catch {
+      // The pipeline sets such a record aside, with the reason.
+      return false
+    }
+  }
+}
+
+/** The result with as many examples as fit. */
+function shortened(result: Result): Result {
+  const examples: unknown[] = 'decisions' in result ? result.decisions.examples : result.events.examples
+  while (examples.length > 0 && JSON.stringify(result).length > trialResultBytesMax) examples.pop()
+  return result
+}

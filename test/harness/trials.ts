@@ -1,0 +1,40 @@
+/** Trials of a test: in this process, on the records of the test's own NATS. */
+import { openTrialsBucket, Trials } from '../../src/api/trials.js'
+import type { Occurrences } from '../../src/core/occurrences.js'
+import { trafficEvents } from '../../src/event/catalog.js'
+import type { Nats } from '../../src/nats/nats.js'
+import type { GeoLookup } from '../../src/record/geo.js'
+import { openExaminer } from '../../src/trial/examiner.js'
+import { runTrial } from '../../src/trial/trial.js'
+import type { StartTrial } from '../../src/trial/trial-process.js'
+import type { View } from '../../src/view/view.js'
+import { recordsStream, recordsSubjects } from '../../src/wire/names.js'
+
+interface TrialsOptions {
+  /** Of the API. */
+  readonly nats: Nats
+  /** Reads records. */
+  readonly reader: Nats
+  readonly view: View
+  readonly geo: GeoLookup
+  readonly occurrences: Occurrences
+}
+
+/** Evaluates drafts in this process. */
+export const inThisProcess =
+  ({ reader, view, geo }: Omit<TrialsOptions, 'nats' | 'occurrences'>): StartTrial =>
+  ({ accountId, sinceMs, untilMs, rows, policyId }, rules, progressed) => {
+    const run = async () => {
+      const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules } }
+      const source = view.state
+      const opened = await openExaminer({ accountId, draft, source, geo, eventKinds: trafficEvents })
+      const messages = reader.replay(recordsStream, recordsSubjects, sinceMs, 8)
+      return runTrial({ accountId, untilMs, ...opened, messages, progressed })
+    }
+    return { ended: run(), end: () => {} }
+  }
+
+export async function openTrials(options: TrialsOptions, start = inThisProcess(options)): Promise<Trials> {
+  const bucket = await openTrialsBucket(options.nats, 1024 * 1024)
+  return new Trials({ bucket, start, retentionMs: 7 * 24 * 60 * 60_000, occurrences: options.occurrences })
+}
