@@ -195,6 +195,30 @@ program
     await top(settings(), options)
   })
 
+const tried = program
+  .command('try')
+  .description('a draft, tried on recorded traffic; changes nothing; needs an API key in WEIR_API_KEY')
+const triedDrafts = [
+  ['policies', '<edge>', 'traffic policies of a TCP edge; the body of PUT'],
+  ['ip-restriction', '<edge>', 'the ip_restriction module of a TCP edge; the body of PUT'],
+  ['rules', '<policy>', 'all rules of an IP policy; the body of PUT'],
+  ['restriction', '<restriction>', 'changes of an IP restriction; the body of PATCH'],
+  ['subscription', '', 'which events a subscription would have made; the body of POST'],
+] as const
+for (const [what, argument, description] of triedDrafts) {
+  tried
+    .command(`${what} ${argument}`.trim())
+    .description(description)
+    .requiredOption('--file <file>', 'the draft as JSON; - is standard input')
+    .option('--since <time>', 'which traffic: a length of time such as 90s, 2h or 1d, or a time', '1h')
+    .option('--json', 'the whole trial as JSON')
+    .action(async (...given: unknown[]) => {
+      const { tryDraft } = await import('./process/try.js')
+      const options = given[argument === '' ? 0 : 1] as Parameters<typeof tryDraft>[3]
+      process.exitCode = await tryDraft(settings(), what, argument === '' ? '' : String(given[0]), options)
+    })
+}
+
 program
   .command('record')
   .description(

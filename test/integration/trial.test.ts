@@ -1,0 +1,72 @@
+/** A draft, tried by a process of its own: from the command line, killed, and stopped with the service. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { run } from '../harness/processes.js'
+import { tempDir } from '../harness/temp-dir.js'
+import { endNow, isAlive, processesBelow } from '../harness/tree.js'
+import { startWeir, until } from '../harness/weir.js'
+import { record } from './deployment.js'
+
+t.setTimeout(300_000)
+
+const token = 'a-token-of-the-tests-0001'
+const messages = 50
+const perMessage = 100
+
+t.test('trials of a service', async (t) => {
+  const dataDir = tempDir(t)
+  const weir = await startWeir(dataDir, { WEIR_BOOTSTRAP_TOKEN: token })
+  t.teardown(() => weir.stop())
+  const { api } = weir
+  const nats = await weir.nats()
+  const policy = await api.ipPolicy.create({})
+  await api.replaceRules(policy.id, [{ cidr: '0.0.0.0/0', action: 'allow' }])
+  const edge = await api.tcpEdge.create({
+    hostports: ['ssh.example.com:22'],
+    ip_restriction: { ip_policy_ids: [policy.id] },
+  })
+  for (let index = 0; index < messages; index += 1) {
+    const lines = Array.from({ length: perMessage }, (_, line) => record('tried', index * perMessage + line))
+    await nats.publish('weir.records.test.1', lines.join('\n'))
+  }
+  const total = messages * perMessage
+  const trials = () => processesBelow(weir.process.pid).filter(({ role }) => role === 'trial')
+  const drafted = { inbound: [{ name: 'tests', expressions: [], actions: [{ type: 'deny' as const }] }] }
+
+  await t.test('weir try: as a person reads it, and as JSON', async (t) => {
+    const file = join(dataDir, 'draft.json')
+    writeFileSync(file, JSON.stringify([{ cidr: '10.0.0.0/8', action: 'allow' }]))
+    const env = { WEIR_DATA_DIR: dataDir, WEIR_API_KEY: token }
+    const text = run('programs/main.js', ['try', 'rules', policy.id, '--file', file, '--since', '2h'], env)
+    t.equal((await text.ended).code, 0, text.output())
+    // Every fourth record comes from another network.
+    t.match(text.output(), `1,250 of ${total.toLocaleString('en-US')} records would be decided differently.`)
+    t.match(text.output(), /\n {2}allow → block +1,250\n/)
+    writeFileSync(file, JSON.stringify({ sources: [{ type: 'tcp_connection_closed.v0' }] }))
+    const json = run('programs/main.js', ['try', 'subscription', '--file', file, '--json'], env)
+    t.equal((await json.ended).code, 0, json.output())
+    t.match(JSON.parse(json.output()), { state: 'done', events: { records: total, events: total } })
+    const wrong = run('programs/main.js', ['try', 'policies', 'edgtcp_1', '--file', file], env)
+    t.equal((await wrong.ended).code, 1)
+    t.match(wrong.output(), /There is no TCP edge "edgtcp_1"/)
+    await until('no process is left', () => trials().length === 0)
+  })
+
+  await t.test('a trial whose process is killed has failed; the API goes on', async (t) => {
+    const { id } = await api.tcpEdge.policies.try(edge.id, drafted)
+    await until('its process runs', () => trials().length === 1)
+    for (const { pid } of trials()) endNow(pid)
+    await until('it has failed', async () => (await api.trial(id)).state !== 'running')
+    t.match(await api.trial(id), { state: 'failed', error: 'Its process ended: SIGKILL.', decisions: null })
+    t.equal((await api.tcpEdge.get(edge.id)).policies, null)
+  })
+
+  await t.test('a stopped service leaves no trial behind', async (t) => {
+    await api.tcpEdge.policies.try(edge.id, drafted)
+    await until('its process runs', () => trials().length === 1)
+    const running = trials()
+    await weir.stop()
+    t.strictSame(running.filter(isAlive), [])
+  })
+})
