@@ -1,112 +1,28 @@
 /** Several accounts: resources of another account do not exist, for any request and in any place. */
 import t from 'tap'
+import { now } from '../../src/core/clock.js'
 import { runAdminCommand } from '../../src/process/admin.js'
-import { type AnyResource, allOperations } from '../../src/resource/define.js'
-import { resourceOf } from '../../src/resource/registry.js'
+import { allOperations } from '../../src/resource/define.js'
 import { shapeLogTables } from '../../src/store/log-tables.js'
-import { openTestStore, type TestApi } from '../harness/api.js'
-import type { HttpAnswer } from '../harness/raw-client.js'
+import { openTestStore } from '../harness/api.js'
+import { decisionRow, rowBytes } from '../harness/decision-rows.js'
 import { Estate, type ReferenceField, referenceFields, servedResources, sharedDescription } from './estate.js'
+import {
+  type Body,
+  bodyFor,
+  filled,
+  operationsOn,
+  otherOperations,
+  pathsToOthers,
+  unknownId,
+  withoutIds,
+} from './operations.js'
 
-const neverMade = '00000000000000000000000000'
-
-/** The kind whose ids follow these segments in a path. */
-const kindBehind = (path: string): AnyResource | undefined =>
-  servedResources.find((resource) => resource.path === path)
-
-/** A path with its parameters filled in; `idOf` knows the kinds, and other parameters keep their one value. */
-async function filled(path: string, idOf: (kind: string) => Promise<string> | string): Promise<string> {
-  const values = [...path.matchAll(/\{(\w+)\}/g)].map(async ({ 0: name, index }) => {
-    const resource = kindBehind(path.slice(0, index - 1))
-    return [name, resource === undefined ? otherParameters[name] : await idOf(resource.kind)] as const
-  })
-  let result = path
-  for (const [name, value] of await Promise.all(values)) {
-    if (value === undefined) throw new Error(`The parameter ${name} of ${path} has no value here: add one.`)
-    result = result.replace(name, value)
-  }
-  return result
-}
-
-const otherParameters: Readonly<Record<string, string>> = {
-  '{type}': 'tcp_connection_closed.v0',
-  '{record_id}': neverMade,
-  // Of a trial.
-  '{id}': `try_${neverMade}`,
-}
-
-const unknownId = (kind: string): string => `${resourceOf(kind).idPrefix}${neverMade}`
-
-const anyId = /\b([a-z]+_)[0-9A-Za-z]{26}\b/g
-
-/** The answer without the requested ids; fails if it names any other id. */
-function withoutIds({ status, body }: HttpAnswer, asked: string): object {
-  for (const [id] of body.msg.matchAll(anyId))
-    if (!asked.includes(id)) throw new Error(`An answer names ${id}, which was not requested: ${body.msg}`)
-  return { status, code: body.error_code, msg: body.msg.replaceAll(anyId, '$1…') }
-}
-
-/** Bodies of operations that do not belong to a kind. */
-const otherBodies: Readonly<Record<string, Body>> = {
-  'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
-  'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
-  'post /ip_restrictions/{id}/try': { enforced: false },
-  'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
-}
-
-/** A body that the operation accepts. */
-async function bodyFor(estate: Estate, method: string, path: string): Promise<Body> {
-  const other = otherBodies[`${method} ${path}`]
-  if (other !== undefined) return other
-  const made = kindBehind(path)
-  if (method === 'post' && made !== undefined) return estate.body(made.kind)
-  const [, collection = '', module] = /^(.*?)\/\{id\}(?:\/(\w+))?(?:\/try)?$/.exec(path) ?? []
-  const resource = kindBehind(collection)
-  if (method === 'patch' && resource !== undefined) return { description: 'changed' }
-  const value = resource === undefined ? undefined : (await estate.body(resource.kind))[module ?? '']
-  if ((method === 'put' || path.endsWith('/try')) && value !== undefined) return value as Body
-  throw new Error(`There is no example of a body for ${method} ${path}: add one here.`)
-}
-
-interface Operation {
-  readonly method: string
-  readonly path: string
-  readonly hasBody: boolean
-  readonly isRehearsable: boolean
-}
-
-/** Every operation of the API's document with a resource in its path. */
-const operationsOn = (api: TestApi): Operation[] =>
-  Object.entries(api.app.swagger().paths ?? {}).flatMap(([path, methods]) =>
-    Object.entries(methods as Record<string, { requestBody?: object; parameters?: { name: string }[] }>)
-      .filter(() => path.includes('{'))
-      .map(([method, { requestBody, parameters = [] }]) => ({
-        method,
-        path,
-        hasBody: requestBody !== undefined,
-        isRehearsable: parameters.some(({ name }) => name === 'validate_only'),
-      })),
-  )
-
-/** The same paths twice: with ids of another account, and with ids that do not exist. */
-async function pathsToOthers(path: string, mine: Estate, theirs: Estate): Promise<[string, string][]> {
-  const kinds = [...path.matchAll(/\{\w+\}/g)].flatMap(
-    ({ index }) => kindBehind(path.slice(0, index - 1))?.kind ?? [],
-  )
-  const last = kinds.at(-1)
-  /** The caller's own parent with a child of another account. */
-  const below = (id: string) => filled(path, (kind) => (kind === last ? id : mine.id(kind)))
-  const pairs: [string, string][] = [
-    [await filled(path, (kind) => theirs.id(kind)), await filled(path, unknownId)],
-  ]
-  if (last !== undefined && kinds.length > 1)
-    pairs.push([await below(await theirs.id(last)), await below(unknownId(last))])
-  return pairs
-}
+const dayMs = 24 * 60 * 60_000
 
 t.test('accounts know nothing of each other', async (t) => {
   const store = await openTestStore(t)
-  await shapeLogTables(store.parts.clickhouse, { retentionMs: 60_000, bytesMax: 2 ** 30 })
+  await shapeLogTables(store.parts.clickhouse, { retentionMs: dayMs, bytesMax: 2 ** 30 })
   const api = await store.api()
   const estate = async (name: string): Promise<Estate> => {
     const client = await api.account(name)
@@ -214,6 +130,59 @@ t.test('accounts know nothing of each other', async (t) => {
     }
   })
 
+  t.test(
+    "operations without a resource in their path show what is one's own, whatever they are asked",
+    async (t) => {
+      const records = { mine: 'record-of-mine', theirs: 'record-of-theirs' }
+      const logged = (estate: Estate, recordId: string, edgeId: string) =>
+        decisionRow({ accountId: estate.client.accountId, recordId, edgeId, at: now() - 1_000 })
+      const edges = { mine: await mine.id('tcp_edge'), theirs: await theirs.id('tcp_edge') }
+      const rows = [logged(mine, records.mine, edges.mine), logged(theirs, records.theirs, edges.theirs)]
+      await store.parts.clickhouse.insertRowBinary('decisions', [rowBytes(rows)])
+      const asked = await Promise.all(
+        ['ip_policy', 'event_destination', 'event_subscription', 'api_key'].map((kind) => theirs.id(kind)),
+      )
+      asked.push(theirs.client.accountId, edges.theirs, records.theirs)
+      const conn = { client_ip: '192.0.2.1' }
+      const subscription = await mine.body('event_subscription')
+      /** Operations with a body, and a body that names a resource. */
+      const naming: Readonly<Record<string, [kind: string, body: (id: string) => Body]>> = {
+        '/decide': ['tcp_edge', (edge_id) => ({ type: 'tcp_connection', conn, edge_id })],
+        '/event_subscriptions/try': [
+          'event_destination',
+          (id) => ({ ...subscription, destination_ids: [id] }),
+        ],
+      }
+      for (const { method, path, query } of otherOperations(api)) {
+        const named = naming[path]
+        if (named !== undefined) {
+          const [kind, body] = named
+          const answers = [await theirs.id(kind), unknownId(kind)].map(async (id) =>
+            withoutIds(await me.raw.send('POST', path, { body: body(id) }), id),
+          )
+          t.strictSame(await answers[0], await answers[1], `${method} ${path}`)
+          continue
+        }
+        t.equal(method, 'get', `${method} ${path} needs a check of its own here`)
+        const queries = query.flatMap(({ name, schema }) =>
+          (schema?.enum ?? asked).map((value) => [name, value]),
+        )
+        for (const [name, value] of [[], ...queries]) {
+          const uri = name === undefined ? path : `${path}?${name}=${encodeURIComponent(value!)}`
+          const { status, text } = await me.raw.send('GET', uri)
+          t.ok(status < 500, `${uri} is answered`)
+          for (const id of asked) if (id !== value) t.notOk(text.includes(id), `${uri} without ${id}`)
+        }
+      }
+      const found = async (uri: string) => (await me.raw.send('GET', uri)).text
+      t.ok((await found('/decisions')).includes(records.mine))
+      t.ok((await found('/stats?by=edge')).includes(edges.mine))
+      t.notOk((await found(`/decisions?edge_id=${edges.theirs}`)).includes(records.theirs))
+      t.equal((await me.raw.send('GET', `/records/${records.mine}`)).status, 200)
+      t.equal((await me.raw.send('GET', `/records/${records.theirs}`)).status, 404)
+    },
+  )
+
   t.test("changes are the caller's own, with any filter", async (t) => {
     const theirIds = await Promise.all(servedResources.map(({ kind }) => theirs.id(kind)))
     const [theirChange] = (await theirs.client.raw.get('/changes?limit=1')).changes
@@ -277,8 +246,6 @@ t.test('accounts know nothing of each other', async (t) => {
     t.strictSame({ everything: await everything(), counts: counts() }, before)
   })
 })
-
-type Body = Readonly<Record<string, unknown>>
 
 const pick = (body: Body, name: string): Body => ({ [name]: body[name] })
 
