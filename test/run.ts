@@ -4,12 +4,14 @@
  *
  *     npm test -- --test-arg=core/ --test-arg=api/lists
  *
- * With `--full` each runs as thoroughly as it can, and then once more, as usual, on the other versions of Node.
+ * With `--full` each runs as thoroughly as it can, on the disk, and then once more, as usual, on the other versions of
+ * Node.
  *
  * Left to run them itself, `tap` puts the hooks of its coverage into every process of a test and into all that those
  * start, wanted or not. A role then takes more than twice as long to start, and most of the time here is starts.
  */
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import t from 'tap'
@@ -28,6 +30,25 @@ const rank = (file: string): number => {
   return at === -1 ? longest.length : at
 }
 
+const memory = '/dev/shm'
+const memoryBytesMin = 8 * 2 ** 30
+
+/**
+ * Tests kill processes, never the machine, so nothing that they look at depends on a disk. Databases that are made and
+ * deleted by the hundred keep a disk busy, and the tests waiting.
+ */
+function temporaryDir(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memory)
+    const mount = readFileSync('/proc/self/mounts', 'utf8').match(/^\S+ \/dev\/shm \S+ (\S+)/m)
+    // Some tests put programs there.
+    const runsPrograms = mount?.[1]?.split(',').includes('noexec') === false
+    return bavail * bsize >= memoryBytesMin && runsPrograms ? memory : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
+
 const options = argv.slice(2).filter((each) => each.startsWith('-'))
 const wanted = argv.slice(2).filter((each) => !each.startsWith('-'))
 const isWanted = (file: string): boolean =>
@@ -38,7 +59,7 @@ const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8'
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
 /** `tap` sets NODE_OPTIONS for all it starts. npm, which some tests start, takes the first `node` of PATH. */
-const runAll = (node: string, more: readonly string[], suffix = ''): void => {
+const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = ''): void => {
   for (const file of files) {
     const path = join('dist/tests', file)
     void t.spawn('env', ['-u', 'NODE_OPTIONS', node, '--enable-source-maps', path, ...more], {
@@ -47,6 +68,7 @@ const runAll = (node: string, more: readonly string[], suffix = ''): void => {
       timeout: timeoutSeconds * 1_000,
       env: {
         ...env,
+        TMPDIR,
         PATH: `${dirname(node)}${delimiter}${env['PATH'] ?? ''}`,
         TAP_TIMEOUT: String(timeoutSeconds),
       },
@@ -56,14 +78,17 @@ const runAll = (node: string, more: readonly string[], suffix = ''): void => {
   }
 }
 
-const others = options.includes('--full') ? otherNodes() : []
+const isFull = options.includes('--full')
+const others = isFull ? otherNodes() : []
 const usualOptions = options.filter((option) => option !== '--full')
 
 t.setTimeout(0)
 t.jobs = filesAtATime
 t.plan(others.reduce((count, { program }) => count + ('path' in program ? files.length : 1), files.length))
-runAll(execPath, options)
+const dir = env['TMPDIR'] ?? mkdtempSync(join(temporaryDir(), 'weir-tests-'))
+if (env['TMPDIR'] === undefined) t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+runAll(execPath, options, isFull ? tmpdir() : dir)
 for (const { version, program } of others) {
-  if ('path' in program) runAll(program.path, usualOptions, ` on Node ${version}`)
+  if ('path' in program) runAll(program.path, usualOptions, dir, ` on Node ${version}`)
   else void t.test(`Node ${version}`, { skip: program.missing }, () => {})
 }

@@ -93,6 +93,7 @@ export class StoreFixture {
       WEIR_BOOTSTRAP_TOKEN: token,
       WEIR_SECRET_KEY: this.secretKey,
       WEIR_RATE_LIMIT: '0',
+      WEIR_STORAGE_MAX: '1GiB',
       NATS_URL: this.natsUrl,
       CLICKHOUSE_URL: this.front.url,
       ...env,
