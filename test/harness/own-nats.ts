@@ -1,10 +1,18 @@
 /** A nats-server for one test, whose store can be copied and restored while it is down. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePort, readGreeting } from '../../src/process/nats-probe.js'
 import { localNatsServer } from '../../src/process/settings.js'
 import { until } from './weir.js'
+
+/** Arguments of a nats-server that stores in `dir`. Streams reserve more than a small disk has, and than tests write. */
+export function jetstreamIn(dir: string): string[] {
+  mkdirSync(dir, { recursive: true })
+  const settings = join(dir, 'nats-server.conf')
+  writeFileSync(settings, 'jetstream { max_file_store: 1TB }')
+  return ['-c', settings, '-js', '-sd', dir]
+}
 
 export class OwnNats {
   readonly #dir: string
@@ -26,7 +34,7 @@ export class OwnNats {
   /** Always on the same port. */
   async start(port?: number): Promise<void> {
     if (this.#port === 0) this.#port = port ?? (await freePort())
-    const args = ['-js', '-sd', this.#dir, '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
+    const args = [...jetstreamIn(this.#dir), '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
     this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
     await until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
   }

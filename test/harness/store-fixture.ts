@@ -12,6 +12,7 @@ import { auditStream } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { all, type Caller, openCaller, statusOf } from './caller.js'
 import { type ClickhouseFront, startClickhouseFront } from './clickhouse-front.js'
+import { jetstreamIn } from './own-nats.js'
 import { type Running, run } from './processes.js'
 import { until } from './weir.js'
 
@@ -58,9 +59,7 @@ export class StoreFixture {
   }
 
   async startNats(): Promise<void> {
-    const dir = join(this.dir, 'nats')
-    mkdirSync(dir, { recursive: true })
-    const args = ['-js', '-sd', dir, '-a', '127.0.0.1', '-p', String(this.#natsPort)]
+    const args = [...jetstreamIn(join(this.dir, 'nats')), '-a', '127.0.0.1', '-p', String(this.#natsPort)]
     this.#natsServer = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
     await until('nats-server answers', async () => (await readGreeting(this.#natsPort)) !== undefined)
   }
@@ -93,7 +92,6 @@ export class StoreFixture {
       WEIR_BOOTSTRAP_TOKEN: token,
       WEIR_SECRET_KEY: this.secretKey,
       WEIR_RATE_LIMIT: '0',
-      WEIR_STORAGE_MAX: '1GiB',
       NATS_URL: this.natsUrl,
       CLICKHOUSE_URL: this.front.url,
       ...env,

@@ -13,10 +13,12 @@ export async function openFixture(t: Test): Promise<StoreFixture> {
 /** Resources of every sort: children, rules in several chunks, claims, secrets, a deletion. */
 export async function fill(client: Caller): Promise<void> {
   const policy = await client.ipPolicy.create({ description: 'kept' })
-  for (let at = 0; at < 70; at += 1) {
-    const cidr = `203.0.113.${at}/32`
-    await client.ipPolicyRule.create({ ip_policy_id: policy.id, cidr, action: 'allow' })
-  }
+  const rules = Array.from({ length: 69 }, (_, at) => ({
+    cidr: `203.0.113.${at}/32`,
+    action: 'allow' as const,
+  }))
+  await client.replaceRules(policy.id, rules)
+  await client.ipPolicyRule.create({ ip_policy_id: policy.id, cidr: '203.0.113.69/32', action: 'allow' })
   const gone = await client.ipPolicy.create({ description: 'gone' })
   await client.ipPolicyRule.create({ ip_policy_id: gone.id, cidr: '198.51.100.0/24', action: 'deny' })
   await client.ipPolicy.delete(gone.id)

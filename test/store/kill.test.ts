@@ -42,7 +42,7 @@ t.test(
     const survivor = await fixture.startApi('survivor')
     const gone: string[] = []
     let points = 0
-    for await (const { client, point } of killedAtEachWrite(t, fixture)) {
+    for await (const { client, point } of killedAtEachWrite(t, fixture, 3)) {
       const policy = await survivor.client.ipPolicy.create({ description: point })
       gone.push(policy.id)
       const rules = Array.from({ length: ruleEventsPerMessage + 5 }, (_, at) => ({

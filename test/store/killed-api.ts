@@ -18,13 +18,17 @@ const sides: readonly ('before' | 'after')[] = process.argv.includes('--full')
   ? ['before', 'after']
   : ['after']
 
-/** An API that is killed at each write of its request; the last one of each side survives. */
-export async function* killedAtEachWrite(t: Test, fixture: StoreFixture): AsyncGenerator<Victim> {
+/**
+ * An API that is killed at each write of its request; the last one of each side survives. `step`: for a request of many
+ * writes of the same sort, the distance from one of them to the next; `--full` takes each.
+ */
+export async function* killedAtEachWrite(t: Test, fixture: StoreFixture, step = 1): AsyncGenerator<Victim> {
+  const distance = process.argv.includes('--full') ? 1 : step
   const proxy = await startNatsProxy(fixture.natsUrl)
   t.teardown(() => proxy.close())
   for (const side of sides) {
     let isKilled = true
-    for (let write = 1; isKilled; write += 1) {
+    for (let write = 1; isKilled; write += distance) {
       isKilled = false
       const victim = await fixture.startApi('victim', { NATS_URL: proxy.url })
       proxy.cut({

@@ -1,8 +1,8 @@
-/** Stores whose parts were lost, swapped, or killed; and two processes on one store. */
+/** Stores whose parts were lost, swapped, or killed. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { all, type Caller, newest, statusOf } from '../harness/caller.js'
+import { all, newest, statusOf } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf, readyOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
@@ -11,48 +11,6 @@ import { until } from '../harness/weir.js'
 import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
 t.setTimeout(600_000)
-
-t.test('two APIs change one resource, and race for unique names', async (t) => {
-  const fixture = await openFixture(t)
-  const [one, two] = await Promise.all([fixture.startApi('one'), fixture.startApi('two')])
-  const edge = await one.client.tcpEdge.create({ hostports: ['a.example.com:22'] })
-  const policy = await one.client.ipPolicy.create({})
-  await until('both know it', async () => (await statusOf(two.client.ipPolicy.get(policy.id))) === 'ok')
-  const rules = await Promise.all(
-    Array.from({ length: 100 }, (_, at) =>
-      (at % 2 === 0 ? one : two).client.ipPolicyRule.create({
-        ip_policy_id: policy.id,
-        cidr: `10.0.${at}.0/24`,
-        action: 'allow',
-      }),
-    ),
-  )
-  await until('both see all', async () => (await all(two.client.ipPolicyRule.list())).length === 100)
-  t.equal(new Set(rules.map(({ id }) => id)).size, 100, 'all 100 are there')
-  const patches = Array.from({ length: 100 }, (_, at) =>
-    at % 2 === 0
-      ? one.client.ipPolicy.update(policy.id, { description: `d${at}` })
-      : two.client.ipPolicy.update(policy.id, { metadata: `m${at}` }),
-  )
-  for (const answer of await Promise.all(patches)) t.ok(answer.id)
-  const last = await one.client.ipPolicy.get(policy.id)
-  t.match(last, { description: /^d/, metadata: /^m/ }, 'changes of different fields are both kept')
-  const rule = { ip_policy_id: policy.id, cidr: '192.0.2.0/24', action: 'deny' } as const
-  const races: [string, (client: Caller) => Promise<unknown>][] = [
-    ['CIDR', ({ ipPolicyRule }) => ipPolicyRule.create(rule)],
-    ['hostport', ({ tcpEdge }) => tcpEdge.create({ hostports: ['race.example.com:1'] })],
-    [
-      'restriction type',
-      ({ ipRestriction }) => ipRestriction.create({ type: 'agent', ip_policy_ids: [policy.id] }),
-    ],
-  ]
-  for (const [name, call] of races) {
-    const statuses = await Promise.all([one, two, one, two].map(({ client }) => statusOf(call(client))))
-    t.strictSame(statuses.sort(), [400, 400, 400, 'ok'], name)
-  }
-  await one.client.tcpEdge.update(edge.id, { hostports: null })
-  t.ok((await two.client.tcpEdge.create({ hostports: ['a.example.com:22'] })).id, 'a released name is free')
-})
 
 const lossLine = /^NATS lost what it stored .*undelivered events are gone; the books begin again/m
 
