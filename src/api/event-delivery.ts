@@ -42,8 +42,8 @@ function stateOf(
   { isKnown, isLogComplete }: Circumstances,
 ): EventDelivery['state'] {
   if (last !== undefined && last.outcome !== 'failed') return last.outcome
-  if (!isKnown) return 'dropped'
   // An attempt that delivered the event would not be in the log.
   if (!isLogComplete) return 'unknown'
+  if (!isKnown) return 'dropped'
   return last === undefined ? 'pending' : 'retrying'
 }

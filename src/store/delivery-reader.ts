@@ -107,24 +107,26 @@ GROUP BY at, value ORDER BY at, delivered + failed + dead_lettered DESC, value`,
   }
 
   /** The id of the record that made an event; undefined if no row of an attempt holds the event. */
-  async recordOf(accountId: string, eventId: string): Promise<string | undefined> {
-    const candidates = await this.#queries.rows<{ since: number; until: number }>(
-      `SELECT DISTINCT toUnixTimestamp64Milli(events_from) AS since, toUnixTimestamp64Milli(events_until) AS until
+  recordOf(accountId: string, eventId: string): Promise<string | undefined> {
+    return this.#queries.search(async (rows) => {
+      const candidates = await rows<{ since: number; until: number }>(
+        `SELECT DISTINCT toUnixTimestamp64Milli(events_from) AS since, toUnixTimestamp64Milli(events_until) AS until
 FROM ${deliveriesTable} WHERE account_id = {account:String} AND has(event_tags, {tag:UInt32})
 ORDER BY until - since LIMIT ${candidatesMax}`,
-      { account: accountId, tag: tagOf(eventId) },
-    )
-    for (const { since, until } of candidates) {
-      // An id begins with a hash of the record's id (`event/event-id.ts`), which as a column would double the rows.
-      const [found] = await this.#queries.rows<{ id: string }>(
-        `SELECT record_id AS id FROM ${decisionsTable} WHERE account_id = {account:String}
+        { account: accountId, tag: tagOf(eventId) },
+      )
+      for (const { since, until } of candidates) {
+        // An id begins with a hash of the record's id (`event/event-id.ts`), which as a column would double the rows.
+        const [found] = await rows<{ id: string }>(
+          `SELECT record_id AS id FROM ${decisionsTable} WHERE account_id = {account:String}
 AND time >= ${timeOf('since')} AND time <= ${timeOf('until')}
 AND startsWith({event:String}, concat('ev_', lower(substring(hex(SHA256(record_id)), 1, 32)))) LIMIT 1`,
-        { account: accountId, since, until, event: eventId },
-      )
-      if (found !== undefined) return found.id
-    }
-    return undefined
+          { account: accountId, since, until, event: eventId },
+        )
+        if (found !== undefined) return found.id
+      }
+      return undefined
+    })
   }
 }
 
