@@ -156,9 +156,10 @@ async function openLogWriter(
 async function openTrials({ settings, occurrences }: RoleContext, nats: Nats, program: Program) {
   const { openTrialsBucket, Trials } = await import('./api/trials.js')
   const { retentionMs, storageMaxBytes } = settings.nats
-  const bucket = await openTrialsBucket(nats, reservedBytes(storageMaxBytes))
+  const ensureBucket = () => openTrialsBucket(nats, reservedBytes(storageMaxBytes))
+  const bucket = await ensureBucket()
   const start = trialStarter(() => forkTrial(program))
-  return new Trials({ bucket, start, retentionMs, occurrences })
+  return new Trials({ bucket, ensureBucket, start, retentionMs, occurrences })
 }
 
 /** A stop waits so long for requests under way. */

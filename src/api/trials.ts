@@ -38,6 +38,8 @@ export interface TrialRequest {
 
 interface TrialsOptions {
   readonly bucket: Pick<Bucket, 'get' | 'replace'>
+  /** Makes the bucket again if NATS has lost it. */
+  readonly ensureBucket: () => Promise<unknown>
   readonly start: StartTrial
   /** Records are kept for so long. */
   readonly retentionMs: number
@@ -87,8 +89,9 @@ export class Trials {
   }
 
   async #start({ draftOf, job, rules }: TrialRequest): Promise<StoredTrial> {
-    const { bucket, start, occurrences } = this.#options
+    const { bucket, ensureBucket, start, occurrences } = this.#options
     const { accountId } = job
+    await ensureBucket()
     const trial = newTrial(draftOf, job)
     await this.#beLatest(accountId, trial.id)
     const key = keyOf(accountId, trial.id)

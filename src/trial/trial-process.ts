@@ -42,6 +42,14 @@ export const trialStarter =
     return { ended: ended.finally(end), end }
   }
 
+/** What a trial uses and shows of a rule. */
+const shownOf = ({ id, cidr, action, description = null }: IpRule): IpRule => ({
+  id,
+  cidr,
+  action,
+  description,
+})
+
 /** In parts: a message is copied in one go, and other requests must not wait for it. */
 async function send(child: ChildProcess, job: TrialJob, rules: readonly IpRule[]): Promise<void> {
   const tell = (message: ToTrial): void => {
@@ -49,7 +57,7 @@ async function send(child: ChildProcess, job: TrialJob, rules: readonly IpRule[]
   }
   for (let first = 0; first < rules.length; first += trialRulesAtOnce) {
     const part = rules.slice(first, first + trialRulesAtOnce)
-    tell({ type: 'rules', rules: part.map(({ id, cidr, action }) => ({ id, cidr, action })) })
+    tell({ type: 'rules', rules: part.map(shownOf) })
     await yieldTurn()
   }
   tell({ type: 'start', job })

@@ -173,6 +173,14 @@ t.test('drafts of two accounts', async (t) => {
     t.equal(both.status, 400)
   })
 
+  await t.test('NATS has lost the bucket: the results are gone, and the next trial is made', async (t) => {
+    const { id } = await mine.tryRules(policy.id, [])
+    await ended(mine, id)
+    await store.admin.request('$JS.API.STREAM.DELETE.KV_weir_trials', '', 5_000)
+    t.match(await ended(mine, (await mine.tryRules(policy.id, [])).id), { state: 'done' })
+    t.match(await refused(404, mine.trial(id)), /^There is no trial/)
+  })
+
   await t.test('a trial of another account does not exist', async (t) => {
     const { id } = await mine.tryRules(policy.id, [])
     t.match(await refused(404, theirs.trial(id)), /^There is no trial/)

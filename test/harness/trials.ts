@@ -35,6 +35,13 @@ export const inThisProcess =
   }
 
 export async function openTrials(options: TrialsOptions, start = inThisProcess(options)): Promise<Trials> {
-  const bucket = await openTrialsBucket(options.nats, 1024 * 1024)
-  return new Trials({ bucket, start, retentionMs: 7 * 24 * 60 * 60_000, occurrences: options.occurrences })
+  const ensureBucket = () => openTrialsBucket(options.nats, 1024 * 1024)
+  const bucket = await ensureBucket()
+  return new Trials({
+    bucket,
+    ensureBucket,
+    start,
+    retentionMs: 7 * 24 * 60 * 60_000,
+    occurrences: options.occurrences,
+  })
 }
