@@ -87,6 +87,7 @@ export async function openApi(
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
   const { Live } = await import('./api/live.js')
+  const { accountsIn } = await import('./api/live-dead-letters.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -97,7 +98,7 @@ export async function openApi(
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
-  const live = new Live({ nats, occurrences })
+  const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,

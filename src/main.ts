@@ -11,6 +11,7 @@ import type { Program } from './process/programs.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
 import { loadSettings, type Settings } from './process/settings.js'
+import type { TapOptions } from './process/tap.js'
 import type { WhyOptions } from './process/why-report.js'
 
 const mainModule = fileURLToPath(import.meta.url)
@@ -177,8 +178,9 @@ program
   .option('--where <expression>', 'only these, such as "decision != \'allow\'"')
   .option('--edge <id>', 'only those at this edge')
   .option('--destination <id>', 'events as they are sent to this destination, with the outcome, instead')
+  .option('--dead', 'records and events that are set aside, with the reason, instead')
   .option('--json', 'a line of JSON for each')
-  .action(async (options: { where?: string; edge?: string; destination?: string; json?: true }) => {
+  .action(async (options: TapOptions) => {
     const { tap } = await import('./process/tap.js')
     await tap(settings(), options)
   })

@@ -66,12 +66,19 @@ export interface OfferedLine<Line> {
   readonly weight: number
 }
 
+/** A header of a message; empty if it has none of this name. */
+export type HeaderOf = (name: string) => string
+
 interface LiveFeedOptions<Line> {
   readonly nats: Pick<Nats, 'subscribe'>
   readonly occurrences: Pick<Occurrences, 'watchersUnheard' | 'watchedRowsMalformed'>
   readonly subjects: readonly string[]
   /** The lines of a message whose key is watched. */
-  readonly read: (data: Uint8Array, isWatched: (key: string) => boolean) => Iterable<OfferedLine<Line>>
+  readonly read: (
+    data: Uint8Array,
+    isWatched: (key: string) => boolean,
+    headerOf: HeaderOf,
+  ) => Iterable<OfferedLine<Line>>
 }
 
 export class LiveFeed<Line> {
@@ -109,7 +116,7 @@ export class LiveFeed<Line> {
     const { nats, occurrences, subjects } = this.#options
     const refused = (error: Error): void => occurrences.watchersUnheard({ reason: messageOf(error) })
     const subscriptions = subjects.map((subject) =>
-      nats.subscribe(subject, (data) => this.#receive(data), refused),
+      nats.subscribe(subject, (data, headerOf) => this.#receive(data, headerOf), refused),
     )
     return () => {
       for (const subscription of subscriptions) subscription.close()
@@ -117,9 +124,10 @@ export class LiveFeed<Line> {
   }
 
   /** A message that is malformed must not end this process. */
-  #receive(data: Uint8Array): void {
+  #receive(data: Uint8Array, headerOf: HeaderOf): void {
     try {
-      for (const { key, line, weight } of this.#options.read(data, (each) => this.#watchers.has(each)))
+      const isWatched = (key: string): boolean => this.#watchers.has(key)
+      for (const { key, line, weight } of this.#options.read(data, isWatched, headerOf))
         for (const watcher of this.#watchers.get(key) ?? []) watcher.offer(line, weight)
     } catch (error) {
       this.#options.occurrences.watchedRowsMalformed({ reason: messageOf(error) })

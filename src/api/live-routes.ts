@@ -1,10 +1,11 @@
-/** `GET /live`: what happens in the caller's account, as it happens, as server-sent events: decisions, or deliveries. */
+/** `GET /live`: what happens in the caller's account, as it happens, as server-sent events: decisions, deliveries or dead letters. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest } from '../core/errors.js'
+import { badRequest, shown } from '../core/errors.js'
 import { watcherBufferBytesMax } from '../core/limits.js'
 import { type Static, type TSchema, Type } from '../core/schema.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
+import { type LiveDeadLetter, liveDeadLetterSchema } from '../resource/live-dead-letter.js'
 import { type LiveDelivery, liveDeliverySchema } from '../resource/live-delivery.js'
 import { type LoggedDecision, loggedDecisionSchema } from '../resource/logged-decision.js'
 import { type ApiContext, queryOf, readable } from './context.js'
@@ -17,29 +18,32 @@ import type { WatcherOptions, WatchRate } from './live-feed.js'
 const path = '/live'
 const everything = (): boolean => true
 
-const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema])
+const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema, liveDeadLetterSchema])
 
 const description = `Each event of the stream is a decision; with \`destination\`, an event that was sent there, and the \
-outcome. Once a second an event of the type \`rate\` says how many were \`seen\`, how many of them were \`sent\` (a sample, \
+outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many were \`seen\`, how many of them were \`sent\` (a sample, \
 if there are many), and how many were \`lost\` because the client reads too slowly. The stream ends when the API key is \
 deleted.`
 
 export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
     operationId: 'watch_decisions',
-    summary: 'Watch decisions, or deliveries, as they happen',
+    summary: 'Watch decisions, deliveries or dead letters as they happen',
     description,
     tags: [decisionsTag.name],
     querystring: Type.Object({
       where: Type.Optional(
         Type.String({
           description:
-            "An expression over the members of a decision, `decision != 'allow'`, or of a delivery, `outcome != 'delivered'`.",
+            "An expression over the members of a decision, `decision != 'allow'`, of a delivery, `outcome != 'delivered'`, or of a dead letter.",
         }),
       ),
       edge: Type.Optional(Type.String({ description: 'Only decisions at this edge.' })),
       destination: Type.Optional(
         Type.String({ description: 'Deliveries to this event destination instead of decisions.' }),
+      ),
+      dead: Type.Optional(
+        Type.Boolean({ default: false, description: 'Dead letters of the account instead of decisions.' }),
       ),
     }),
     response: {
@@ -50,8 +54,16 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
     },
   }
   app.get(path, { schema }, (request, reply) => {
-    const { where, edge, destination } = queryOf(request, ['where', 'edge', 'destination'])
+    const { where, edge, destination, dead } = queryOf(request, ['where', 'edge', 'destination', 'dead'])
     const { accountId } = request.caller
+    if (isTrue('dead', dead)) {
+      if (edge !== undefined || destination !== undefined)
+        throw badRequest('"dead" selects dead letters: "edge" and "destination" must be left out.')
+      const wants = filterOf(liveDeadLetterSchema, where)
+      return stream<LiveDeadLetter>(request, reply, context, (reader) =>
+        live.watchDeadLetters(accountId, { wants, ...reader }),
+      )
+    }
     if (destination === undefined) {
       const matches = filterOf(loggedDecisionSchema, where)
       const wants = (line: LoggedDecision): boolean =>
@@ -68,6 +80,12 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
       live.watchDeliveries(accountId, id, { wants, ...reader }),
     )
   })
+}
+
+function isTrue(name: string, text: string | undefined): boolean {
+  if (text === undefined || text === 'false') return false
+  if (text === 'true') return true
+  throw badRequest(`The query parameter "${name}" is ${shown(text)}: true or false is allowed.`)
 }
 
 const filterOf = <S extends TSchema>(schema: S, where: string | undefined): ((line: Static<S>) => boolean) =>

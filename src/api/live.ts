@@ -1,5 +1,5 @@
 /**
- * Decisions and deliveries as they happen, for those who watch. Decisions come from the pipelines' messages to the
+ * Decisions, deliveries and dead letters as they happen, for those who watch. Decisions come from the pipelines' messages to the
  * decision log; those that are not logged, and deliveries, are published on request. A watcher sees only its own account.
  */
 import { every, isoMillis, type Timer } from '../core/clock.js'
@@ -7,10 +7,13 @@ import { WeirError } from '../core/errors.js'
 import { watchersMax, watchersPerAccountMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
+import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
 import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { readDecisionRows } from '../wire/decision-rows.js'
 import {
+  deadEventsSubject,
+  deadRecordsSubject,
   decisionRowsSubject,
   watchedDeliveriesSubject,
   watchedRowsSubject,
@@ -18,12 +21,14 @@ import {
 } from '../wire/names.js'
 import type { WatchedIds } from '../wire/watched.js'
 import { readWatchedDelivery } from '../wire/watched-deliveries.js'
+import { type AccountOf, deadLettersIn } from './live-dead-letters.js'
 import { LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
 import { shownDecision } from './shown-decision.js'
 
 interface LiveOptions {
   readonly nats: Pick<Nats, 'subscribe' | 'emit'>
   readonly occurrences: Pick<Occurrences, 'watchersUnheard' | 'watchedRowsMalformed'>
+  readonly accountOf: AccountOf
 }
 
 const secondMs = 1_000
@@ -35,6 +40,8 @@ export class Live {
   readonly #decisions: LiveFeed<LoggedDecision>
   /** By destination. */
   readonly #deliveries: LiveFeed<LiveDelivery>
+  /** By account. */
+  readonly #deadLetters: LiveFeed<LiveDeadLetter>
   /** How many watchers each account has. */
   readonly #watchers = new Map<string, number>()
   #count = 0
@@ -45,6 +52,8 @@ export class Live {
     const subjects = [decisionRowsSubject, watchedRowsSubject]
     this.#decisions = new LiveFeed({ ...options, subjects, read: decisionsIn })
     this.#deliveries = new LiveFeed({ ...options, subjects: [watchedDeliveriesSubject], read: deliveriesIn })
+    const dead = [deadEventsSubject, deadRecordsSubject]
+    this.#deadLetters = new LiveFeed({ ...options, subjects: dead, read: deadLettersIn(options.accountOf) })
   }
 
   /** Throws a `WeirError` if there are too many watchers; the result ends the watching. */
@@ -59,6 +68,11 @@ export class Live {
     watcher: WatcherOptions<LiveDelivery>,
   ): () => void {
     return this.#watch(accountId, () => this.#deliveries.watch(destinationId, watcher))
+  }
+
+  /** The same for dead letters. */
+  watchDeadLetters(accountId: string, watcher: WatcherOptions<LiveDeadLetter>): () => void {
+    return this.#watch(accountId, () => this.#deadLetters.watch(accountId, watcher))
   }
 
   #watch(accountId: string, begin: () => () => void): () => void {
@@ -99,6 +113,7 @@ export class Live {
       if (seconds % sayWatchedEverySeconds === 0) this.#sayWatched()
       this.#decisions.endSecond()
       this.#deliveries.endSecond()
+      this.#deadLetters.endSecond()
     })
   }
 
@@ -110,6 +125,7 @@ export class Live {
   close(): void {
     this.#decisions.close()
     this.#deliveries.close()
+    this.#deadLetters.close()
   }
 }
 

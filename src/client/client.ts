@@ -17,6 +17,7 @@ import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
 import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
+import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
 import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
@@ -75,6 +76,8 @@ export interface Client extends Kinds {
   watchDecisions(options?: WatchDecisionsOptions): AsyncGenerator<LoggedDecision, void>
   /** Events as they are sent to a destination, with the outcome, until the signal or the end of the stream. */
   watchDeliveries(destinationId: string, options?: WatchOptions): AsyncGenerator<LiveDelivery, void>
+  /** Dead letters of the account as they arrive, until the signal or the end of the stream. */
+  watchDeadLetters(options?: WatchOptions): AsyncGenerator<LiveDeadLetter, void>
 }
 
 export interface WatchOptions {
@@ -161,6 +164,7 @@ export function openClient(options: HttpOptions): Client {
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
     watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),
     watchDeliveries: (destination, watch = {}) => linesOf<LiveDelivery>(http, { destination }, watch),
+    watchDeadLetters: (watch = {}) => linesOf<LiveDeadLetter>(http, { dead: 'true' }, watch),
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }
@@ -172,7 +176,10 @@ const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
 
 async function* linesOf<Line>(
   http: Http,
-  watched: { readonly edge?: string | undefined } | { readonly destination: string },
+  watched:
+    | { readonly edge?: string | undefined }
+    | { readonly destination: string }
+    | { readonly dead: 'true' },
   { where, signal, rate }: WatchOptions,
 ): AsyncGenerator<Line, void> {
   for await (const { event, data } of http.events('/live', { where, ...watched }, signal)) {

@@ -223,6 +223,8 @@ export const watchersMax = 100
 export const watchedLinesPerSecondMax = 200
 /** Bytes of events in a message about a delivery; it must fit a NATS message. */
 export const watchedDeliveryBytesMax = 256 * 1024
+/** Bytes of a dead letter that a watcher is shown. */
+export const watchedDeadLetterBytesMax = 1_024
 /** Bytes that a slow watcher has not read; lines beyond them are lost for it. */
 export const watcherBufferBytesMax = 256 * 1024
 

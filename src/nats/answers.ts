@@ -53,16 +53,19 @@ export interface Subscription {
 }
 
 /** Calls back for each message of a subject, until it is closed or the server's permissions refuse the subscription. */
+/** Takes a message; `headerOf` is empty for a header that it does not have. */
+export type OnMessage = (data: Uint8Array, headerOf: (name: string) => string) => void
+
 export function subscribe(
   connection: NatsConnection,
   subject: string,
-  onMessage: (data: Uint8Array) => void,
+  onMessage: OnMessage,
   onRefused: (error: Error) => void,
 ): Subscription {
   let isRefused = false
   const subscription = connection.subscribe(subject, {
-    callback: (error, { data }) => {
-      if (error === null) return onMessage(data)
+    callback: (error, { data, headers }) => {
+      if (error === null) return onMessage(data, (name) => headers?.get(name) ?? '')
       isRefused = true
       onRefused(error)
     },

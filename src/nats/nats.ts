@@ -12,7 +12,7 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { within } from '../core/clock.js'
-import { answerRequests, type Reply, type Subscription, subscribe } from './answers.js'
+import { answerRequests, type OnMessage, type Reply, type Subscription, subscribe } from './answers.js'
 import { Bucket, type BucketOptions, ensureBucket, findBucket } from './bucket.js'
 import { streamOf } from './bucket-stream.js'
 import {
@@ -159,11 +159,7 @@ export class Nats {
     return answerRequests(this.#connection, subject, queue, reply, this.#occurrences)
   }
 
-  subscribe(
-    subject: string,
-    onMessage: (data: Uint8Array) => void,
-    onRefused: (error: Error) => void,
-  ): Subscription {
+  subscribe(subject: string, onMessage: OnMessage, onRefused: (error: Error) => void): Subscription {
     return subscribe(this.#connection, subject, onMessage, onRefused)
   }
 

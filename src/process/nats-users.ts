@@ -152,7 +152,15 @@ const roles: readonly NatsUser[] = [
       usageSubject,
       watchedSubject,
     ],
-    [abuseDecisionSubject, usageSubject, decisionRowsSubject, watchedRowsSubject, watchedDeliveriesSubject],
+    [
+      abuseDecisionSubject,
+      usageSubject,
+      decisionRowsSubject,
+      watchedRowsSubject,
+      watchedDeliveriesSubject,
+      deadRecordsSubject,
+      deadEventsSubject,
+    ],
   ),
   role(
     'pipeline',

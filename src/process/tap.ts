@@ -1,7 +1,8 @@
-/** `weir tap`: decisions, or deliveries to a destination, as they happen, a line each, until it is interrupted. */
+/** `weir tap`: decisions, deliveries to a destination, or dead letters, as they happen, a line each, until it is interrupted. */
 import { type Client, openClient, type WatchRate } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
+import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
 import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { stopSignal } from './child.js'
@@ -13,6 +14,8 @@ export interface TapOptions {
   readonly edge?: string
   /** Deliveries to this destination instead of decisions. */
   readonly destination?: string
+  /** Dead letters instead. */
+  readonly dead?: true
   /** Lines of JSON. */
   readonly json?: true
 }
@@ -26,13 +29,22 @@ export function clientOf({ client: { url, key }, data }: Settings): Client {
   return openClient({ url: found, token: key })
 }
 
-export async function tap(settings: Settings, { where, edge, destination, json }: TapOptions): Promise<void> {
+export async function tap(
+  settings: Settings,
+  { where, edge, destination, dead, json }: TapOptions,
+): Promise<void> {
   if (edge !== undefined && destination !== undefined)
     throw new StartFault('--edge selects decisions, and --destination deliveries: give one of them.')
+  if (dead && (edge ?? destination) !== undefined)
+    throw new StartFault('--dead shows dead letters: leave out --edge and --destination.')
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
   const options = { where, signal: stop.signal }
+  if (dead) {
+    const letters = client.watchDeadLetters({ ...options, rate: noteRate('dead letters') })
+    return print(letters, json ? JSON.stringify : (line) => forTerminal(deadLetterText(line)))
+  }
   if (destination === undefined) {
     const decisions = client.watchDecisions({ ...options, edge, rate: noteRate('decisions') })
     return print(decisions, json ? JSON.stringify : (line) => forTerminal(decisionText(line)))
@@ -59,6 +71,21 @@ function deliveryText({ at, outcome, event_type, event_id, request_id, error }: 
     error === null ? undefined : `${error.code}: ${error.msg}`,
   ]
   return [at.slice(11, 23), outcome.padEnd(13), event_type, event_id, ...details.filter(Boolean)].join('  ')
+}
+
+/** `10:00:00.911  record  77:3  The line is not JSON.  {"record_id…` */
+function deadLetterText({
+  at,
+  kind,
+  reason,
+  sequence,
+  line,
+  destination_id,
+  event_id,
+  text,
+}: LiveDeadLetter): string {
+  const place = kind === 'record' ? `${sequence}:${line}` : `${destination_id}  ${event_id}`
+  return [at.slice(11, 23), kind.padEnd(6), place, reason, text.replaceAll(/\s+/g, ' ')].join('  ')
 }
 
 /** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */

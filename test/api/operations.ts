@@ -10,7 +10,7 @@ export type Body = Readonly<Record<string, unknown>>
 const neverMade = '00000000000000000000000000'
 
 /** The kind whose ids follow these segments in a path. */
-export const kindBehind = (path: string): AnyResource | undefined =>
+const kindBehind = (path: string): AnyResource | undefined =>
   servedResources.find((resource) => resource.path === path)
 
 /** A path with its parameters filled in; `idOf` knows the kinds, and other parameters keep their one value. */

@@ -6,6 +6,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { Live } from '../../src/api/live.js'
+import { accountsIn } from '../../src/api/live-dead-letters.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
 import { createLogger } from '../../src/core/log.js'
@@ -211,7 +212,11 @@ export async function openTestStore(
         view: parts.store.view,
         destinations: noDestinations,
         geo,
-        live: new Live({ nats: parts.nats, occurrences }),
+        live: new Live({
+          nats: parts.nats,
+          occurrences,
+          accountOf: accountsIn(() => parts.store.view.state),
+        }),
         log: parts.log,
         deliveries: parts.deliveries,
         nats: parts.nats,

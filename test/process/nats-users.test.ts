@@ -199,6 +199,8 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.log.decisions',
       'weir.live.decisions',
       'weir.live.deliveries',
+      'weir.deadletter.records',
+      'weir.deadletter.events',
       '_INBOX.api.x',
     ],
   },
