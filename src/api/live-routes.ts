@@ -1,29 +1,35 @@
-/** `GET /live`: what happens in the caller's account, as it happens, as server-sent events: decisions, deliveries or dead letters. */
+/** `GET /live`: decisions, deliveries or dead letters of the caller's account as they happen, as server-sent events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, shown } from '../core/errors.js'
 import { watcherBufferBytesMax } from '../core/limits.js'
 import { type Static, type TSchema, Type } from '../core/schema.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { type LiveDeadLetter, liveDeadLetterSchema } from '../resource/live-dead-letter.js'
-import { type LiveDelivery, liveDeliverySchema } from '../resource/live-delivery.js'
-import { type LoggedDecision, loggedDecisionSchema } from '../resource/logged-decision.js'
+import { liveDeadLetterSchema } from '../resource/live-dead-letter.js'
+import { liveDeliverySchema } from '../resource/live-delivery.js'
+import {
+  type LoggedDecision,
+  loggedDecisionExample,
+  loggedDecisionSchema,
+} from '../resource/logged-decision.js'
 import { type ApiContext, queryOf, readable } from './context.js'
 import { decisionsTag } from './decide-routes.js'
 import { rowOf } from './input.js'
 import { compileSchemaFilter } from './list-filter.js'
 import type { Live } from './live.js'
-import type { WatcherOptions, WatchRate } from './live-feed.js'
+import type { WatchRate } from './live-feed.js'
 
 const path = '/live'
 const everything = (): boolean => true
 
-const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema, liveDeadLetterSchema])
+const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema, liveDeadLetterSchema], {
+  examples: [loggedDecisionExample],
+})
 
 const description = `Each event of the stream is a decision; with \`destination\`, an event that was sent there, and the \
-outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many were \`seen\`, how many of them were \`sent\` (a sample, \
-if there are many), and how many were \`lost\` because the client reads too slowly. The stream ends when the API key is \
-deleted.`
+outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many \
+were \`seen\`, how many of them were \`sent\` (a sample, if there are many), and how many were \`lost\` because the client \
+reads too slowly. The stream ends when the API key is deleted.`
 
 export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
@@ -53,33 +59,41 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
       },
     },
   }
-  app.get(path, { schema }, (request, reply) => {
-    const { where, edge, destination, dead } = queryOf(request, ['where', 'edge', 'destination', 'dead'])
-    const { accountId } = request.caller
-    if (isTrue('dead', dead)) {
-      if (edge !== undefined || destination !== undefined)
-        throw badRequest('"dead" selects dead letters: "edge" and "destination" must be left out.')
-      const wants = filterOf(liveDeadLetterSchema, where)
-      return stream<LiveDeadLetter>(request, reply, context, (reader) =>
-        live.watchDeadLetters(accountId, { wants, ...reader }),
-      )
-    }
-    if (destination === undefined) {
-      const matches = filterOf(loggedDecisionSchema, where)
-      const wants = (line: LoggedDecision): boolean =>
-        (edge === undefined || line.edge_id === edge) && matches(line)
-      return stream<LoggedDecision>(request, reply, context, (reader) =>
-        live.watchDecisions(accountId, { wants, ...reader }),
-      )
-    }
+  app.get(path, { schema }, (request, reply) =>
+    stream(request, reply, context, watchFor(request, context, live)),
+  )
+}
+
+interface Reader {
+  readonly send: (line: object) => boolean
+  readonly rate: (rate: WatchRate) => void
+  readonly ended: () => void
+}
+
+/** The result ends the watching. */
+type Watch = (reader: Reader) => () => void
+
+/** What the request asks for. */
+function watchFor(request: FastifyRequest, context: ApiContext, live: Live): Watch {
+  const { where, edge, destination, dead } = queryOf(request, ['where', 'edge', 'destination', 'dead'])
+  const { accountId } = request.caller
+  if (isTrue('dead', dead)) {
+    if (edge !== undefined || destination !== undefined)
+      throw badRequest('"dead" selects dead letters: "edge" and "destination" must be left out.')
+    const wants = filterOf(liveDeadLetterSchema, where)
+    return (reader) => live.watchDeadLetters(accountId, { wants, ...reader })
+  }
+  if (destination !== undefined) {
     if (edge !== undefined)
       throw badRequest('"edge" selects decisions, and "destination" deliveries: give one of them.')
     const { id } = rowOf(readable(context), accountId, anyResource(eventDestination), destination)
     const wants = filterOf(liveDeliverySchema, where)
-    return stream<LiveDelivery>(request, reply, context, (reader) =>
-      live.watchDeliveries(accountId, id, { wants, ...reader }),
-    )
-  })
+    return (reader) => live.watchDeliveries(accountId, id, { wants, ...reader })
+  }
+  const matches = filterOf(loggedDecisionSchema, where)
+  const wants = (line: LoggedDecision): boolean =>
+    (edge === undefined || line.edge_id === edge) && matches(line)
+  return (reader) => live.watchDecisions(accountId, { wants, ...reader })
 }
 
 function isTrue(name: string, text: string | undefined): boolean {
@@ -91,22 +105,15 @@ function isTrue(name: string, text: string | undefined): boolean {
 const filterOf = <S extends TSchema>(schema: S, where: string | undefined): ((line: Static<S>) => boolean) =>
   where === undefined ? everything : compileSchemaFilter(schema, where, 'where')
 
-type Watch<Line> = (reader: Pick<WatcherOptions<Line>, 'send' | 'rate' | 'ended'>) => () => void
-
 /** Takes the connection over until the client leaves or stops reading, its key is deleted, or the API stops. */
-function stream<Line>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { store }: ApiContext,
-  watch: Watch<Line>,
-): void {
+function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {
   const { raw } = reply
   const { credentialId } = request.caller.principal
   const finish = (): void => {
     unwatch()
     raw.end()
   }
-  const send = (line: Line): boolean => {
+  const send = (line: object): boolean => {
     if (raw.writableLength > watcherBufferBytesMax) return false
     raw.write(`data: ${JSON.stringify(line)}\n\n`)
     return true
