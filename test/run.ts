@@ -20,8 +20,8 @@ import { compiled } from './harness/processes.js'
 
 /** Long enough for the slowest file on a busy machine. */
 const timeoutSeconds = 900
-/** Twice the cores of the smallest machine: half of a test is waiting. */
-const filesAtATime = 4
+/** Three times the cores of the smallest machine: more than half of a test is waiting. */
+const filesAtATime = 6
 /** Their files take longest. Begun first, none is left at the end for the others to wait for. */
 const longest = ['store', 'integration', 'process', 'deliver', 'demo', 'api']
 
