@@ -20,8 +20,8 @@ import { compiled } from './harness/processes.js'
 
 /** Long enough for the slowest file on a busy machine. */
 const timeoutSeconds = 900
-/** Three times the cores of the smallest machine: more than half of a test is waiting. */
-const filesAtATime = 6
+/** Twice the cores of the smallest machine: half of a test is waiting. More only take turns on the cores. */
+const filesAtATime = 4
 /** Their files take longest. Begun first, none is left at the end for the others to wait for. */
 const longest = ['store', 'integration', 'process', 'deliver', 'demo', 'api']
 
@@ -62,7 +62,8 @@ const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8'
 const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = ''): void => {
   for (const file of files) {
     const path = join('dist/tests', file)
-    void t.spawn('env', ['-u', 'NODE_OPTIONS', node, '--enable-source-maps', path, ...more], {
+    // Without source maps, which every file would read: a failure is shown with its lines of the bundled file.
+    void t.spawn('env', ['-u', 'NODE_OPTIONS', node, path, ...more], {
       name: `${path}${suffix}`,
       buffered: true,
       timeout: timeoutSeconds * 1_000,

@@ -92,6 +92,8 @@ export class StoreFixture {
       WEIR_BOOTSTRAP_TOKEN: token,
       WEIR_SECRET_KEY: this.secretKey,
       WEIR_RATE_LIMIT: '0',
+      // No records come.
+      WEIR_DECISION_LOG: 'off',
       NATS_URL: this.natsUrl,
       CLICKHOUSE_URL: this.front.url,
       ...env,

@@ -19,8 +19,8 @@ const sides: readonly ('before' | 'after')[] = process.argv.includes('--full')
   : ['after']
 
 /**
- * An API that is killed at each write of its request; the last one of each side survives. `step`: for a request of many
- * writes of the same sort, the distance from one of them to the next; `--full` takes each.
+ * An API that is killed at each write of its request; the last one of each side survives. `step`: for a request whose
+ * writes are those of other requests, or are of one sort, the distance from one to the next; `--full` takes each.
  */
 export async function* killedAtEachWrite(t: Test, fixture: StoreFixture, step = 1): AsyncGenerator<Victim> {
   const distance = process.argv.includes('--full') ? 1 : step
