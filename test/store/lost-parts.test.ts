@@ -28,7 +28,7 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
   fixture.wipeNats()
   await fixture.startNats()
   api = await fixture.startApi()
-  t.match(api.process.output(), lossLine, 'the start says what was lost')
+  await until('the start says what was lost', () => lossLine.test(api.process.output()))
   t.equal(await losses(api), 1, 'it is counted')
   t.equal(await everything(api), before, 'the same configuration')
   t.equal(await statusOf(api.client.tcpEdge.create({ hostports: ['a.example.com:22'] })), 400)
