@@ -20,7 +20,7 @@ interface DeciderOptions {
 }
 
 interface Moment {
-  /** Of the configuration; the present one if there is none. */
+  /** The revision of the configuration to decide by; undefined for the present one. */
   readonly revision?: number | undefined
   readonly phase?: Phase
 }

@@ -6,7 +6,7 @@ import { now } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { type DeliveryOutcome, type DeliveryRow, writeDeliveryRow } from '../wire/delivery-rows.js'
-import { LogPublisher } from '../wire/log-publisher.js'
+import { isLogged, type LogMode, LogPublisher } from '../wire/log-publisher.js'
 import { deliveryRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
 import type { AttemptLog } from './attempt-log.js'
@@ -16,8 +16,8 @@ import { WatchedDeliveries } from './watched-deliveries.js'
 
 interface DeliveryLogOptions {
   readonly nats: Pick<Nats, 'publish' | 'emit'>
-  /** Which attempts are logged: all, those that did not deliver, or none. */
-  readonly mode: 'all' | 'blocked' | 'off'
+  /** `blocked`: attempts that did not deliver. */
+  readonly mode: LogMode
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
   /** Destinations whose attempts are published in any mode. */
   readonly watched: Pick<Watched, 'has'>
@@ -53,11 +53,11 @@ export class DeliveryLog {
   }
 
   #add(destination: Destination, part: Part, attempt: Attempt): void {
-    const isLogged = this.#takes(part.outcome)
+    const isRow = isLogged(this.#options.mode, part.outcome !== 'delivered')
     const isWatched = this.#options.watched.has(destination.id)
-    if (!isLogged && !isWatched) return
+    if (!isRow && !isWatched) return
     const row = rowOf(destination, part, attempt)
-    if (isLogged) {
+    if (isRow) {
       writeDeliveryRow(this.#logged.batch.writer, row)
       this.#logged.batch.added()
     }
@@ -66,11 +66,6 @@ export class DeliveryLog {
         row,
         part.items.map(({ event }) => event),
       )
-  }
-
-  #takes(outcome: DeliveryOutcome): boolean {
-    const { mode } = this.#options
-    return mode === 'all' || (mode === 'blocked' && outcome !== 'delivered')
   }
 
   /** Publishes what is left; waits for batches under way. */

@@ -5,7 +5,7 @@ import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { type DecisionRow, writeDecisionRow } from '../wire/decision-rows.js'
-import { LogPublisher, RowBatch } from '../wire/log-publisher.js'
+import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
 
@@ -20,8 +20,8 @@ interface RecordPlace {
 
 interface DecisionLogOptions {
   readonly nats: Pick<Nats, 'publish' | 'emit'>
-  /** Which decisions are logged: all, those that stopped something, or none. */
-  readonly mode: 'all' | 'blocked' | 'off'
+  /** `blocked`: decisions other than to allow. */
+  readonly mode: LogMode
   /** Decisions of these accounts are published in any mode. */
   readonly watched: Pick<Watched, 'has'>
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
@@ -51,7 +51,7 @@ export class DecisionLog {
 
   #batchFor(accountId: string, { decision }: Judgement): RowBatch | undefined {
     const { mode, watched } = this.#options
-    if (mode === 'all' || (mode === 'blocked' && decision !== 'allow')) return this.#logged.batch
+    if (isLogged(mode, decision !== 'allow')) return this.#logged.batch
     return watched.has(accountId) ? this.#watched : undefined
   }
 

@@ -12,7 +12,7 @@ export interface WhyOptions {
   /** `host:port`. */
   readonly server?: string
   readonly edge?: string
-  /** Of a request; without it, the question is about a connection. */
+  /** The path of an HTTP request; undefined if the question is about a TCP connection. */
   readonly path?: string
   readonly revision?: string
   readonly json?: true

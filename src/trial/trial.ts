@@ -89,10 +89,10 @@ class Reading {
   readonly #options: TrialOptions
   readonly #limits: TrialLimits
   readonly #startMs = monotonicMs()
-  /** Of the account. */
+  /** Records and bytes of the account. */
   #ownRecords = 0
   #ownBytes = 0
-  /** Of all accounts: what reading them costs. */
+  /** Records and bytes of all accounts, which determine the cost of reading. */
   #records = 0
   #bytes = 0
   #firstMs = 0

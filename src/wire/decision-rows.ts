@@ -1,6 +1,6 @@
 /** Rows of the decision log: one for each record of an account, with what was decided about it and by what. */
 import type { AddressSlot } from '../core/ip.js'
-import { RowReader, type RowWriter } from './rows.js'
+import { RowReader, type RowWriter, wordsByNumber } from './rows.js'
 
 /** Words that are numbers on the wire. A number is never used for another word. */
 export const typeNumbers = { tcp_connection: 0, http_request: 1 }
@@ -46,12 +46,9 @@ export interface DecisionRow {
   readonly line: number
 }
 
-const wordsOf = <Word extends string>(numbers: Readonly<Record<Word, number>>): ReadonlyMap<number, Word> =>
-  new Map((Object.keys(numbers) as Word[]).map((word) => [numbers[word], word]))
-
-const types = wordsOf(typeNumbers)
-const decisions = wordsOf(decisionNumbers)
-const deciders = wordsOf(deciderNumbers)
+const types = wordsByNumber(typeNumbers)
+const decisions = wordsByNumber(decisionNumbers)
+const deciders = wordsByNumber(deciderNumbers)
 
 /** `client` holds the client's address. */
 export function writeDecisionRow(

@@ -2,7 +2,7 @@
  * Rows of the decision log about deliveries: one for each request to a destination, or two if the service accepted a
  * part of its events; and one for each event that went to the dead letters.
  */
-import { RowReader, type RowWriter } from './rows.js'
+import { RowReader, type RowWriter, wordsByNumber } from './rows.js'
 
 /**
  * Words that are numbers on the wire. A number is never used for another word.
@@ -38,11 +38,11 @@ export interface DeliveryRow {
   /** The time of the oldest and of the newest event. */
   readonly eventsFrom: number
   readonly eventsUntil: number
-  /** Of the events: `event-tag.ts`. */
+  /** The tag of each event (`event-tag.ts`). */
   readonly tags: readonly number[]
 }
 
-const outcomes = Object.keys(outcomeNumbers) as DeliveryOutcome[]
+const outcomes = wordsByNumber(outcomeNumbers)
 
 export function writeDeliveryRow(writer: RowWriter, row: DeliveryRow): void {
   writer.text(row.accountId)
@@ -74,7 +74,7 @@ export function* readDeliveryRows(bytes: Uint8Array): Generator<DeliveryRow> {
       destinationId: reader.text(),
       at: reader.uint64(),
       tookMs: reader.uint32(),
-      outcome: outcomes[reader.uint8()]!,
+      outcome: outcomes.get(reader.uint8())!,
       attempt: reader.uint32(),
       requests: reader.uint8(),
       pack: reader.uint64(),

@@ -30,7 +30,7 @@ function trafficTag(bytes: Uint8Array, start: number): number {
   return tag >>> 0
 }
 
-/** Of a hex digit: letters come after the digits and have a bit that these do not. */
+/** The value of a hex digit. In ASCII, letters have a bit that digits do not have, and count from 1. */
 const digitOf = (char: number): number => (char & 0xf) + 9 * (char >> 6)
 
 function otherTag(bytes: Uint8Array, start: number): number {

@@ -34,6 +34,12 @@ export class RowBatch {
   }
 }
 
+/** Which rows are logged: all, those of what was stopped or failed, or none. */
+export type LogMode = 'all' | 'blocked' | 'off'
+
+export const isLogged = (mode: LogMode, isBlocked: boolean): boolean =>
+  mode === 'all' || (mode === 'blocked' && isBlocked)
+
 interface LogPublisherOptions {
   readonly nats: Pick<Nats, 'publish'>
   readonly subject: string

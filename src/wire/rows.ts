@@ -14,6 +14,11 @@ const twoTo32 = 2 ** 32
 /** The third word of an IPv4-mapped address. */
 const mappedIpv4 = 0xffff
 
+/** The words of an enumeration by the numbers that stand for them in rows. */
+export const wordsByNumber = <Word extends string>(
+  numbers: Readonly<Record<Word, number>>,
+): ReadonlyMap<number, Word> => new Map((Object.keys(numbers) as Word[]).map((word) => [numbers[word], word]))
+
 /** Collects rows; the caller writes the values of each in the order of its columns, then calls `end`. */
 export class RowWriter {
   #bytes: Buffer
