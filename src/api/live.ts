@@ -133,8 +133,8 @@ function* decisionsIn(
   data: Uint8Array,
   isWatched: (accountId: string) => boolean,
 ): Generator<OfferedLine<LoggedDecision>> {
-  for (const row of readDecisionRows(data))
-    if (isWatched(row.accountId)) yield { key: row.accountId, line: shownDecision(row), weight: 1 }
+  for (const row of readDecisionRows(data, isWatched))
+    yield { key: row.accountId, line: shownDecision(row), weight: 1 }
 }
 
 function* deliveriesIn(

@@ -185,13 +185,14 @@ export const requestBytesMin = 64 * 1024
 
 // --- the decision log ---
 
-/** Rows are published when there are this many bytes of them, or when the first is this old. */
-export const decisionBatchBytes = 128 * 1024
+/** Rows are published when there are this many, or this many bytes of texts, or when the first is this old. */
+export const decisionBatchRows = 4096
+export const decisionBatchBytes = 256 * 1024
 export const decisionBatchAgeMaxMs = 250
 /** Batches that NATS has not acknowledged; rows of further ones are lost. */
-export const decisionBatchesInFlightMax = 64
+export const decisionBatchesInFlightMax = 20
 /** Rows are inserted when there are this many bytes of them, or when the first is this old. */
-export const decisionInsertBytes = 5 * 1024 * 1024
+export const decisionInsertBytes = 16 * 1024 * 1024
 export const decisionInsertAgeMaxMs = 1_000
 /** A small insert costs ClickHouse as much as thousands of rows: the pause after one is this many times as long … */
 export const decisionInsertPauseFactor = 50

@@ -5,7 +5,7 @@
 import { now } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
-import { type DeliveryOutcome, type DeliveryRow, writeDeliveryRow } from '../wire/delivery-rows.js'
+import { type DeliveryOutcome, type DeliveryRow, DeliveryRows } from '../wire/delivery-rows.js'
 import { isLogged, type LogMode, LogPublisher } from '../wire/log-publisher.js'
 import { deliveryRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
@@ -25,12 +25,12 @@ interface DeliveryLogOptions {
 
 export class DeliveryLog {
   readonly #options: DeliveryLogOptions
-  readonly #logged: LogPublisher
+  readonly #logged: LogPublisher<DeliveryRows>
   readonly #watchers: WatchedDeliveries
 
   constructor(options: DeliveryLogOptions) {
     this.#options = options
-    this.#logged = new LogPublisher({ ...options, subject: deliveryRowsSubject })
+    this.#logged = new LogPublisher({ ...options, rows: new DeliveryRows(), subject: deliveryRowsSubject })
     this.#watchers = new WatchedDeliveries(options.nats)
   }
 
@@ -58,7 +58,7 @@ export class DeliveryLog {
     if (!isRow && !isWatched) return
     const row = rowOf(destination, part, attempt)
     if (isRow) {
-      writeDeliveryRow(this.#logged.batch.writer, row)
+      this.#logged.batch.collected.add(row)
       this.#logged.batch.added()
     }
     if (isWatched)

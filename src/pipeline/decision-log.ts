@@ -4,7 +4,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { type DecisionRow, writeDecisionRow } from '../wire/decision-rows.js'
+import { type DecisionRow, DecisionRows } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
@@ -29,13 +29,15 @@ interface DecisionLogOptions {
 
 export class DecisionLog {
   readonly #options: DecisionLogOptions
-  readonly #logged: LogPublisher
-  readonly #watched = new RowBatch((data) => this.#options.nats.emit(watchedRowsSubject, data))
+  readonly #logged: LogPublisher<DecisionRows>
+  readonly #watched = new RowBatch(new DecisionRows(), (data) =>
+    this.#options.nats.emit(watchedRowsSubject, data),
+  )
   readonly #client = new AddressSlot()
 
   constructor(options: DecisionLogOptions) {
     this.#options = options
-    this.#logged = new LogPublisher({ ...options, subject: decisionRowsSubject })
+    this.#logged = new LogPublisher({ ...options, rows: new DecisionRows(), subject: decisionRowsSubject })
   }
 
   /** A record without an account has no row. */
@@ -45,11 +47,11 @@ export class DecisionLog {
     const batch = this.#batchFor(accountId, judgement)
     if (batch === undefined) return
     this.#client.read(judgement.record.conn.client_ip)
-    writeDecisionRow(batch.writer, rowOf(accountId, judgement, place), this.#client)
+    batch.collected.add(rowOf(accountId, judgement, place), this.#client)
     batch.added()
   }
 
-  #batchFor(accountId: string, { decision }: Judgement): RowBatch | undefined {
+  #batchFor(accountId: string, { decision }: Judgement): RowBatch<DecisionRows> | undefined {
     const { mode, watched } = this.#options
     if (isLogged(mode, decision !== 'allow')) return this.#logged.batch
     return watched.has(accountId) ? this.#watched : undefined
@@ -69,6 +71,7 @@ function rowOf(
 ): Omit<DecisionRow, 'clientIp'> {
   const { record, decision, endpoint, geo } = judgement
   const { type: decidedBy, id, name, ruleId } = judgement.decidedBy
+  const { bytesIn, bytesOut } = bytesOf(record)
   return {
     accountId,
     at: storedAtMs,
@@ -86,7 +89,8 @@ function rowOf(
     policy: decidedBy === 'traffic_policy' ? (name ?? '') : '',
     ruleId: ruleId ?? '',
     revision: judgement.revision,
-    ...bytesOf(record),
+    bytesIn,
+    bytesOut,
     sequence,
     line,
   }

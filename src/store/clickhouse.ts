@@ -121,17 +121,17 @@ export class Clickhouse {
   }
 
   /**
-   * Inserts rows that have the layout of RowBinary, with a value for each column of the table. The embedded engine
-   * reads them from a file, because its statements are text.
+   * Inserts blocks of rows (`wire/columns.ts`). The embedded engine reads them from a file, because its statements are
+   * text.
    */
-  async insertRowBinary(table: string, rows: readonly Uint8Array[]): Promise<void> {
-    if (this.#incoming === undefined) return this.#insertBody(`INSERT INTO ${table} FORMAT RowBinary`, rows)
+  async insertBlocks(table: string, blocks: readonly Uint8Array[]): Promise<void> {
+    if (this.#incoming === undefined) return this.#insertBody(`INSERT INTO ${table} FORMAT Native`, blocks)
     // A name of its own for each attempt: a statement that was given up may still read its file.
-    const file = join(this.#incoming, newId('rows_'))
+    const file = join(this.#incoming, newId('blocks_'))
     try {
-      await writeFile(file, rows, { mode: 0o600 })
+      await writeFile(file, blocks, { mode: 0o600 })
       const quoted = file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
-      await this.command(`INSERT INTO ${table} FROM INFILE '${quoted}' FORMAT RowBinary`, {}, batchTimeoutMs)
+      await this.command(`INSERT INTO ${table} FROM INFILE '${quoted}' FORMAT Native`, {}, batchTimeoutMs)
     } finally {
       await rm(file, { force: true })
     }

@@ -148,8 +148,8 @@ export class LogWriter {
     let pauseMs = retryPauseMs.first
     while (batch.length > 0) {
       try {
-        const rows = batch.map(({ message }) => message.data)
-        await this.#options.clickhouse.insertRowBinary(kind.table, rows)
+        const blocks = batch.map(({ message }) => message.data)
+        await this.#options.clickhouse.insertBlocks(kind.table, blocks)
         break
       } catch (error) {
         this.#options.occurrences.decisionLogUnwritten({ reason: messageOf(error) })

@@ -1,6 +1,8 @@
 /** Rows of the decision log: one for each record of an account, with what was decided about it and by what. */
 import type { AddressSlot } from '../core/ip.js'
-import { RowReader, type RowWriter, wordsByNumber } from './rows.js'
+import { BlockReader } from './block-reader.js'
+import { BlockWriter } from './block-writer.js'
+import { wordsByNumber } from './words.js'
 
 /** Words that are numbers on the wire. A number is never used for another word. */
 export const typeNumbers = { tcp_connection: 0, http_request: 1 }
@@ -50,62 +52,114 @@ const types = wordsByNumber(typeNumbers)
 const decisions = wordsByNumber(decisionNumbers)
 const deciders = wordsByNumber(deciderNumbers)
 
-/** `client` holds the client's address. */
-export function writeDecisionRow(
-  writer: RowWriter,
-  row: Omit<DecisionRow, 'clientIp'>,
-  client: AddressSlot,
-): void {
-  writer.text(row.accountId)
-  writer.uint64(row.at)
-  writer.text(row.recordId)
-  writer.uint8(typeNumbers[row.type])
-  writer.text(row.edgeId)
-  writer.text(row.routeId)
-  writer.text(row.serverName)
-  writer.uint16(row.serverPort)
-  writer.address(client)
-  writer.text(row.country)
-  writer.uint32(row.asn)
-  writer.uint8(decisionNumbers[row.decision])
-  writer.uint8(deciderNumbers[row.decidedBy])
-  writer.text(row.decidedById)
-  writer.text(row.policy)
-  writer.text(row.ruleId)
-  writer.uint64(row.revision)
-  writer.uint64(row.bytesIn)
-  writer.uint64(row.bytesOut)
-  writer.uint64(row.sequence)
-  writer.uint32(row.line)
-  writer.end()
+/** Collects rows. */
+export class DecisionRows extends BlockWriter {
+  readonly #accountId = this.word('account_id')
+  readonly #at = this.time('time')
+  readonly #recordId = this.text('record_id')
+  readonly #type = this.number('type')
+  readonly #edgeId = this.word('edge_id')
+  readonly #routeId = this.word('route_id')
+  readonly #serverName = this.word('server_name')
+  readonly #serverPort = this.number('server_port')
+  readonly #clientIp = this.address('client_ip')
+  readonly #country = this.word('country')
+  readonly #asn = this.number('asn')
+  readonly #decision = this.number('decision')
+  readonly #decidedBy = this.number('decided_by')
+  readonly #decidedById = this.word('decided_by_id')
+  readonly #policy = this.word('policy')
+  readonly #ruleId = this.word('rule_id')
+  readonly #revision = this.number('revision')
+  readonly #bytesIn = this.number('bytes_in')
+  readonly #bytesOut = this.number('bytes_out')
+  readonly #sequence = this.number('sequence')
+  readonly #line = this.number('line')
+
+  /** `client` holds the client's address. */
+  add(row: Omit<DecisionRow, 'clientIp'>, client: AddressSlot): void {
+    this.#accountId.add(row.accountId)
+    this.#at.add(row.at)
+    this.#recordId.add(row.recordId)
+    this.#type.add(typeNumbers[row.type])
+    this.#edgeId.add(row.edgeId)
+    this.#routeId.add(row.routeId)
+    this.#serverName.add(row.serverName)
+    this.#serverPort.add(row.serverPort)
+    this.#clientIp.add(client)
+    this.#country.add(row.country)
+    this.#asn.add(row.asn)
+    this.#decision.add(decisionNumbers[row.decision])
+    this.#decidedBy.add(deciderNumbers[row.decidedBy])
+    this.#decidedById.add(row.decidedById)
+    this.#policy.add(row.policy)
+    this.#ruleId.add(row.ruleId)
+    this.#revision.add(row.revision)
+    this.#bytesIn.add(row.bytesIn)
+    this.#bytesOut.add(row.bytesOut)
+    this.#sequence.add(row.sequence)
+    this.#line.add(row.line)
+    this.endRow()
+  }
 }
 
-/** Throws a `RangeError` for bytes that are cut off. */
-export function* readDecisionRows(bytes: Uint8Array): Generator<DecisionRow> {
-  const reader = new RowReader(bytes)
-  while (!reader.isAtEnd) {
-    yield {
-      accountId: reader.text(),
-      at: reader.uint64(),
-      recordId: reader.text(),
-      type: types.get(reader.uint8())!,
-      edgeId: reader.text(),
-      routeId: reader.text(),
-      serverName: reader.text(),
-      serverPort: reader.uint16(),
-      clientIp: reader.address(),
-      country: reader.text(),
-      asn: reader.uint32(),
-      decision: decisions.get(reader.uint8())!,
-      decidedBy: deciders.get(reader.uint8())!,
-      decidedById: reader.text(),
-      policy: reader.text(),
-      ruleId: reader.text(),
-      revision: reader.uint64(),
-      bytesIn: reader.uint64(),
-      bytesOut: reader.uint64(),
-      sequence: reader.uint64(),
-      line: reader.uint32(),
-    }
-  }
+const columnsCount = 21
+
+/** The rows of accounts that are wanted; throws a `RangeError` for bytes that are no such block. */
+export function* readDecisionRows(
+  bytes: Uint8Array,
+  isWanted: (accountId: string) => boolean = () => true,
+): Generator<DecisionRow> {
+  const block = new BlockReader(bytes, columnsCount)
+  const accountId = block.word('account_id')
+  const valuesOf = otherValues(block)
+  block.end()
+  for (let row = 0; row < block.rows; row += 1)
+    if (isWanted(accountId(row))) yield { accountId: accountId(row), ...valuesOf(row) }
+}
+
+/** Reads the columns after the first. */
+function otherValues(block: BlockReader): (row: number) => Omit<DecisionRow, 'accountId'> {
+  const at = block.time('time')
+  const recordId = block.text('record_id')
+  const type = block.number('type')
+  const edgeId = block.word('edge_id')
+  const routeId = block.word('route_id')
+  const serverName = block.word('server_name')
+  const serverPort = block.number('server_port')
+  const clientIp = block.address('client_ip')
+  const country = block.word('country')
+  const asn = block.number('asn')
+  const decision = block.number('decision')
+  const decidedBy = block.number('decided_by')
+  const decidedById = block.word('decided_by_id')
+  const policy = block.word('policy')
+  const ruleId = block.word('rule_id')
+  const revision = block.number('revision')
+  const bytesIn = block.number('bytes_in')
+  const bytesOut = block.number('bytes_out')
+  const sequence = block.number('sequence')
+  const line = block.number('line')
+  return (row) => ({
+    at: at(row),
+    recordId: recordId(row),
+    type: types.get(type(row))!,
+    edgeId: edgeId(row),
+    routeId: routeId(row),
+    serverName: serverName(row),
+    serverPort: serverPort(row),
+    clientIp: clientIp(row),
+    country: country(row),
+    asn: asn(row),
+    decision: decisions.get(decision(row))!,
+    decidedBy: deciders.get(decidedBy(row))!,
+    decidedById: decidedById(row),
+    policy: policy(row),
+    ruleId: ruleId(row),
+    revision: revision(row),
+    bytesIn: bytesIn(row),
+    bytesOut: bytesOut(row),
+    sequence: sequence(row),
+    line: line(row),
+  })
 }

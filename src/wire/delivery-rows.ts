@@ -2,7 +2,9 @@
  * Rows of the decision log about deliveries: one for each request to a destination, or two if the service accepted a
  * part of its events; and one for each event that went to the dead letters.
  */
-import { RowReader, type RowWriter, wordsByNumber } from './rows.js'
+import { BlockReader } from './block-reader.js'
+import { BlockWriter } from './block-writer.js'
+import { wordsByNumber } from './words.js'
 
 /**
  * Words that are numbers on the wire. A number is never used for another word.
@@ -44,50 +46,93 @@ export interface DeliveryRow {
 
 const outcomes = wordsByNumber(outcomeNumbers)
 
-export function writeDeliveryRow(writer: RowWriter, row: DeliveryRow): void {
-  writer.text(row.accountId)
-  writer.text(row.destinationId)
-  writer.uint64(row.at)
-  writer.uint32(row.tookMs)
-  writer.uint8(outcomeNumbers[row.outcome])
-  writer.uint32(row.attempt)
-  writer.uint8(row.requests)
-  writer.uint64(row.pack)
-  writer.text(row.requestId)
-  writer.text(row.shard)
-  writer.text(row.receipt)
-  writer.text(row.errorCode)
-  writer.text(row.error)
-  writer.uint64(row.eventsFrom)
-  writer.uint64(row.eventsUntil)
-  writer.uint32(row.tags.length)
-  writer.uint32s(row.tags)
-  writer.end()
+/** Collects rows. */
+export class DeliveryRows extends BlockWriter {
+  readonly #accountId = this.word('account_id')
+  readonly #destinationId = this.word('destination_id')
+  readonly #at = this.time('time')
+  readonly #tookMs = this.number('took_ms')
+  readonly #outcome = this.number('outcome')
+  readonly #attempt = this.number('attempt')
+  readonly #requests = this.number('requests')
+  readonly #pack = this.number('pack')
+  readonly #requestId = this.text('request_id')
+  readonly #shard = this.word('shard')
+  readonly #receipt = this.text('receipt')
+  readonly #errorCode = this.word('error_code')
+  readonly #error = this.text('error')
+  readonly #eventsFrom = this.time('events_from')
+  readonly #eventsUntil = this.time('events_until')
+  /** A column of its own, which can be summed without reading the tags. */
+  readonly #events = this.number('events')
+  readonly #tags = this.uint32s('event_tags')
+
+  add(row: DeliveryRow): void {
+    this.#accountId.add(row.accountId)
+    this.#destinationId.add(row.destinationId)
+    this.#at.add(row.at)
+    this.#tookMs.add(row.tookMs)
+    this.#outcome.add(outcomeNumbers[row.outcome])
+    this.#attempt.add(row.attempt)
+    this.#requests.add(row.requests)
+    this.#pack.add(row.pack)
+    this.#requestId.add(row.requestId)
+    this.#shard.add(row.shard)
+    this.#receipt.add(row.receipt)
+    this.#errorCode.add(row.errorCode)
+    this.#error.add(row.error)
+    this.#eventsFrom.add(row.eventsFrom)
+    this.#eventsUntil.add(row.eventsUntil)
+    this.#events.add(row.tags.length)
+    this.#tags.add(row.tags)
+    this.endRow()
+  }
 }
 
-/** Throws a `RangeError` for bytes that are cut off. */
+const columnsCount = 17
+
+/** Throws a `RangeError` for bytes that are no such block. */
 export function* readDeliveryRows(bytes: Uint8Array): Generator<DeliveryRow> {
-  const reader = new RowReader(bytes)
-  while (!reader.isAtEnd) {
-    const row = {
-      accountId: reader.text(),
-      destinationId: reader.text(),
-      at: reader.uint64(),
-      tookMs: reader.uint32(),
-      outcome: outcomes.get(reader.uint8())!,
-      attempt: reader.uint32(),
-      requests: reader.uint8(),
-      pack: reader.uint64(),
-      requestId: reader.text(),
-      shard: reader.text(),
-      receipt: reader.text(),
-      errorCode: reader.text(),
-      error: reader.text(),
-      eventsFrom: reader.uint64(),
-      eventsUntil: reader.uint64(),
-    }
-    // How many there are is a column of its own, which can be summed without reading the tags.
-    reader.uint32()
-    yield { ...row, tags: reader.uint32s() }
-  }
+  const block = new BlockReader(bytes, columnsCount)
+  const valuesOf = valuesIn(block)
+  block.end()
+  for (let row = 0; row < block.rows; row += 1) yield valuesOf(row)
+}
+
+function valuesIn(block: BlockReader): (row: number) => DeliveryRow {
+  const accountId = block.word('account_id')
+  const destinationId = block.word('destination_id')
+  const at = block.time('time')
+  const tookMs = block.number('took_ms')
+  const outcome = block.number('outcome')
+  const attempt = block.number('attempt')
+  const requests = block.number('requests')
+  const pack = block.number('pack')
+  const requestId = block.text('request_id')
+  const shard = block.word('shard')
+  const receipt = block.text('receipt')
+  const errorCode = block.word('error_code')
+  const error = block.text('error')
+  const eventsFrom = block.time('events_from')
+  const eventsUntil = block.time('events_until')
+  block.number('events')
+  const tags = block.uint32s('event_tags')
+  return (row) => ({
+    accountId: accountId(row),
+    destinationId: destinationId(row),
+    at: at(row),
+    tookMs: tookMs(row),
+    outcome: outcomes.get(outcome(row))!,
+    attempt: attempt(row),
+    requests: requests(row),
+    pack: pack(row),
+    requestId: requestId(row),
+    shard: shard(row),
+    receipt: receipt(row),
+    errorCode: errorCode(row),
+    error: error(row),
+    eventsFrom: eventsFrom(row),
+    eventsUntil: eventsUntil(row),
+    tags: tags(row),
+  })
 }

@@ -4,33 +4,34 @@
  */
 import { after, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { decisionBatchAgeMaxMs, decisionBatchBytes, decisionBatchesInFlightMax } from '../core/limits.js'
+import { decisionBatchAgeMaxMs, decisionBatchesInFlightMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
+import type { BlockWriter } from './block-writer.js'
 import { rowsHeader } from './names.js'
-import { RowWriter } from './rows.js'
 
 /** Rows that are published together. */
-export class RowBatch {
-  readonly writer = new RowWriter(decisionBatchBytes + decisionBatchBytes / 8)
-  readonly #take: (data: Uint8Array, rows: number) => void
+export class RowBatch<Rows extends BlockWriter> {
+  readonly collected: Rows
+  readonly #publish: (data: Uint8Array, rows: number) => void
   #due: Timer | undefined
 
-  constructor(take: (data: Uint8Array, rows: number) => void) {
-    this.#take = take
+  constructor(collected: Rows, publish: (data: Uint8Array, rows: number) => void) {
+    this.collected = collected
+    this.#publish = publish
   }
 
   /** A row was written. */
   added(): void {
-    if (this.writer.byteLength >= decisionBatchBytes) this.publish()
+    if (this.collected.isFull) this.publish()
     else this.#due ??= after(decisionBatchAgeMaxMs, () => this.publish())
   }
 
   publish(): void {
     this.#due?.stop()
     this.#due = undefined
-    const { rows } = this.writer
-    if (rows > 0) this.#take(this.writer.take(), rows)
+    const { rows } = this.collected
+    if (rows > 0) this.#publish(this.collected.take(), rows)
   }
 }
 
@@ -40,19 +41,21 @@ export type LogMode = 'all' | 'blocked' | 'off'
 export const isLogged = (mode: LogMode, isBlocked: boolean): boolean =>
   mode === 'all' || (mode === 'blocked' && isBlocked)
 
-interface LogPublisherOptions {
+interface LogPublisherOptions<Rows extends BlockWriter> {
+  readonly rows: Rows
   readonly nats: Pick<Nats, 'publish'>
   readonly subject: string
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost'>
 }
 
-export class LogPublisher {
-  readonly batch = new RowBatch((data, rows) => this.#store(data, rows))
-  readonly #options: LogPublisherOptions
+export class LogPublisher<Rows extends BlockWriter> {
+  readonly batch: RowBatch<Rows>
+  readonly #options: LogPublisherOptions<Rows>
   readonly #underWay = new Set<Promise<void>>()
 
-  constructor(options: LogPublisherOptions) {
+  constructor(options: LogPublisherOptions<Rows>) {
     this.#options = options
+    this.batch = new RowBatch(options.rows, (data, rows) => this.#store(data, rows))
   }
 
   #store(data: Uint8Array, rows: number): void {

@@ -49,7 +49,7 @@ t.test('the log of two accounts', async (t) => {
     row(mine, 6, { line: 2, recordId: 'r6.2' }),
     row(mine, 7, { recordId: "it's" }),
   ]
-  await clickhouse.insertRowBinary('decisions', [rowBytes(rows), rowBytes([row(theirs, 3), row(theirs, 8)])])
+  await clickhouse.insertBlocks('decisions', [rowBytes(rows), rowBytes([row(theirs, 3), row(theirs, 8)])])
 
   const found = async (query: string, client = mine): Promise<string[]> =>
     (await client.raw.get(`/decisions${query}`)).decisions.map(
@@ -187,7 +187,7 @@ t.test('the log of two accounts', async (t) => {
     const at = day + 3 * hourMs
     const sent = (client: Caller, destinationId: string, values: Parameters<typeof deliveryRow>[0] = {}) =>
       deliveryRow({ accountId: client.accountId, destinationId, at, tags: [1, 2, 3], ...values })
-    await clickhouse.insertRowBinary('deliveries', [
+    await clickhouse.insertBlocks('deliveries', [
       deliveryBytes([
         sent(mine, 'ed_1'),
         sent(mine, 'ed_1', { outcome: 'failed', requests: 0, tags: [4] }),

@@ -138,7 +138,7 @@ t.test('accounts know nothing of each other', async (t) => {
         decisionRow({ accountId: estate.client.accountId, recordId, edgeId, at: now() - 1_000 })
       const edges = { mine: await mine.id('tcp_edge'), theirs: await theirs.id('tcp_edge') }
       const rows = [logged(mine, records.mine, edges.mine), logged(theirs, records.theirs, edges.theirs)]
-      await store.parts.clickhouse.insertRowBinary('decisions', [rowBytes(rows)])
+      await store.parts.clickhouse.insertBlocks('decisions', [rowBytes(rows)])
       const asked = await Promise.all(
         ['ip_policy', 'event_destination', 'event_subscription', 'api_key'].map((kind) => theirs.id(kind)),
       )

@@ -106,14 +106,14 @@ t.test('records of two accounts', async (t) => {
       },
     )
     await log.close()
-    await parts.clickhouse.insertRowBinary('decisions', rows)
+    await parts.clickhouse.insertBlocks('decisions', rows)
     const events = new Map(
       [...packs].map(([id, pack]) => [id, readPack(pack.take()).events.map((event) => event.id)]),
     )
     return { at: storedAtMs, sequence, eventsAt: (destination: string) => events.get(destination) ?? [] }
   }
   const attempted = (...rows: Parameters<typeof deliveryRow>[0][]) =>
-    parts.clickhouse.insertRowBinary('deliveries', [deliveryBytes(rows.map((row) => deliveryRow(row)))])
+    parts.clickhouse.insertBlocks('deliveries', [deliveryBytes(rows.map((row) => deliveryRow(row)))])
 
   const first = await processed(record('theirs', 'shared id'), record('mine', 'shared id'))
   const [closedId, logId] = first.eventsAt(mine.stream)

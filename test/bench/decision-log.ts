@@ -15,8 +15,7 @@ import { AddressSlot } from '../../src/core/ip.js'
 import { openClickhouse } from '../../src/store/clickhouse.js'
 import { LogReader } from '../../src/store/log-reader.js'
 import { shapeLogTables } from '../../src/store/log-tables.js'
-import { writeDecisionRow } from '../../src/wire/decision-rows.js'
-import { RowWriter } from '../../src/wire/rows.js'
+import { DecisionRows } from '../../src/wire/decision-rows.js'
 import { decisionRow } from '../harness/decision-rows.js'
 
 const rowsTotal = Number(process.argv[2] ?? 1_000_000)
@@ -30,8 +29,9 @@ const startMs = Date.now() - hours * hourMs
 const skewed = (max: number): number => Math.floor(Math.random() ** 3 * max)
 
 /** Rows are stored in the order of time. */
-function batch(from: number, random: Buffer): Uint8Array {
-  const writer = new RowWriter(rowsPerInsert * 250)
+function batch(from: number, random: Buffer): Uint8Array[] {
+  const rows = new DecisionRows()
+  const blocks: Uint8Array[] = []
   const slot = new AddressSlot()
   for (let index = 0; index < rowsPerInsert; index += 1) {
     const sequence = from + index
@@ -52,9 +52,11 @@ function batch(from: number, random: Buffer): Uint8Array {
       line: 1 + (sequence % 100),
     })
     slot.read(`11.${client >>> 16}.${(client >>> 8) & 255}.${client & 255}`)
-    writeDecisionRow(writer, row, slot)
+    rows.add(row, slot)
+    if (rows.isFull) blocks.push(rows.take())
   }
-  return writer.take()
+  blocks.push(rows.take())
+  return blocks
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-log-'))
@@ -62,9 +64,9 @@ const clickhouse = await openClickhouse({ directory: join(directory, 'clickhouse
 await shapeLogTables(clickhouse, { retentionMs: (hours + 24) * hourMs, bytesMax: 2 ** 40 })
 let cpuMicros = 0
 for (let from = 0; from < rowsTotal; from += rowsPerInsert) {
-  const rows = batch(from, randomBytes(rowsPerInsert * 10))
+  const blocks = batch(from, randomBytes(rowsPerInsert * 10))
   const before = process.cpuUsage()
-  await clickhouse.insertRowBinary('decisions', [rows])
+  await clickhouse.insertBlocks('decisions', blocks)
   const { user, system } = process.cpuUsage(before)
   cpuMicros += user + system
 }

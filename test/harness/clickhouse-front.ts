@@ -103,10 +103,10 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** The statement with its body. Binary rows come from a file: statements of the embedded engine are text. */
+/** The statement with its body. Blocks of rows come from a file: statements of the embedded engine are text. */
 function statementOf(query: string | null, body: Buffer, file: string): string {
   if (query === null) return body.toString('utf8')
-  if (!/FORMAT RowBinary$/.test(query)) return `${query}\n${body.toString('utf8')}`
+  if (!/FORMAT Native$/.test(query)) return `${query}\n${body.toString('utf8')}`
   writeFileSync(file, body)
   return query.replace('FORMAT', () => `FROM INFILE ${literal(file)} FORMAT`)
 }

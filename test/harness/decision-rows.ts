@@ -1,10 +1,9 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
 import { AddressSlot } from '../../src/core/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { type DecisionRow, writeDecisionRow } from '../../src/wire/decision-rows.js'
-import { type DeliveryRow, writeDeliveryRow } from '../../src/wire/delivery-rows.js'
+import { type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
+import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
 import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
-import { RowWriter } from '../../src/wire/rows.js'
 
 /** A row with these values; the rest is an allowed connection. */
 export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => ({
@@ -33,13 +32,13 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
 })
 
 export function rowBytes(rows: readonly DecisionRow[]): Uint8Array {
-  const writer = new RowWriter(1024)
+  const collected = new DecisionRows()
   const client = new AddressSlot()
   for (const row of rows) {
     client.read(row.clientIp)
-    writeDecisionRow(writer, row, client)
+    collected.add(row, client)
   }
-  return writer.take()
+  return collected.take()
 }
 
 /** A row with these values; the rest is one event that was delivered. */
@@ -64,9 +63,9 @@ export const deliveryRow = (values: Partial<DeliveryRow> = {}): DeliveryRow => (
 })
 
 export function deliveryBytes(rows: readonly DeliveryRow[]): Uint8Array {
-  const writer = new RowWriter(1024)
-  for (const row of rows) writeDeliveryRow(writer, row)
-  return writer.take()
+  const collected = new DeliveryRows()
+  for (const row of rows) collected.add(row)
+  return collected.take()
 }
 
 export const publishRows = (

@@ -1,7 +1,7 @@
 /** The decision log of a pipeline: which records have rows, when they are published, and what is lost is counted. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { watchedForMs } from '../../src/core/limits.js'
+import { decisionBatchRows, watchedForMs } from '../../src/core/limits.js'
 import { DecisionLog } from '../../src/pipeline/decision-log.js'
 import { processMessage } from '../../src/pipeline/process-record.js'
 import { buildTrafficView } from '../../src/produce/traffic-view.js'
@@ -171,14 +171,14 @@ t.test('rows are published without a stop, too, and full batches at once', async
   await few.log.close()
   const many = await logged(
     'all',
-    Array.from({ length: 3_000 }, (_, index) => record(`r${index}`)),
+    Array.from({ length: decisionBatchRows + 1 }, (_, index) => record(`r${index}`)),
   )
   await many.log.close()
   t.ok(many.batches.length > 1)
-  t.equal(many.rows().length, 3_000)
+  t.equal(many.rows().length, decisionBatchRows + 1)
   t.strictSame(
     many.rows().map(({ line }) => line),
-    Array.from({ length: 3_000 }, (_, index) => index + 1),
+    Array.from({ length: decisionBatchRows + 1 }, (_, index) => index + 1),
   )
 })
 

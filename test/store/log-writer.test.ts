@@ -188,7 +188,7 @@ FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER B
       t.match(await engine(), /toIntervalSecond\(86400\)/)
       t.match(await engine(), /max_bytes_to_merge_at_max_space_in_pool = 65536,/)
       const old = rowBytes([decisionRow({ recordId: 'old', at: Date.now() - 12 * hourMs })])
-      await clickhouse.insertRowBinary('decisions', [old])
+      await clickhouse.insertBlocks('decisions', [old])
       const [size] = await clickhouse.rows<{ bytes: number }>(
         "SELECT sum(bytes_on_disk) AS bytes FROM system.parts WHERE table IN ('decisions', 'deliveries') AND active",
       )

@@ -2,15 +2,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { AddressSlot, canonicalAddress } from '../../src/core/ip.js'
+import { decisionBatchBytes, decisionBatchRows } from '../../src/core/limits.js'
 import {
   type DecisionRow,
+  DecisionRows,
   deciderNumbers,
   decisionNumbers,
   readDecisionRows,
   typeNumbers,
-  writeDecisionRow,
 } from '../../src/wire/decision-rows.js'
-import { RowReader, RowWriter } from '../../src/wire/rows.js'
 
 const wordOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =>
   fc.constantFrom(...(Object.keys(numbers) as Word[]))
@@ -49,24 +49,24 @@ const row: fc.Arbitrary<DecisionRow> = fc
   .map((each) => ({ ...each }))
 
 const written = (rows: readonly DecisionRow[]) => {
-  // Smaller than a row, so that it has to grow.
-  const writer = new RowWriter(16)
+  const collected = new DecisionRows()
   const client = new AddressSlot()
   for (const each of rows) {
     client.read(each.clientIp)
-    writeDecisionRow(writer, each, client)
+    collected.add(each, client)
   }
-  return writer
+  return collected
 }
 
 t.test('rows are read as they were written, and a cut is noticed', async (t) => {
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat(), (rows, cutAt) => {
-      const writer = written(rows)
-      t.equal(writer.rows, rows.length)
-      const bytes = writer.take()
+      const collected = written(rows)
+      t.equal(collected.rows, rows.length)
+      const bytes = collected.take()
       t.strictSame([...readDecisionRows(bytes)], rows)
       t.throws(() => [...readDecisionRows(bytes.subarray(0, bytes.length - 1))], RangeError)
+      t.throws(() => [...readDecisionRows(Buffer.concat([bytes, bytes]))], RangeError)
       t.doesNotThrow(() => {
         try {
           for (const each of readDecisionRows(bytes.subarray(cutAt % bytes.length))) t.type(each.at, 'number')
@@ -74,17 +74,44 @@ t.test('rows are read as they were written, and a cut is noticed', async (t) => 
           if (!(error instanceof RangeError)) throw error
         }
       }, 'bytes from anywhere are rows or a RangeError')
-      t.strictSame([writer.rows, writer.byteLength], [0, 0], 'the writer begins again')
+      t.equal(collected.rows, 0, 'it begins again')
     }),
     { numRuns: 200 },
   )
 })
 
+const plain = fc.sample(row, { numRuns: 1, seed: 1 })[0]!
+
+t.test('a block is full with a number of rows, or of bytes', async (t) => {
+  const rows = Array.from({ length: decisionBatchRows }, (_, line) => ({ ...plain, recordId: 'r', line }))
+  const collected = written(rows.slice(1))
+  t.notOk(collected.isFull)
+  collected.add(rows[0]!, new AddressSlot())
+  t.ok(collected.isFull)
+  t.ok(written([{ ...plain, recordId: 'x'.repeat(decisionBatchBytes) }]).isFull)
+})
+
+t.test('many different words', async (t) => {
+  for (const count of [255, 256, 257, 1_000]) {
+    const rows = Array.from({ length: count }, (_, line) => ({ ...plain, edgeId: `edge ${line}`, line }))
+    const collected = written(rows)
+    t.strictSame([...readDecisionRows(collected.take())], rows, `${count} words`)
+    t.strictSame([...readDecisionRows(collected.take())], [], 'words are forgotten with their rows')
+  }
+})
+
+t.test('only rows of accounts that are wanted are read', async (t) => {
+  const rows = ['a', 'b', 'a'].map((accountId, line) => ({ ...plain, accountId, line }))
+  const read = readDecisionRows(written(rows).take(), (accountId) => accountId === 'a')
+  t.strictSame([...read], [rows[0], rows[2]])
+})
+
 t.test('no client is an address of zeros', async (t) => {
-  const writer = new RowWriter(16)
   const client = new AddressSlot()
   client.read('192.0.2.1')
   client.read('nobody')
-  writer.address(client)
-  t.equal(new RowReader(writer.take()).address(), '::')
+  const collected = new DecisionRows()
+  collected.add(plain, client)
+  const [read] = readDecisionRows(collected.take())
+  t.equal(read!.clientIp, '::')
 })

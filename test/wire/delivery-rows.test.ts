@@ -3,13 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   type DeliveryRow,
+  DeliveryRows,
   outcomeNumbers,
   readDeliveryRows,
-  writeDeliveryRow,
 } from '../../src/wire/delivery-rows.js'
 import { tagOf } from '../../src/wire/event-tag.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
-import { RowWriter } from '../../src/wire/rows.js'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 })
 const uint32 = fc.nat(2 ** 32 - 1)
@@ -38,10 +37,10 @@ const row: fc.Arbitrary<DeliveryRow> = fc
 t.test('rows are read as they were written, and a cut is noticed', async (t) => {
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 4 }), (rows) => {
-      const writer = new RowWriter(16)
-      for (const each of rows) writeDeliveryRow(writer, each)
-      t.equal(writer.rows, rows.length)
-      const bytes = writer.take()
+      const collected = new DeliveryRows()
+      for (const each of rows) collected.add(each)
+      t.equal(collected.rows, rows.length)
+      const bytes = collected.take()
       t.strictSame([...readDeliveryRows(bytes)], rows)
       t.throws(() => [...readDeliveryRows(bytes.subarray(0, bytes.length - 1))], RangeError)
     }),

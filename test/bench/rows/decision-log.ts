@@ -134,7 +134,7 @@ const difference = (after: Record<string, number>, before: Record<string, number
 const total = (roles: Record<string, number>): number => Object.values(roles).reduce((sum, us) => sum + us, 0)
 
 async function measured(off: Side, all: Side, quick: boolean) {
-  const records = quick ? 10_000 : 40_000
+  const records = quick ? 10_000 : 200_000
   const turns: Record<'off' | 'all' | 'watched', Record<string, number>[]> = { off: [], all: [], watched: [] }
   const times: Record<'off' | 'all', number[]> = { off: [], all: [] }
   for (let turn = 0; turn < (quick ? 2 : 5); turn += 1) {

@@ -1,0 +1,294 @@
+/** Columns of a block (`block-writer.ts`). */
+import type { AddressSlot } from '../core/ip.js'
+import { bytesPerChar, lengthBytesMax, writeArray, writeText, writeUint64, writeUint64s } from './encode.js'
+
+const twoTo32 = 2 ** 32
+const wordsPerAddress = 4
+/** The third word of an IPv4-mapped address. */
+const mappedIpv4 = 0xffff
+/** The only version of the layout of `LowCardinality` columns. */
+const dictionaryVersion = 1
+/** Flags of a dictionary: its words follow, and it replaces the one before. */
+const ownDictionary = (1 << 9) | (1 << 10)
+/** A dictionary of more words has indices of two bytes. */
+const shortDictionaryWords = 256
+/** As ClickHouse names it. */
+export const timeType = "DateTime64(3, 'UTC')"
+/** Columns without a fixed width begin with this room, and grow. */
+const bytesAtFirst = 4096
+
+/** The values of one column, a value per row. */
+export interface Column {
+  /** ClickHouse converts values of another type than the table's. It may depend on the values. */
+  readonly type: string
+  readonly byteLength: number
+  /** Writes the values there; returns the end. */
+  write(bytes: Buffer, start: number): number
+  clear(): void
+}
+
+/** The bytes of all texts and lists of a block so far. */
+export interface Texts {
+  bytes: number
+}
+
+/** Types of integers, from the narrowest. */
+const integerTypes = [
+  { name: 'UInt8', end: 2 ** 8, Values: Uint8Array },
+  { name: 'UInt16', end: 2 ** 16, Values: Uint16Array },
+  { name: 'UInt32', end: twoTo32, Values: Uint32Array },
+] as const
+
+/** Integers from 0 to 2^53-1, in the narrowest type that holds all of the block. */
+export class NumberColumn implements Column {
+  readonly #values: Float64Array
+  #rows = 0
+  #max = 0
+
+  constructor(rowsMax: number) {
+    this.#values = new Float64Array(rowsMax)
+  }
+
+  add(value: number): void {
+    this.#values[this.#rows++] = value
+    if (value > this.#max) this.#max = value
+  }
+
+  get #narrow() {
+    return integerTypes.find(({ end }) => this.#max < end)
+  }
+
+  get type(): string {
+    return this.#narrow?.name ?? 'UInt64'
+  }
+
+  get byteLength(): number {
+    return this.#rows * (this.#narrow?.Values.BYTES_PER_ELEMENT ?? 8)
+  }
+
+  write(bytes: Buffer, start: number): number {
+    const values = this.#values.subarray(0, this.#rows)
+    return this.#narrow === undefined
+      ? writeUint64s(bytes, start, values)
+      : writeArray(bytes, start, new this.#narrow.Values(values))
+  }
+
+  clear(): void {
+    this.#rows = 0
+    this.#max = 0
+  }
+}
+
+/** Times in milliseconds since the epoch. */
+export class TimeColumn implements Column {
+  readonly type = timeType
+  readonly #values: Float64Array
+  #rows = 0
+
+  constructor(rowsMax: number) {
+    this.#values = new Float64Array(rowsMax)
+  }
+
+  add(value: number): void {
+    this.#values[this.#rows++] = value
+  }
+
+  get byteLength(): number {
+    return this.#rows * 8
+  }
+
+  write(bytes: Buffer, start: number): number {
+    return writeUint64s(bytes, start, this.#values.subarray(0, this.#rows))
+  }
+
+  clear(): void {
+    this.#rows = 0
+  }
+}
+
+/** Addresses as IPv6 (IPv4 as IPv4-mapped addresses); zeros where there is none. */
+export class AddressColumn implements Column {
+  readonly #words: Uint32Array
+  #rows = 0
+  /** ClickHouse makes IPv4-mapped addresses of the others, which take a quarter of the room. */
+  #hasOnlyIpv4 = true
+
+  constructor(rowsMax: number) {
+    this.#words = new Uint32Array(wordsPerAddress * rowsMax)
+  }
+
+  add({ family, words }: AddressSlot): void {
+    const start = this.#rows * wordsPerAddress
+    this.#rows += 1
+    if (family !== 4) this.#hasOnlyIpv4 = false
+    this.#words[start] = family === 0 ? 0 : words[0]!
+    this.#words[start + 1] = family === 0 ? 0 : words[1]!
+    this.#words[start + 2] = family === 4 ? mappedIpv4 : family === 0 ? 0 : words[2]!
+    this.#words[start + 3] = family === 0 ? 0 : words[3]!
+  }
+
+  get type(): string {
+    return this.#hasOnlyIpv4 ? 'IPv4' : 'IPv6'
+  }
+
+  get byteLength(): number {
+    return this.#rows * (this.#hasOnlyIpv4 ? 1 : wordsPerAddress) * 4
+  }
+
+  /** IPv4 addresses are little-endian numbers, IPv6 addresses are in network byte order. */
+  write(bytes: Buffer, start: number): number {
+    let end = start
+    for (let index = 0; index < this.#rows * wordsPerAddress; index += 1) {
+      const word = this.#words[index]!
+      if (!this.#hasOnlyIpv4) end = bytes.writeUInt32BE(word, end)
+      else if (index % wordsPerAddress === 3) end = bytes.writeUInt32LE(word, end)
+    }
+    return end
+  }
+
+  clear(): void {
+    this.#rows = 0
+    this.#hasOnlyIpv4 = true
+  }
+}
+
+/** Lists of integers from 0 to 2^32-1. */
+export class Uint32sColumn implements Column {
+  readonly type = 'Array(UInt32)'
+  readonly #ends: Float64Array
+  readonly #texts: Texts
+  #values = new Uint32Array(bytesAtFirst / 4)
+  #length = 0
+  #rows = 0
+
+  constructor(rowsMax: number, texts: Texts) {
+    this.#ends = new Float64Array(rowsMax)
+    this.#texts = texts
+  }
+
+  add(values: readonly number[]): void {
+    const end = this.#length + values.length
+    if (end > this.#values.length) this.#grow(end)
+    this.#values.set(values, this.#length)
+    this.#length = end
+    this.#ends[this.#rows++] = end
+    this.#texts.bytes += values.length * this.#values.BYTES_PER_ELEMENT
+  }
+
+  #grow(needed: number): void {
+    const larger = new Uint32Array(Math.max(needed, this.#values.length * 2))
+    larger.set(this.#values)
+    this.#values = larger
+  }
+
+  get byteLength(): number {
+    return this.#rows * 8 + this.#length * this.#values.BYTES_PER_ELEMENT
+  }
+
+  write(bytes: Buffer, start: number): number {
+    const end = writeUint64s(bytes, start, this.#ends.subarray(0, this.#rows))
+    return writeArray(bytes, end, this.#values.subarray(0, this.#length))
+  }
+
+  clear(): void {
+    this.#length = 0
+    this.#rows = 0
+  }
+}
+
+/** Texts that differ from row to row. */
+export class TextColumn implements Column {
+  readonly type = 'String'
+  readonly #texts: Texts
+  #bytes = Buffer.allocUnsafe(bytesAtFirst)
+  #length = 0
+
+  constructor(texts: Texts) {
+    this.#texts = texts
+  }
+
+  add(value: string): void {
+    const needed = this.#length + lengthBytesMax + value.length * bytesPerChar
+    if (needed > this.#bytes.length) this.#grow(needed)
+    const end = writeText(this.#bytes, this.#length, value)
+    this.#texts.bytes += end - this.#length
+    this.#length = end
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+
+  get byteLength(): number {
+    return this.#length
+  }
+
+  write(bytes: Buffer, start: number): number {
+    this.#bytes.copy(bytes, start, 0, this.#length)
+    return start + this.#length
+  }
+
+  clear(): void {
+    this.#length = 0
+  }
+}
+
+/** Texts that repeat: each is written once, and its number in each row. */
+export class WordColumn implements Column {
+  readonly type = 'LowCardinality(String)'
+  readonly #numbers: Uint16Array
+  readonly #words: TextColumn
+  readonly #numberOf = new Map<string, number>()
+  #last = ''
+  #lastNumber = -1
+  #rows = 0
+
+  /** `rowsMax`: at most 65,536. */
+  constructor(rowsMax: number, texts: Texts) {
+    this.#numbers = new Uint16Array(rowsMax)
+    this.#words = new TextColumn(texts)
+  }
+
+  add(word: string): void {
+    if (word !== this.#last || this.#lastNumber < 0) {
+      this.#lastNumber = this.#numberOf.get(word) ?? this.#new(word)
+      this.#last = word
+    }
+    this.#numbers[this.#rows++] = this.#lastNumber
+  }
+
+  #new(word: string): number {
+    const number = this.#numberOf.size
+    this.#numberOf.set(word, number)
+    this.#words.add(word)
+    return number
+  }
+
+  get #bytesPerNumber(): number {
+    return this.#numberOf.size <= shortDictionaryWords ? 1 : 2
+  }
+
+  get byteLength(): number {
+    return 4 * 8 + this.#words.byteLength + this.#rows * this.#bytesPerNumber
+  }
+
+  write(bytes: Buffer, start: number): number {
+    const width = this.#bytesPerNumber
+    let end = writeUint64(bytes, start, dictionaryVersion)
+    end = writeUint64(bytes, end, ownDictionary | (width - 1))
+    end = writeUint64(bytes, end, this.#numberOf.size)
+    end = this.#words.write(bytes, end)
+    end = writeUint64(bytes, end, this.#rows)
+    const numbers = this.#numbers.subarray(0, this.#rows)
+    return writeArray(bytes, end, width === 1 ? new Uint8Array(numbers) : numbers)
+  }
+
+  clear(): void {
+    this.#numberOf.clear()
+    this.#words.clear()
+    this.#lastNumber = -1
+    this.#rows = 0
+  }
+}
