@@ -195,7 +195,7 @@ export const decisionBatchesInFlightMax = 20
 export const decisionInsertBytes = 16 * 1024 * 1024
 export const decisionInsertAgeMaxMs = 1_000
 /** A small insert costs ClickHouse as much as thousands of rows: the pause after one is this many times as long … */
-export const decisionInsertPauseFactor = 50
+export const decisionInsertPauseFactor = 100
 /** … but no longer than this. */
 export const decisionInsertPauseMaxMs = 5_000
 /** Searches of the log run concurrently; each may keep the disk and the cores busy for seconds. */
