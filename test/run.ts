@@ -1,6 +1,7 @@
 /**
- * The one test that `tap` runs: it runs all the others, each in a process of its own and some at a time. Arguments are
- * handed on to them, but for the beginnings of the paths of those that are to run:
+ * The one test that `tap` runs: it runs all the others, some processes at a time. Files that take long, or need what no
+ * other has touched, have a process of their own; the others share one, because its start takes longer than they do.
+ * Arguments are handed on to them, but for the beginnings of the paths of those that are to run:
  *
  *     npm test -- --test-arg=core/ --test-arg=api/lists
  *
@@ -18,7 +19,7 @@ import t from 'tap'
 import { otherNodes } from './harness/other-nodes.js'
 import { compiled } from './harness/processes.js'
 
-/** Long enough for the slowest file on a busy machine. */
+/** For each file of a process: long enough for the slowest one on a busy machine. */
 const timeoutSeconds = 900
 /** Twice the cores of the smallest machine: half of a test is waiting. More only take turns on the cores. */
 const filesAtATime = 4
@@ -29,6 +30,19 @@ const rank = (file: string): number => {
   const at = longest.findIndex((room) => file.startsWith(`${room}/`))
   return at === -1 ? longest.length : at
 }
+
+/**
+ * Files that share processes. Those of the API share a store in each, but for those that look at all of it, or delete
+ * parts of it.
+ */
+const groups: readonly { readonly files: RegExp; readonly processes: number }[] = [
+  { files: /^api\/(?!accounts|idempotency|security|openapi-tools)/, processes: 5 },
+  { files: /^(core|evaluate|event|record|resource|view|wire)\//, processes: 2 },
+  {
+    files: /^store\/(answers|audit-relay|compare|foreign-rows|heads|plan|queues|rule-chunks|sealed-values)\./,
+    processes: 1,
+  },
+]
 
 const memory = '/dev/shm'
 const memoryBytesMin = 8 * 2 ** 30
@@ -58,20 +72,33 @@ const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8'
   .filter((file) => file.endsWith('.test.js') && isWanted(file))
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
+/** What each process runs: one file, or its part of a group. */
+const runs = files.flatMap((file) => {
+  const group = groups.find(({ files }) => files.test(file))
+  if (group === undefined) return [[file]]
+  const members = files.filter((each) => group.files.test(each))
+  const perProcess = Math.ceil(members.length / group.processes)
+  const at = members.indexOf(file)
+  return at % perProcess === 0 ? [members.slice(at, at + perProcess)] : []
+})
+
 /** `tap` sets NODE_OPTIONS for all it starts. npm, which some tests start, takes the first `node` of PATH. */
 const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = ''): void => {
-  for (const file of files) {
-    const path = join('dist/tests', file)
+  for (const files of runs) {
+    const paths = files.map((file) => join('dist/tests', file))
+    const imports = paths.map((path) => `import './${path}'`).join('\n')
     // Without source maps, which every file would read: a failure is shown with its lines of the bundled file.
-    void t.spawn('env', ['-u', 'NODE_OPTIONS', node, path, ...more], {
-      name: `${path}${suffix}`,
+    const args = ['-u', 'NODE_OPTIONS', node, '--input-type=module', '--eval', imports, '--', ...more]
+    const seconds = timeoutSeconds * files.length
+    void t.spawn('env', args, {
+      name: `${paths.join(' ')}${suffix}`,
       buffered: true,
-      timeout: timeoutSeconds * 1_000,
+      timeout: seconds * 1_000,
       env: {
         ...env,
         TMPDIR,
         PATH: `${dirname(node)}${delimiter}${env['PATH'] ?? ''}`,
-        TAP_TIMEOUT: String(timeoutSeconds),
+        TAP_TIMEOUT: String(seconds),
       },
       at: null,
       stack: '',
@@ -85,7 +112,7 @@ const usualOptions = options.filter((option) => option !== '--full')
 
 t.setTimeout(0)
 t.jobs = filesAtATime
-t.plan(others.reduce((count, { program }) => count + ('path' in program ? files.length : 1), files.length))
+t.plan(others.reduce((count, { program }) => count + ('path' in program ? runs.length : 1), runs.length))
 const dir = env['TMPDIR'] ?? mkdtempSync(join(temporaryDir(), 'weir-tests-'))
 if (env['TMPDIR'] === undefined) t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 runAll(execPath, options, isFull ? tmpdir() : dir)

@@ -123,6 +123,7 @@ t.test('domains', async (t) => {
         description: 'x',
         metadata: 'y',
       })
+    t.teardown(() => me.domain.delete(id))
     t.equal(acme_challenge_cname_target, cname_target.replace('.cname.', '.acme.'))
     t.strictSame(shown, {
       certificate_management_policy: null,

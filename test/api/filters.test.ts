@@ -7,8 +7,6 @@ import { seededRandom } from '../expr/generator.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller } from '../harness/caller.js'
 
-t.setTimeout(300_000)
-
 const query = (parameters: Readonly<Record<string, string | number>>): string =>
   `?${new URLSearchParams(Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]))}`
 

@@ -8,8 +8,6 @@ import { all, type Caller, refused, statusOf } from '../harness/caller.js'
 import type { HttpAnswer } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 const post = (me: Caller, key: string, path: string, body?: unknown): Promise<HttpAnswer> =>
   me.raw.send('POST', path, { headers: { 'idempotency-key': key }, ...(body === undefined ? {} : { body }) })
 

@@ -3,8 +3,6 @@ import t from 'tap'
 import { base, openTestStore } from '../harness/api.js'
 import { all, type Caller, statusOf } from '../harness/caller.js'
 
-t.setTimeout(600_000)
-
 /** `--full` reads lists as long as those of real accounts. */
 const longListEntries = process.argv.includes('--full') ? 10_000 : 1_000
 

@@ -32,7 +32,7 @@ async function opened(client: Caller, name: string) {
   await rule('0.0.0.0/0', 'allow')
   const denying = await rule('203.0.113.9/32', 'deny')
   await client.tcpEdge.create({
-    hostports: [`${name}.example:22`],
+    hostports: [`${name}.records.example:22`],
     ip_restriction: { ip_policy_ids: [policy.id] },
     policies: {
       outbound: [
@@ -68,7 +68,7 @@ t.test('records of two accounts', async (t) => {
     JSON.stringify({
       record_id,
       type: 'tcp_connection',
-      conn: { client_ip, server_name: `${name}.example`, server_port: 22 },
+      conn: { client_ip, server_name: `${name}.records.example`, server_port: 22 },
     })
 
   /** Publishes records as one message and processes it as a pipeline does; resolves with the ids of events. */

@@ -25,7 +25,7 @@ t.test('restoring', async (t) => {
     })
     const { id } = first
     await me.tcpEdge.policies.delete(id)
-    await me.tcpEdge.update(id, { hostports: ['other.example:22'], description: 'second' })
+    await me.tcpEdge.update(id, { hostports: ['restored.example:22'], description: 'second' })
     const path = `/edges/tcp/${id}`
     const versions = await versionsOf(me, path)
     const version = versions.at(-1)!
@@ -42,7 +42,7 @@ t.test('restoring', async (t) => {
     t.strictSame(await me.tcpEdge.get(id), first)
     t.equal((await versionsOf(me, path)).length, versions.length + 1)
     const between = await me.tcpEdge.restore(id, versions[0]!)
-    t.match(between, { description: 'second', hostports: ['other.example:22'], policies: null })
+    t.match(between, { description: 'second', hostports: ['restored.example:22'], policies: null })
     await me.tcpEdge.create({ hostports: ['restore.example:22'] })
     t.match(
       await refused(400, me.tcpEdge.restore(id, version)),

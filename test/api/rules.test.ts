@@ -18,8 +18,6 @@ interface Rule {
 const allow = (cidr: string): Rule => ({ cidr, action: 'allow' })
 const deny = (cidr: string): Rule => ({ cidr, action: 'deny' })
 
-t.setTimeout(300_000)
-
 t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()

@@ -66,7 +66,7 @@ t.test('answers of GET sent back', async (t) => {
     account: me.accountId,
     right: 'abuse_reports',
   })
-  const estate = new Estate(me, 'back')
+  const estate = new Estate(me, 'sent-back')
   /** Sends it; fails if an event reports a change. */
   const changesNothing = async (work: () => Promise<unknown>): Promise<void> => {
     const events = await api.auditsOf(me.accountId, work)

@@ -288,16 +288,20 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     const [, secret = ''] = /-----BEGIN PRIVATE KEY-----\n(\S+)\n/.exec(pem) ?? []
     t.ok(secret.length > 40)
     t.throws(() => store.parts.sealer.unseal(kept ?? '', `${other.accountId}/${authority.id}/private_key`))
-    const rows = await store.parts.clickhouse.rows<object>('SELECT * FROM ssh_certificate_authority_versions')
+    const mine = (rows: readonly (object & { account_id?: unknown })[]): object[] =>
+      rows.filter(({ account_id }) => account_id === me.accountId)
+    const { clickhouse } = store.parts
+    const rows = mine(await clickhouse.rows<object>('SELECT * FROM ssh_certificate_authority_versions'))
     t.match(JSON.stringify(rows), authority.id)
-    const shown = await store.parts.clickhouse.rows<object>('SELECT * FROM ssh_certificate_authorities')
+    const shown = mine(await clickhouse.rows<object>('SELECT * FROM ssh_certificate_authorities'))
+    t.match(JSON.stringify(shown), authority.id)
     t.notOk(shown.some((row) => Object.keys(row).some((name) => name.includes('private'))))
     const texts = [
       JSON.stringify(rows),
       JSON.stringify(shown),
       JSON.stringify(await api.audits(me.accountId)),
       JSON.stringify(await all(me.sshCertificateAuthority.list())),
-      JSON.stringify([...store.parts.store.view.state.rows.get('ssh_certificate_authority')!.values()]),
+      JSON.stringify(mine([...store.parts.store.view.state.rows.get('ssh_certificate_authority')!.values()])),
       api.log(),
     ]
     for (const text of texts) {

@@ -213,7 +213,7 @@ t.test('trials that do not end by themselves', async (t) => {
   const others = await openTrials(options, inThisProcess(options))
   const other = await store.api({ trials: others })
   const client = await api.account('mine')
-  const edge = await client.tcpEdge.create({ hostports: ['ssh.example:22'] })
+  const edge = await client.tcpEdge.create({ hostports: ['endless.example:22'] })
 
   await t.test('one trial of an account at a time, in any API process', async (t) => {
     const { id } = await client.tcpEdge.policies.try(edge.id, denyAll)

@@ -13,8 +13,6 @@ import { OwnNats } from '../harness/own-nats.js'
 import { tempDir } from '../harness/temp-dir.js'
 import { until } from '../harness/weir.js'
 
-t.setTimeout(300_000)
-
 /** A process with its own clock. */
 class Process {
   readonly usage: Usage

@@ -3,7 +3,7 @@
  * port. Every answer and every audit event is checked against the API's own OpenAPI document.
  */
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import type { Test } from 'tap'
+import root, { type Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { Live } from '../../src/api/live.js'
 import { accountsIn } from '../../src/api/live-dead-letters.js'
@@ -14,7 +14,6 @@ import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { ReleaseStack } from '../../src/core/release.js'
 import { trafficEvents } from '../../src/event/catalog.js'
-import type { AnyTrafficEvent } from '../../src/event/define.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import { localNatsEnvironment } from '../../src/process/local-nats.js'
 import { openNatsServer } from '../../src/process/nats-server.js'
@@ -61,6 +60,16 @@ interface AuditEvent {
   readonly partitionKey: string
 }
 
+const checks = new Map<string, { readonly answers: AnswerCheck; readonly events: EventCheck }>()
+
+/** Most instances have the same document, and its schemas take long to compile. */
+function checksOf(document: object) {
+  const key = JSON.stringify(document)
+  const known = checks.get(key) ?? { answers: new AnswerCheck(document), events: new EventCheck(document) }
+  checks.set(key, known)
+  return known
+}
+
 export class TestApi {
   readonly parts: StoreParts
   readonly app: FastifyInstance
@@ -74,8 +83,9 @@ export class TestApi {
     this.parts = parts
     this.#admin = admin
     this.app = app
-    this.#check = new AnswerCheck(app.swagger())
-    this.#events = new EventCheck(app.swagger())
+    const { answers, events } = checksOf(app.swagger())
+    this.#check = answers
+    this.#events = events
     this.#lines = lines
   }
 
@@ -150,14 +160,14 @@ type TestApiOptions = Partial<
   >
 >
 
-/** A store for a test file, and any number of API instances on it. ClickHouse allows one store per process. */
+/** The store of a test process, and any number of API instances on it. */
 export interface TestStore {
   readonly parts: StoreParts
   /** A connection with all rights. */
   readonly admin: Nats
   /** The data directory. */
   readonly dir: string
-  /** Closed with the test file. */
+  /** Closed with the test that asked for the store; the store itself, with the process. */
   readonly release: ReleaseStack
   api(options?: TestApiOptions): Promise<TestApi>
 }
@@ -167,39 +177,23 @@ const noDestinations: ApiOptions['destinations'] = {
   status: async () => ({}),
 }
 
-export async function openTestStore(
-  t: Test,
-  eventKinds: readonly AnyTrafficEvent[] = trafficEvents,
-  { WEIR_DECISION_LOG = 'all' } = {},
-): Promise<TestStore> {
-  const dir = tempDir(t)
+type OpenStore = Omit<TestStore, 'release' | 'api'> & {
+  readonly occurrences: ApiOptions['occurrences']
+  /** All log lines so far. */
+  readonly lines: readonly string[]
+}
+
+let opened: Promise<OpenStore> | undefined
+
+/**
+ * ClickHouse allows one store per process, and to open it takes longer than most tests. So the tests of a process share
+ * it; what they make in it belongs to accounts of their own.
+ */
+export async function openTestStore(t: Test): Promise<TestStore> {
+  opened ??= openStoreOfProcess()
+  const { parts, admin, dir, occurrences, lines } = await opened
   const release = new ReleaseStack()
   t.teardown(() => release.release())
-  const lines: string[] = []
-  const logger = createLogger('test', 'debug', { write: (line: string) => lines.push(line) })
-  const registry = createRegistry()
-  const occurrences = createOccurrences({ logger, registry })
-  const environment = { WEIR_DATA_DIR: dir, WEIR_STORAGE_MAX: '1GiB', WEIR_DECISION_LOG }
-  const { storageMaxBytes } = loadSettings({ environment }).settings.nats
-  const server = await openNatsServer({
-    executable: localNatsServer(),
-    dataDir: dir,
-    port: 0,
-    storageMaxBytes,
-    access: natsAccess,
-    occurrences,
-  })
-  release.own(server)
-  const { settings } = loadSettings({
-    environment: { ...environment, ...localNatsEnvironment(server, 'api') },
-  })
-  const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
-  release.own(admin)
-  const parts = await openStoreParts(
-    { settings, logger, registry, occurrences, eventKinds },
-    () => base,
-    release,
-  )
   return {
     parts,
     admin,
@@ -230,7 +224,7 @@ export async function openTestStore(
         occurrences,
         baseUrl: base,
         versionHeaders: ['Service-Version'],
-        eventKinds,
+        eventKinds: trafficEvents,
         usage: new Usage(0),
         trustedProxies: [],
         ...options,
@@ -239,4 +233,33 @@ export async function openTestStore(
       return new TestApi(parts, app, lines, admin)
     },
   }
+}
+
+async function openStoreOfProcess(): Promise<OpenStore> {
+  const dir = tempDir(root)
+  const release = new ReleaseStack()
+  root.teardown(() => release.release())
+  const lines: string[] = []
+  const logger = createLogger('test', 'debug', { write: (line: string) => lines.push(line) })
+  const registry = createRegistry()
+  const occurrences = createOccurrences({ logger, registry })
+  const environment = { WEIR_DATA_DIR: dir, WEIR_STORAGE_MAX: '1GiB', WEIR_DECISION_LOG: 'all' }
+  const { storageMaxBytes } = loadSettings({ environment }).settings.nats
+  const server = await openNatsServer({
+    executable: localNatsServer(),
+    dataDir: dir,
+    port: 0,
+    storageMaxBytes,
+    access: natsAccess,
+    occurrences,
+  })
+  release.own(server)
+  const { settings } = loadSettings({
+    environment: { ...environment, ...localNatsEnvironment(server, 'api') },
+  })
+  const admin = await openNats({ servers: [server.urlOf('admin')], replicas: 1, name: 'test', occurrences })
+  release.own(admin)
+  const context = { settings, logger, registry, occurrences, eventKinds: trafficEvents }
+  const parts = await openStoreParts(context, () => base, release)
+  return { parts, admin, dir, occurrences, lines }
 }
