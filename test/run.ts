@@ -33,10 +33,11 @@ const rank = (file: string): number => {
 
 /**
  * Files that share processes. Those of the API share a store in each, but for those that look at all of it, or delete
- * parts of it.
+ * parts of it; so do those of its clients and documents.
  */
 const groups: readonly { readonly files: RegExp; readonly processes: number }[] = [
-  { files: /^api\/(?!accounts|idempotency|security|openapi-tools)/, processes: 5 },
+  { files: /^api\/(?!accounts|idempotency|security)/, processes: 5 },
+  { files: /^(client\/client|docs\/(examples|fields))\./, processes: 1 },
   { files: /^(core|evaluate|event|record|resource|view|wire)\//, processes: 2 },
   {
     files: /^store\/(answers|audit-relay|compare|foreign-rows|heads|plan|queues|rule-chunks|sealed-values)\./,
@@ -73,7 +74,7 @@ const files = readdirSync(compiled('tests'), { recursive: true, encoding: 'utf8'
   .toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
 /** What each process runs: one file, or its part of a group. */
-const runs = files.flatMap((file) => {
+const processes = files.flatMap((file) => {
   const group = groups.find(({ files }) => files.test(file))
   if (group === undefined) return [[file]]
   const members = files.filter((each) => group.files.test(each))
@@ -81,6 +82,14 @@ const runs = files.flatMap((file) => {
   const at = members.indexOf(file)
   return at % perProcess === 0 ? [members.slice(at, at + perProcess)] : []
 })
+
+/** A group keeps one core busy at most, and a file that starts processes more: they take turns. */
+const shared = processes.filter((files) => files.length > 1)
+const own = processes.filter((files) => files.length === 1)
+const runs = [
+  ...own.flatMap((files, index) => [files, ...shared.slice(index, index + 1)]),
+  ...shared.slice(own.length),
+]
 
 /** `tap` sets NODE_OPTIONS for all it starts. npm, which some tests start, takes the first `node` of PATH. */
 const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = ''): void => {

@@ -88,15 +88,19 @@ export async function startWeir(
   }
 }
 
-/** Calls until the result is true; fails with `what` if that takes too long. */
+/**
+ * Calls until the result is true; fails with `what` if that takes too long. Calls are rarer the longer it takes: some
+ * conditions cost as much to look at as what they wait for.
+ */
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
   timeoutMs = 60_000,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs
+  const begun = Date.now()
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`This did not happen in time: ${what}.`)
-    await sleep(50)
+    const waitedMs = Date.now() - begun
+    if (waitedMs > timeoutMs) throw new Error(`This did not happen in time: ${what}.`)
+    await sleep(Math.min(Math.max(waitedMs / 10, 50), 500))
   }
 }

@@ -1,12 +1,12 @@
 /** Stores whose parts were lost, swapped, or killed. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { all, newest, statusOf } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf, readyOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
-import type { StoreApi } from '../harness/store-fixture.js'
+import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
@@ -62,12 +62,10 @@ t.test('NATS wiped under a running API', async (t) => {
   await fixture.killNats()
   await fixture.startNats()
   await until('and after a restart', () => takesWrites(api))
+  await t.test('ClickHouse hangs, fails, answers short, dies', (t) => clickhouseFails(t, fixture, api))
 })
 
-t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
-  const fixture = await openFixture(t)
-  const api = await fixture.startApi()
-  await fill(api.client)
+async function clickhouseFails(t: Test, fixture: StoreFixture, api: StoreApi): Promise<void> {
   const { id } = await newest(api.client.ipPolicy.list())
   for (const mode of ['hang', 'fail', 'short', 'die'] as const) {
     await fixture.front.mode(mode)
@@ -80,7 +78,7 @@ t.test('ClickHouse hangs, fails, answers short, dies', async (t) => {
     await until('writes are accepted again', () => takesWrites(api))
   }
   t.equal(api.process.child.exitCode, null)
-})
+}
 
 t.test('ClickHouse emptied, NATS kept: nothing is written until an operator decides', async (t) => {
   const fixture = await openFixture(t)
@@ -128,13 +126,6 @@ t.test('another ClickHouse is adopted by the operator', async (t) => {
   t.notOk(ip_policies.some(({ description }) => description === 'of the other'))
 })
 
-t.test('another secret key is refused', async (t) => {
-  const fixture = await openFixture(t)
-  await fixture.startApi()
-  const other = Buffer.alloc(32, 9).toString('base64')
-  await t.rejects(fixture.startApi('two', { WEIR_SECRET_KEY: other }), /secret key is not the one/)
-})
-
 t.test('everything killed at once', async (t) => {
   const fixture = await openFixture(t)
   let api = await fixture.startApi()
@@ -146,4 +137,9 @@ t.test('everything killed at once', async (t) => {
   api = await fixture.startApi()
   t.equal(await everything(api), before)
   t.ok(await takesWrites(api))
+
+  await t.test('another secret key is refused', async (t) => {
+    const other = Buffer.alloc(32, 9).toString('base64')
+    await t.rejects(fixture.startApi('two', { WEIR_SECRET_KEY: other }), /secret key is not the one/)
+  })
 })
