@@ -1,16 +1,17 @@
 /**
  * Authenticates a request, in this order: token ▸ `api` restriction ▸ rate ▸ version. The first failure ends the checks,
- * so a refused caller learns nothing about later ones.
+ * so a refused caller learns nothing about later ones. The right of the key follows in `guard.ts`.
  */
 import type { FastifyRequest } from 'fastify'
+import { now } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { checkRestriction } from '../evaluate/ip-restriction.js'
-import { rightsOf } from '../resource/api-key.js'
+import { isExpired, rightsOf } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import type { Principal } from '../store/change.js'
 import type { View } from '../view/view.js'
-import { type Caller, invalidKey, unauthenticated } from './caller.js'
+import { type Caller, expiredKey, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { keyFinder } from './key-finder.js'
@@ -76,7 +77,7 @@ export class Auth {
     if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
     const key = await this.#genuineKey(token)
     // Failed logins of other clients at the same address or proxy don't count against a valid key.
-    if (key !== undefined) return key
+    if (key !== undefined && !isExpired(key, now())) return key
     const waitSeconds = this.#options.usage.failedLogins.take(loginSource(address))
     if (waitSeconds !== undefined) {
       throw new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {
@@ -84,7 +85,7 @@ export class Auth {
       })
     }
     this.#options.occurrences.loginFailed({ address })
-    throw invalidKey()
+    throw key === undefined ? invalidKey() : expiredKey(key)
   }
 
   async #genuineKey(token: string): Promise<Row | undefined> {

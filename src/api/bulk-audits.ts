@@ -9,8 +9,8 @@ import type { RenderBulk } from '../store/audit-relay.js'
 import type { AuditEvent } from '../store/change.js'
 import type { ChangedRow, ChangeRows } from '../store/change-rows.js'
 import type { ViewState } from '../view/view-state.js'
+import { eventPrincipal } from './event-principal.js'
 import type { Presenter } from './present.js'
-import { eventPrincipal } from './writes.js'
 
 export const renderBulk = (rows: ChangeRows, presenter: Presenter, stateOf: () => ViewState): RenderBulk =>
   async function* (accountId, version, change) {

@@ -1,6 +1,7 @@
 /** The caller of a request, and the check that its key still exists when its change is planned. */
 import { WeirError } from '../core/errors.js'
-import type { KeyRight } from '../resource/api-key.js'
+import { expiryOf, type KeyRight } from '../resource/api-key.js'
+import type { Row } from '../resource/define.js'
 import type { Principal } from '../store/change.js'
 import type { ViewState } from '../view/view-state.js'
 
@@ -19,6 +20,10 @@ export const unauthenticated = (message: string): WeirError => new WeirError('ER
 
 /** No key has this token, or the key was deleted. */
 export const invalidKey = (): WeirError => unauthenticated('The API key is not valid.')
+
+/** Only a caller with the key's token gets to know this. */
+export const expiredKey = (key: Row): WeirError =>
+  unauthenticated(`The API key ${key.id} expired at ${expiryOf(key)}: use another one.`)
 
 /**
  * Refuses the plan if the caller's key is missing from the state that it is made against. Checking when the request

@@ -65,8 +65,7 @@ export function registerDecisions(app: FastifyInstance, context: ApiContext, dec
       ),
     }),
   })
-  const options = { ...described, bodyLimit: recordBytesMax, config: { right: 'decide' } } as const
-  app.post(path, options, async (request, reply) => {
+  app.post(path, { ...described, bodyLimit: recordBytesMax }, async (request, reply) => {
     const revision = revisionOf(request)
     const { accountId } = request.caller
     const asked = decisionRequest(request)

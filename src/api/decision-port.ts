@@ -6,6 +6,7 @@
  * API, not this port.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { now } from '../core/clock.js'
 import { badRequest, notFound, WeirError } from '../core/errors.js'
 import { type ListeningServer, listenFault, listenHttp, readBody } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
@@ -17,12 +18,13 @@ import type { Judgement } from '../evaluate/judgement.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import type { GeoLookup } from '../record/geo.js'
 import { parseDecisionRequest, parseJson } from '../record/record.js'
-import { includesRight, rightsOf } from '../resource/api-key.js'
-import { unauthenticated } from './caller.js'
+import { isExpired } from '../resource/api-key.js'
+import { expiredKey, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource, trustOf } from './caller-address.js'
 import { connectionLimits } from './connection-limits.js'
 import { recordOfProxy } from './forwarded-request.js'
 import type { KeyFinder } from './key-finder.js'
+import { checkKeyRight, keyRightsOf, rightFor } from './key-rights.js'
 import { problemBody, problemHeadersOf } from './problem.js'
 import { RateWindows } from './rate-windows.js'
 
@@ -114,19 +116,21 @@ class DecisionPort {
         `The header "${keyHeader}: <API key>" or "Authorization: Bearer <API key>" is needed.`,
       )
     const [key] = this.#options.keysOf(token)
-    if (key === undefined) throw this.#loginFailed(peer)
-    if (includesRight(rightsOf(key), 'decide')) return key.account_id
-    throw new WeirError('ERR_FORBIDDEN', 'This API key has no right to decide.')
+    if (key === undefined) throw this.#loginFailed(peer, invalidKey())
+    if (isExpired(key, now())) throw this.#loginFailed(peer, expiredKey(key))
+    checkKeyRight(keyRightsOf(key), rightFor('POST', decidePath))
+    return key.account_id
   }
 
-  #loginFailed(peer: string): WeirError {
+  /** The answer to a failed login: `reason`, unless there were too many. */
+  #loginFailed(peer: string, reason: WeirError): WeirError {
     const waitSeconds = this.#failedLogins.take(loginSource(peer))
     if (waitSeconds !== undefined)
       return new WeirError('ERR_RATE_LIMIT', 'Too many failed logins from this address.', {
         retryAfterSeconds: waitSeconds,
       })
     this.#options.occurrences.loginFailed({ address: peer })
-    return unauthenticated('The API key is not valid.')
+    return reason
   }
 
   /** The answer of `weir.decide`; the status says what was decided, too. */

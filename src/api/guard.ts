@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
-import { includesRight, type KeyRight } from '../resource/api-key.js'
 import type { Auth } from './auth.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { parseJsonBody } from './json-body.js'
+import { checkKeyRight, rightFor } from './key-rights.js'
 
 const shownPathCharsMax = 200
 
@@ -15,8 +15,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Served without a key and a version header. */
     isOpen?: boolean
-    /** The right that a key needs; by default it must not be limited. */
-    right?: KeyRight
   }
 }
 
@@ -33,13 +31,9 @@ export function guard(app: FastifyInstance, auth: Auth): void {
   })
 }
 
-function checkRight({ caller, routeOptions }: FastifyRequest): void {
-  const { rights } = caller
-  if (includesRight(rights, routeOptions.config.right ?? 'all')) return
-  throw new WeirError(
-    'ERR_FORBIDDEN',
-    `This API key may be used for nothing but its rights: ${(rights ?? []).join(', ')}.`,
-  )
+function checkRight({ caller, method, routeOptions }: FastifyRequest): void {
+  const { principal, rights } = caller
+  checkKeyRight({ id: principal.credentialId, rights }, rightFor(method, routeOptions.url))
 }
 
 export function nothingThere({ method, url }: FastifyRequest): WeirError {

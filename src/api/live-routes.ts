@@ -1,8 +1,10 @@
 /** `GET /live`: decisions, deliveries or dead letters of the caller's account as they happen, as server-sent events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { watcherBufferBytesMax } from '../core/limits.js'
 import { type Static, type TSchema, Type } from '../core/schema.js'
+import { apiKey, isExpired } from '../resource/api-key.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { liveDeadLetterSchema } from '../resource/live-dead-letter.js'
@@ -29,7 +31,7 @@ const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema, liveDe
 const description = `Each event of the stream is a decision; with \`destination\`, an event that was sent there, and the \
 outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many \
 were \`seen\`, how many of them were \`sent\` (a sample, if there are many), and how many were \`lost\` because the client \
-reads too slowly. The stream ends when the API key is deleted.`
+reads too slowly. The stream ends when the API key is deleted or expires.`
 
 export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
@@ -105,7 +107,7 @@ function isTrue(name: string, text: string | undefined): boolean {
 const filterOf = <S extends TSchema>(schema: S, where: string | undefined): ((line: Static<S>) => boolean) =>
   where === undefined ? everything : compileSchemaFilter(schema, where, 'where')
 
-/** Takes the connection over until the client leaves or stops reading, its key is deleted, or the API stops. */
+/** Takes the connection over until the client leaves or stops reading, its key is deleted or expires, or the API stops. */
 function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {
   const { raw } = reply
   const { credentialId } = request.caller.principal
@@ -119,8 +121,8 @@ function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiCont
     return true
   }
   const rate = (of: WatchRate): void => {
-    const isKnown = store.view.state.rows.get('api_key')?.has(credentialId ?? '') === true
-    if (!isKnown) finish()
+    const key = store.view.state.rows.get(apiKey.kind)?.get(credentialId ?? '')
+    if (key === undefined || isExpired(key, now())) finish()
     // Rates alone have filled as much again: it has not read for an hour.
     else if (raw.writableLength > 2 * watcherBufferBytesMax) raw.destroy()
     else raw.write(`event: rate\ndata: ${JSON.stringify(of)}\n\n`)

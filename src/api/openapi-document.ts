@@ -5,11 +5,13 @@ import { destinationKinds } from '../deliver/kinds.js'
 import { eventFieldNames, subscribableKinds } from '../event/check-source.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { type EventSchema, eventSchemas } from '../event/event-schemas.js'
+import type { KeyRight } from '../resource/api-key.js'
 import { isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { supportedVersion } from './auth.js'
 import { changesTag } from './change-routes.js'
 import { decisionsTag } from './decide-routes.js'
+import { rightFor } from './key-rights.js'
 import { Components } from './openapi-components.js'
 import { introduction } from './openapi-introduction.js'
 import { problemReferences, problemResponses } from './openapi-problems.js'
@@ -86,6 +88,7 @@ const versionParameter = (name: string) => ({
 type Operations = Readonly<Record<string, Operation>>
 
 interface Operation {
+  readonly description?: string
   readonly parameters?: readonly Readonly<Record<string, unknown>>[]
   readonly requestBody?: Body
   readonly responses: object
@@ -108,14 +111,15 @@ export const finishDocument =
     const { openapiObject } = document
     const components = new Components(listedValues(eventKinds))
     const version = { $ref: '#/components/parameters/Version' }
-    const finished = (method: string, operation: Operation): Operation => ({
+    const finished = (path: string, method: string, operation: Operation): Operation => ({
       ...operation,
+      ...rightNeeded(rightFor(method.toUpperCase(), path), operation),
       ...(operation.requestBody && { requestBody: withRequired(method, operation.requestBody) }),
       parameters: [...(operation.parameters ?? []).map((each) => components.parameter(each)), version],
       responses: { ...operation.responses, ...problemReferences(operation.requestBody !== undefined) },
     })
-    const paths = mapped((openapiObject.paths ?? {}) as Record<string, Operations>, (_, operations) =>
-      mapped(operations, (method, operation) => components.moved(finished(method, operation))),
+    const paths = mapped((openapiObject.paths ?? {}) as Record<string, Operations>, (path, operations) =>
+      mapped(operations, (method, operation) => components.moved(finished(path, method, operation))),
     )
     const events = components.moved(webhooks(eventSchemas(eventKinds)))
     const responses = components.moved(problemResponses(problemSchema))
@@ -127,6 +131,12 @@ export const finishDocument =
       components: { ...openapiObject.components, schemas: components.schemas, parameters, responses },
     } as typeof openapiObject
   }
+
+/** The right of the key, in words and as the role that OpenAPI 3.1 allows for any security scheme. */
+const rightNeeded = (right: KeyRight, { description = '' }: Operation) => ({
+  description: `${description} The key needs the right \`${right}\`.`.trimStart(),
+  security: [{ key: [right] }],
+})
 
 const mapped = <T, R>(
   values: Readonly<Record<string, T>>,

@@ -24,8 +24,8 @@ const meanings: Record<ErrorCode, string> = {
   ERR_LOCKOUT: "The change would lock the caller's own address out of the API.",
   ERR_DESTINATION_REFUSED: 'An event destination did not accept a test event.',
   ERR_LOG_OFF: 'This deployment keeps no decision log.',
-  ERR_UNAUTHENTICATED: 'The token is missing or unknown.',
-  ERR_FORBIDDEN: "A restriction refuses the caller's address, or the account lacks the right.",
+  ERR_UNAUTHENTICATED: 'The token is missing or unknown, or its key has expired.',
+  ERR_FORBIDDEN: "A restriction refuses the caller's address, or the key or the account lacks the right.",
   ERR_NOT_FOUND: 'There is no such resource, path or method.',
   ERR_METHOD: 'This page only supports GET and HEAD.',
   ERR_REQUEST_TIMEOUT: 'The request took too long to arrive.',
@@ -50,6 +50,10 @@ const hours = answerAgeMaxMs / 3_600_000
 export const introduction = `Edges, IP policies, restrictions, event subscriptions and destinations.
 
 Every request carries \`Authorization: Bearer <token of an API key>\` and the version header. Bodies are JSON in UTF-8.
+
+## Keys
+A key has rights: \`read\`, \`write\` (which includes \`read\`), \`decide\`, or \`all\`. Each operation names the one that it
+needs. Creating, changing and deleting keys needs \`all\`. A key may expire; then it is refused like an unknown one.
 
 ## Paging
 Lists are sorted by id, newest first. \`limit\` (1 to ${pageEntriesMax}) is the size of a page; \`before_id\` starts after

@@ -16,10 +16,11 @@ const problems: Readonly<Record<string, Problem>> = {
     name: 'BadRequest',
     description: 'Something in the request is wrong; the message names it and says what is allowed.',
   },
-  401: { name: 'Unauthenticated', description: 'The token is missing or unknown.' },
+  401: { name: 'Unauthenticated', description: 'The token is missing or unknown, or its key has expired.' },
   403: {
     name: 'Forbidden',
-    description: "A restriction of the account refuses the caller's address, or the account lacks the right.",
+    description:
+      "A restriction of the account refuses the caller's address, or the key or the account lacks the right.",
   },
   404: {
     name: 'NotFound',

@@ -7,8 +7,9 @@ import { Turns } from '../core/concurrency.js'
 import { conflict, notFound } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
-import { type AuditVerb, auditEvent, type EventPrincipal } from '../event/audit.js'
-import type { AnyResource, DeriveTools, Links, Lookups, Row } from '../resource/define.js'
+import { type AuditVerb, auditEvent } from '../event/audit.js'
+import { apiKey } from '../resource/api-key.js'
+import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
@@ -17,7 +18,9 @@ import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
 import { familyOf, refuseWhileNamed } from './deletions.js'
 import { type DeriveParts, deriveTools, prepareTools } from './derive-tools.js'
+import { eventPrincipal } from './event-principal.js'
 import { asInResource, type NameInBody, referencesIn, rowOf } from './input.js'
+import { checkNewKey } from './key-rights.js'
 import { lockoutCheck } from './lockout.js'
 import { type Presenter, rowsOf } from './present.js'
 import { newClaims, redraws } from './row-claims.js'
@@ -67,6 +70,7 @@ export class Writes {
       this.#checkReferences(resource, values, state, caller)
       const row: Row = { ...derived, version }
       resource.check?.(row as never, undefined, this.#lookups(state, caller))
+      if (resource.kind === apiKey.kind) checkNewKey(caller, row, state)
       const { puts, audits } = this.#change(caller, resource, 'created', row, state, at)
       return {
         puts,
@@ -239,21 +243,6 @@ export class Writes {
 
 const isNamed = ({ fields }: AnyResource, row: Row, field: string, id: string): boolean =>
   [...referencesIn(fields, row)].some((named) => named.field === field && named.id === id)
-
-export function eventPrincipal(
-  caller: Omit<Caller, 'address'>,
-  state: ViewState,
-  links: Links,
-): EventPrincipal {
-  const { accountId, accountName, principal } = caller
-  const { credentialId, source } = principal
-  return {
-    id: accountId,
-    subject: accountName ?? String(state.rows.get('account')?.get(accountId)?.['name'] ?? ''),
-    source,
-    credential: credentialId === null ? null : { id: credentialId, uri: links.of('api_key', credentialId) },
-  }
-}
 
 /** A row with the given values, and defaults for the rest. */
 function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values: Values, at: number): Row {

@@ -80,6 +80,8 @@ export const changesReportBytesMax = 16 * 1024 * 1024
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16
 export const tokenCharsMax = 128
+/** An API key expires within ten years, or never: a later time is most likely a mistake. */
+export const apiKeyLifetimeMaxMs = 3650 * 24 * 60 * 60_000
 /** Failed logins per address and minute, over all API processes. Further ones get 429, neither counted nor logged. */
 export const failedLoginsPerMinuteMax = 30
 

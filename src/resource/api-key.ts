@@ -1,23 +1,45 @@
-import { documented, oneOf, ruled, Type } from '../core/schema.js'
+import { isoSeconds } from '../core/clock.js'
+import { badRequest } from '../core/errors.js'
+import { apiKeyLifetimeMaxMs } from '../core/limits.js'
+import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
 import { bearerToken, withToken } from './bearer-token.js'
 import { defineResource, type Row } from './define.js'
-import { described, repeatedEntry, writable } from './fields.js'
+import { asIs, described, repeatedEntry, writable } from './fields.js'
+import { canonicalTime, timestamp } from './timestamp-field.js'
 
 /** What a key may be limited to. `all` is everything that the API offers, now and later. */
-const keyRights = ['all', 'decide'] as const
+export const keyRights = ['read', 'write', 'decide', 'all'] as const
 
 export type KeyRight = (typeof keyRights)[number]
 
 const rights = ruled(
-  Type.Array(oneOf(keyRights, 'decide: ask for decisions, and nothing else. all: everything.'), {
-    maxItems: keyRights.length,
-    description: 'What the key may be used for. Without it, everything.',
-    ...documented({ uniqueItems: true }),
-  }),
+  Type.Array(
+    oneOf(
+      keyRights,
+      'read: see everything of the account, and try drafts. write: the same, and change everything except API keys. decide: ask for decisions. all: everything, API keys included.',
+    ),
+    {
+      maxItems: keyRights.length,
+      description: 'What the key may be used for. Without it, everything.',
+      ...documented({ uniqueItems: true }),
+    },
+  ),
   repeatedEntry,
 )
 
 type Rights = readonly KeyRight[] | null
+
+const lifetimeDaysMax = apiKeyLifetimeMaxMs / 86_400_000
+
+/** Checked against the key's creation, so that a key keeps its end when it is updated or restored. */
+function checkExpiry({ created_at, expires_at }: { created_at: number; expires_at: string | null }): void {
+  if (expires_at === null) return
+  const lifetimeMs = Date.parse(expires_at) - created_at
+  if (lifetimeMs > 0 && lifetimeMs <= apiKeyLifetimeMaxMs) return
+  throw badRequest(
+    `"expires_at" is "${expires_at}", but must be later than now, ${isoSeconds(created_at)}, by at most ${lifetimeDaysMax} days; null: the key never expires.`,
+  )
+}
 
 export const apiKey = defineResource({
   kind: 'api_key',
@@ -36,7 +58,19 @@ export const apiKey = defineResource({
       // One form for a key without limits, which is also that of keys older than this field.
       complete: (given: KeyRight[]) => (given.includes('all') ? null : given),
     },
+    expires_at: {
+      ...writable(timestamp, { atCreation: true, unset: 'null' }),
+      complete: canonicalTime,
+      shown: asIs(
+        orNull(Type.String({ format: 'date-time' }), {
+          description: 'From then on the key is refused; null: it never expires.',
+        }),
+      ),
+    },
     ...bearerToken,
+  },
+  check: (row, previous) => {
+    if (previous === undefined) checkExpiry(row)
   },
   derive: withToken,
 })
@@ -47,6 +81,18 @@ export const rightsOf = (key: Row): Rights => {
   return given === undefined || given?.length === 0 ? null : given
 }
 
-/** May a key with these rights do what needs this one? */
+/** May a key with these rights do what needs this one? An answer to a write shows what was written: it includes `read`. */
 export const includesRight = (rights: Rights | undefined, right: KeyRight): boolean =>
-  rights === null || rights === undefined || rights.includes(right)
+  rights === null ||
+  rights === undefined ||
+  rights.includes(right) ||
+  (right === 'read' && rights.includes('write'))
+
+/** When the key expires; undefined: never. Keys older than this field have none. */
+export const expiryOf = (key: Row): string | undefined =>
+  (key['expires_at'] ?? undefined) as string | undefined
+
+export function isExpired(key: Row, nowMs: number): boolean {
+  const expiry = expiryOf(key)
+  return expiry !== undefined && Date.parse(expiry) <= nowMs
+}

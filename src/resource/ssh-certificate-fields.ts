@@ -3,8 +3,7 @@ import { createPrivateKey, randomBytes } from 'node:crypto'
 import { isoSeconds } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
 import { principalBytesMax, principalsPerCertificateMax } from '../core/limits.js'
-import { boundedBytes, documented, ruled, Type } from '../core/schema.js'
-import { parseTimestamp } from '../core/timestamp.js'
+import { boundedBytes, ruled, Type } from '../core/schema.js'
 import type { PrepareTools, RowOf } from './define.js'
 import { exampleId, exampleSshKey } from './examples.js'
 import { asIs, assigned, defaulted, described, writable } from './fields.js'
@@ -14,6 +13,7 @@ import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-ce
 import { authorityKey, sshCertificateAuthority } from './ssh-certificate-authority.js'
 import { sshKeyTypeField, sshPublicKeyField } from './ssh-key-fields.js'
 import { checkedSshPublicKey } from './ssh-public-key.js'
+import { canonicalTime, lastSecond, secondsOf, timestamp } from './timestamp-field.js'
 
 /** A comma would split it in `ssh-keygen -n` and in the options of authorized_keys; a hyphen in front makes it an option. */
 const principal = ruled(boundedBytes(principalBytesMax), (text) => {
@@ -27,32 +27,6 @@ const principals = Type.Array(principal, {
   description:
     'Names and addresses of hosts, or names of users. Without any, a host certificate is valid for every host, and sshd refuses a user certificate.',
 })
-
-/** The last second of the year 9999 and of RFC 3339. */
-const lastSecond = 253_402_300_799
-
-const timestamp = ruled(
-  Type.String({
-    maxLength: 64,
-    description: 'RFC 3339; fractions of a second are dropped.',
-    ...documented({ format: 'date-time' }),
-  }),
-  (text) => {
-    const seconds = parseTimestamp(text)
-    return seconds !== undefined && seconds >= 0 && seconds <= lastSecond
-      ? undefined
-      : 'an RFC 3339 time in the years 1970 to 9999 is needed'
-  },
-)
-
-/** For text that was checked before: in UTC, whole seconds. */
-const canonicalTime = (text: string): string => isoSeconds(secondsOf(text) * 1000)
-
-function secondsOf(text: string): number {
-  const seconds = parseTimestamp(text)
-  if (seconds === undefined) throw new Error(`Not a valid time, though it was checked: ${text}.`)
-  return seconds
-}
 
 const time = {
   ...writable(timestamp, { atCreation: true, unset: 'never' }),

@@ -1,7 +1,7 @@
 /**
  * Which API keys are genuine. Anyone who can write to the configuration bucket could forge a key's row there, so a key
- * counts only if ClickHouse, the source of the bucket, holds it, too: same token, account and rights, not deleted. A
- * change is in ClickHouse before it is in the bucket, so no genuine key is refused.
+ * counts only if ClickHouse, the source of the bucket, holds it, too: same token, account, rights and expiry, not
+ * deleted. A change is in ClickHouse before it is in the bucket, so no genuine key is refused.
  *
  * Every key is compared once, when the view first has it, and remembered, so known keys still work while ClickHouse is
  * away. If the bucket contradicts ClickHouse, a key not compared before may be forged: 503. Lists and single reads show
@@ -10,7 +10,7 @@
 import { now } from '../core/clock.js'
 import { messageOf, unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { apiKey, rightsOf } from '../resource/api-key.js'
+import { apiKey, expiryOf, rightsOf } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import type { View } from '../view/view.js'
 import type { Clickhouse } from './clickhouse.js'
@@ -33,7 +33,7 @@ const lookUpTimeoutMs = 5_000
 const keysAtOnceMax = 1_000
 
 const identityOf = (row: Row): string =>
-  `${row.account_id} ${row.id} ${String(row['token_hash'])} ${(rightsOf(row) ?? []).join()}`
+  `${row.account_id} ${row.id} ${String(row['token_hash'])} ${(rightsOf(row) ?? []).join()} ${expiryOf(row) ?? ''}`
 
 export class KnownKeys {
   readonly #parts: KnownKeysParts
@@ -106,7 +106,7 @@ export class KnownKeys {
 
   async #lookUp(rows: readonly Row[]): Promise<void> {
     const stored = await this.#parts.clickhouse.rows<Row & { token_hash: string; deleted: boolean }>(
-      `SELECT account_id, id, token_hash, rights, deleted FROM ${tableOf(apiKey.kind)}
+      `SELECT account_id, id, token_hash, rights, expires_at, deleted FROM ${tableOf(apiKey.kind)}
 WHERE id IN {ids:Array(String)} ORDER BY version DESC LIMIT 1 BY account_id, id`,
       { ids: rows.map(({ id }) => id) },
       lookUpTimeoutMs,

@@ -51,7 +51,9 @@ const keys: Readonly<Record<string, Partial<Row>>> = {
   weir_decide: { account_id: 'ac_1', rights: ['decide'] },
   weir_all: { account_id: 'ac_1' },
   weir_other: { account_id: 'ac_2', rights: null },
-  weir_nothing: { account_id: 'ac_1', rights: ['read'] },
+  weir_nothing: { account_id: 'ac_1', rights: ['read', 'write'] },
+  weir_expired: { account_id: 'ac_1', rights: null, expires_at: '2026-11-20T10:00:00Z' },
+  weir_lasting: { account_id: 'ac_1', rights: null, expires_at: '9999-11-20T10:00:00Z' },
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -272,7 +274,13 @@ t.test('requests that are refused', async (t) => {
   const cases: [name: string, answer: ReturnType<typeof send>, status: number, says: RegExp][] = [
     ['no key', send('GET', asking, {}), 401, /"Weir-Key: <API key>"/],
     ['an unknown key', send('GET', asking, { authorization: 'Bearer weir_x' }), 401, /not valid/],
-    ['no right', send('GET', asking, { 'weir-key': 'weir_nothing' }), 403, /no right to decide/],
+    [
+      'no right',
+      send('GET', asking, { 'weir-key': 'weir_nothing' }),
+      403,
+      /lacks the right "decide": its rights are read, write/,
+    ],
+    ['an expired key', send('GET', asking, { 'weir-key': 'weir_expired' }), 401, /expired at 2026-11-20T10/],
     [
       'an address from a stranger',
       send('GET', asking, { ...withKey, ...forwarded('::1') }),
@@ -316,6 +324,8 @@ t.test('requests that are refused', async (t) => {
   }
   const all = await send('POST', `${url}/decide`, { authorization: 'Bearer weir_all' }, good)
   t.equal(all.status, 200, 'a key without limits')
+  const lasting = await send('POST', `${url}/decide`, { authorization: 'Bearer weir_lasting' }, good)
+  t.equal(lasting.status, 200, 'a key that has not expired yet')
   const own = await send('POST', `${url}/decide`, { 'weir-key': 'weir_other' }, theirs)
   t.equal(own.status, 200, 'the key of the account that has the edge')
   const direct = await send('GET', `${asking}?edge_id=edghts_1`, withKey)

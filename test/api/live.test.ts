@@ -289,6 +289,9 @@ t.test('watching decisions and deliveries', async (t) => {
     const watcher = await watching(me.withToken(token!))
     await me.apiKey.delete(id)
     await watcher.ended
-    t.pass()
+    const expires_at = new Date(Date.now() + 3_000).toISOString()
+    const expiring = await me.apiKey.create({ expires_at })
+    await (await watching(me.withToken(expiring.token!))).ended
+    t.ok(Date.now() >= Date.parse(expiring.expires_at!), 'also when that expires')
   })
 })

@@ -1,0 +1,178 @@
+/** Keys with less than everything: each operation needs one right, and a key may have an end. */
+import t from 'tap'
+import { now } from '../../src/core/clock.js'
+import { type KeyRight, keyRights } from '../../src/resource/api-key.js'
+import { rowKey } from '../../src/view/keys.js'
+import { bucketNames } from '../../src/wire/names.js'
+import { openTestStore } from '../harness/api.js'
+import { all, newest, statusOf } from '../harness/caller.js'
+import { until } from '../harness/weir.js'
+import { filled, unknownId } from './operations.js'
+
+const dayMs = 24 * 60 * 60_000
+const rfc3339 = (ms: number): string => new Date(ms).toISOString()
+
+/** The operations that a key with one right may use. */
+const included: Readonly<Record<KeyRight, readonly KeyRight[]>> = {
+  read: ['read'],
+  write: ['read', 'write'],
+  decide: ['decide'],
+  all: keyRights,
+}
+
+/** Operations whose right does not follow from their method. */
+const special: Readonly<Record<string, KeyRight>> = {
+  'post /decide': 'decide',
+  'post /edges/tcp/{id}/policies/try': 'read',
+  'post /edges/tcp/{id}/ip_restriction/try': 'read',
+  'post /edges/https/{edge_id}/routes/{id}/ip_restriction/try': 'read',
+  'post /ip_restrictions/{id}/try': 'read',
+  'post /event_subscriptions/try': 'read',
+  'delete /tries/{id}': 'read',
+  'post /api_keys': 'all',
+  'patch /api_keys/{id}': 'all',
+  'delete /api_keys/{id}': 'all',
+  'post /api_keys/{id}/restore': 'all',
+}
+
+t.test('rights of keys', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account()
+  const holders = new Map<KeyRight, { id: string; client: typeof me }>()
+  for (const right of keyRights) {
+    const { id, token } = await me.apiKey.create({ rights: [right] })
+    holders.set(right, { id, client: me.withToken(token) })
+  }
+  const operations = Object.entries(api.app.swagger().paths ?? {}).flatMap(([path, methods]) =>
+    Object.entries(methods as Record<string, Described>).map(([method, operation]) => ({
+      name: `${method} ${path}`,
+      method,
+      path,
+      operation,
+    })),
+  )
+
+  t.test('every operation of the document names the right that it needs', (t) => {
+    for (const { name, method, operation } of operations) {
+      const right = special[name] ?? (method === 'get' ? 'read' : 'write')
+      t.strictSame(operation.security, [{ key: [right] }], name)
+      t.match(operation.description, new RegExp(`The key needs the right \`${right}\`\\.$`), name)
+    }
+    const names = operations.map(({ name }) => name)
+    for (const name of Object.keys(special)) t.ok(names.includes(name), `${name} exists`)
+    t.end()
+  })
+
+  t.test('and refuses a key without it, whatever it sends; any other key passes', async (t) => {
+    for (const { name, method, path, operation } of operations) {
+      const [right] = operation.security[0]!.key
+      const url = await filled(path, unknownId)
+      for (const [held, { id, client }] of holders) {
+        const mayPass = included[held].includes(right!)
+        // A stream never ends: `live.test.ts` reads it.
+        if (mayPass && path === '/live') continue
+        const body = method === 'get' ? undefined : mayPass ? { unheard: 'of' } : 'not JSON'
+        const { status, body: answer } = await client.raw.send(method.toUpperCase(), url, { body })
+        const isLacking = status === 403 && answer.msg.startsWith('The API key')
+        t.equal(isLacking, !mayPass, `${name} with the right ${held}: ${answer?.msg}`)
+        if (!mayPass)
+          t.equal(answer.msg, `The API key ${id} lacks the right "${right}": its rights are ${held}.`)
+      }
+    }
+  })
+
+  t.test('a path that does not exist is judged by its method', async (t) => {
+    const cases: [KeyRight, string, number][] = [
+      ['read', 'GET', 404],
+      ['read', 'POST', 403],
+      ['write', 'POST', 404],
+      ['decide', 'GET', 403],
+    ]
+    for (const [held, method, status] of cases) {
+      const { client } = holders.get(held)!
+      t.equal((await client.raw.send(method, '/nowhere')).status, status, `${held} ${method}`)
+    }
+  })
+
+  t.test('several rights add up', async (t) => {
+    const { token, rights } = await me.apiKey.create({ rights: ['decide', 'read'] })
+    t.strictSame(rights, ['decide', 'read'])
+    const client = me.withToken(token)
+    t.ok(await newest(client.apiKey.list()))
+    await client.decide({ type: 'tcp_connection', conn: { client_ip: '192.0.2.1' } })
+    t.match(
+      await client.raw.refused(403, 'POST', '/ip_policies', {}),
+      /lacks the right "write": its rights are decide, read\.$/,
+    )
+  })
+
+  t.test('a key with an end', async (t) => {
+    const soon = rfc3339(now() + dayMs)
+    const made = await me.apiKey.create({ expires_at: soon })
+    t.equal(made.expires_at, `${soon.slice(0, 19)}Z`, 'in whole seconds')
+    t.equal((await me.apiKey.get(made.id)).expires_at, made.expires_at)
+    t.equal((await me.apiKey.create({ expires_at: null })).expires_at, null)
+    t.equal((await me.apiKey.create({})).expires_at, null)
+    const refusals: [name: string, value: unknown, says: RegExp][] = [
+      ['the past', rfc3339(now() - 1_000), /"expires_at" is .* but must be later than now/],
+      ['far away', rfc3339(now() + 3651 * dayMs), /by at most 3650 days; null: the key never expires/],
+      ['no time', 'tomorrow', /"expires_at" is "tomorrow": an RFC 3339 time/],
+      ['a number', 1_900_000_000, /"expires_at" is 1900000000/],
+    ]
+    for (const [name, expires_at, says] of refusals)
+      t.match(await me.raw.refused(400, 'POST', '/api_keys', { expires_at }), says, name)
+    const later = { expires_at: rfc3339(now() + 2 * dayMs) }
+    t.match(
+      await me.raw.refused(400, 'PATCH', `/api_keys/${made.id}`, later),
+      /can't be changed after creation/,
+    )
+    const shown = await me.raw.get(`/api_keys/${made.id}`)
+    await me.raw.expect(200, 'PATCH', `/api_keys/${made.id}`, { ...shown, description: 'sent back' })
+
+    const heir = me.withToken(made.token)
+    for (const expires_at of [null, later.expires_at])
+      t.match(
+        await heir.raw.refused(400, 'POST', '/api_keys', { expires_at }),
+        new RegExp(`"expires_at" must be at most "${made.expires_at}": the API key ${made.id} expires then`),
+      )
+    t.ok((await heir.apiKey.create({ expires_at: made.expires_at })).token, 'as long as itself')
+  })
+
+  t.test('an expired key is refused, still listed, and can be deleted', async (t) => {
+    const expiry = rfc3339(now() + 2_000)
+    const { id, token, expires_at } = await me.apiKey.create({ expires_at: expiry })
+    const client = me.withToken(token)
+    await until('it has expired', async () => (await statusOf(all(client.apiKey.list()))) === 401)
+    t.ok(now() >= Date.parse(expires_at!), 'not earlier')
+    const { error_code, msg } = await client.raw.expect(401, 'GET', '/edges/tcp')
+    t.equal(error_code, 'ERR_UNAUTHENTICATED')
+    t.equal(msg, `The API key ${id} expired at ${expires_at}: use another one.`)
+    t.ok((await all(me.apiKey.list())).some((key) => key.id === id))
+    await me.apiKey.delete(id)
+    t.match(await client.raw.refused(401, 'GET', '/edges/tcp'), /not valid/)
+  })
+
+  t.test('rights and expiry that another program wrote into the bucket do not count', async (t) => {
+    const config = (await store.admin.findBucket(bucketNames.config))!
+    const forgeries = [{ rights: null }, { expires_at: null }]
+    for (const forgery of forgeries) {
+      const { id, token } = await me.apiKey.create({
+        rights: ['read'],
+        expires_at: rfc3339(now() + dayMs),
+      })
+      const stored = JSON.parse(Buffer.from((await config.get(rowKey('api_key', id)))!.value!).toString())
+      await config.put(rowKey('api_key', id), JSON.stringify({ ...stored, ...forgery }))
+      await until(
+        `a key with forged ${Object.keys(forgery)} is refused`,
+        async () => (await statusOf(all(me.withToken(token).tcpEdge.list()))) === 401,
+      )
+      t.pass()
+    }
+  })
+})
+
+interface Described {
+  readonly description: string
+  readonly security: readonly { readonly key: readonly KeyRight[] }[]
+}
