@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { messageOf } from './core/errors.js'
 import { version } from './core/package.js'
 import { forTerminal } from './core/terminal.js'
+import { addAccountCommands } from './process/account-commands.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
 import type { Program } from './process/programs.js'
@@ -115,46 +116,7 @@ async function administer(command: AdminCommand): Promise<void> {
   process.stdout.write(process.stdout.isTTY ? forTerminal(answer) : answer)
 }
 
-const account = program.command('account').description('accounts and their rights')
-account
-  .command('create')
-  .description('create an account and its first key')
-  .requiredOption('--name <name>', 'its name in events')
-  .action(({ name }: { name: string }) => administer({ command: 'account create', name }))
-account
-  .command('list')
-  .description('all accounts: id, creation, number of keys, rights and name')
-  .action(() => administer({ command: 'account list' }))
-
-const rightChanges = [
-  ['grant', 'give an account a right'],
-  ['revoke', 'take a right from an account'],
-] as const
-for (const [verb, description] of rightChanges) {
-  account
-    .command(verb)
-    .description(description)
-    .requiredOption('--account <id>', 'the account, ac_…')
-    .argument('<right>', 'abuse_reports')
-    .action((right: string, options: { account: string }) =>
-      administer({ command: `account ${verb}`, account: options.account, right }),
-    )
-}
-
-const key = program.command('key').description('API keys of an account')
-key
-  .command('create')
-  .description('create a key, for an account whose last key is lost; prints its token once')
-  .requiredOption('--account <id>', 'the account, ac_…')
-  .option('--description <text>', 'what the key is for', 'Made from the command line.')
-  .action((options: { account: string; description: string }) =>
-    administer({ command: 'key create', ...options }),
-  )
-key
-  .command('list')
-  .description('keys of an account: id, creation and description')
-  .requiredOption('--account <id>', 'the account, ac_…')
-  .action(({ account }: { account: string }) => administer({ command: 'key list', account }))
+addAccountCommands(program, administer)
 
 const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
 abuse

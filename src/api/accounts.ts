@@ -2,8 +2,10 @@
 import { isoSeconds, monotonicMs, now, sleep, startOfSecond } from '../core/clock.js'
 import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
-import { accountNameBytesMax } from '../core/limits.js'
+import { accountNameBytesMax, apiKeyLifetimeMaxMs } from '../core/limits.js'
+import { durationMs, durationText } from '../core/units.js'
 import { account } from '../resource/account.js'
+import { expiryOf, isExpired, rightsOf } from '../resource/api-key.js'
 import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { unchanged } from '../store/plan.js'
@@ -87,22 +89,44 @@ function accountOf(state: ViewState, accountId: string): Row {
   return row
 }
 
+/** A key as an operator asks for it; empty texts mean none. */
+interface KeyRequest {
+  readonly description: string
+  /** Separated by commas. */
+  readonly rights: string
+  /** `90d` */
+  readonly expiresIn: string
+}
+
 /** Creates another key, for an account whose last key was lost. */
 export async function createKey(
   store: Store,
   writes: Writes,
   accountId: string,
-  description: string,
+  { description, rights, expiresIn }: KeyRequest,
 ): Promise<NewAccount> {
   const caller = { accountId, principal: cli, address: undefined }
   const resource = resourceOf('api_key')
-  const values = createValues(resource, { description })
-  const plan = await writes.create(caller, resource, values, now())
+  const at = now()
+  const values = createValues(resource, {
+    description,
+    rights: rights.split(',').flatMap((right) => right.trim() || []),
+    expires_at: expiresIn === '' ? null : isoSeconds(at + lifetimeMs(expiresIn)),
+  })
+  const plan = await writes.create(caller, resource, values, at)
   const { row, once } = await store.commit(accountId, cli, (state, ...planning) => {
     accountOf(state, accountId)
     return plan(state, ...planning)
   })
   return { accountId, keyId: row.id, token: String(once['token']) }
+}
+
+function lifetimeMs(text: string): number {
+  const ms = durationMs(text)
+  if (ms !== undefined && ms <= apiKeyLifetimeMaxMs) return ms
+  throw badRequest(
+    `A key can't expire in ${shown(text)}: a time such as 12h or 90d is needed, at most ${durationText(apiKeyLifetimeMaxMs)}.`,
+  )
 }
 
 type KeyStore = Pick<Store, 'view' | 'keys'>
@@ -118,14 +142,28 @@ export function listAccounts(store: KeyStore): string {
   return lines.join('')
 }
 
-/** A line per key of an account, oldest first: id, creation, description. */
+/** A line per key of an account, or of all accounts, oldest first: what it is and may do, its end, its description. */
 export function listKeys(store: KeyStore, accountId: string): string {
-  accountOf(store.view.state, accountId)
-  return keysOf(store, accountId)
-    .map((row) => `${row.id}  ${isoSeconds(row.created_at)}  ${row['description'] ?? ''}`.trimEnd())
-    .map((line) => `${line}\n`)
+  const { state } = store.view
+  if (accountId !== '') accountOf(state, accountId)
+  const accounts = accountId === '' ? oldestFirst(state, 'account').map(({ id }) => id) : [accountId]
+  return accounts
+    .flatMap((id) => keysOf(store, id))
+    .map((row) => `${keyLine(row, now())}\n`)
     .join('')
 }
+
+function keyLine(row: Row, nowMs: number): string {
+  const { id, account_id, created_at } = row
+  const rights = (rightsOf(row) ?? ['all']).join(',').padEnd(rightsCharsMax)
+  const end = `${isExpired(row, nowMs) ? 'expired' : 'expires'} ${expiryOf(row) ?? 'never'}`.padEnd(
+    expiryChars,
+  )
+  return `${id}  ${account_id}  ${isoSeconds(created_at)}  ${rights}  ${end}  ${row['description'] ?? ''}`.trimEnd()
+}
+
+const rightsCharsMax = 'read,write,decide'.length
+const expiryChars = 'expires 2026-11-20T10:00:00Z'.length
 
 const keysOf = (store: KeyStore, accountId: string): Row[] =>
   oldestFirst(store.view.state, 'api_key').filter(

@@ -45,8 +45,8 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
     describeRights(await grantRight(store, account, right)),
   'account revoke': async ({ store }, { account = '', right = '' }) =>
     describeRights(await revokeRight(store, account, right)),
-  'key create': async ({ store, writes }, { account = '', description = '' }) =>
-    describeMade(await createKey(store, writes, account, description)),
+  'key create': async ({ store, writes }, { account = '', description = '', rights = '', expiresIn = '' }) =>
+    describeMade(await createKey(store, writes, account, { description, rights, expiresIn })),
   'key list': async ({ store }, { account = '' }) => listKeys(store, account),
   'abuse list': async (parts, { all = '' }) => listReports(parts, all !== ''),
   async 'abuse decide'(parts, { report = '', hostname = '', status = '' }) {

@@ -5,6 +5,8 @@ import { runAdminCommand } from '../../src/process/admin.js'
 import { openTestStore } from '../harness/api.js'
 import { all, newest, statusOf } from '../harness/caller.js'
 
+const dayMs = 24 * 60 * 60_000
+
 t.test('accounts', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
@@ -81,7 +83,10 @@ t.test('accounts', async (t) => {
       t.equal(accountId, account)
       const keys = await all(api.stranger(token).apiKey.list())
       t.match(keys, [{ id: keyId, description: 'the new one', token: null }, {}])
-      t.match(await run('key list', { account }), new RegExp(`^ak_.*\n${keyId} .*Z {2}the new one\n$`))
+      t.match(
+        await run('key list', { account }),
+        new RegExp(`^ak_.*\n${keyId} .*Z {2}all {16}expires never {17}the new one\n$`),
+      )
       const stored = await parts.clickhouse.text('SELECT * FROM api_keys', 'JSONEachRow')
       t.notMatch(stored, token, 'tokens are stored as hashes')
       t.notMatch(api.log(), token)
@@ -98,6 +103,27 @@ t.test('accounts', async (t) => {
       await t.rejects(run(command, { account: 'ac_nobody' }), { message: /There is no account "ac_nobody"/ })
     const long = run('key create', { account, description: 'x'.repeat(256) })
     await t.rejects(long, { message: /"description" is too long/ })
+  })
+
+  t.test('a key from the command line with less than everything', async (t) => {
+    const { accountId: account } = await api.account('careful')
+    const text = await run('key create', { account, rights: 'read, decide', expiresIn: '90d' })
+    const [, keyId = '', token = ''] = /^key: (ak_\w+)\ntoken: (\S+)\n$/m.exec(text) ?? []
+    const key = await api.stranger(token).apiKey.get(keyId)
+    t.strictSame(key.rights, ['read', 'decide'])
+    const days = (Date.parse(key.expires_at!) - Date.parse(key.created_at)) / dayMs
+    t.equal(Math.round(days), 90)
+    const line = new RegExp(`^${keyId}  ${account}  \\S+Z {2}read,decide {8}expires ${key.expires_at}$`, 'm')
+    t.match(await run('key list', { account }), line)
+    t.match(await run('key list'), line, 'of all accounts')
+    const refusals: [Record<string, string>, RegExp][] = [
+      [{ rights: 'read,everything' }, /"rights\[1\]" is "everything", but must be one of "read", "write"/],
+      [{ expiresIn: 'soon' }, /can't expire in "soon": a time such as 12h or 90d/],
+      [{ expiresIn: '4000d' }, /can't expire in "4000d".*at most 3650d/],
+      [{ expiresIn: '0s' }, /"expires_at" is .* but must be later than now/],
+    ]
+    for (const [args, message] of refusals)
+      await t.rejects(run('key create', { account, ...args }), { message }, JSON.stringify(args))
   })
 
   t.test('names', async (t) => {
