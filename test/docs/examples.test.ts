@@ -1,7 +1,6 @@
 /** What the documents show works as it stands. */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
@@ -70,26 +69,11 @@ t.test('programs are JavaScript', (t) => {
   t.end()
 })
 
-t.test('the typed client takes its example', (t) => {
+t.test('the example of the typed client is the one whose types are checked', (t) => {
   const [example = ''] = blocks(api, 'ts')
-  const file = join(process.cwd(), 'test/docs/example-of-the-client.ts')
-  const text = example.replace('./dist/programs/client.js', '../../src/client/client.js')
-  const { options } = ts.parseJsonConfigFileContent(
-    ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config,
-    ts.sys,
-    process.cwd(),
-  )
-  const host = ts.createCompilerHost(options)
-  const { fileExists, getSourceFile } = host
-  host.fileExists = (name) => name === file || fileExists(name)
-  host.getSourceFile = (name, language, ...rest) =>
-    name === file ? ts.createSourceFile(name, text, language, true) : getSourceFile(name, language, ...rest)
-  const program = ts.createProgram([file], { ...options, noEmit: true, incremental: false }, host)
-  const problems = ts.getPreEmitDiagnostics(program, program.getSourceFile(file))
-  t.strictSame(
-    problems.map(({ messageText }) => messageText),
-    [],
-  )
+  const checked = readFileSync('test/docs/example-of-the-client.ts', 'utf8')
+  const withImport = example.replace('./dist/programs/client.js', '../../src/client/client.js')
+  t.equal(checked.slice(checked.indexOf('import ')).trim(), withImport.trim())
   t.end()
 })
 
