@@ -33,6 +33,7 @@ import { DecisionLog } from './pipeline/decision-log.js'
 import { FailureReports, failureCountsOf } from './pipeline/failure-reports.js'
 import { Janitor } from './pipeline/janitor.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
+import { openReplayWork } from './pipeline/replays.js'
 import { Pipeline } from './pipeline/run.js'
 import { openAdminServer } from './process/admin-server.js'
 import { announceApi, makeFirstAccount } from './process/announce.js'
@@ -87,6 +88,8 @@ export async function openApi(
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { answerDecision } = await import('./api/abuse-reports.js')
   const { Live } = await import('./api/live.js')
+  const { openReplays } = await import('./api/replays.js')
+  const { openTrials } = await import('./api/trials.js')
   const { accountsIn } = await import('./api/live-dead-letters.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
@@ -96,25 +99,24 @@ export async function openApi(
   await secrets.open()
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
+  const access = destinationAccess(settings)
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
+  const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
+  // Drafts are tried in processes of their own.
+  const startTrial = trialStarter(() => forkTrial(program))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({
-      nats,
-      books,
-      secrets,
-      sealer,
-      access: destinationAccess(settings),
-    }),
+    destinations: destinationOperations({ nats, books, secrets, sealer, access }),
     geo,
     live,
     log: parts.log,
     deliveries: parts.deliveries,
     nats,
-    trials: release.own(await openTrials(context, nats, program)),
+    replays: await openReplays(jobs),
+    trials: release.own(await openTrials({ ...jobs, start: startTrial, occurrences })),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -151,16 +153,6 @@ async function openLogWriter(
   const { LogWriter } = await import('./store/log-writer.js')
   const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
   release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
-}
-
-/** Drafts are tried in processes of their own. */
-async function openTrials({ settings, occurrences }: RoleContext, nats: Nats, program: Program) {
-  const { openTrialsBucket, Trials } = await import('./api/trials.js')
-  const { retentionMs, storageMaxBytes } = settings.nats
-  const ensureBucket = () => openTrialsBucket(nats, reservedBytes(storageMaxBytes))
-  const bucket = await ensureBucket()
-  const start = trialStarter(() => forkTrial(program))
-  return new Trials({ bucket, ensureBucket, start, retentionMs, occurrences })
 }
 
 /** A stop waits so long for requests under way. */
@@ -222,6 +214,8 @@ export async function openPipeline(
     new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine, decisionLog }),
   )
   pipeline.open()
+  const isBusy = () => pipeline.isBusy
+  release.own(await openReplayWork({ nats, configuration, eventKinds, geo, ledger, occurrences, isBusy }))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready
   await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })

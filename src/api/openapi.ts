@@ -108,6 +108,7 @@ const paramsSchema = (path: string): TSchema =>
   )
 
 export const trialsPath = '/tries'
+export const replaysPath = '/replays'
 
 const byCollection = new Map(
   resources.filter(isServed).map((resource) => [routePath(resource.path), resource]),
@@ -115,6 +116,8 @@ const byCollection = new Map(
 
 /** Parameters below paths that are no collections of resources. */
 const plainParameters: Readonly<Record<string, TSchema>> = {
+  [trialsPath]: Type.String({ description: 'The id of the trial.' }),
+  [replaysPath]: Type.String({ description: 'The id of the replay.' }),
   '/records': Type.String({ maxLength: recordIdCharsMax, description: 'The id of the record.' }),
 }
 
@@ -122,7 +125,6 @@ function parameterOf(collection: string): TSchema {
   const plain = plainParameters[collection]
   if (plain !== undefined) return plain
   const resource = byCollection.get(collection)
-  if (collection === trialsPath) return Type.String({ description: 'The id of the trial.' })
   if (resource === undefined) return { ...eventKindSchema, description: 'The kind of the event source.' }
   const { kind, idPrefix, title } = resource
   return { ...idSchema(kind, idPrefix), description: `The id of the ${title}.` }

@@ -37,6 +37,8 @@ import type { OpenapiOptions } from './openapi-document.js'
 import { answerProblem } from './problem.js'
 import { registerRecords } from './record-routes.js'
 import { RecordTracer, type RecordTracerOptions } from './record-tracer.js'
+import { registerReplays } from './replay-routes.js'
+import type { Replays } from './replays.js'
 import { registerResource } from './resource-routes.js'
 import { registerRestore } from './restore-routes.js'
 import { registerRuleRestore } from './rule-restore.js'
@@ -60,6 +62,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */
   readonly nats: RecordTracerOptions['nats']
+  readonly replays: Replays
   readonly trials: Trials
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
@@ -137,7 +140,7 @@ const httpOptions = (
 })
 
 function registerResources(app: FastifyInstance, options: ApiOptions): void {
-  const { context, destinations, live, log, trials } = options
+  const { context, destinations, live, log, replays, trials } = options
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
     registerResource(app, context, resource)
@@ -151,6 +154,7 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   registerRuleRestore(app, context)
   registerSources(app, context)
   registerDestinationOperations(app, context, destinations)
+  registerReplays(app, context, replays)
   const { pastRows } = context.store
   const decider = new Decider({ ...options, pastRows })
   registerDecisions(app, context, decider)

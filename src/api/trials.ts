@@ -60,6 +60,16 @@ const patienceMs = 5_000
 export const openTrialsBucket = (nats: Nats, bytesMax: number): Promise<Bucket> =>
   nats.openBucket(trialsBucket, Math.min(bytesMax, trialsBytesMax), { patienceMs, ageMaxMs: trialAgeMaxMs })
 
+interface OpenTrialsOptions extends Pick<TrialsOptions, 'start' | 'retentionMs' | 'occurrences'> {
+  readonly nats: Nats
+  readonly bucketBytesMax: number
+}
+
+export async function openTrials({ nats, bucketBytesMax, ...options }: OpenTrialsOptions): Promise<Trials> {
+  const ensureBucket = () => openTrialsBucket(nats, bucketBytesMax)
+  return new Trials({ ...options, bucket: await ensureBucket(), ensureBucket })
+}
+
 const keyOf = (accountId: string, id: string): string => `trial.${accountId}.${id}`
 
 const entryJson = (trial: StoredTrial): string => JSON.stringify({ trial, writtenMs: now() } satisfies Entry)

@@ -47,6 +47,9 @@ interface SourceTotals {
 /** Runs kept per stream: entries of the previous run may still arrive when the next one has begun. */
 const runsMax = 4
 
+const replayHead = 'replay.'
+const replayRunsMax = 20
+
 /** A pack that is not delivered yet. */
 interface OpenPack {
   /** Events that this pack counts. */
@@ -118,6 +121,9 @@ export class Books {
         break
       case 'dropped':
         this.#destination(entry.destination).gone = true
+        break
+      case 'replay_ended':
+        this.#endReplay(entry.stream)
     }
   }
 
@@ -134,6 +140,14 @@ export class Books {
       totals.produced += messages * produced
       totals.filtered += messages * filtered
     }
+  }
+
+  /** What its packs held was produced. The runs of the last replays are kept for packs that are delivered later. */
+  #endReplay(stream: PackContents['stream']): void {
+    for (const run of this.#runs) if (run.stream === stream) run.end(this.#addExtra)
+    const replays = this.#runs.filter((run) => run.isOver && run.stream.startsWith(replayHead))
+    const dropped = new Set(replays.slice(0, -replayRunsMax))
+    this.#runs = this.#runs.filter((run) => !dropped.has(run))
   }
 
   readonly #addExtra = (destination: string, events: number): void => {

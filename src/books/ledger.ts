@@ -12,8 +12,8 @@ import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { ledgerSubject } from '../wire/names.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
-/** The stream that input came from. */
-export type InputStream = 'records' | 'audit' | 'audit_in'
+/** The stream that input came from; `replay.<id>`: records that are processed again. */
+export type InputStream = 'records' | 'audit' | 'audit_in' | `replay.${string}`
 
 /** Counts of input messages; messages with equal counts share an entry. */
 export interface InputEntry {
@@ -90,6 +90,12 @@ interface DroppedEntry {
   readonly destination: string
 }
 
+/** No pipeline works on a replay any more. */
+interface ReplayEndedEntry {
+  readonly type: 'replay_ended'
+  readonly stream: InputStream
+}
+
 export type LedgerEntry =
   | InputEntry
   | PackEntry
@@ -97,6 +103,7 @@ export type LedgerEntry =
   | DeliveredEntry
   | RetriedEntry
   | DroppedEntry
+  | ReplayEndedEntry
 
 const messageBytesMax = 512 * 1024
 const retryPauseMs = 1_000

@@ -21,6 +21,7 @@ import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
 import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
+import type { Replay, ReplayRequest } from '../resource/replay.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import type { DeliveryStats, Stats } from '../resource/stats.js'
 import type { TracedRecord } from '../resource/traced-record.js'
@@ -56,6 +57,13 @@ export interface Client extends Kinds {
   /** The progress and the result of a trial, which are kept for an hour. */
   trial(id: string): Promise<Trial>
   cancelTrial(id: string): Promise<void>
+  /** Sends the events of recorded traffic to a destination again. */
+  replay(destinationId: string, request: ReplayRequest, options?: TestOptions): Promise<Replay>
+  /** The replays of the last days, newest first. */
+  replays(): Promise<{ replays: Replay[] }>
+  /** A replay and its progress. */
+  getReplay(id: string): Promise<Replay>
+  cancelReplay(id: string): Promise<void>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** Every change of the account, newest first, also of deleted resources. */
@@ -152,6 +160,11 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', `${eventSubscription.path}/try`, { body, query: { since } }),
     trial: async (id) => http.send('GET', `/tries/${encodeURIComponent(id)}`),
     cancelTrial: async (id) => http.send('DELETE', `/tries/${encodeURIComponent(id)}`),
+    replay: async (id, body, { idempotencyKey } = {}) =>
+      http.send('POST', subpath(eventDestination, id, 'replay'), { body, idempotencyKey }),
+    replays: async () => http.send('GET', '/replays'),
+    getReplay: async (id) => http.send('GET', `/replays/${encodeURIComponent(id)}`),
+    cancelReplay: async (id) => http.send('DELETE', `/replays/${encodeURIComponent(id)}`),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),

@@ -248,6 +248,12 @@ const api = {
     'weir_api_usage_refusals_total',
     'Times that NATS refused the exchange of counts between API processes.',
   ),
+  replayEnded: info('A replay has ended.', 'weir_replays_total', 'Replays that have ended.', ['state']),
+  replayInterrupted: warn(
+    'A replay is interrupted; it is retried.',
+    'weir_replay_interruptions_total',
+    'Failed attempts to continue a replay.',
+  ),
   trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }

@@ -21,6 +21,8 @@ export interface ConsumerOptions {
   readonly stream: string
   readonly name: string
   readonly filter?: string
+  /** Where a new consumer begins; default: with the first message. */
+  readonly firstSequence?: number | undefined
   readonly ackWaitMs: number
   readonly ackPendingMax: number
 }
@@ -36,6 +38,8 @@ export interface ConsumerPosition {
   /** Everything up to here was acknowledged. */
   readonly ackFloor: number
   readonly delivered: number
+  /** Messages that are not acknowledged, or not even delivered. */
+  readonly unacknowledged: number
 }
 
 interface ConsumerState {
@@ -90,14 +94,11 @@ export class Consumers {
       max_deliver: -1,
       ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
     }
-    const start =
-      from === undefined
-        ? {}
-        : {
-            description: from.since,
-            deliver_policy: DeliverPolicy.StartSequence,
-            opt_start_seq: from.sequence,
-          }
+    const first = from?.sequence ?? options.firstSequence
+    const start = {
+      ...(from !== undefined && { description: from.since }),
+      ...(first !== undefined && { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: first }),
+    }
     await retried(async () => {
       try {
         const known = (await this.#manager.consumers.info(options.stream, options.name)).config
@@ -155,7 +156,10 @@ export class Consumers {
     const info = await undefinedIf(isConsumerMissing, () =>
       retried(() => this.#manager.consumers.info(stream, name), { triesMax: 3 }),
     )
-    return info && { ackFloor: info.ack_floor.stream_seq, delivered: info.delivered.stream_seq }
+    if (info === undefined) return undefined
+    const { ack_floor, delivered, num_pending, num_ack_pending } = info
+    const unacknowledged = num_pending + num_ack_pending
+    return { ackFloor: ack_floor.stream_seq, delivered: delivered.stream_seq, unacknowledged }
   }
 
   async delete(stream: string, name: string): Promise<void> {

@@ -33,7 +33,7 @@ import {
   storedMessage,
 } from './messages.js'
 import { connectionOptions, type NatsOptions } from './options.js'
-import { replay } from './replay.js'
+import { firstSince, replay } from './replay.js'
 import {
   callTimeoutMs,
   isStreamMissing,
@@ -224,10 +224,16 @@ export class Nats {
 
   /** The messages stored since a time, up to the one that is last now; `atOnce` are requested ahead. */
   replay(stream: string, subjects: string, sinceMs: number, atOnce: number): AsyncGenerator<StoredMessage> {
-    const info = () => retried(() => this.streamInfo(stream))
     const at = (seq: number) => storedMessage(() => this.#manager.direct.getMessage(stream, { seq }))
     const next = (from: number) => this.nextMessage(stream, subjects, from)
-    return replay({ info, at, next }, sinceMs, atOnce)
+    return replay({ info: () => retried(() => this.streamInfo(stream)), at, next }, sinceMs, atOnce)
+  }
+
+  /** The first sequence stored at or after a time, or the next one. */
+  async sequenceSince(stream: string, subjects: string, sinceMs: number): Promise<number> {
+    const info = await retried(() => this.streamInfo(stream))
+    const next = (from: number) => this.nextMessage(stream, subjects, from)
+    return info === undefined ? 1 : firstSince({ next }, info.state, sinceMs)
   }
 
   /** The newest message of a subject, read from the stream's leader; undefined if there is none. */
@@ -240,7 +246,6 @@ export class Nats {
     return this.#consumers.open(options)
   }
 
-  /** The position of a consumer; undefined if there is none. */
   consumerInfo(stream: string, name: string): Promise<ConsumerPosition | undefined> {
     return this.#consumers.position(stream, name)
   }

@@ -47,9 +47,9 @@ export async function* replay(
   }
 }
 
-/** The sequence to begin with: times grow with sequences. */
-async function firstSince(
-  stream: ReplayedStream,
+/** The first sequence that was stored at or after a time, or will be: times grow with sequences. */
+export async function firstSince(
+  stream: Pick<ReplayedStream, 'next'>,
   { first_seq, last_seq }: Bounds,
   sinceMs: number,
 ): Promise<number> {

@@ -10,7 +10,7 @@
 import type { InputCounts, InputStream, LedgerWriter } from '../books/ledger.js'
 import { after, every, type Timer } from '../core/clock.js'
 import { prefetchBytesTarget, prefetchMessagesMax } from '../core/limits.js'
-import type { Consumer } from '../nats/consumers.js'
+import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
@@ -44,6 +44,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly ledger: LedgerWriter
   /** The JetStream stream. */
   readonly stream: string
+  /** Default: the consumer that all pipelines share, from the beginning. */
+  readonly consumer?: Pick<ConsumerOptions, 'name' | 'firstSequence'>
   /** Its name in the books. */
   readonly input: InputStream
   /** Messages that may be in flight in all processes together. */
@@ -77,7 +79,7 @@ export class Intake {
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,
-      consumer: { stream, name: inputConsumer, ackPendingMax },
+      consumer: { name: inputConsumer, ...options.consumer, stream, ackPendingMax },
       // Within one run, a restored stream assigns its sequences again; the time tells such messages apart.
       identityOf: ({ sequence, storedAtMs }, since) => `${since} ${sequence} ${storedAtMs}`,
       acknowledgedMax,
@@ -91,6 +93,11 @@ export class Intake {
   /** Aborted when a stop takes too long: another process repeats what is not stored by then. */
   get gaveUp(): AbortSignal {
     return this.#giveUp.signal
+  }
+
+  /** Messages wait to be processed. */
+  get isBusy(): boolean {
+    return !this.#isIdle
   }
 
   open(): void {

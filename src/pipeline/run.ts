@@ -71,6 +71,11 @@ export class Pipeline {
     this.#intake.open()
   }
 
+  /** Records wait to be processed. */
+  get isBusy(): boolean {
+    return this.#intake.isBusy
+  }
+
   async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
     const isSuspect = message.deliveries > deliveriesBeforeQuarantine
     const culprits = isSuspect ? await this.#deps.quarantine.culpritsIn(message.data) : []

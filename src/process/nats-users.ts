@@ -37,6 +37,7 @@ import {
   ledgerSubject,
   recordsStream,
   recordsSubjects,
+  replaysBucket,
   statusSubject,
   trafficStreams,
   trialsBucket,
@@ -71,7 +72,7 @@ const makeStream = (stream: string): string[] => [
   `$JS.API.STREAM.UPDATE.${stream}`,
 ]
 
-/** A durable consumer: created, pulled from, recreated if it is ahead of its stream. `*`: one per destination. */
+/** A durable consumer: created, pulled from, recreated if it is ahead of its stream. `*`: one per destination or replay. */
 const consume = (stream: string, consumer: string): string[] => [
   info(stream),
   consumerInfo(stream, consumer),
@@ -139,13 +140,16 @@ const roles: readonly NatsUser[] = [
     [
       ...[...trafficStreams, decisionLogStream].flatMap(makeStream),
       ...consume(decisionLogStream, decisionLogConsumer),
-      ...[...stores, booksBucket, trialsBucket].flatMap((bucket) => makeStream(streamOf(bucket))),
-      ...[...stores, trialsBucket].flatMap(writeBucket),
+      ...[...stores, booksBucket, replaysBucket, trialsBucket].flatMap((bucket) =>
+        makeStream(streamOf(bucket)),
+      ),
+      ...[...stores, replaysBucket, trialsBucket].flatMap(writeBucket),
       ...stores.map((bucket) => purge(streamOf(bucket))),
       ...keepBooks,
       auditSubject('*'),
       readMessage(auditStream),
       readMessage(recordsStream),
+      nextMessage(recordsStream),
       nextMessage(deliveriesStream),
       consumerInfo(deliveriesStream, '*'),
       statusSubject,
@@ -167,10 +171,11 @@ const roles: readonly NatsUser[] = [
     [
       ...trafficStreams.map(info),
       ...readBucket(bucketNames.config),
-      ...[recordsStream, auditStream, auditInStream].flatMap((stream) => [
-        ...consume(stream, inputConsumer),
-        removeMessage(stream),
-      ]),
+      ...writeBucket(replaysBucket),
+      ...[auditStream, auditInStream].flatMap((stream) => consume(stream, inputConsumer)),
+      // Each replay has a consumer of its own.
+      ...consume(recordsStream, '*'),
+      ...[recordsStream, auditStream, auditInStream].map(removeMessage),
       ...keepBooks,
       ...dropBacklog,
       removeMessage(deliveriesStream),

@@ -12,7 +12,7 @@ import { jsonOf } from '../view/keys.js'
 
 /** The answer to a write. */
 export interface WriteAnswer {
-  readonly status: 200 | 201 | 204
+  readonly status: 200 | 201 | 202 | 204
   /** Path of a new resource. */
   readonly location?: string
   readonly body?: object

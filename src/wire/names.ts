@@ -25,6 +25,9 @@ export const auditInSubjects = `${auditInSubjectHead}>`
 /** The durable consumer that all pipelines share, one on each input stream. */
 export const inputConsumer = 'pipeline'
 
+/** The durable consumer of a replay on the stream of records, which all pipelines share. */
+export const replayConsumer = (replayId: string): string => replayId
+
 // --- from the pipeline to delivery ---
 
 /** Packs of events. Pipelines publish, deliverers read; the janitor of a pipeline removes packs that none will read. */
@@ -46,7 +49,7 @@ export const ledgerSubject = 'weir.books'
 // --- the decision log ---
 
 /**
- * Rows of decisions and of attempts to deliver, as `rows.ts` writes them. Pipelines and deliverers publish, the API
+ * Rows of decisions and of attempts to deliver, as `block-writer.ts` writes them. Pipelines and deliverers publish, the API
  * stores them in ClickHouse. A full stream refuses more: rows of the log are lost then, and counted.
  */
 export const decisionLogStream = 'WEIR_DECISIONS'
@@ -121,6 +124,9 @@ export const bucketNames = {
 
 /** Trials and their results, for an hour. Only the API reads and writes. */
 export const trialsBucket = 'weir_trials'
+
+/** Replays (`replays.ts`), for some days. The API and pipelines write and read. */
+export const replaysBucket = 'weir_replays'
 
 /** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'

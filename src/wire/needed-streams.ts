@@ -12,6 +12,7 @@ import {
   deliveriesStream,
   ledgerStream,
   recordsStream,
+  replaysBucket,
   trafficStreams,
 } from './names.js'
 
@@ -19,9 +20,10 @@ const configuration = streamOf(bucketNames.config)
 
 export const neededStreams = {
   /** The API creates all streams. */
-  api: [...trafficStreams, ...[...Object.values(bucketNames), booksBucket].map(streamOf)],
+  api: [...trafficStreams, ...[...Object.values(bucketNames), booksBucket, replaysBucket].map(streamOf)],
   pipeline: [
     configuration,
+    streamOf(replaysBucket),
     recordsStream,
     auditStream,
     auditInStream,

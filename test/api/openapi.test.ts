@@ -243,14 +243,14 @@ t.test('the OpenAPI document', async (t) => {
       (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
-      const isTest = path.endsWith('/send_test_event')
+      const isAction = /\/(send_test_event|replay)$|^\/replays\//.test(path)
       const isQuestion = path === '/decide' || path.endsWith('/try') || path.startsWith('/tries/')
       t.strictSame(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],
         name,
       )
-      const isRehearsed = method !== 'get' && !isTest && !isQuestion
+      const isRehearsed = method !== 'get' && !isAction && !isQuestion
       t.equal(takes(operation, 'query').includes('validate_only'), isRehearsed, name)
     }
     for (const { path, method, operation } of operations)

@@ -53,6 +53,7 @@ const otherBodies: Readonly<Record<string, Body>> = {
   'post /event_subscriptions/{subscription_id}/sources': { type: 'log.v0' },
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
   'post /ip_restrictions/{id}/try': { enforced: false },
+  'post /event_destinations/{id}/replay': { from: '1h' },
   'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
 }
 

@@ -254,6 +254,46 @@ t.test('a deleted destination: undelivered events count as dropped, whenever the
   t.match(books.destination('ed_a'), { produced: 4, delivered: 2, dropped: 2, backlog: 0 })
 })
 
+t.test('a replay counts beside the records that it processes again, also if it is cancelled', async (t) => {
+  const stream = 'replay.rp_1' as const
+  const none = { records: 0, bad: 0, tcp_connection: 0, http_request: 0, allow: 0, block: 0, deny: 0 }
+  const sources: SourceTally[] = [['es_1', 'replayed', 'ed_a', 2, 1]]
+  const again = (pack: string, sequence: number) => {
+    const contents = { destination: 'ed_a', pack, stream, since: 'a', segments: `${sequence}:2` }
+    const delivered = { ...contents, target: 'kinesis', dead: [], retried: 0, last: noOutcomes }
+    return { stored: { type: 'pack', ...contents }, delivered: { type: 'delivered', ...delivered } } as const
+  }
+  const books = booksOf([
+    input(1, 'a'),
+    again('p1', 1).stored,
+    { type: 'input', stream, since: 'a', ranges: [[1, 1]], counts: { ...none, sources } },
+    again('p1', 1).delivered,
+    // The replay ends before this message is settled.
+    again('p2', 2).stored,
+    { type: 'replay_ended', stream },
+  ])
+  t.equal(books.records.records, 1)
+  t.match(books.destination('ed_a'), { produced: 6, filtered: 1, delivered: 2, backlog: 4 })
+  const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+  for (const known of [books, kept]) {
+    known.add(again('p2', 2).delivered)
+    known.add({ type: 'replay_ended', stream })
+    t.match(known.destination('ed_a'), { produced: 6, delivered: 4, backlog: 2 })
+  }
+  for (let n = 0; n < 100; n += 1) {
+    const other = `replay.rp_${n}` as const
+    books.add({
+      type: 'input',
+      stream: other,
+      since: 'a',
+      ranges: [[1, 1]],
+      counts: { ...none, sources: [] },
+    })
+    books.add({ type: 'replay_ended', stream: other })
+  }
+  t.ok(books.snapshot().runs.length < 30, 'only the last ones are remembered')
+})
+
 t.test('retried events count, also those of packs that another process finishes', async (t) => {
   const books = booksOf([
     input(1, 'a'),

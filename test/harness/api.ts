@@ -7,6 +7,7 @@ import root, { type Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
 import { Live } from '../../src/api/live.js'
 import { accountsIn } from '../../src/api/live-dead-letters.js'
+import { openReplays } from '../../src/api/replays.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
 import { createLogger } from '../../src/core/log.js'
@@ -153,6 +154,7 @@ type TestApiOptions = Partial<
     | 'live'
     | 'log'
     | 'deliveries'
+    | 'replays'
     | 'trials'
     | 'usage'
     | 'trustedProxies'
@@ -171,6 +173,8 @@ export interface TestStore {
   readonly release: ReleaseStack
   api(options?: TestApiOptions): Promise<TestApi>
 }
+
+const day = 24 * 60 * 60_000
 
 const noDestinations: ApiOptions['destinations'] = {
   sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
@@ -214,6 +218,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         log: parts.log,
         deliveries: parts.deliveries,
         nats: parts.nats,
+        replays: await openReplays({ nats: parts.nats, bucketBytesMax: 1024 * 1024, retentionMs: day }),
         trials: await openTrials({
           nats: parts.nats,
           reader: admin,

@@ -117,6 +117,7 @@ const streams = [
   'KV_weir_claims',
   'KV_weir_idempotency',
   'KV_weir_books',
+  'KV_weir_replays',
   'KV_weir_trials',
 ]
 
@@ -174,7 +175,7 @@ const needs: Readonly<Record<string, Needs>> = {
   api: {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
-      WEIR_RECORDS: ['info', 'make', 'get'],
+      WEIR_RECORDS: ['info', 'make', 'get', 'direct'],
       WEIR_AUDIT: ['info', 'make', 'get'],
       WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],
       KV_weir_config: kept,
@@ -184,6 +185,7 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_idempotency: kept,
       WEIR_BOOKS: ['info', 'make', 'purge', 'read along'],
       KV_weir_books: ['info', 'make', 'get', 'remove', 'read along'],
+      KV_weir_replays: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
     },
     publish: [
@@ -208,11 +210,12 @@ const needs: Readonly<Record<string, Needs>> = {
     calls: {
       ...looked,
       ...books,
-      WEIR_RECORDS: input,
+      WEIR_RECORDS: ['info', 'consume any', 'remove'],
       WEIR_AUDIT: input,
       WEIR_AUDIT_IN: input,
       WEIR_DELIVERIES: ['info', 'direct', 'remove', 'purge', 'ask for consumers', 'drop consumers'],
       KV_weir_config: ['info', 'get', 'read along'],
+      KV_weir_replays: ['info', 'get', 'remove', 'read along'],
     },
     publish: [
       'weir.deliveries.ed_1',
@@ -222,6 +225,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.log.decisions',
       'weir.live.decisions',
       '$KV.weir_books.key',
+      '$KV.weir_replays.key',
     ],
     hear: ['weir.decide', 'weir.decide.agent', 'weir.live.watched', '_INBOX.pipeline.x'],
   },
@@ -290,6 +294,7 @@ t.before(async () => {
   await ensureStreams(admin, { storageMaxBytes: 16 * mebibyte, retentionMs: 60 * 60_000 })
   await openBuckets(admin, mebibyte)
   await admin.openBucket('weir_books', mebibyte)
+  await admin.openBucket('weir_replays', mebibyte)
   await admin.openBucket('weir_trials', mebibyte)
 })
 

@@ -1,0 +1,138 @@
+/** Begins, shows and cancels replays; pipelines do them (`pipeline/replays.ts`). */
+import { isoMillis, now } from '../core/clock.js'
+import { conflict, unavailable, WeirError } from '../core/errors.js'
+import { isId, newId } from '../core/ids.js'
+import { replayAgeMaxMs, replaysAtOnceMax, replaysBytesMax } from '../core/limits.js'
+import type { Bucket } from '../nats/bucket.js'
+import type { Nats } from '../nats/nats.js'
+import { streamIdentity } from '../nats/streams.js'
+import { replayIdPrefix } from '../resource/replay.js'
+import { recordsStream, recordsSubjects, replaysBucket } from '../wire/names.js'
+import { changeReplay, replayIn, replayKey, type StoredReplay } from '../wire/replays.js'
+
+interface ReplayOrder {
+  readonly accountId: string
+  readonly destinationId: string
+  /** Milliseconds since the epoch. */
+  readonly fromMs: number
+  readonly toMs: number
+  readonly filter: string | null
+}
+
+interface ReplaysOptions {
+  readonly nats: Pick<Nats, 'streamInfo' | 'sequenceSince'>
+  readonly bucket: Bucket
+  /** Makes the bucket again if NATS has lost it. */
+  readonly ensureBucket: () => Promise<unknown>
+  /** Records are kept for so long. */
+  readonly retentionMs: number
+}
+
+/** A client waits for the answer. */
+const patienceMs = 5_000
+
+/** `bucketBytesMax`: of any small bucket. */
+export async function openReplays({
+  nats,
+  bucketBytesMax,
+  retentionMs,
+}: {
+  readonly nats: Nats
+  readonly bucketBytesMax: number
+  readonly retentionMs: number
+}): Promise<Replays> {
+  const options = { patienceMs, ageMaxMs: replayAgeMaxMs }
+  const ensureBucket = () =>
+    nats.openBucket(replaysBucket, Math.min(bucketBytesMax, replaysBytesMax), options)
+  return new Replays({ nats, bucket: await ensureBucket(), ensureBucket, retentionMs })
+}
+
+export class Replays {
+  readonly #options: ReplaysOptions
+
+  constructor(options: ReplaysOptions) {
+    this.#options = options
+  }
+
+  get retentionMs(): number {
+    return this.#options.retentionMs
+  }
+
+  async start(order: ReplayOrder): Promise<StoredReplay> {
+    const { accountId, destinationId, fromMs, toMs, filter } = order
+    const { bucket, ensureBucket } = this.#options
+    await ensureBucket()
+    const running = (await replaysIn(bucket, '*')).filter(({ state }) => state === 'running')
+    const other = running.find(({ destination_id }) => destination_id === destinationId)
+    if (other !== undefined)
+      throw conflict(`The replay ${other.id} of this destination is running: wait for its end, or cancel it.`)
+    if (running.length >= replaysAtOnceMax)
+      throw new WeirError('ERR_RATE_LIMIT', 'Too many replays are running: wait for one of them.', {
+        retryAfterSeconds: 60,
+      })
+    const replay: StoredReplay = {
+      id: newId(replayIdPrefix),
+      account_id: accountId,
+      destination_id: destinationId,
+      from: isoMillis(fromMs),
+      to: isoMillis(toMs),
+      filter,
+      state: 'running',
+      created_at: isoMillis(now()),
+      ended_at: null,
+      error: null,
+      ...(await this.#messagesBetween(fromMs, toMs)),
+    }
+    const stored =
+      replay.first > replay.last ? { ...replay, state: 'done' as const, ended_at: replay.created_at } : replay
+    if ((await bucket.replace(replayKey(replay), JSON.stringify(stored), 0)) === undefined)
+      throw new Error(`The key ${replayKey(replay)} was written before.`)
+    return stored
+  }
+
+  /** The messages of records that were stored from one time to the other, both included. */
+  async #messagesBetween(
+    fromMs: number,
+    toMs: number,
+  ): Promise<Pick<StoredReplay, 'stream' | 'first' | 'last' | 'done'>> {
+    const { nats } = this.#options
+    const info = await nats.streamInfo(recordsStream)
+    if (info === undefined) throw unavailable('The stream of records is missing.')
+    const first = await nats.sequenceSince(recordsStream, recordsSubjects, fromMs)
+    const last = (await nats.sequenceSince(recordsStream, recordsSubjects, toMs + 1)) - 1
+    return { stream: streamIdentity(info), first, last, done: first - 1 }
+  }
+
+  /** Those of an account, newest first. */
+  async list(accountId: string): Promise<StoredReplay[]> {
+    const replays = await replaysIn(this.#options.bucket, accountId)
+    return replays.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  }
+
+  /** Undefined if the account has no such replay, or its time is over. */
+  async get(accountId: string, id: string): Promise<StoredReplay | undefined> {
+    if (!isId(replayIdPrefix, id)) return undefined
+    const entry = await this.#options.bucket.get(replayKey({ account_id: accountId, id }))
+    return entry && replayIn(entry)
+  }
+
+  /** The replay after it: one that had ended is as it was. */
+  async cancel(accountId: string, id: string): Promise<StoredReplay | undefined> {
+    if (!isId(replayIdPrefix, id)) return undefined
+    const cancelled = { state: 'cancelled', ended_at: isoMillis(now()) } as const
+    return changeReplay(this.#options.bucket, replayKey({ account_id: accountId, id }), (running) => ({
+      ...running,
+      ...cancelled,
+    }))
+  }
+}
+
+async function replaysIn(bucket: Bucket, accountId: string): Promise<StoredReplay[]> {
+  const replays: StoredReplay[] = []
+  for (const key of await bucket.keys(replayKey({ account_id: accountId, id: '*' }))) {
+    const entry = await bucket.get(key)
+    const replay = entry && replayIn(entry)
+    if (replay !== undefined) replays.push(replay)
+  }
+  return replays
+}

@@ -1,0 +1,70 @@
+/** A replay, as the API shows it: recorded traffic that is processed again for one destination. */
+import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
+import { exampleId } from './examples.js'
+import { uriSchema } from './id-schema.js'
+
+export const replayIdPrefix = 'rp_'
+
+const time = Type.String({ description: 'RFC 3339 in UTC, with milliseconds.' })
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const replayExample = {
+  id: exampleId(replayIdPrefix),
+  uri: `https://weir.example.com/replays/${exampleId(replayIdPrefix)}`,
+  created_at: '2026-11-20T12:00:00.000Z',
+  destination_id: exampleId('ed_'),
+  from: '2026-11-20T08:00:00.000Z',
+  to: '2026-11-20T10:30:00.000Z',
+  filter: "decision != 'allow'",
+  state: 'running',
+  progress: { messages: 1200, of: 48_000 },
+  ended_at: null,
+  error: null,
+}
+
+export const replaySchema = objectOf(
+  {
+    id: Type.String(),
+    uri: uriSchema,
+    created_at: time,
+    destination_id: Type.String(),
+    from: time,
+    to: time,
+    filter: orNull(Type.String()),
+    state: oneOf(['running', 'done', 'cancelled', 'failed'] as const),
+    progress: objectOf(
+      { messages: count('Messages of records that are processed.'), of: count('All of them.') },
+      { description: 'Messages of all accounts count, because all are read.' },
+    ),
+    ended_at: orNull(time),
+    error: orNull(Type.String()),
+  },
+  {
+    title: 'Replay',
+    description: 'Recorded traffic that is processed again for one destination.',
+    examples: [replayExample],
+  },
+)
+
+export type Replay = Static<typeof replaySchema>
+
+const when =
+  'A time in RFC 3339, or how long ago: a length of time such as `90s`, `30m` or `24h`. At most the retention of records.'
+
+export const replayRequestSchema = objectOf(
+  {
+    from: Type.String({ description: when }),
+    to: Type.Optional(Type.String({ description: `${when} Default: now.` })),
+    filter: Type.Optional(
+      orNull(Type.String(), {
+        description: 'An expression over the fields of events: only events for which it is true are sent.',
+      }),
+    ),
+  },
+  {
+    title: 'ReplayRequest',
+    examples: [{ from: '2026-11-20T08:00:00Z', to: '2026-11-20T10:30:00Z', filter: "decision != 'allow'" }],
+  },
+)
+
+export type ReplayRequest = Static<typeof replayRequestSchema>

@@ -1,0 +1,55 @@
+/** Replays over the management API: what is refused, who sees them, and how they are cancelled. */
+import t from 'tap'
+import { openTestStore } from '../harness/api.js'
+import { refused } from '../harness/caller.js'
+
+const target = {
+  kinesis: {
+    stream_arn: 'arn:aws:kinesis:eu-west-1:123456789012:stream/events',
+    auth: { role: { role_arn: 'arn:aws:iam::123456789012:role/weir' } },
+  },
+}
+
+t.test('replays of two accounts', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const [mine, theirs] = [await api.account('mine'), await api.account('theirs')]
+  const { id } = await mine.eventDestination.create({ target })
+  const other = await theirs.eventDestination.create({ target })
+  await mine.eventSubscription.create({
+    sources: [{ type: 'tcp_connection_closed.v0' }, { type: 'ip_policy_created.v0' }],
+    destination_ids: [id],
+  })
+  for (const n of [1, 2, 3]) await store.admin.publish('weir.records.test.1', `record ${n}`)
+
+  for (const [body, msg] of [
+    [{}, /"from" is required/],
+    [{ from: 'yesterday' }, /"from" is "yesterday": a length of time/],
+    [{ from: '25h' }, /records are kept for 1d only/],
+    [{ from: '1h', to: '2h' }, /later than "to"/],
+    [{ from: '2100-01-01T00:00:00Z' }, /before now/],
+    [{ from: '1h', filter: 'conn.bytes_in <' }, /"filter" does not suit tcp_connection_closed.v0/],
+    [{ from: '1h', filter: 'nothing == 1' }, /"filter" does not suit tcp_connection_closed.v0/],
+    [{ from: '1h', until: '1h' }, /until/],
+  ] as const) {
+    const answer = await mine.raw.send('POST', `/event_destinations/${id}/replay`, { body })
+    t.match(answer, { status: 400, body: { msg } }, JSON.stringify(body))
+  }
+  await refused(404, mine.replay(other.id, { from: '1h' }))
+
+  const replay = await mine.replay(id, { from: '1h', filter: 'conn.bytes_in > 5' })
+  t.match(replay, { state: 'running', destination_id: id, progress: { messages: 0, of: 3 } })
+  await refused(400, mine.replay(id, { from: '1h' }))
+  t.strictSame((await mine.replays()).replays, [replay])
+  t.strictSame(await mine.getReplay(replay.id), replay)
+
+  t.strictSame((await theirs.replays()).replays, [])
+  await refused(404, theirs.getReplay(replay.id))
+  await refused(404, theirs.cancelReplay(replay.id))
+  await refused(404, mine.getReplay('rp_'))
+
+  await mine.cancelReplay(replay.id)
+  await mine.cancelReplay(replay.id)
+  t.match(await mine.getReplay(replay.id), { state: 'cancelled', ended_at: /Z$/ })
+  t.match(await mine.replay(id, { from: '1h' }), { state: 'running' }, 'another one may begin')
+})

@@ -1,0 +1,73 @@
+/** Replays: recorded traffic goes to one destination again, with the ids it had, and the books balance. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { refused } from '../harness/caller.js'
+import { until } from '../harness/weir.js'
+import { openDeployment, publish } from './deployment.js'
+
+const count = 2_000
+
+t.test('a replay beside live traffic', async (t) => {
+  const { weir, emulator, destinations } = await openDeployment(t)
+  const { api } = weir
+  const nats = await weir.nats()
+  const at = (name: string) => emulator.client.counts({ service: 'kinesis', name })
+  const allEvents = async () => (await at('all')).events
+  const begun = new Date().toISOString()
+  await publish(nats, 'first', 0, count, 20)
+  await until('all events have arrived', async () => (await at('all')).unique === count)
+  const before = { all: await allEvents(), filtered: (await at('filtered')).events }
+
+  await t.test('sends the same events again, to this destination only', async (t) => {
+    const replay = await api.replay(destinations.all, { from: begun })
+    t.match(replay, { state: 'running', destination_id: destinations.all, filter: null })
+    t.equal(replay.progress.of, count / 20)
+    await refused(400, api.replay(destinations.all, { from: '1h' }))
+    const publishing = publish(nats, 'second', 0, count, 20)
+    await until('the replay is done', async () => (await api.getReplay(replay.id)).state === 'done')
+    await publishing
+    await until('the live events have arrived', async () => (await at('all')).unique === 2 * count)
+    await until('the replayed ones, too', async () => (await allEvents()) >= before.all + 2 * count)
+    t.match(await api.getReplay(replay.id), { progress: { messages: count / 20, of: count / 20 } })
+    const { unique, events } = await at('all')
+    t.equal(unique, 2 * count, 'an event that is sent again has the same id')
+    t.ok(events >= 3 * count)
+    t.equal((await at('filtered')).events, before.filtered + count / 4, 'others get live events only')
+  })
+
+  await t.test('a filter of the replay applies beside that of the subscription', async (t) => {
+    const filter = 'conn.bytes_in < 10'
+    const replay = await api.replay(destinations.all, { from: begun, to: new Date().toISOString(), filter })
+    const events = await allEvents()
+    await until('it is done', async () => (await api.getReplay(replay.id)).state === 'done')
+    await until('the events have arrived', async () => (await allEvents()) >= events + 2 * 10)
+    await sleep(500)
+    t.equal(await allEvents(), events + 2 * 10)
+    t.match((await api.replays()).replays, [{ id: replay.id, filter }, { state: 'done' }])
+  })
+
+  await t.test('the books balance, with replayed events as a kind of their own', async (t) => {
+    await until(
+      'nothing is under way',
+      async () => (await api.deliveryStatus(destinations.all)).backlog.events === 0,
+    )
+    const { counts } = await api.deliveryStatus(destinations.all)
+    t.equal(counts.produced, 3 * count + 20)
+    t.equal(counts.delivered, counts.produced)
+    const metrics = await (await fetch(`${weir.url}/metrics`)).text()
+    t.match(
+      metrics,
+      new RegExp(`weir_events_produced_total\\{kind="replayed",target="kinesis"\\} ${count + 20}\\n`),
+    )
+    t.match(metrics, new RegExp(`weir_records_in_total ${2 * count}\\n`), 'records are counted once')
+  })
+
+  await t.test('a replay without records is done at once; one can be cancelled', async (t) => {
+    const from = new Date(Date.now() - 60_000 * 60).toISOString()
+    const nothing = await api.replay(destinations.logs, { from, to: from })
+    t.match(nothing, { state: 'done', progress: { messages: 0, of: 0 } })
+    const replay = await api.replay(destinations.logs, { from: begun })
+    await api.cancelReplay(replay.id)
+    t.match((await api.getReplay(replay.id)).state, /cancelled|done/)
+  })
+})
