@@ -90,7 +90,7 @@ export async function openApi(
   const { Live } = await import('./api/live.js')
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
-  const { accountsIn } = await import('./api/live-dead-letters.js')
+  const { accountsIn } = await import('./api/dead-letter-owner.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
