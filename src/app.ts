@@ -104,8 +104,7 @@ export async function openApi(
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
-  // Drafts are tried in processes of their own.
-  const startTrial = trialStarter(() => forkTrial(program))
+  const start = trialStarter(() => forkTrial(program))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -116,7 +115,7 @@ export async function openApi(
     deliveries: parts.deliveries,
     nats,
     replays: await openReplays(jobs),
-    trials: release.own(await openTrials({ ...jobs, start: startTrial, occurrences })),
+    trials: release.own(await openTrials({ ...jobs, start, occurrences })),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -137,7 +136,7 @@ export async function openApi(
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
   const { view } = store
   await readiness.started({ nats, streams: neededStreams.api, view, books, makeStreams, failing })
-  // Below a supervisor, the supervisor prints the addresses.
+  // A supervisor prints the addresses itself.
   if (parent === undefined) announceApi(listening.url)
   return { ...roleOf(context), addresses: { api: listening.url } }
 }
