@@ -13,6 +13,7 @@
 import { connectionLimits } from './api/connection-limits.js'
 import { openDecisionPort } from './api/decision-port.js'
 import { keyFinder } from './api/key-finder.js'
+import { KeyUses } from './api/key-uses.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
 import { messageOf, unavailable } from './core/errors.js'
@@ -61,6 +62,7 @@ import {
   bucketNames,
   connectionSubject,
   deliveriesStream,
+  keyUseBucket,
   recordsStream,
   statusSubject,
 } from './wire/names.js'
@@ -86,11 +88,10 @@ export async function openApi(
   const { destinationOperations } = await import('./api/destination-operations.js')
   const geo = await openGeo(settings.geo.databases)
   const { exchangeUsage, Usage } = await import('./api/usage.js')
-  const { answerDecision } = await import('./api/abuse-reports.js')
   const { Live } = await import('./api/live.js')
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
-  const { accountsIn } = await import('./api/dead-letter-owner.js')
+  const { accountsIn } = await import('./api/live-dead-letters.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -104,7 +105,8 @@ export async function openApi(
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
-  const start = trialStarter(() => forkTrial(program))
+  // Drafts are tried in processes of their own.
+  const startTrial = trialStarter(() => forkTrial(program))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -115,28 +117,27 @@ export async function openApi(
     deliveries: parts.deliveries,
     nats,
     replays: await openReplays(jobs),
-    trials: release.own(await openTrials({ ...jobs, start, occurrences })),
+    trials: release.own(await openTrials({ ...jobs, start: startTrial, occurrences })),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
     eventKinds,
     usage,
+    keyUses: parts.keyUses,
     trustedProxies: settings.api.trustedProxies ?? [],
     listening,
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
   await openLogWriter(context, parts, release)
-  const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
-  release.own(nats.answer(abuseDecisionSubject, 'api', decided))
-  await openCommandLine(context, parts, listening.url, release)
+  await openCommands(context, parts, listening.url, release)
   await makeFirstAccount(context, parts)
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
   const { view } = store
   await readiness.started({ nats, streams: neededStreams.api, view, books, makeStreams, failing })
-  // A supervisor prints the addresses itself.
+  // Below a supervisor, the supervisor prints the addresses.
   if (parent === undefined) announceApi(listening.url)
   return { ...roleOf(context), addresses: { api: listening.url } }
 }
@@ -157,14 +158,17 @@ async function openLogWriter(
 /** A stop waits so long for requests under way. */
 const requestsEndMs = 2_000
 
-/** Leaves in the data directory what the command line needs to find this process, and takes its commands. */
-async function openCommandLine(
-  { settings }: RoleContext,
+/** Takes operators' decisions over NATS, and commands: the command line finds this process by its runtime file. */
+async function openCommands(
+  { settings, occurrences }: RoleContext,
   parts: StoreParts,
   apiUrl: string,
   release: ReleaseStack,
 ): Promise<void> {
+  const { answerDecision } = await import('./api/abuse-reports.js')
   const { runAdminCommand } = await import('./process/admin.js')
+  const decided = (request: Uint8Array) => answerDecision(parts, request, occurrences)
+  release.own(parts.nats.answer(abuseDecisionSubject, 'api', decided))
   const admin = release.own(await openAdminServer((command) => runAdminCommand(parts, command)))
   const { dir } = settings.data
   release.add(() => removeRuntime(dir))
@@ -243,7 +247,10 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
     reports.add(failureCountsOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
   const { host, trustedProxies = [] } = settings.api
-  const asked = { policySet, geo, keysOf: keyFinder(view), trustedProxies, occurrences, noted: note }
+  // The API creates the bucket; one that is older has none.
+  const keyUses = release.own(new KeyUses({ bucket: () => nats.findBucket(keyUseBucket), occurrences }))
+  const keysOf = keyFinder(view)
+  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: note }
   const port = await openDecisionPort(host, settings.decide.port, asked)
   release.add(() => port?.close(requestsEndMs))
   await readiness.started({ nats, streams: neededStreams.decide, view })

@@ -2,10 +2,10 @@
 import { isoSeconds, monotonicMs, now, sleep, startOfSecond } from '../core/clock.js'
 import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { hashToken, newId } from '../core/ids.js'
-import { accountNameBytesMax, apiKeyLifetimeMaxMs } from '../core/limits.js'
+import { accountNameBytesMax } from '../core/limits.js'
 import { durationMs, durationText } from '../core/units.js'
 import { account } from '../resource/account.js'
-import { expiryOf, isExpired, rightsOf } from '../resource/api-key.js'
+import { apiKeyLifetimeMaxMs, expiryOf, isExpired, rightsOf } from '../resource/api-key.js'
 import { accountRights, type Row } from '../resource/define.js'
 import { resourceOf } from '../resource/registry.js'
 import { unchanged } from '../store/plan.js'
@@ -13,6 +13,7 @@ import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
 import { newToken } from './derive-tools.js'
 import { createValues } from './input.js'
+import type { KeyUses } from './key-uses.js'
 import type { Writes } from './writes.js'
 
 /** The command line as the author of a change. */
@@ -130,6 +131,7 @@ function lifetimeMs(text: string): number {
 }
 
 type KeyStore = Pick<Store, 'view' | 'keys'>
+type LastUse = KeyUses['lastUse']
 
 /** A line per account, oldest first: id, creation, number of keys, rights, name. */
 export function listAccounts(store: KeyStore): string {
@@ -142,28 +144,39 @@ export function listAccounts(store: KeyStore): string {
   return lines.join('')
 }
 
-/** A line per key of an account, or of all accounts, oldest first: what it is and may do, its end, its description. */
-export function listKeys(store: KeyStore, accountId: string): string {
+/** A line per key of an account, or of all accounts, oldest first: its rights, end, last use and description. */
+export function listKeys(store: KeyStore, lastUse: LastUse, accountId: string): string {
   const { state } = store.view
   if (accountId !== '') accountOf(state, accountId)
   const accounts = accountId === '' ? oldestFirst(state, 'account').map(({ id }) => id) : [accountId]
   return accounts
     .flatMap((id) => keysOf(store, id))
-    .map((row) => `${keyLine(row, now())}\n`)
+    .map((row) => `${keyLine(row, lastUse, now())}\n`)
     .join('')
 }
 
-function keyLine(row: Row, nowMs: number): string {
+function keyLine(row: Row, lastUse: LastUse, nowMs: number): string {
   const { id, account_id, created_at } = row
-  const rights = (rightsOf(row) ?? ['all']).join(',').padEnd(rightsCharsMax)
-  const end = `${isExpired(row, nowMs) ? 'expired' : 'expires'} ${expiryOf(row) ?? 'never'}`.padEnd(
-    expiryChars,
-  )
-  return `${id}  ${account_id}  ${isoSeconds(created_at)}  ${rights}  ${end}  ${row['description'] ?? ''}`.trimEnd()
+  const rights = (rightsOf(row) ?? ['all']).join(',')
+  const end = `${isExpired(row, nowMs) ? 'expired' : 'expires'} ${expiryOf(row) ?? 'never'}`
+  const use = lastUse(id)
+  const used = use === undefined ? 'never used' : `used ${isoSeconds(use.at)} from ${use.from}`
+  return [
+    id,
+    account_id,
+    isoSeconds(created_at),
+    rights.padEnd(rightsCharsMax),
+    end.padEnd(expiryChars),
+    used.padEnd(useChars),
+    row['description'] ?? '',
+  ]
+    .join('  ')
+    .trimEnd()
 }
 
 const rightsCharsMax = 'read,write,decide'.length
 const expiryChars = 'expires 2026-11-20T10:00:00Z'.length
+const useChars = 'used 2026-11-20T10:00:00Z from 203.0.113.100'.length
 
 const keysOf = (store: KeyStore, accountId: string): Row[] =>
   oldestFirst(store.view.state, 'api_key').filter(

@@ -15,6 +15,7 @@ import { type Caller, expiredKey, invalidKey, unauthenticated } from './caller.j
 import { callerAddress, loginSource } from './caller-address.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { keyFinder } from './key-finder.js'
+import type { KeyUses } from './key-uses.js'
 import { viewRestrictions } from './lockout.js'
 import type { Usage } from './usage.js'
 
@@ -27,6 +28,7 @@ interface AuthOptions {
   readonly versionHeaders: readonly string[]
   readonly occurrences: Occurrences
   readonly usage: Usage
+  readonly keyUses: Pick<KeyUses, 'note'>
 }
 
 export class Auth {
@@ -43,7 +45,9 @@ export class Auth {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
     const address = callerAddress(request.ip)
     const key = await this.#authenticate(request, address)
-    const { view, occurrences, usage } = this.#options
+    const { view, occurrences, usage, keyUses } = this.#options
+    // Also if the request is refused below: a key in the wrong hands should be seen.
+    keyUses.note(key.id, address)
     const { decision, warning } = checkRestriction(
       viewRestrictions(view.state),
       key.account_id,

@@ -25,6 +25,7 @@ import { connectionLimits } from './connection-limits.js'
 import { recordOfProxy } from './forwarded-request.js'
 import type { KeyFinder } from './key-finder.js'
 import { checkKeyRight, keyRightsOf, rightFor } from './key-rights.js'
+import type { KeyUses } from './key-uses.js'
 import { problemBody, problemHeadersOf } from './problem.js'
 import { RateWindows } from './rate-windows.js'
 
@@ -32,6 +33,7 @@ interface DecisionPortOptions {
   readonly policySet: () => PolicySet
   readonly geo: GeoLookup
   readonly keysOf: KeyFinder
+  readonly keyUses: Pick<KeyUses, 'note'>
   /** CIDRs of proxies that may say for whom they ask. */
   readonly trustedProxies: readonly string[]
   readonly occurrences: Pick<Occurrences, 'loginFailed' | 'requestFailed'>
@@ -118,6 +120,7 @@ class DecisionPort {
     const [key] = this.#options.keysOf(token)
     if (key === undefined) throw this.#loginFailed(peer, invalidKey())
     if (isExpired(key, now())) throw this.#loginFailed(peer, expiredKey(key))
+    this.#options.keyUses.note(key.id, peer)
     checkKeyRight(keyRightsOf(key), rightFor('POST', decidePath))
     return key.account_id
   }

@@ -102,6 +102,7 @@ export function updateValues(resource: AnyResource, body: Values, present: Curre
   const changes: Values = {}
   for (const [name, value] of Object.entries(withIds(resource.fields, members))) {
     const field = fields.get(name)
+    if (mayHaveBeenShown(resource.fields[name], name, value)) continue
     if (field === undefined) {
       refuseReadOnly(resource, name, value, present.shown)
       checkNames({ [name]: value }, changeable, resource.title)
@@ -115,6 +116,10 @@ export function updateValues(resource: AnyResource, body: Values, present: Curre
   }
   return changes
 }
+
+/** An observed value changes by itself between the GET that showed it and the request that sends it back. */
+const mayHaveBeenShown = (field: Fields[string] | undefined, name: string, value: unknown): boolean =>
+  field?.column === 'none' && (value === null || checkOf(field.schema)(value, name) === undefined)
 
 /** Does the row have this value, possibly in another spelling? Sealed values can't be compared. */
 function isPresent(field: AnyField, name: string, value: unknown, row: Row): boolean {

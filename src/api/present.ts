@@ -2,7 +2,7 @@
 import { isoSeconds } from '../core/clock.js'
 import { getOrMake } from '../core/maps.js'
 import type { AnyResource, Links, Row } from '../resource/define.js'
-import { renderFields } from '../resource/fields.js'
+import { hasObserved, renderFields, storedFields } from '../resource/fields.js'
 import { resourceOf } from '../resource/registry.js'
 import { childKindsOf } from '../resource/shown-schema.js'
 import type { ViewState } from '../view/view-state.js'
@@ -63,28 +63,37 @@ export const shownMembers = (
   ...Object.fromEntries(childKindsOf(resource).map((child) => [child.listName, shownChildren(child)])),
 })
 
+/** The row with what was observed of it, which is kept apart from rows. */
+type Observe = (resource: AnyResource, row: Row) => Row
+
 export class Presenter {
   readonly links: Links
-  /** Rows are immutable, so their JSON is cached, except for kinds that embed others. */
+  readonly #observe: Observe
+  /** Rows are immutable, so their JSON is cached, except for kinds that embed others or show what is observed. */
   readonly #json = new WeakMap<Row, string>()
 
-  constructor(links: Links) {
+  constructor(links: Links, observe: Observe) {
     this.links = links
+    this.#observe = observe
   }
 
   show(resource: AnyResource, row: Row, state: ViewState): Record<string, unknown> {
-    return shownMembers(resource, row, this.links, (child) =>
+    return shownMembers(resource, this.#observe(resource, row), this.links, (child) =>
       [...rowsOf(state, row.id, child.kind)].map((each) => this.show(child, each, state)),
     )
   }
 
   /** For audit events: resources below its path have events of their own. */
   showAlone(resource: AnyResource, row: Row): Record<string, unknown> {
-    return ownMembers(resource, row, this.links)
+    const stored = hasObserved(resource.fields)
+      ? { ...resource, fields: storedFields(resource.fields) }
+      : resource
+    return ownMembers(stored, row, this.links)
   }
 
   showJson(resource: AnyResource, row: Row, state: ViewState): string {
     const make = (): string => JSON.stringify(this.show(resource, row, state))
-    return childKindsOf(resource).length > 0 ? make() : getOrMake(this.#json, row, make)
+    const isFixed = childKindsOf(resource).length === 0 && !hasObserved(resource.fields)
+    return isFixed ? getOrMake(this.#json, row, make) : make()
   }
 }

@@ -23,14 +23,12 @@ import { registerAllChanges, registerChanges } from './change-routes.js'
 import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
-import { accountsIn } from './dead-letter-owner.js'
-import { registerDeadLetters } from './dead-letter-routes.js'
-import { DeadLetters, type DeadLettersOptions } from './dead-letters.js'
 import { registerDecisions } from './decide-routes.js'
 import { Decider } from './decider.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
+import type { KeyUses } from './key-uses.js'
 import type { Live } from './live.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
@@ -64,12 +62,14 @@ export interface ApiOptions extends OpenapiOptions {
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */
-  readonly nats: RecordTracerOptions['nats'] & DeadLettersOptions['nats']
+  readonly nats: RecordTracerOptions['nats']
   readonly replays: Replays
   readonly trials: Trials
   readonly occurrences: Occurrences
   /** Limits requests and failed logins. */
   readonly usage: Usage
+  /** Notes which keys are used. */
+  readonly keyUses: Pick<KeyUses, 'note'>
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   /** A server that already listens: it passes requests to the API once that is built. Default: a new server. */
@@ -164,8 +164,6 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
-  const accountOf = accountsIn(() => options.view.state)
-  registerDeadLetters(app, context, new DeadLetters({ nats: options.nats, accountOf }))
   registerStats(app, log, options.deliveries)
   registerTrials(app, context, trials)
 }

@@ -10,6 +10,7 @@ import { keyPairsAtOnceMax, keyPairsWaitingMax } from '../core/limits.js'
 import { type AuditVerb, auditEvent } from '../event/audit.js'
 import { apiKey } from '../resource/api-key.js'
 import type { AnyResource, DeriveTools, Lookups, Row } from '../resource/define.js'
+import { storedFields } from '../resource/fields.js'
 import type { AuditEvent, Put, Removal } from '../store/change.js'
 import { claimsOf, countRules, type Draft, type Plan, releaseOf, unchanged } from '../store/plan.js'
 import type { Store } from '../store/store.js'
@@ -246,7 +247,7 @@ const isNamed = ({ fields }: AnyResource, row: Row, field: string, id: string): 
 
 /** A row with the given values, and defaults for the rest. */
 function newRow({ accountId }: Caller, { fields, idPrefix }: AnyResource, values: Values, at: number): Row {
-  const unset = Object.entries(fields).map(([name, { fallback }]) => [name, fallback ?? null])
+  const unset = Object.entries(storedFields(fields)).map(([name, { fallback }]) => [name, fallback ?? null])
   return {
     ...Object.fromEntries(unset),
     ...values,

@@ -80,8 +80,6 @@ export const changesReportBytesMax = 16 * 1024 * 1024
 export const jsonNestingMax = 64
 export const tokenCharsMin = 16
 export const tokenCharsMax = 128
-/** An API key expires within ten years, or never: a later time is most likely a mistake. */
-export const apiKeyLifetimeMaxMs = 3650 * 24 * 60 * 60_000
 /** Failed logins per address and minute, over all API processes. Further ones get 429, neither counted nor logged. */
 export const failedLoginsPerMinuteMax = 30
 
@@ -238,6 +236,15 @@ export const replaysAtOnceMax = 20
 /** A replay can be looked up for so long. */
 export const replayAgeMaxMs = 7 * 24 * 60 * 60_000
 export const replaysBytesMax = 8 * 1024 * 1024
+/** Messages in flight, in all pipelines together. */
+export const replayPendingMax = 16
+/** The part of the time that a replay takes while live records wait. */
+export const replayTimeShare = 0.05
+/** A replay waits while the stream of deliveries is fuller than this. */
+export const replayBacklogShareMax = 0.5
+export const replayProgressMs = 1_000
+/** After the end of a replay, until every pipeline has heard of it. */
+export const replayConsumerKeptMs = 15_000
 
 // --- trials ---
 

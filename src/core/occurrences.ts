@@ -254,6 +254,11 @@ const api = {
     'weir_replay_interruptions_total',
     'Failed attempts to continue a replay.',
   ),
+  keyUsesUnsaved: warn(
+    'The last uses of API keys could not be written; they are written a minute later.',
+    'weir_api_key_uses_unsaved_total',
+    'Times that the last uses of API keys could not be written.',
+  ),
   trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }

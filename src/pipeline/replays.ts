@@ -12,6 +12,13 @@ import { noRecords } from '../books/books.js'
 import type { InputCounts, LedgerWriter, SourceTally } from '../books/ledger.js'
 import { isoMillis, monotonicMs, now, sleep, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
+import {
+  replayBacklogShareMax,
+  replayConsumerKeptMs,
+  replayPendingMax,
+  replayProgressMs,
+  replayTimeShare,
+} from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
@@ -28,17 +35,6 @@ import { changeReplay, replayIn, replayKey, type StoredReplay } from '../wire/re
 import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
 import { walkMessage } from './process-record.js'
-
-/** Messages in flight, in all pipelines together. */
-const ackPendingMax = 16
-/** The part of the time that a replay takes while live records wait. */
-const timeShare = 0.05
-/** A replay waits while the stream of deliveries is fuller than this. */
-const backlogShareMax = 0.5
-const progressMs = 1_000
-/** After the end of a replay, until every pipeline has heard of it. */
-const consumerKeptMs = 15_000
-const giveWayLookMs = 50
 
 interface ReplayDeps {
   readonly nats: Nats
@@ -100,7 +96,7 @@ class Replays {
     try {
       await run?.close()
       if (run !== undefined) await ledger.write([{ type: 'replay_ended', stream: `replay.${id}` }])
-      await sleep(consumerKeptMs, this.#stop.signal)
+      await sleep(replayConsumerKeptMs, this.#stop.signal)
       if (!this.#stop.signal.aborted) await nats.deleteConsumer(recordsStream, replayConsumer(id))
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
@@ -139,7 +135,7 @@ class ReplayRun {
       stream: recordsStream,
       consumer: { name: replayConsumer(id), firstSequence: replay.first },
       input: `replay.${id}`,
-      ackPendingMax,
+      ackPendingMax: replayPendingMax,
       process: (message, input) => this.#process(message, input),
       unavailable: interrupted,
       unstored: interrupted,
@@ -154,7 +150,7 @@ class ReplayRun {
   async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
     const begunMs = monotonicMs()
     const sources = await this.#walk(message, input)
-    await this.#giveWay((monotonicMs() - begunMs) * (1 / timeShare - 1))
+    await this.#giveWay((monotonicMs() - begunMs) * (1 / replayTimeShare - 1))
     return { counts: replayedCounts(sources) }
   }
 
@@ -193,10 +189,10 @@ class ReplayRun {
   /** Waits so long while live records wait, and as long as there is no room for events. */
   async #giveWay(ms: number): Promise<void> {
     const { signal } = this.#stop
-    for (let waitedMs = 0; !signal.aborted; waitedMs += giveWayLookMs) {
+    for (let waitedMs = 0; !signal.aborted; waitedMs += lookAgainMs) {
       const isDue = waitedMs >= ms || !this.#deps.isBusy()
       if (isDue && !this.#isHeld) return
-      await sleep(giveWayLookMs, signal)
+      await sleep(lookAgainMs, signal)
     }
   }
 
@@ -205,7 +201,7 @@ class ReplayRun {
   async #watch(): Promise<void> {
     const { signal } = this.#stop
     for (;;) {
-      await sleep(progressMs, signal)
+      await sleep(replayProgressMs, signal)
       if (signal.aborted) return
       try {
         this.#isHeld = await this.#isFull()
@@ -218,7 +214,7 @@ class ReplayRun {
 
   async #isFull(): Promise<boolean> {
     const info = await this.#deps.nats.streamInfo(deliveriesStream)
-    return info !== undefined && info.state.bytes > info.config.max_bytes * backlogShareMax
+    return info !== undefined && info.state.bytes > info.config.max_bytes * replayBacklogShareMax
   }
 
   /** Writes how far all pipelines are; true if the replay has ended. */
@@ -249,6 +245,8 @@ class ReplayRun {
     await this.#intake.close()
   }
 }
+
+const lookAgainMs = 50
 
 const ended = (replay: StoredReplay, changes: Partial<StoredReplay>): StoredReplay => ({
   ...replay,

@@ -54,7 +54,7 @@ function addKey(program: Command, administer: Administer): void {
     )
   key
     .command('list')
-    .description('keys: id, account, creation, rights, expiry and description')
+    .description('keys: id, account, creation, rights, expiry, last use and description')
     .option('--account <id>', 'only those of this account, ac_…')
     .action((options: { account?: string }) => administer({ command: 'key list', ...options }))
 }

@@ -47,7 +47,8 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
     describeRights(await revokeRight(store, account, right)),
   'key create': async ({ store, writes }, { account = '', description = '', rights = '', expiresIn = '' }) =>
     describeMade(await createKey(store, writes, account, { description, rights, expiresIn })),
-  'key list': async ({ store }, { account = '' }) => listKeys(store, account),
+  'key list': async ({ store, keyUses }, { account = '' }) =>
+    listKeys(store, (keyId) => keyUses.lastUse(keyId), account),
   'abuse list': async (parts, { all = '' }) => listReports(parts, all !== ''),
   async 'abuse decide'(parts, { report = '', hostname = '', status = '' }) {
     const decision = { report_id: report, hostname, status: status.toUpperCase() }

@@ -47,7 +47,7 @@ interface NatsServerOptions {
 }
 
 /** Capacity of the store in full streams; it also covers the small streams and buckets. */
-const streamsOfFullSizeMax = 9
+const streamsOfFullSizeMax = 10
 /** After this long, a slow client is disconnected. Long, because a busy machine must not look like a dead client. */
 const writeDeadline = '60s'
 const logFileBytesMax = 16 * 1024 * 1024

@@ -1,12 +1,14 @@
 /** The store, which only the API and the command line use. The other roles start without loading it. */
 import { join } from 'node:path'
 import { renderBulk } from '../api/bulk-audits.js'
+import { type KeyUses, openKeyUses } from '../api/key-uses.js'
 import { BaseLinks, Presenter } from '../api/present.js'
 import { Writes } from '../api/writes.js'
 import type { ReleaseStack } from '../core/release.js'
 import { Sealer } from '../core/seal.js'
 import { checkSource } from '../event/check-source.js'
 import type { Nats } from '../nats/nats.js'
+import { apiKey } from '../resource/api-key.js'
 import { resources } from '../resource/registry.js'
 import { tcpAddressSpace } from '../resource/tcp-address.js'
 import type { Clickhouse } from '../store/clickhouse.js'
@@ -24,6 +26,8 @@ export interface StoreParts {
   readonly store: Store
   readonly writes: Writes
   readonly presenter: Presenter
+  /** The last use of each API key. */
+  readonly keyUses: KeyUses
   readonly nats: Nats
   readonly sealer: Sealer
   readonly clickhouse: Clickhouse
@@ -51,14 +55,18 @@ export async function openStoreParts(
   const clickhouse = release.own(await openDatabase(settings))
   const nats = release.own(await connect(context, 'api'))
   const loss = await restoreStreams(nats, settings.nats, await hasAccounts(clickhouse), occurrences)
-  const presenter = new Presenter(new BaseLinks(baseUrl))
+  const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
+  const isDeleted = (keyId: string): boolean =>
+    store.view.isUsable && store.view.state.rows.get(apiKey.kind)?.has(keyId) !== true
+  const keyUses = release.own(await openKeyUses(nats, bucketBytesMax, occurrences, isDeleted))
+  const presenter = new Presenter(new BaseLinks(baseUrl), (...of) => keyUses.shown(...of))
   const store: Store = await openStore({
     clickhouse,
     nats,
     resources,
     occurrences,
     keyFingerprint: sealer.fingerprint,
-    bucketBytesMax: reservedBytes(settings.nats.storageMaxBytes),
+    bucketBytesMax,
     renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
   })
   release.own(store)
@@ -68,6 +76,7 @@ export async function openStoreParts(
     store,
     writes: new Writes({ presenter, sealer, store, tcpAddresses, sourceProblem }),
     presenter,
+    keyUses,
     nats,
     sealer,
     clickhouse,

@@ -1,10 +1,9 @@
 import { isoSeconds } from '../core/clock.js'
 import { badRequest } from '../core/errors.js'
-import { apiKeyLifetimeMaxMs } from '../core/limits.js'
 import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
 import { bearerToken, withToken } from './bearer-token.js'
 import { defineResource, type Row } from './define.js'
-import { asIs, described, repeatedEntry, writable } from './fields.js'
+import { asIs, described, observed, repeatedEntry, writable } from './fields.js'
 import { canonicalTime, timestamp } from './timestamp-field.js'
 
 /** What a key may be limited to. `all` is everything that the API offers, now and later. */
@@ -29,7 +28,10 @@ const rights = ruled(
 
 type Rights = readonly KeyRight[] | null
 
-const lifetimeDaysMax = apiKeyLifetimeMaxMs / 86_400_000
+const dayMs = 24 * 60 * 60_000
+const lifetimeDaysMax = 3650
+/** A key expires within ten years, or never: a later time is most likely a mistake. */
+export const apiKeyLifetimeMaxMs = lifetimeDaysMax * dayMs
 
 /** Checked against the key's creation, so that a key keeps its end when it is updated or restored. */
 function checkExpiry({ created_at, expires_at }: { created_at: number; expires_at: string | null }): void {
@@ -48,7 +50,13 @@ export const apiKey = defineResource({
   listName: 'keys',
   title: 'API key',
   about: 'A token that authenticates requests to this API. It is shown once, when the key is created.',
-  example: { description: 'deployment' },
+  example: {
+    description: 'deployment',
+    rights: ['read'],
+    expires_at: '2027-11-20T10:00:00Z',
+    last_used_at: '2026-11-20T10:00:00Z',
+    last_used_from: '192.0.2.10',
+  },
   audit: 'api_key',
   deletionRevokes: true,
   fields: {
@@ -67,6 +75,14 @@ export const apiKey = defineResource({
         }),
       ),
     },
+    last_used_at: observed(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When the key was used last, also in a request that was refused; null: never. Up to a minute late.',
+      }),
+    ),
+    last_used_from: observed(Type.String({ description: 'The address that it was used from.' })),
     ...bearerToken,
   },
   check: (row, previous) => {

@@ -9,8 +9,11 @@
  */
 import type { Static, TSchema } from '../core/schema.js'
 
-/** How a field is stored in its ClickHouse table; `module` has a column per field of the module. */
-export type Column = 'text' | 'texts' | 'flag' | 'integer' | 'time' | 'json' | 'module'
+/**
+ * How a field is stored in its ClickHouse table; `module` has a column per field of the module. `none`: it is not a part
+ * of the row, but learned while Weir runs and kept elsewhere, so responses show it, and audit events do not.
+ */
+export type Column = 'text' | 'texts' | 'flag' | 'integer' | 'time' | 'json' | 'module' | 'none'
 
 export interface Field<S extends TSchema = TSchema, Unset extends null | never = null> {
   /** The schema of a value, if there is one. */

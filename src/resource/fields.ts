@@ -102,6 +102,17 @@ export const derived = <S extends TSchema, const O extends Options = object>(
   options: O = {} as O,
 ) => field<S, null, ByWeir<O, false>>(schema, options, null, byWeir(options, false))
 
+/** Learned while Weir runs: see `Column`. */
+export const observed = <S extends TSchema>(schema: S) =>
+  derived(schema, { unset: 'null', column: 'none' } as const)
+
+/** The fields of a row, without those that are only observed. */
+export const storedFields = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, { column }]) => column !== 'none'))
+
+export const hasObserved = (fields: Fields): boolean =>
+  Object.values(fields).some(({ column }) => column === 'none')
+
 /** Set by Weir at creation; never null. */
 export const assigned = <S extends TSchema>(schema: S) =>
   field<S, never, ByWeir<object, true>>(schema, {}, undefined as never, byWeir({}, true))

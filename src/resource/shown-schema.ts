@@ -3,7 +3,7 @@
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { componentName } from './component-name.js'
 import type { AnyResource } from './define.js'
-import { shownMembersOf } from './fields.js'
+import { hasObserved, shownMembersOf, storedFields } from './fields.js'
 import { idSchema, uriSchema } from './id-schema.js'
 import { resources } from './registry.js'
 
@@ -27,11 +27,11 @@ export const resourceSchema = (resource: AnyResource): TSchema =>
     { title: componentName(resource.kind), description: resource.about },
   )
 
-/** The schema of a resource in its audit events: without those below its path. */
+/** The schema of a resource in its audit events: without those below its path, and without what is observed. */
 export const auditedSchema = (resource: AnyResource): TSchema =>
-  childKindsOf(resource).length === 0
+  childKindsOf(resource).length === 0 && !hasObserved(resource.fields)
     ? resourceSchema(resource)
-    : objectOf(ownMembers(resource), {
+    : objectOf(ownMembers({ ...resource, fields: storedFields(resource.fields) }), {
         title: `${componentName(resource.kind)}InEvent`,
         description: resource.about,
       })

@@ -22,7 +22,7 @@ interface RowOrigin {
   readonly baseRevision?: number | undefined
 }
 
-const columnTypes: Record<Exclude<Column, 'module'>, string> = {
+const columnTypes: Record<Exclude<Column, 'module' | 'none'>, string> = {
   text: 'Nullable(String)',
   texts: 'Array(String)',
   flag: 'Nullable(Bool)',
@@ -57,6 +57,7 @@ const historyViewOf = (kind: string): string => `${pluralOf(kind)}_history`
 /** Columns of fields; a module has one for each of its fields, prefixed with its name. */
 function* fieldColumns(fields: Fields, prefix = ''): Generator<TableColumn> {
   for (const [name, field] of Object.entries(fields)) {
+    if (field.column === 'none') continue
     if (field.column === 'module') yield* fieldColumns(field.fields ?? {}, `${prefix}${name}_`)
     else yield { name: `${prefix}${name}`, type: columnTypes[field.column], hidden: field.shown === 'hidden' }
   }
@@ -118,6 +119,7 @@ function encodeFields(
 ): void {
   for (const [name, field] of Object.entries(fields)) {
     const value = values[name]
+    if (field.column === 'none') continue
     if (field.column === 'module')
       encodeFields(field.fields ?? {}, (value ?? {}) as Row, into, `${prefix}${name}_`)
     else into[`${prefix}${name}`] = encodeValue(field.column, value)
@@ -165,6 +167,7 @@ function decodeFields(fields: Fields, encoded: EncodedRow, prefix = ''): Record<
   const row: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(fields)) {
     const key = `${prefix}${name}`
+    if (field.column === 'none') continue
     if (field.column !== 'module') row[name] = decodeValue(field as never, encoded[key])
     else
       row[name] =

@@ -74,7 +74,7 @@ export const watchedDeliveriesSubject = 'weir.live.deliveries'
 
 // --- dead letters ---
 
-/** Invalid records and audit events, and undeliverable events. The API, operators and the demo read. */
+/** Invalid records and audit events, and undeliverable events. Operators and the demo read. */
 export const deadLetterStream = 'WEIR_DEADLETTER'
 export const deadLetterSubjects = 'weir.deadletter.>'
 /** Pipelines publish. */
@@ -93,10 +93,9 @@ export const deadLetterHeaders = {
   sequence: 'Weir-Sequence',
   line: 'Weir-Line',
   subject: 'Weir-Subject',
-  /** Origin of an event. Its account is missing in letters of earlier versions. */
+  /** Origin of an event. */
   destination: 'Weir-Destination',
   eventId: 'Weir-Event-Id',
-  account: 'Weir-Account',
 } as const
 
 // --- requests ---
@@ -128,6 +127,9 @@ export const trialsBucket = 'weir_trials'
 
 /** Replays (`replays.ts`), for some days. The API and pipelines write and read. */
 export const replaysBucket = 'weir_replays'
+
+/** The last use of each API key. The API and `decide` write, the API reads. */
+export const keyUseBucket = 'weir_key_use'
 
 /** Snapshots of the books. Processes that keep books write and read. */
 export const booksBucket = 'weir_books'

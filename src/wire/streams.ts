@@ -38,7 +38,7 @@ export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Eleven small ones and three large ones share the server's storage: nine times `storageMaxBytes`.
+      // Thirteen small ones and three large ones share the server's storage: ten times `storageMaxBytes`.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )

@@ -85,7 +85,9 @@ t.test('accounts', async (t) => {
       t.match(keys, [{ id: keyId, description: 'the new one', token: null }, {}])
       t.match(
         await run('key list', { account }),
-        new RegExp(`^ak_.*\n${keyId} .*Z {2}all {16}expires never {17}the new one\n$`),
+        new RegExp(
+          `^ak_.*never used .*\n${keyId} .*Z {2}all +expires never +used \\S+Z from 127.0.0.1 +the new one\n$`,
+        ),
       )
       const stored = await parts.clickhouse.text('SELECT * FROM api_keys', 'JSONEachRow')
       t.notMatch(stored, token, 'tokens are stored as hashes')
@@ -113,7 +115,10 @@ t.test('accounts', async (t) => {
     t.strictSame(key.rights, ['read', 'decide'])
     const days = (Date.parse(key.expires_at!) - Date.parse(key.created_at)) / dayMs
     t.equal(Math.round(days), 90)
-    const line = new RegExp(`^${keyId}  ${account}  \\S+Z {2}read,decide {8}expires ${key.expires_at}$`, 'm')
+    const line = new RegExp(
+      `^${keyId}  ${account}  \\S+Z {2}read,decide {8}expires ${key.expires_at} {2}used \\S+Z from 127.0.0.1$`,
+      'm',
+    )
     t.match(await run('key list', { account }), line)
     t.match(await run('key list'), line, 'of all accounts')
     const refusals: [Record<string, string>, RegExp][] = [

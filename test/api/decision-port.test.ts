@@ -48,11 +48,11 @@ const configuration = new TestConfiguration('ac_1', 'ac_2')
 const policySet = await buildPolicySet(configuration, undefined, noYield)
 
 const keys: Readonly<Record<string, Partial<Row>>> = {
-  weir_decide: { account_id: 'ac_1', rights: ['decide'] },
+  weir_decide: { id: 'ak_decide', account_id: 'ac_1', rights: ['decide'] },
   weir_all: { account_id: 'ac_1' },
   weir_other: { account_id: 'ac_2', rights: null },
   weir_nothing: { account_id: 'ac_1', rights: ['read', 'write'] },
-  weir_expired: { account_id: 'ac_1', rights: null, expires_at: '2026-11-20T10:00:00Z' },
+  weir_expired: { id: 'ak_expired', account_id: 'ac_1', rights: null, expires_at: '2026-11-20T10:00:00Z' },
   weir_lasting: { account_id: 'ac_1', rights: null, expires_at: '9999-11-20T10:00:00Z' },
 }
 
@@ -62,16 +62,18 @@ type Headers = Readonly<Record<string, string>>
 async function openPort(t: Test, trustedProxies: readonly string[] = [], decidesBy = policySet) {
   const verdicts: Verdict[] = []
   const failures: unknown[] = []
+  const uses = new Map<string, string>()
   const opened = await openDecisionPort('127.0.0.1', 0, {
     policySet: () => decidesBy,
     geo: noGeo,
     keysOf: (token) => (keys[token] === undefined ? [] : [keys[token] as Row]),
+    keyUses: { note: (keyId, address) => void uses.set(keyId, address) },
     trustedProxies,
     occurrences: { loginFailed: () => {}, requestFailed: (fields) => void failures.push(fields) },
     noted: (verdict) => verdicts.push(verdict),
   })
   t.teardown(() => opened!.close())
-  return { url: opened!.url, verdicts, failures }
+  return { url: opened!.url, verdicts, failures, uses }
 }
 
 const withKey: Headers = { 'weir-key': 'weir_decide' }
@@ -266,7 +268,7 @@ t.test('requests of trusted proxies', async (t) => {
 })
 
 t.test('requests that are refused', async (t) => {
-  const { url, failures } = await openPort(t, ['10.0.0.0/8'])
+  const { url, failures, uses } = await openPort(t, ['10.0.0.0/8'])
   const trusting = (await openPort(t, ['127.0.0.1'])).url
   const asking = `${url}/decide/auth_request`
   const good = JSON.stringify({ type: 'tcp_connection', conn: { client_ip: '::1' } })
@@ -322,6 +324,8 @@ t.test('requests that are refused', async (t) => {
     t.equal(status_code, status, name)
     t.equal(headers['weir-decision'], undefined, `${name}: no decision`)
   }
+  t.equal(uses.get('ak_decide'), '127.0.0.1', 'the last use of a key is noted')
+  t.notOk(uses.has('ak_expired'))
   const all = await send('POST', `${url}/decide`, { authorization: 'Bearer weir_all' }, good)
   t.equal(all.status, 200, 'a key without limits')
   const lasting = await send('POST', `${url}/decide`, { authorization: 'Bearer weir_lasting' }, good)

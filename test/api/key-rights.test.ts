@@ -1,4 +1,4 @@
-/** Keys with less than everything: each operation needs one right, and a key may have an end. */
+/** Keys with less than everything: each operation needs one right, a key may have an end, and shows its last use. */
 import t from 'tap'
 import { now } from '../../src/core/clock.js'
 import { type KeyRight, keyRights } from '../../src/resource/api-key.js'
@@ -151,6 +151,36 @@ t.test('rights of keys', async (t) => {
     t.ok((await all(me.apiKey.list())).some((key) => key.id === id))
     await me.apiKey.delete(id)
     t.match(await client.raw.refused(401, 'GET', '/edges/tcp'), /not valid/)
+  })
+
+  t.test('the last use of a key is shown, also of a request that was refused', async (t) => {
+    const made = await me.apiKey.create({ rights: ['read'] })
+    t.match(made, { last_used_at: null, last_used_from: null })
+    const path = `/api_keys/${made.id}`
+    const client = me.withToken(made.token)
+    const events = await api.auditsOf(me.accountId, async () => {
+      const before = now()
+      await client.raw.send('GET', '/edges/tcp', { from: '203.0.113.9' })
+      const shown = await me.apiKey.get(made.id)
+      t.ok(Date.parse(shown.last_used_at!) > before - 1_000 && Date.parse(shown.last_used_at!) <= now())
+      t.equal(shown.last_used_from, '203.0.113.9')
+      await client.raw.send('POST', '/ip_policies', { from: '2001:db8::1', body: {} })
+      const [listed] = await all(me.apiKey.list({ filter: 'last_used_from == "2001:db8::1"' }))
+      t.equal(listed?.id, made.id)
+      const sentBack = { ...shown, description: 'used since it was read' }
+      t.match(await me.raw.expect(200, 'PATCH', path, sentBack), { last_used_from: '2001:db8::1' })
+    })
+    t.equal(events.length, 1, 'only the change is announced')
+    t.match(events[0]!.object, { id: made.id, expires_at: null })
+    t.notOk(Object.keys(events[0]!.object).some((name) => name.startsWith('last_used')))
+    const rows = await store.parts.clickhouse.text(
+      `SELECT count() AS rows FROM api_keys_history WHERE id = '${made.id}'`,
+      'JSONEachRow',
+    )
+    t.match(rows, /"rows":"?2"?/, 'and stored')
+    const { changes } = await me.raw.get(`${path}/changes`)
+    t.notMatch(JSON.stringify(changes), 'last_used')
+    t.match(await me.raw.refused(400, 'POST', '/api_keys', { last_used_at: null }), /no field "last_used_at"/)
   })
 
   t.test('rights and expiry that another program wrote into the bucket do not count', async (t) => {

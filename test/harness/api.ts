@@ -5,8 +5,8 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import root, { type Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
-import { accountsIn } from '../../src/api/dead-letter-owner.js'
 import { Live } from '../../src/api/live.js'
+import { accountsIn } from '../../src/api/live-dead-letters.js'
 import { openReplays } from '../../src/api/replays.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
 import { Usage } from '../../src/api/usage.js'
@@ -231,6 +231,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         versionHeaders: ['Service-Version'],
         eventKinds: trafficEvents,
         usage: new Usage(0),
+        keyUses: parts.keyUses,
         trustedProxies: [],
         ...options,
       })

@@ -119,6 +119,7 @@ const streams = [
   'KV_weir_books',
   'KV_weir_replays',
   'KV_weir_trials',
+  'KV_weir_key_use',
 ]
 
 const subjects = [
@@ -176,7 +177,6 @@ const needs: Readonly<Record<string, Needs>> = {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
       WEIR_RECORDS: ['info', 'make', 'get', 'direct'],
-      WEIR_DEADLETTER: ['info', 'make', 'get', 'direct'],
       WEIR_AUDIT: ['info', 'make', 'get'],
       WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],
       KV_weir_config: kept,
@@ -188,6 +188,7 @@ const needs: Readonly<Record<string, Needs>> = {
       KV_weir_books: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_replays: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
+      KV_weir_key_use: ['info', 'make', 'get', 'remove', 'read along'],
     },
     publish: [
       'weir.events.audit.ac_1',
@@ -217,6 +218,7 @@ const needs: Readonly<Record<string, Needs>> = {
       WEIR_DELIVERIES: ['info', 'direct', 'remove', 'purge', 'ask for consumers', 'drop consumers'],
       KV_weir_config: ['info', 'get', 'read along'],
       KV_weir_replays: ['info', 'get', 'remove', 'read along'],
+      KV_weir_key_use: ['info'],
     },
     publish: [
       'weir.deliveries.ed_1',
@@ -227,6 +229,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.live.decisions',
       '$KV.weir_books.key',
       '$KV.weir_replays.key',
+      '$KV.weir_key_use.key',
     ],
     hear: ['weir.decide', 'weir.decide.agent', 'weir.live.watched', '_INBOX.pipeline.x'],
   },
@@ -297,6 +300,7 @@ t.before(async () => {
   await admin.openBucket('weir_books', mebibyte)
   await admin.openBucket('weir_replays', mebibyte)
   await admin.openBucket('weir_trials', mebibyte)
+  await admin.openBucket('weir_key_use', mebibyte)
 })
 
 t.teardown(async () => {

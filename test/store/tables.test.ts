@@ -3,6 +3,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Column, Field, Fields, Row } from '../../src/resource/define.js'
+import { storedFields } from '../../src/resource/fields.js'
 import { resourceOf, resources } from '../../src/resource/registry.js'
 import {
   addColumnSql,
@@ -27,7 +28,7 @@ const json = fc
   .filter((value) => value !== null)
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown)
 
-const valuesOf: Record<Exclude<Column, 'module'>, fc.Arbitrary<unknown>> = {
+const valuesOf: Record<Exclude<Column, 'module' | 'none'>, fc.Arbitrary<unknown>> = {
   text: fc.string({ unit: 'binary' }),
   texts: fc.array(fc.string(), { minLength: 1 }),
   flag: fc.boolean(),
@@ -37,6 +38,7 @@ const valuesOf: Record<Exclude<Column, 'module'>, fc.Arbitrary<unknown>> = {
 }
 
 const valueFor = ({ column, fallback, fields = {} }: Field<never, null>): fc.Arbitrary<unknown> => {
+  if (column === 'none') throw new Error('A field that is only observed is not stored.')
   const value = column === 'module' ? fieldsOf(fields) : valuesOf[column]
   // A list that is never null is empty if it is unset.
   const unset = column === 'texts' && fallback !== null ? [] : null
@@ -46,7 +48,7 @@ const valueFor = ({ column, fallback, fields = {} }: Field<never, null>): fc.Arb
 const fieldsOf = (fields: Fields): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [
+      Object.entries(storedFields(fields)).map(([name, field]) => [
         name,
         name === 'enabled' ? fc.boolean() : valueFor(field as never),
       ]),

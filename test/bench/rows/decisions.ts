@@ -2,6 +2,7 @@
 import { Agent, createServer, type RequestOptions, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { openDecisionPort } from '../../../src/api/decision-port.js'
+import { KeyUses } from '../../../src/api/key-uses.js'
 import { buildPolicySet } from '../../../src/evaluate/policy-set.js'
 import type { Row } from '../../../src/resource/define.js'
 import { noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
@@ -49,11 +50,14 @@ export const row: BenchRow = {
   mustReach: `p99 of a decision over HTTP at most ${bound} × that of a bare server`,
   async run({ quick }) {
     const set = await policySet()
-    const key = { account_id: 'ac_1', rights: ['decide'] } as unknown as Row
+    const key = { id: 'ak_1', account_id: 'ac_1', rights: ['decide'] } as unknown as Row
+    // They are never written: there is no bucket.
+    const keyUses = new KeyUses({ bucket: async () => undefined, occurrences: { keyUsesUnsaved: () => {} } })
     const port = await openDecisionPort('127.0.0.1', 0, {
       policySet: () => set,
       geo: noGeo,
       keysOf: (token) => (token === 'weir_bench' ? [key] : []),
+      keyUses,
       trustedProxies: ['127.0.0.1'],
       occurrences: { loginFailed: () => {}, requestFailed: () => {} },
       noted: () => {},
