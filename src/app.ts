@@ -91,7 +91,7 @@ export async function openApi(
   const { Live } = await import('./api/live.js')
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
-  const { accountsIn } = await import('./api/live-dead-letters.js')
+  const { accountsIn } = await import('./api/dead-letter-owner.js')
   const { openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -105,8 +105,7 @@ export async function openApi(
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
   const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
-  // Drafts are tried in processes of their own.
-  const startTrial = trialStarter(() => forkTrial(program))
+  const start = trialStarter(() => forkTrial(program))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
@@ -117,7 +116,7 @@ export async function openApi(
     deliveries: parts.deliveries,
     nats,
     replays: await openReplays(jobs),
-    trials: release.own(await openTrials({ ...jobs, start: startTrial, occurrences })),
+    trials: release.own(await openTrials({ ...jobs, start, occurrences })),
     occurrences,
     baseUrl,
     versionHeaders: settings.api.versionHeaders,
@@ -137,7 +136,7 @@ export async function openApi(
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
   const { view } = store
   await readiness.started({ nats, streams: neededStreams.api, view, books, makeStreams, failing })
-  // Below a supervisor, the supervisor prints the addresses.
+  // A supervisor prints the addresses itself.
   if (parent === undefined) announceApi(listening.url)
   return { ...roleOf(context), addresses: { api: listening.url } }
 }

@@ -2,6 +2,7 @@
 import { now } from './core/clock.js'
 import { trialMessagesAtOnce } from './core/limits.js'
 import { ReleaseStack } from './core/release.js'
+import { replay } from './nats/replay.js'
 import { processMessage } from './pipeline/process-record.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { connect } from './process/connect.js'
@@ -41,7 +42,7 @@ export async function openTrial(context: RoleContext): Promise<void> {
     await view.reached(accountId, version)
     const { eventKinds } = context
     const opened = await openExaminer({ accountId, draft, source: view.state, geo, eventKinds })
-    const messages = nats.replay(recordsStream, recordsSubjects, sinceMs, trialMessagesAtOnce)
+    const messages = replay(nats.stored(recordsStream, recordsSubjects), sinceMs, trialMessagesAtOnce)
     // Awaited here, so that the connection stays open until then.
     return await runTrial({ accountId, untilMs, ...opened, messages, progressed })
   }

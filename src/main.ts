@@ -9,6 +9,7 @@ import { addAccountCommands } from './process/account-commands.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
 import type { Program } from './process/programs.js'
+import type { ReplayOptions } from './process/replay.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
 import { readRuntime } from './process/runtime-file.js'
 import { loadSettings, type Settings } from './process/settings.js'
@@ -182,6 +183,19 @@ for (const [what, argument, description] of triedDrafts) {
       process.exitCode = await tryDraft(settings(), what, argument === '' ? '' : String(given[0]), options)
     })
 }
+
+program
+  .command('replay')
+  .description('send the events of recorded traffic again; needs an API key in WEIR_API_KEY')
+  .argument('<destination>', 'ed_…')
+  .requiredOption('--from <time>', 'a length of time such as 90s, 2h or 1d, or a time')
+  .option('--to <time>', 'the same; default: now')
+  .option('--where <expression>', 'only events for which it is true, such as "decision != \'allow\'"')
+  .option('--json', 'the replay as JSON, when it has ended')
+  .action(async (destination: string, options: ReplayOptions) => {
+    const { replayTo } = await import('./process/replay.js')
+    process.exitCode = await replayTo(settings(), destination, options)
+  })
 
 program
   .command('record')

@@ -21,7 +21,8 @@ import {
 } from '../wire/names.js'
 import type { WatchedIds } from '../wire/watched.js'
 import { readWatchedDelivery } from '../wire/watched-deliveries.js'
-import { type AccountOf, deadLettersIn } from './live-dead-letters.js'
+import type { AccountOf } from './dead-letter-owner.js'
+import { deadLettersIn } from './live-dead-letters.js'
 import { LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
 import { shownDecision } from './shown-decision.js'
 

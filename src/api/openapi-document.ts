@@ -10,6 +10,7 @@ import { isServed } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
 import { supportedVersion } from './auth.js'
 import { changesTag } from './change-routes.js'
+import { deadLettersTag } from './dead-letter-queries.js'
 import { decisionsTag } from './decide-routes.js'
 import { rightFor } from './key-rights.js'
 import { Components } from './openapi-components.js'
@@ -62,6 +63,7 @@ export const openapiHead = ({ baseUrl }: OpenapiOptions) => ({
   tags: [
     ...resources.filter(isServed).map(({ title, about }) => ({ name: pluralOf(title), description: about })),
     decisionsTag,
+    deadLettersTag,
     changesTag,
     trialsTag,
     webhooksTag,

@@ -118,6 +118,7 @@ const byCollection = new Map(
 const plainParameters: Readonly<Record<string, TSchema>> = {
   [trialsPath]: Type.String({ description: 'The id of the trial.' }),
   [replaysPath]: Type.String({ description: 'The id of the replay.' }),
+  '/dead_letters': Type.String({ description: 'The id of the dead letter.' }),
   '/records': Type.String({ maxLength: recordIdCharsMax, description: 'The id of the record.' }),
 }
 

@@ -5,6 +5,7 @@ import { isId, newId } from '../core/ids.js'
 import { replayAgeMaxMs, replaysAtOnceMax, replaysBytesMax } from '../core/limits.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
+import { firstSince } from '../nats/replay.js'
 import { streamIdentity } from '../nats/streams.js'
 import { replayIdPrefix } from '../resource/replay.js'
 import { recordsStream, recordsSubjects, replaysBucket } from '../wire/names.js'
@@ -20,7 +21,7 @@ interface ReplayOrder {
 }
 
 interface ReplaysOptions {
-  readonly nats: Pick<Nats, 'streamInfo' | 'sequenceSince'>
+  readonly nats: Pick<Nats, 'streamInfo' | 'stored'>
   readonly bucket: Bucket
   /** Makes the bucket again if NATS has lost it. */
   readonly ensureBucket: () => Promise<unknown>
@@ -98,8 +99,9 @@ export class Replays {
     const { nats } = this.#options
     const info = await nats.streamInfo(recordsStream)
     if (info === undefined) throw unavailable('The stream of records is missing.')
-    const first = await nats.sequenceSince(recordsStream, recordsSubjects, fromMs)
-    const last = (await nats.sequenceSince(recordsStream, recordsSubjects, toMs + 1)) - 1
+    const records = nats.stored(recordsStream, recordsSubjects)
+    const first = await firstSince(records, info.state, fromMs)
+    const last = (await firstSince(records, info.state, toMs + 1)) - 1
     return { stream: streamIdentity(info), first, last, done: first - 1 }
   }
 

@@ -23,6 +23,9 @@ import { registerAllChanges, registerChanges } from './change-routes.js'
 import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
+import { accountsIn } from './dead-letter-owner.js'
+import { registerDeadLetters } from './dead-letter-routes.js'
+import { DeadLetters, type DeadLettersOptions } from './dead-letters.js'
 import { registerDecisions } from './decide-routes.js'
 import { Decider } from './decider.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
@@ -62,7 +65,7 @@ export interface ApiOptions extends OpenapiOptions {
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */
-  readonly nats: RecordTracerOptions['nats']
+  readonly nats: RecordTracerOptions['nats'] & DeadLettersOptions['nats']
   readonly replays: Replays
   readonly trials: Trials
   readonly occurrences: Occurrences
@@ -164,6 +167,8 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
+  const accountOf = accountsIn(() => options.view.state)
+  registerDeadLetters(app, context, new DeadLetters({ nats: options.nats, accountOf }))
   registerStats(app, log, options.deliveries)
   registerTrials(app, context, trials)
 }

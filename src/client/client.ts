@@ -34,6 +34,7 @@ import {
   type WriteOptions,
   writeQuery,
 } from './collection.js'
+import { DeadLetterClient } from './dead-letters.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
 import type { Changes, Kinds, NewResource } from './kinds.js'
@@ -72,6 +73,8 @@ export interface Client extends Kinds {
   decisions(options?: DecisionsOptions): AsyncGenerator<LoggedDecision, void, undefined>
   /** A record by its id, or by the id of an event that it made: its decision, its events, what became of them. */
   record(id: string): Promise<TracedRecord>
+  /** Records and events that were set aside. */
+  readonly deadLetters: DeadLetterClient
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Sums of attempts to deliver, by destination. */
@@ -170,6 +173,7 @@ export function openClient(options: HttpOptions): Client {
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),
+    deadLetters: new DeadLetterClient(http),
     stats: async (options = {}) => http.send('GET', '/stats', { query: { ...options } }),
     deliveryStats: async (options = {}) =>
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),

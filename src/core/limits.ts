@@ -236,15 +236,6 @@ export const replaysAtOnceMax = 20
 /** A replay can be looked up for so long. */
 export const replayAgeMaxMs = 7 * 24 * 60 * 60_000
 export const replaysBytesMax = 8 * 1024 * 1024
-/** Messages in flight, in all pipelines together. */
-export const replayPendingMax = 16
-/** The part of the time that a replay takes while live records wait. */
-export const replayTimeShare = 0.05
-/** A replay waits while the stream of deliveries is fuller than this. */
-export const replayBacklogShareMax = 0.5
-export const replayProgressMs = 1_000
-/** After the end of a replay, until every pipeline has heard of it. */
-export const replayConsumerKeptMs = 15_000
 
 // --- trials ---
 

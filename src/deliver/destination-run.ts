@@ -207,6 +207,7 @@ export class DestinationRun {
       [deadLetterHeaders.reason]: `${fault.code}: ${fault.msg}`,
       [deadLetterHeaders.destination]: this.#config.id,
       [deadLetterHeaders.eventId]: event.id,
+      [deadLetterHeaders.account]: this.#config.accountId,
     }
     const { data, headers } = deadLetter(event.data, origin, nats.payloadBytesMax)
     const msgId = `${this.#config.id}.${event.id}`

@@ -33,7 +33,7 @@ import {
   storedMessage,
 } from './messages.js'
 import { connectionOptions, type NatsOptions } from './options.js'
-import { firstSince, replay } from './replay.js'
+import type { StoredStream } from './replay.js'
 import {
   callTimeoutMs,
   isStreamMissing,
@@ -222,18 +222,13 @@ export class Nats {
     return storedMessage(() => this.#manager.streams.getMessage(stream, { seq: sequence }))
   }
 
-  /** The messages stored since a time, up to the one that is last now; `atOnce` are requested ahead. */
-  replay(stream: string, subjects: string, sinceMs: number, atOnce: number): AsyncGenerator<StoredMessage> {
-    const at = (seq: number) => storedMessage(() => this.#manager.direct.getMessage(stream, { seq }))
-    const next = (from: number) => this.nextMessage(stream, subjects, from)
-    return replay({ info: () => retried(() => this.streamInfo(stream)), at, next }, sinceMs, atOnce)
-  }
-
-  /** The first sequence stored at or after a time, or the next one. */
-  async sequenceSince(stream: string, subjects: string, sinceMs: number): Promise<number> {
-    const info = await retried(() => this.streamInfo(stream))
-    const next = (from: number) => this.nextMessage(stream, subjects, from)
-    return info === undefined ? 1 : firstSince({ next }, info.state, sinceMs)
+  /** The messages of a stream, for `replay` and `replayBackward`: reading needs no consumer. */
+  stored(stream: string, subjects: string): StoredStream {
+    return {
+      info: () => retried(() => this.streamInfo(stream)),
+      at: (seq) => storedMessage(() => this.#manager.direct.getMessage(stream, { seq })),
+      next: (from) => this.nextMessage(stream, subjects, from),
+    }
   }
 
   /** The newest message of a subject, read from the stream's leader; undefined if there is none. */

@@ -1,12 +1,13 @@
 /** Reads messages of a stream again, without a consumer: this needs the right to read, and no other. */
 import type { StoredMessage } from './messages.js'
 
+/** As the state of a stream has them. */
 interface Bounds {
   readonly first_seq: number
   readonly last_seq: number
 }
 
-interface ReplayedStream {
+export interface StoredStream {
   /** Sequences of the first and the last message. */
   info(): Promise<{ readonly state: Bounds } | undefined>
   /** Undefined if there is none, or no longer. */
@@ -17,7 +18,7 @@ interface ReplayedStream {
 
 /** The messages that were stored since a time, in order, up to the one that is last now. `atOnce`: requests ahead. */
 export async function* replay(
-  stream: ReplayedStream,
+  stream: StoredStream,
   sinceMs: number,
   atOnce: number,
 ): AsyncGenerator<StoredMessage> {
@@ -49,7 +50,7 @@ export async function* replay(
 
 /** The first sequence that was stored at or after a time, or will be: times grow with sequences. */
 export async function firstSince(
-  stream: Pick<ReplayedStream, 'next'>,
+  stream: Pick<StoredStream, 'next'>,
   { first_seq, last_seq }: Bounds,
   sinceMs: number,
 ): Promise<number> {

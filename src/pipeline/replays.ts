@@ -12,13 +12,6 @@ import { noRecords } from '../books/books.js'
 import type { InputCounts, LedgerWriter, SourceTally } from '../books/ledger.js'
 import { isoMillis, monotonicMs, now, sleep, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import {
-  replayBacklogShareMax,
-  replayConsumerKeptMs,
-  replayPendingMax,
-  replayProgressMs,
-  replayTimeShare,
-} from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
@@ -35,6 +28,17 @@ import { changeReplay, replayIn, replayKey, type StoredReplay } from '../wire/re
 import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
 import { walkMessage } from './process-record.js'
+
+/** Messages in flight, in all pipelines together. */
+const ackPendingMax = 16
+/** The part of the time that a replay takes while live records wait. */
+const timeShare = 0.05
+/** A replay waits while the stream of deliveries is fuller than this. */
+const backlogShareMax = 0.5
+const progressMs = 1_000
+/** After the end of a replay, until every pipeline has heard of it. */
+const consumerKeptMs = 15_000
+const giveWayLookMs = 50
 
 interface ReplayDeps {
   readonly nats: Nats
@@ -96,7 +100,7 @@ class Replays {
     try {
       await run?.close()
       if (run !== undefined) await ledger.write([{ type: 'replay_ended', stream: `replay.${id}` }])
-      await sleep(replayConsumerKeptMs, this.#stop.signal)
+      await sleep(consumerKeptMs, this.#stop.signal)
       if (!this.#stop.signal.aborted) await nats.deleteConsumer(recordsStream, replayConsumer(id))
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
@@ -135,7 +139,7 @@ class ReplayRun {
       stream: recordsStream,
       consumer: { name: replayConsumer(id), firstSequence: replay.first },
       input: `replay.${id}`,
-      ackPendingMax: replayPendingMax,
+      ackPendingMax,
       process: (message, input) => this.#process(message, input),
       unavailable: interrupted,
       unstored: interrupted,
@@ -150,7 +154,7 @@ class ReplayRun {
   async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
     const begunMs = monotonicMs()
     const sources = await this.#walk(message, input)
-    await this.#giveWay((monotonicMs() - begunMs) * (1 / replayTimeShare - 1))
+    await this.#giveWay((monotonicMs() - begunMs) * (1 / timeShare - 1))
     return { counts: replayedCounts(sources) }
   }
 
@@ -189,10 +193,10 @@ class ReplayRun {
   /** Waits so long while live records wait, and as long as there is no room for events. */
   async #giveWay(ms: number): Promise<void> {
     const { signal } = this.#stop
-    for (let waitedMs = 0; !signal.aborted; waitedMs += lookAgainMs) {
+    for (let waitedMs = 0; !signal.aborted; waitedMs += giveWayLookMs) {
       const isDue = waitedMs >= ms || !this.#deps.isBusy()
       if (isDue && !this.#isHeld) return
-      await sleep(lookAgainMs, signal)
+      await sleep(giveWayLookMs, signal)
     }
   }
 
@@ -201,7 +205,7 @@ class ReplayRun {
   async #watch(): Promise<void> {
     const { signal } = this.#stop
     for (;;) {
-      await sleep(replayProgressMs, signal)
+      await sleep(progressMs, signal)
       if (signal.aborted) return
       try {
         this.#isHeld = await this.#isFull()
@@ -214,7 +218,7 @@ class ReplayRun {
 
   async #isFull(): Promise<boolean> {
     const info = await this.#deps.nats.streamInfo(deliveriesStream)
-    return info !== undefined && info.state.bytes > info.config.max_bytes * replayBacklogShareMax
+    return info !== undefined && info.state.bytes > info.config.max_bytes * backlogShareMax
   }
 
   /** Writes how far all pipelines are; true if the replay has ended. */
@@ -245,8 +249,6 @@ class ReplayRun {
     await this.#intake.close()
   }
 }
-
-const lookAgainMs = 50
 
 const ended = (replay: StoredReplay, changes: Partial<StoredReplay>): StoredReplay => ({
   ...replay,

@@ -1,6 +1,6 @@
 /** Dead letters: the original bytes, with the reason and the origin in the headers. */
 import { payloadHeadroomBytes } from '../core/limits.js'
-import { deadLetterHeaders } from './names.js'
+import { deadAuditsSubject, deadEventsSubject, deadLetterHeaders, deadRecordsSubject } from './names.js'
 
 const reasonCharsMax = 500
 
@@ -25,4 +25,49 @@ export function deadLetter(
     data: bytes.subarray(0, room),
     headers: { ...headers, [deadLetterHeaders.originalSize]: String(bytes.length) },
   }
+}
+
+export const deadLetterTypes = ['record', 'event', 'audit'] as const
+export type DeadLetterType = (typeof deadLetterTypes)[number]
+
+/** What the headers of a dead letter say. */
+export interface DeadLetterOrigin {
+  readonly reason: string
+  /** Of a record or an audit event: its message. */
+  readonly sequence: number | null
+  /** Of a record. */
+  readonly line: number | null
+  /** Of an audit event. */
+  readonly subject: string | null
+  /** Of an event, as the next two. */
+  readonly destinationId: string | null
+  readonly eventId: string | null
+  readonly accountId: string | null
+  /** Before it was truncated; null if it was not. */
+  readonly originalSize: number | null
+}
+
+/** `headerOf`: '' for a header that is missing. */
+export function originIn(headerOf: (name: string) => string): DeadLetterOrigin {
+  const text = (name: string): string | null => headerOf(name) || null
+  const count = (name: string): number | null => (headerOf(name) === '' ? null : Number(headerOf(name)))
+  return {
+    reason: headerOf(deadLetterHeaders.reason),
+    sequence: count(deadLetterHeaders.sequence),
+    line: count(deadLetterHeaders.line),
+    subject: text(deadLetterHeaders.subject),
+    destinationId: text(deadLetterHeaders.destination),
+    eventId: text(deadLetterHeaders.eventId),
+    accountId: text(deadLetterHeaders.account),
+    originalSize: count(deadLetterHeaders.originalSize),
+  }
+}
+
+/** Undefined for a subject that is none of a dead letter. */
+export const deadLetterTypeOf = (subject: string): DeadLetterType | undefined => typesBySubject[subject]
+
+const typesBySubject: Readonly<Record<string, DeadLetterType>> = {
+  [deadRecordsSubject]: 'record',
+  [deadEventsSubject]: 'event',
+  [deadAuditsSubject]: 'audit',
 }

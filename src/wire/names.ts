@@ -74,7 +74,7 @@ export const watchedDeliveriesSubject = 'weir.live.deliveries'
 
 // --- dead letters ---
 
-/** Invalid records and audit events, and undeliverable events. Operators and the demo read. */
+/** Invalid records and audit events, and undeliverable events. The API, operators and the demo read. */
 export const deadLetterStream = 'WEIR_DEADLETTER'
 export const deadLetterSubjects = 'weir.deadletter.>'
 /** Pipelines publish. */
@@ -93,9 +93,10 @@ export const deadLetterHeaders = {
   sequence: 'Weir-Sequence',
   line: 'Weir-Line',
   subject: 'Weir-Subject',
-  /** Origin of an event. */
+  /** Origin of an event. Its account is missing in letters of earlier versions. */
   destination: 'Weir-Destination',
   eventId: 'Weir-Event-Id',
+  account: 'Weir-Account',
 } as const
 
 // --- requests ---

@@ -3,6 +3,7 @@ import { openTrialsBucket, Trials } from '../../src/api/trials.js'
 import type { Occurrences } from '../../src/core/occurrences.js'
 import { trafficEvents } from '../../src/event/catalog.js'
 import type { Nats } from '../../src/nats/nats.js'
+import { replay } from '../../src/nats/replay.js'
 import type { GeoLookup } from '../../src/record/geo.js'
 import { openExaminer } from '../../src/trial/examiner.js'
 import { runTrial } from '../../src/trial/trial.js'
@@ -28,7 +29,7 @@ export const inThisProcess =
       const draft = { rows, rules: policyId === undefined ? undefined : { policyId, rules } }
       const source = view.state
       const opened = await openExaminer({ accountId, draft, source, geo, eventKinds: trafficEvents })
-      const messages = reader.replay(recordsStream, recordsSubjects, sinceMs, 8)
+      const messages = replay(reader.stored(recordsStream, recordsSubjects), sinceMs, 8)
       return runTrial({ accountId, untilMs, ...opened, messages, progressed })
     }
     return { ended: run(), end: () => {} }

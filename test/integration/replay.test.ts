@@ -2,13 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { refused } from '../harness/caller.js'
+import { run } from '../harness/processes.js'
+import { endNow, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
-import { openDeployment, publish } from './deployment.js'
+import { openDeployment, publish, token } from './deployment.js'
 
 const count = 2_000
 
 t.test('a replay beside live traffic', async (t) => {
-  const { weir, emulator, destinations } = await openDeployment(t)
+  const { weir, emulator, destinations, dataDir } = await openDeployment(t)
   const { api } = weir
   const nats = await weir.nats()
   const at = (name: string) => emulator.client.counts({ service: 'kinesis', name })
@@ -35,15 +37,31 @@ t.test('a replay beside live traffic', async (t) => {
     t.equal((await at('filtered')).events, before.filtered + count / 4, 'others get live events only')
   })
 
-  await t.test('a filter of the replay applies beside that of the subscription', async (t) => {
+  await t.test('from the command line, with a filter beside those of the subscriptions', async (t) => {
     const filter = 'conn.bytes_in < 10'
-    const replay = await api.replay(destinations.all, { from: begun, to: new Date().toISOString(), filter })
-    const events = await allEvents()
-    await until('it is done', async () => (await api.getReplay(replay.id)).state === 'done')
-    await until('the events have arrived', async () => (await allEvents()) >= events + 2 * 10)
+    const before = await allEvents()
+    const env = { WEIR_DATA_DIR: dataDir, WEIR_API_KEY: token }
+    const replayed = run(
+      'programs/main.js',
+      ['replay', destinations.all, '--from', begun, '--where', filter],
+      env,
+    )
+    t.equal((await replayed.ended).code, 0, replayed.output())
+    t.match(replayed.output(), /rp_\w+: done, 200 of 200 messages\./)
+    await until('the events have arrived', async () => (await allEvents()) >= before + 2 * 10)
     await sleep(500)
-    t.equal(await allEvents(), events + 2 * 10)
-    t.match((await api.replays()).replays, [{ id: replay.id, filter }, { state: 'done' }])
+    t.equal(await allEvents(), before + 2 * 10)
+    t.match((await api.replays()).replays, [{ filter, state: 'done' }, { state: 'done' }])
+  })
+
+  await t.test('a pipeline that is killed continues', async (t) => {
+    const before = await allEvents()
+    const { id } = await api.replay(destinations.all, { from: begun })
+    const pipeline = processesBelow(weir.process.pid).find(({ role }) => role === 'pipeline')!
+    endNow(pipeline.pid)
+    await until('the replay is done', async () => (await api.getReplay(id)).state === 'done')
+    await until('the events have arrived', async () => (await allEvents()) >= before + 2 * count)
+    t.equal((await at('all')).unique, 2 * count)
   })
 
   await t.test('the books balance, with replayed events as a kind of their own', async (t) => {
@@ -52,12 +70,12 @@ t.test('a replay beside live traffic', async (t) => {
       async () => (await api.deliveryStatus(destinations.all)).backlog.events === 0,
     )
     const { counts } = await api.deliveryStatus(destinations.all)
-    t.equal(counts.produced, 3 * count + 20)
+    t.equal(counts.produced, 5 * count + 20)
     t.equal(counts.delivered, counts.produced)
     const metrics = await (await fetch(`${weir.url}/metrics`)).text()
     t.match(
       metrics,
-      new RegExp(`weir_events_produced_total\\{kind="replayed",target="kinesis"\\} ${count + 20}\\n`),
+      new RegExp(`weir_events_produced_total\\{kind="replayed",target="kinesis"\\} ${3 * count + 20}\\n`),
     )
     t.match(metrics, new RegExp(`weir_records_in_total ${2 * count}\\n`), 'records are counted once')
   })

@@ -1,35 +1,7 @@
 /** Reading a stream again: from a time on, over gaps, without a consumer. */
 import t from 'tap'
-import type { StoredMessage } from '../../src/nats/messages.js'
 import { replay } from '../../src/nats/replay.js'
-
-/** A stream whose messages are stored a second apart; sequence 0 is unused. */
-function streamOf(sequences: readonly number[]) {
-  const message = (sequence: number): StoredMessage => ({
-    subject: 'x',
-    sequence,
-    storedAtMs: sequence * 1000,
-    data: new Uint8Array(),
-    headers: undefined as never,
-  })
-  const asked: number[] = []
-  const state = { first_seq: sequences[0] ?? 1, last_seq: sequences.at(-1) ?? 0 }
-  return {
-    asked,
-    info: async () => ({ state }),
-    at: async (sequence: number) => {
-      asked.push(sequence)
-      return sequences.includes(sequence) ? message(sequence) : undefined
-    },
-    next: async (sequence: number) => {
-      const found = sequences.find((each) => each >= sequence)
-      return found === undefined ? undefined : message(found)
-    },
-  }
-}
-
-const range = (first: number, last: number): number[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index)
+import { range, streamOf } from './stored-stream.js'
 
 const cases = [
   { name: 'everything', sequences: range(1, 9), sinceMs: 0, want: range(1, 9) },

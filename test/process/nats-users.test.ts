@@ -177,6 +177,7 @@ const needs: Readonly<Record<string, Needs>> = {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
       WEIR_RECORDS: ['info', 'make', 'get', 'direct'],
+      WEIR_DEADLETTER: ['info', 'make', 'get', 'direct'],
       WEIR_AUDIT: ['info', 'make', 'get'],
       WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],
       KV_weir_config: kept,

@@ -1,0 +1,64 @@
+/** Dead letters of the account. */
+import type { DeadLetter, DeadLetterGroups, WholeDeadLetter } from '../resource/dead-letter.js'
+import type { Http } from './http.js'
+
+/** Which letters; all of them by default. */
+export interface DeadLetterSelection {
+  readonly type?: DeadLetter['type'] | undefined
+  /** The whole reason; `…` stands for any text. */
+  readonly reason?: string | undefined
+  readonly destinationId?: string | undefined
+  /** RFC 3339: set aside at this time or later. */
+  readonly since?: string | undefined
+  /** RFC 3339: set aside before this time. */
+  readonly until?: string | undefined
+}
+
+export interface DeadLetterListOptions extends DeadLetterSelection {
+  /** Letters in a page: 1 to 100. */
+  readonly limit?: number
+}
+
+interface Page {
+  readonly dead_letters: readonly DeadLetter[]
+  readonly next_page_uri: string | null
+}
+
+const path = '/dead_letters'
+
+const pathOf = (id: string): string => `${path}/${encodeURIComponent(id)}`
+
+const selected = ({ destinationId, ...others }: DeadLetterListOptions) => ({
+  ...others,
+  destination_id: destinationId,
+})
+
+export class DeadLetterClient {
+  readonly #http: Http
+
+  constructor(http: Http) {
+    this.#http = http
+  }
+
+  /** The newest first; pages are fetched as they are needed. */
+  async *list(options: DeadLetterListOptions = {}): AsyncGenerator<DeadLetter, void, undefined> {
+    for (let before_id: string | undefined; ; ) {
+      const query = { ...selected(options), before_id }
+      const page = await this.#http.send<Page>('GET', path, { query })
+      yield* page.dead_letters
+      if (page.next_page_uri === null) return
+      // The URI may have a base that this client can't reach, so only its position is used.
+      before_id = new URL(page.next_page_uri).searchParams.get('before_id') ?? undefined
+    }
+  }
+
+  /** Counts by type, reason and destination. */
+  async groups(options: DeadLetterSelection = {}): Promise<DeadLetterGroups> {
+    return this.#http.send('GET', `${path}/groups`, { query: selected(options) })
+  }
+
+  /** A letter with its bytes and the place that its reason names. */
+  async get(id: string): Promise<WholeDeadLetter> {
+    return this.#http.send('GET', pathOf(id))
+  }
+}

@@ -1,0 +1,53 @@
+/** `weir replay`: events of recorded traffic are sent to a destination again; Ctrl-C cancels it. */
+import type { Client } from '../client/client.js'
+import { sleep } from '../core/clock.js'
+import { forTerminal } from '../core/terminal.js'
+import type { Replay } from '../resource/replay.js'
+import { stopSignal } from './child.js'
+import type { Settings } from './settings.js'
+import { clientOf } from './tap.js'
+
+export interface ReplayOptions {
+  readonly from: string
+  readonly to?: string
+  readonly where?: string
+  readonly json?: true
+}
+
+const lookAgainMs = 500
+
+/** Resolves with the exit code when the replay has ended. */
+export async function replayTo(
+  settings: Settings,
+  destination: string,
+  { from, to, where, json }: ReplayOptions,
+): Promise<number> {
+  const client = clientOf(settings)
+  const stop = new AbortController()
+  void stopSignal().then(() => stop.abort())
+  const request = { from, ...(to !== undefined && { to }), ...(where !== undefined && { filter: where }) }
+  const begun = await client.replay(destination, request)
+  process.stderr.write(
+    `weir: ${begun.id}: ${begun.progress.of} messages, from ${begun.from} to ${begun.to}.\n`,
+  )
+  const replay = await whenEnded(client, begun, stop.signal)
+  if (json) process.stdout.write(`${JSON.stringify(replay)}\n`)
+  else process.stdout.write(forTerminal(`${reportOf(replay)}\n`))
+  return replay.state === 'done' ? 0 : 1
+}
+
+const reportOf = ({ id, state, progress: { messages, of }, error }: Replay): string =>
+  `${id}: ${state}, ${messages} of ${of} messages${error === null ? '.' : `: ${error}`}`
+
+async function whenEnded(client: Client, begun: Replay, signal: AbortSignal): Promise<Replay> {
+  const isTerminal = process.stderr.isTTY === true
+  for (let replay = begun; ; replay = await client.getReplay(begun.id)) {
+    if (isTerminal) process.stderr.write(`\r\u001b[K${reportOf(replay)}`)
+    if (replay.state !== 'running') {
+      if (isTerminal) process.stderr.write('\r\u001b[K')
+      return replay
+    }
+    if (signal.aborted) await client.cancelReplay(begun.id)
+    else await sleep(lookAgainMs, signal)
+  }
+}
