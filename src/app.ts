@@ -43,6 +43,7 @@ import { connect } from './process/connect.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, forkTrial, type Program, startDecider } from './process/programs.js'
 import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
+import { RecordsLag } from './process/records-lag.js'
 import type { RoleContext } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
@@ -92,7 +93,7 @@ export async function openApi(
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
   const { accountsIn } = await import('./api/dead-letter-owner.js')
-  const { openStoreParts } = await import('./process/store-parts.js')
+  const { openLogWriter, openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
@@ -128,30 +129,17 @@ export async function openApi(
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
+  release.own(new RecordsLag(nats, occurrences))
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, listening.url, release)
   await makeFirstAccount(context, parts)
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
-  const { view } = store
-  await readiness.started({ nats, streams: neededStreams.api, view, books, makeStreams, failing })
+  await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
   // A supervisor prints the addresses itself.
   if (parent === undefined) announceApi(listening.url)
   return { ...roleOf(context), addresses: { api: listening.url } }
-}
-
-/** Stores the rows of the decision log. Rows that other processes publish although it is off here stay in NATS. */
-async function openLogWriter(
-  { settings, occurrences }: RoleContext,
-  { nats, clickhouse }: StoreParts,
-  release: ReleaseStack,
-): Promise<void> {
-  const { rows, bytesMax } = settings.decisionLog
-  if (rows === 'off') return
-  const { LogWriter } = await import('./store/log-writer.js')
-  const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
-  release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
 }
 
 /** A stop waits so long for requests under way. */
@@ -194,7 +182,7 @@ export async function openPipeline(
   const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
-  const configuration = release.own(new Configuration(view, occurrences, eventKinds))
+  const configuration = release.own(new Configuration(view, occurrences, eventKinds, 'pipeline'))
   await configuration.open()
   for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
   const ledger = release.own(openLedger(context, nats))
@@ -236,7 +224,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
-  const configuration = release.own(new Configuration(view, occurrences, context.eventKinds))
+  const configuration = release.own(new Configuration(view, occurrences, context.eventKinds, 'decide'))
   await configuration.open()
   const policySet = () => configuration.current.policySet
   const reports = release.own(new FailureReports(occurrences, 'decision'))
@@ -277,7 +265,10 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const mode = settings.decisionLog.rows
   const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
   const { openSender } = destinationAccess(settings)
-  const deliverer = release.own(new Deliverer({ nats, ledger, occurrences, openSender, deliveryLog }))
+  const { metricsDestinationsMax } = settings.ops
+  const deliverer = release.own(
+    new Deliverer({ nats, ledger, occurrences, openSender, deliveryLog, metricsDestinationsMax }),
+  )
   const update = (): void => {
     const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)
     void deliverer.update(configs, deletedIds)

@@ -23,7 +23,9 @@ export async function openQuarantine(context: RoleContext): Promise<void> {
   const nats = release.own(await connect(context, 'quarantine'))
   const geo = await openGeo(context.settings.geo.databases)
   const view = release.own(await openView(nats, context.occurrences))
-  const configuration = release.own(new Configuration(view, context.occurrences, context.eventKinds))
+  const configuration = release.own(
+    new Configuration(view, context.occurrences, context.eventKinds, 'quarantine'),
+  )
   await configuration.open()
   await tryRecords((bytes) => {
     const buffers = { packOf: () => new PackWriter() }

@@ -46,11 +46,53 @@ export function counterOf(
   return counter
 }
 
+/** How the values of several processes with equal labels become one. */
+export type Combine = 'sum' | 'min' | 'max'
+
+interface GaugeOptions {
+  readonly metric: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly combine: Combine
+}
+
 /** The gauge of this name, created on first use. */
-export function gaugeOf(registry: Registry, name: string, help: string, labels: readonly string[]): Gauge {
-  const known = registry.getSingleMetric(name)
+export function gaugeOf(registry: Registry, { metric, help, labels, combine }: GaugeOptions): Gauge {
+  const known = registry.getSingleMetric(metric)
   if (known instanceof Gauge) return known
-  return new Gauge({ name, help, labelNames: [...labels], registers: [registry] })
+  return new Gauge({
+    name: metric,
+    help,
+    labelNames: [...labels],
+    aggregator: combine,
+    registers: [registry],
+  })
+}
+
+/** A value with its labels. */
+export type Level<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number]
+
+/** A gauge whose series are read whenever the metrics are: one that is not there any more disappears. */
+export function levelsOf(
+  registry: Registry,
+  options: GaugeOptions,
+): (read: () => Iterable<Level<string>>) => void {
+  let readLevels: () => Iterable<Level<string>> = () => []
+  const { metric, help, labels, combine } = options
+  new Gauge({
+    name: metric,
+    help,
+    labelNames: [...labels],
+    aggregator: combine,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [labels, value] of readLevels()) this.set(labels, value)
+    },
+  })
+  return (read) => {
+    readLevels = read
+  }
 }
 
 export const metricsText = (registry: Registry): Promise<string> => registry.metrics()

@@ -1,16 +1,20 @@
 /** Declaration of an occurrence, and its binding to a function that writes the log line and moves the counter. */
 import type { Logger } from './log.js'
-import { counterOf, gaugeOf, type Registry } from './metrics.js'
+import { type Combine, counterOf, gaugeOf, type Level, levelsOf, type Registry } from './metrics.js'
 
 type LogLevel = 'info' | 'warn' | 'error'
 
-interface Spec<Label extends string, Kind extends LogLevel | 'count' | 'gauge'> {
+type SilentKind = 'count' | 'gauge' | 'levels'
+
+interface Spec<Label extends string, Kind extends LogLevel | SilentKind> {
   readonly kind: Kind
   /** The log line; empty for a plain counter or gauge. */
   readonly msg: string
   readonly metric: string
   readonly help: string
   readonly labels: readonly Label[]
+  /** How the values of several processes with equal labels become one. */
+  readonly combine: Combine
 }
 
 const logged =
@@ -20,29 +24,33 @@ const logged =
     metric: string,
     help: string,
     labels: readonly Label[] = [],
-  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels })
+  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels, combine: 'sum' })
 
 const silent =
-  <Kind extends 'count' | 'gauge'>(kind: Kind) =>
+  <Kind extends SilentKind>(kind: Kind) =>
   <const Label extends string = never>(
     metric: string,
     help: string,
     labels: readonly Label[] = [],
-  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels })
+    combine: Combine = 'sum',
+  ): Spec<Label, Kind> => ({ kind, msg: '', metric, help, labels, combine })
 
 export const info = logged('info')
 export const warn = logged('warn')
 export const error = logged('error')
 export const count = silent('count')
 export const gauge = silent('gauge')
+export const levels = silent('levels')
 
-type AnySpec = Spec<string, LogLevel | 'count' | 'gauge'>
+type AnySpec = Spec<string, LogLevel | SilentKind>
 type Fields<Label extends string> = Readonly<Record<Label, string>> & Readonly<Record<string, unknown>>
 type Call<S> =
   S extends Spec<infer Label, infer Kind>
     ? Kind extends 'gauge'
       ? (fields: Fields<Label>, value: number) => void
-      : (fields: Fields<Label>, by?: number) => void
+      : Kind extends 'levels'
+        ? (read: () => Iterable<Level<Label>>) => void
+        : (fields: Fields<Label>, by?: number) => void
     : never
 
 export type Calls<Table> = { readonly [Name in keyof Table]: Call<Table[Name]> }
@@ -63,9 +71,10 @@ export function bindOccurrences<Table extends Readonly<Record<string, AnySpec>>>
 }
 
 function bind(spec: AnySpec, { logger, registry }: OccurrencesOptions) {
+  if (spec.kind === 'levels') return levelsOf(registry, spec)
   const labelsOf = pick(spec.labels)
   if (spec.kind === 'gauge') {
-    const level = gaugeOf(registry, spec.metric, spec.help, spec.labels)
+    const level = gaugeOf(registry, spec)
     return (fields: Fields<string>, value: number) => level.set(labelsOf(fields), value)
   }
   const counter = counterOf(registry, spec.metric, spec.help, spec.labels)

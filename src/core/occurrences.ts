@@ -5,11 +5,14 @@
  *     occurrences.childEnded({ role: 'deliver', exitCode: 1 })
  *
  * - `info`: normal operation. `warn`: nothing is lost. `error`: someone must act.
- * - `count`: only a counter, for events too frequent for a log line. `gauge`: a level, set to a value.
+ * - `count`: only a counter, for events too frequent for a log line. `gauge`: a level, set to a value. `levels`: read
+ *   whenever the metrics are.
  *
- * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. Further details are
- * passed as additional fields, which appear only in the log line.
+ * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. Only
+ * `destinationStates` names destinations, a bounded number of them. Further details are passed as additional fields,
+ * which appear only in the log line.
  */
+import { measurements } from './measurements.js'
 import {
   bindOccurrences,
   type Calls,
@@ -263,7 +266,16 @@ const api = {
   requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }
 
-const table = { ...processes, ...nats, ...evaluation, ...store, ...pipeline, ...delivery, ...api }
+const table = {
+  ...processes,
+  ...nats,
+  ...evaluation,
+  ...store,
+  ...pipeline,
+  ...delivery,
+  ...api,
+  ...measurements,
+}
 
 export type Occurrences = Calls<typeof table>
 

@@ -11,8 +11,12 @@ import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
 import type { LaneStatus } from './health.js'
+import { type LaneOfDestination, stateLevels } from './state-levels.js'
 
-type DelivererDeps = Omit<DestinationRunDeps, 'budget'>
+interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
+  /** How many destinations the metrics name. */
+  readonly metricsDestinationsMax: number
+}
 
 export class Deliverer {
   readonly #deps: DestinationRunDeps
@@ -22,6 +26,8 @@ export class Deliverer {
 
   constructor(deps: DelivererDeps) {
     this.#deps = { ...deps, budget: new ByteBudget(packsInFlightBytesMax) }
+    const { occurrences, metricsDestinationsMax } = deps
+    occurrences.destinationStates(() => stateLevels(this.#lanes(), metricsDestinationsMax))
   }
 
   /** Adapts the runs to the existing destinations; `deletedIds` are those known to be deleted. */
@@ -51,6 +57,10 @@ export class Deliverer {
     } catch (error) {
       occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) })
     }
+  }
+
+  *#lanes(): Generator<LaneOfDestination> {
+    for (const [id, run] of this.#runs) yield { id, target: run.target, state: run.status().state }
   }
 
   statusOf(destinationId: string): LaneStatus | undefined {

@@ -95,6 +95,11 @@ export class DestinationRun {
     return this.#lane.status()
   }
 
+  /** The kind of its target. */
+  get target(): string {
+    return this.#config.kind
+  }
+
   retarget(config: DestinationConfig): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return
     this.#config = config

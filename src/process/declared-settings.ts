@@ -47,6 +47,7 @@ export const declared = {
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),
     logLevel: required('WEIR_LOG_LEVEL', form.oneOf('debug', 'info', 'warn', 'error', 'silent')),
+    metricsDestinationsMax: required('WEIR_METRICS_DESTINATIONS_MAX', form.integer(0, 10_000)),
     logFormat: required('WEIR_LOG_FORMAT', form.oneOf('auto', 'json', 'pretty')),
   },
   data: {

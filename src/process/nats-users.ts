@@ -155,6 +155,7 @@ const roles: readonly NatsUser[] = [
       readMessage(deadLetterStream),
       nextMessage(deadLetterStream),
       nextMessage(deliveriesStream),
+      consumerInfo(recordsStream, inputConsumer),
       consumerInfo(deliveriesStream, '*'),
       statusSubject,
       usageSubject,

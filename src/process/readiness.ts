@@ -24,7 +24,7 @@ import { StreamWatch, type StreamWatchOptions } from './stream-watch.js'
 import type { Supervisor } from './supervisor.js'
 
 /** What a role needs to do its work. */
-interface Needs extends StreamWatchOptions {
+interface Needs extends Omit<StreamWatchOptions, 'occurrences'> {
   readonly view: View
   /** If given, its metrics include the deployment's books. */
   readonly books?: BooksKeeper | undefined
@@ -55,7 +55,8 @@ export class Readiness {
 
   /** Resolves when everything the role needs works for the first time; it is watched from then on. */
   async started(needs: Needs): Promise<void> {
-    const watch = this.#release.own(new StreamWatch(needs))
+    const { occurrences } = this.#context
+    const watch = this.#release.own(new StreamWatch({ ...needs, occurrences }))
     this.waitsFor('JetStream')
     await watch.first
     this.#parts = { ...needs, watch }

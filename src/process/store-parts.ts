@@ -85,3 +85,16 @@ export async function openStoreParts(
     loss,
   }
 }
+
+/** Stores the rows of the decision log. Rows that other processes publish although it is off here stay in NATS. */
+export async function openLogWriter(
+  { settings, occurrences }: RoleContext,
+  { nats, clickhouse }: StoreParts,
+  release: ReleaseStack,
+): Promise<void> {
+  const { rows, bytesMax } = settings.decisionLog
+  if (rows === 'off') return
+  const { LogWriter } = await import('../store/log-writer.js')
+  const bounds = { retentionMs: settings.nats.retentionMs, bytesMax }
+  release.own(new LogWriter({ nats, clickhouse, bounds, occurrences })).open()
+}

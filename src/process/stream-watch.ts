@@ -1,10 +1,13 @@
 /**
- * Keeps checking the streams that a role needs. Each must answer, have a leader with a quorum, and have room. An open
- * connection proves nothing: the server may be frozen, or the cluster without a quorum.
+ * Keeps checking the streams that a role needs, and measures them. Each must answer, have a leader with a quorum, and
+ * have room. An open connection proves nothing: the server may be frozen, or the cluster without a quorum.
  */
 
+import type { StreamInfo } from '@nats-io/jetstream'
+import { now } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Failing } from '../core/health.js'
+import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { quorumProblem } from '../nats/streams.js'
 import { Pulse } from './pulse.js'
@@ -13,6 +16,7 @@ export interface StreamWatchOptions {
   readonly nats: Nats
   /** Those the role reads or writes. */
   readonly streams: readonly string[]
+  readonly occurrences: Occurrences
   /** Creates missing streams, if that is this process' job. */
   readonly makeStreams?: () => Promise<void>
 }
@@ -54,6 +58,7 @@ export class StreamWatch {
       throw new Error(`JetStream does not answer for ${name} (${messageOf(error)})`)
     })
     if (info === undefined) return missing
+    this.#measure(name, info)
     const { bytes } = info.state
     const { max_bytes } = info.config
     // The largest message must fit: smaller ones may still be taken.
@@ -61,6 +66,16 @@ export class StreamWatch {
     return isFull
       ? `The stream is full (${bytes} of ${max_bytes} bytes): it refuses publishes.`
       : quorumProblem(info)
+  }
+
+  #measure(stream: string, { state, config }: StreamInfo): void {
+    const { occurrences } = this.#options
+    const { bytes, messages, first_ts } = state
+    // The age is that by the server's clock and ours, which may differ a little.
+    const oldestMs = messages === 0 ? 0 : Math.max(0, now() - Date.parse(first_ts))
+    occurrences.streamBytes({ stream }, bytes)
+    occurrences.streamBytesMax({ stream }, config.max_bytes)
+    occurrences.streamOldest({ stream }, oldestMs / 1000)
   }
 
   /** Not awaited: the streams are checked meanwhile. */

@@ -1,7 +1,8 @@
 /** The compiled configuration, rebuilt when it changes; changes in quick succession are compiled together. */
-import { after, type Timer, yieldTurn } from '../core/clock.js'
+import { after, monotonicMs, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { changeCoalesceMs } from '../core/limits.js'
+import type { Level } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import type { View } from '../view/view.js'
@@ -11,14 +12,19 @@ export class Configuration {
   readonly #view: View
   readonly #occurrences: Occurrences
   readonly #eventKinds: readonly AnyTrafficEvent[]
+  readonly #role: string
   #current: TrafficView | undefined
   #building: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
+  #appliedMs: number | undefined
 
-  constructor(view: View, occurrences: Occurrences, eventKinds: readonly AnyTrafficEvent[]) {
+  /** `role`: of this process, in its metrics. */
+  constructor(view: View, occurrences: Occurrences, eventKinds: readonly AnyTrafficEvent[], role: string) {
+    this.#role = role
     this.#view = view
     this.#eventKinds = eventKinds
     this.#occurrences = occurrences
+    occurrences.configurationAge(() => this.#age())
     view.onChange(() => {
       this.#timer ??= after(changeCoalesceMs, () => {
         this.#timer = undefined
@@ -41,10 +47,19 @@ export class Configuration {
   async #build(): Promise<void> {
     try {
       this.#current = await buildTrafficView(this.#view.state, this.#current, yieldTurn, this.#eventKinds)
-      this.#occurrences.configurationBuilt({ revision: this.#current.policySet.revision })
+      this.#appliedMs = monotonicMs()
+      const { revision } = this.#current.policySet
+      this.#occurrences.configurationBuilt({ revision })
+      this.#occurrences.configurationRevision({ role: this.#role }, revision)
     } catch (error) {
       this.#occurrences.configurationUnbuilt({ reason: messageOf(error) })
     }
+  }
+
+  #age(): Level<'role'>[] {
+    return this.#appliedMs === undefined
+      ? []
+      : [[{ role: this.#role }, (monotonicMs() - this.#appliedMs) / 1000]]
   }
 
   close(): void {

@@ -40,6 +40,20 @@ t.test('a counter alone writes no line, and a gauge is set', async (t) => {
   t.match(text, /\nweir_processes\{role="api"\} 0\n/)
 })
 
+t.test('levels are read with the metrics, and a series that is not read any more disappears', async (t) => {
+  const { registry, occurrences } = setUp()
+  let lags = [
+    [{ stream: 'a' }, 1],
+    [{ stream: 'b' }, 2],
+  ] as [{ stream: string }, number][]
+  occurrences.recordsLag(() => lags)
+  t.match(await metricsText(registry), /\nweir_records_lag_messages\{stream="a"\} 1\n.*\{stream="b"\} 2\n/)
+  lags = [[{ stream: 'b' }, 3]]
+  const text = await metricsText(registry)
+  t.match(text, /\nweir_records_lag_messages\{stream="b"\} 3\n/)
+  t.notMatch(text, /weir_records_lag_messages\{stream="a"\}/)
+})
+
 t.test('metrics have our names and their labels name no account, resource or address', async (t) => {
   const { registry } = setUp()
   const metrics = (await registry.getMetricsAsArray()).filter(({ name }) => name.startsWith('weir_'))
@@ -55,10 +69,16 @@ t.test('metrics have our names and their labels name no account, resource or add
   }
 })
 
-t.test('metrics of several processes are added up', async (t) => {
+t.test('metrics of several processes are combined', async (t) => {
   const processes = [setUp(), setUp()]
-  for (const { occurrences } of processes) occurrences.parentLost({}, 2)
+  for (const [n, { occurrences }] of processes.entries()) {
+    occurrences.parentLost({}, 2)
+    occurrences.streamBytes({ stream: 'A' }, 7 - n)
+    occurrences.configurationRevision({ role: 'pipeline' }, 7 - n)
+  }
   const text = await sumMetrics(await Promise.all(processes.map(({ registry }) => metricsSnapshot(registry))))
   t.match(text, /\nweir_parent_lost_total 4\n/)
+  t.match(text, /\nweir_stream_bytes\{stream="A"\} 7\n/, 'each process sees the same stream')
+  t.match(text, /\nweir_configuration_revision\{role="pipeline"\} 6\n/, 'the process that is behind')
   t.match(text, /\nprocess_resident_memory_bytes \d+/)
 })

@@ -39,6 +39,7 @@ type Call =
   | 'read along'
   | 'consume'
   | 'consume any'
+  | 'ask for the consumer'
   | 'ask for consumers'
   | 'drop consumers'
   | 'never'
@@ -68,6 +69,7 @@ const callsOn = (stream: string): Record<Call, string[]> => ({
     ...consumerCalls(stream, name),
     ...durableCalls(stream, name),
   ]),
+  'ask for the consumer': [`$JS.API.CONSUMER.INFO.${stream}.${durable(stream)}`],
   'ask for consumers': [durable(stream), 'other'].map((name) => `$JS.API.CONSUMER.INFO.${stream}.${name}`),
   'drop consumers': [durable(stream), 'other'].map((name) => `$JS.API.CONSUMER.DELETE.${stream}.${name}`),
   never: [
@@ -176,7 +178,7 @@ const needs: Readonly<Record<string, Needs>> = {
   api: {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
-      WEIR_RECORDS: ['info', 'make', 'get', 'direct'],
+      WEIR_RECORDS: ['info', 'make', 'get', 'direct', 'ask for the consumer'],
       WEIR_DEADLETTER: ['info', 'make', 'get', 'direct'],
       WEIR_AUDIT: ['info', 'make', 'get'],
       WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],

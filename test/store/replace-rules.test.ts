@@ -183,7 +183,7 @@ t.test(`${manyRules} rules: decisions use all old or all new ones`, { timeout: 9
   const view = new View((await (await fixture.nats()).findBucket(bucketNames.config))!, occurrences)
   await view.open()
   t.teardown(() => view.close())
-  const configuration = new Configuration(view, occurrences, [])
+  const configuration = new Configuration(view, occurrences, [], 'pipeline')
   await configuration.open()
   t.teardown(() => configuration.close())
   const seen = new Set<string>()

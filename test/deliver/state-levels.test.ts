@@ -1,0 +1,48 @@
+/** Which destinations the metrics name, and how the others are counted. */
+import t from 'tap'
+import { type LaneOfDestination, stateLevels } from '../../src/deliver/state-levels.js'
+
+const lane = (id: string, state: LaneOfDestination['state'], target = 'kinesis'): LaneOfDestination => ({
+  id,
+  target,
+  state,
+})
+
+const cases = [
+  { name: 'no destination', lanes: [], max: 2, expected: [] },
+  {
+    name: 'as many as may be named',
+    lanes: [lane('b', 'paused'), lane('a', 'healthy', 'firehose')],
+    max: 2,
+    expected: ['b kinesis paused 1', 'a firehose healthy 1'],
+  },
+  {
+    name: 'one in trouble is named before healthy ones',
+    lanes: [lane('a', 'healthy'), lane('b', 'healthy'), lane('c', 'failing')],
+    max: 2,
+    expected: ['c kinesis failing 1', 'a kinesis healthy 1', 'other kinesis healthy 1'],
+  },
+  {
+    name: 'the others are counted by target and state',
+    lanes: [
+      lane('a', 'throttled'),
+      lane('b', 'paused'),
+      lane('c', 'paused'),
+      lane('d', 'healthy', 'firehose'),
+    ],
+    max: 0,
+    expected: ['other kinesis throttled 1', 'other kinesis paused 2', 'other firehose healthy 1'],
+  },
+]
+
+for (const { name, lanes, max, expected } of cases) {
+  t.test(name, (t) => {
+    const levels = stateLevels(lanes, max)
+    const shown = levels
+      .filter(([, value]) => value > 0)
+      .map(([{ destination, target, state }, value]) => `${destination} ${target} ${state} ${value}`)
+    t.strictSame(shown, expected)
+    t.equal(levels.length % 4, 0, 'each has a series for every state')
+    t.end()
+  })
+}
