@@ -4,6 +4,7 @@
  */
 import { isoMillis, now } from '../core/clock.js'
 import type { LaneState, LaneStatus } from '../deliver/health.js'
+import { unansweredCause } from '../resource/delivery-status.js'
 import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
 import { statusSubject } from '../wire/names.js'
 
@@ -94,7 +95,7 @@ export class DeliveryStates {
     const heard = this.#heard.get(id)
     return {
       state: 'paused',
-      cause: 'no deliverer answers',
+      cause: unansweredCause,
       since: isoMillis(this.#silentSinceMs ?? now()),
       as_of: heard === undefined ? null : isoMillis(heard.atMs),
     }

@@ -1,13 +1,22 @@
 /** Routes of an event destination beyond its resource: send a test event, get the delivery status. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eachOf } from '../core/concurrency.js'
 import { WeirError } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import { anyResource, type Row } from '../resource/define.js'
-import { deliveryStatusSchema, testEventSchema } from '../resource/delivery-status.js'
+import {
+  type DeliveryStatus,
+  type DestinationStatus,
+  deliveryStatusSchema,
+  destinationStatusSchema,
+  testEventSchema,
+} from '../resource/delivery-status.js'
 import { eventDestination } from '../resource/event-destination.js'
-import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
+import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
 import { checkNames } from './input.js'
-import { describe, idempotencyHeaders, routePath } from './openapi.js'
+import { beforeIdOf, limitOf } from './lists.js'
+import { describe, idempotencyHeaders, listSchema, pageQuery, routePath } from './openapi.js'
+import { queryText } from './query-values.js'
 import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
@@ -15,7 +24,7 @@ const destination = anyResource(eventDestination)
 export interface DestinationOperations {
   /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
-  status(row: Row): Promise<object>
+  status(row: Row): Promise<DeliveryStatus>
 }
 
 export function registerDestinationOperations(
@@ -51,10 +60,61 @@ export function registerDestinationOperations(
   })
   app.post(`${single}/send_test_event`, testing, sendTestEvent)
 
+  registerAllStatuses(app, context, operations)
+
   app.get(`${single}/status`, status, async (request, reply) => {
     queryOf(request)
     return sendJson(reply, await operations.status(rowFor(request)))
   })
+}
+
+const statusesAtOnce = 8
+
+function registerAllStatuses(
+  app: FastifyInstance,
+  context: ApiContext,
+  operations: DestinationOperations,
+): void {
+  const path = `${routePath(destination.path)}/status`
+  const statuses = describe({
+    operationId: 'list_event_destination_statuses',
+    summary: 'List the delivery status of all event destinations',
+    tag: pluralOf(destination.title),
+    path,
+    success: [200, listSchema('statuses', destinationStatusSchema, 'DestinationStatusList')],
+    query: pageQuery(destination),
+  })
+  app.get(path, statuses, async (request, reply) => {
+    const query = queryOf(request, ['limit', 'before_id'])
+    const limit = limitOf(query.limit)
+    const { accountId } = request.caller
+    const state = readable(context)
+    const rows = state.rows.get(destination.kind)
+    const before = beforeIdOf(destination, query.before_id)
+    const found = [...take(state.ids(accountId, destination.kind).below(before), limit + 1)]
+    const page = found.slice(0, limit).flatMap((id) => rows?.get(id) ?? [])
+    const shown = new Map<string, DestinationStatus>()
+    await eachOf(page, statusesAtOnce, async (row) => {
+      const description = (row['description'] as string | undefined) ?? null
+      shown.set(row.id, { destination_id: row.id, description, status: await operations.status(row) })
+    })
+    const uri = context.presenter.links.uri(path)
+    const next = { limit: String(limit), before_id: page.at(-1)?.id }
+    return sendJson(reply, {
+      statuses: page.map(({ id }) => shown.get(id)!),
+      uri,
+      next_page_uri: found.length > limit ? `${uri}?${queryText(next)}` : null,
+    })
+  })
+}
+
+function* take<T>(items: Iterable<T>, max: number): Iterable<T> {
+  let taken = 0
+  for (const item of items) {
+    if (taken === max) return
+    taken += 1
+    yield item
+  }
 }
 
 /** Reasons from AWS can contain line breaks, and may or may not end with a full stop. */

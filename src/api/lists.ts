@@ -88,7 +88,7 @@ async function findPage(context: ApiContext, search: Search) {
   }
 }
 
-function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined): string | undefined {
+export function beforeIdOf({ idPrefix }: AnyResource, text: string | undefined): string | undefined {
   if (text === undefined || isId(idPrefix, text)) return text
   throw badRequest(
     `The query parameter "before_id" is ${shown(text)}: an id that begins with "${idPrefix}" is needed.`,

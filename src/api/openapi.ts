@@ -207,14 +207,21 @@ export const filterParameter = Type.Optional({
     'An expression over the members of an entry, such as `backend.enabled` of an edge; entries for which it is true are listed.',
 } as TSchema)
 
+const pageParameters = ({ kind, idPrefix }: AnyResource) => ({
+  limit: limitParameter,
+  before_id: Type.Optional({
+    ...idSchema(kind, idPrefix),
+    description: 'Entries older than this id, which may have been deleted.',
+  } as TSchema),
+})
+
+/** The query parameters of a list without filters. */
+export const pageQuery = (resource: AnyResource) => Type.Object(pageParameters(resource))
+
 /** The query parameters of a list. */
-const listQuery = ({ kind, idPrefix }: AnyResource) =>
+const listQuery = (resource: AnyResource) =>
   Type.Object({
-    limit: limitParameter,
-    before_id: Type.Optional({
-      ...idSchema(kind, idPrefix),
-      description: 'Entries older than this id, which may have been deleted.',
-    } as TSchema),
+    ...pageParameters(resource),
     filter: filterParameter,
     description: Type.Optional(
       Type.String({ description: 'Entries with exactly this description; empty: entries without one.' }),

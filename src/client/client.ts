@@ -15,7 +15,7 @@ import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { Change } from '../resource/change-schema.js'
 import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
-import type { DeliveryStatus, testEventSchema } from '../resource/delivery-status.js'
+import type { DeliveryStatus, DestinationStatus, testEventSchema } from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
 import type { LiveDelivery } from '../resource/live-delivery.js'
@@ -41,6 +41,11 @@ import type { Changes, Kinds, NewResource } from './kinds.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
+
+interface PageOptions {
+  readonly limit?: number
+  readonly before_id?: string
+}
 
 export interface Client extends Kinds {
   /** The sources of an event subscription, by their types. */
@@ -81,6 +86,11 @@ export interface Client extends Kinds {
   deliveryStats(options?: Omit<StatsOptions, 'by'>): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
+  /** Those of all destinations, newest first, in pages. */
+  deliveryStatuses(page?: PageOptions): Promise<{
+    statuses: DestinationStatus[]
+    next_page_uri: string | null
+  }>
   /** What Weir decides about a connection or request, explained; with `revision`, what it decided then. */
   decide(request: DecisionRequest, options?: { readonly revision?: number }): Promise<Decision>
   /** Decisions as they happen, until the signal or the end of the stream. */
@@ -178,6 +188,8 @@ export function openClient(options: HttpOptions): Client {
     deliveryStats: async (options = {}) =>
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
+    deliveryStatuses: async (page = {}) =>
+      http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),
     watchDecisions: ({ edge, ...watch } = {}) => linesOf<LoggedDecision>(http, { edge }, watch),
     watchDeliveries: (destination, watch = {}) => linesOf<LiveDelivery>(http, { destination }, watch),

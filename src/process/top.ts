@@ -80,7 +80,7 @@ export class RecentDecisions {
 /** A destination as it is now. */
 interface DestinationNow {
   readonly id: string
-  readonly description: string | undefined
+  readonly description: string | null
   readonly status: Pick<DeliveryStatus, 'state' | 'cause' | 'backlog'>
 }
 
@@ -119,12 +119,12 @@ export const pictureOf = (
 ]
 
 async function destinationsNow(client: Client): Promise<DestinationNow[]> {
-  const found: DestinationNow[] = []
-  for await (const { id, description } of client.eventDestination.list()) {
-    found.push({ id, description, status: await client.deliveryStatus(id) })
-    if (found.length === destinationsShown) break
-  }
-  return found
+  const { statuses } = await client.deliveryStatuses({ limit: destinationsShown })
+  return statuses.map(({ destination_id, description, status }) => ({
+    id: destination_id,
+    description,
+    status,
+  }))
 }
 
 const clearScreen = '\u001b[H\u001b[2J'

@@ -2,6 +2,25 @@
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
 
+/** No deliverer says anything about the destination. */
+export const unansweredCause = 'no deliverer answers'
+
+/** For the person who reads a status. */
+export const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = {
+  throttle:
+    'The service accepts fewer events than there are. Weir sends at the rate that it accepts, and loses nothing. If the backlog grows, add shards or raise the quota, or let a filter keep events back.',
+  transient:
+    'Requests fail or are not answered in time. Weir repeats them. Look at last_error, at the way to the endpoint, and at the status page of the service.',
+  credentials:
+    'The service refuses the credentials, or the role can not be assumed. Send new keys with PATCH, or repair the trust policy of the role. Weir tries again every 30 to 60 s and continues by itself.',
+  configuration:
+    'The service refuses every request: the target is missing, disabled, or not allowed for these credentials. Look at last_error, at the address of the target and at its permissions. Weir tries again every 30 to 60 s and continues by itself.',
+  poison:
+    'The service refuses the contents of many events in a row. Look at last_error and at the dead letters: the target may expect another format.',
+  [unansweredCause]:
+    'No process delivers at present. Look whether a deliver process runs and reaches NATS; events wait meanwhile.',
+}
+
 const count = Type.Integer({ minimum: 0 })
 
 const instant = orNull(Type.String({ format: 'date-time' }))
@@ -10,6 +29,7 @@ export const deliveryStatusSchema = objectOf(
   {
     state: Type.Enum(['healthy', 'throttled', 'failing', 'paused']),
     cause: orNull(Type.String()),
+    advice: orNull(Type.String(), { description: 'What the cause means and what to do, for a person.' }),
     since: instant,
     as_of: orNull(
       Type.String({
@@ -38,6 +58,7 @@ export const deliveryStatusSchema = objectOf(
       {
         state: 'throttled',
         cause: 'throttle' satisfies FaultClass,
+        advice: adviceOf.throttle,
         since: '2026-11-20T10:00:00.000Z',
         as_of: '2026-11-20T10:00:03.000Z',
         backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
@@ -54,6 +75,19 @@ export const deliveryStatusSchema = objectOf(
 )
 
 export type DeliveryStatus = Static<typeof deliveryStatusSchema>
+
+const entrySchema = objectOf(
+  {
+    destination_id: Type.String(),
+    description: orNull(Type.String()),
+    status: deliveryStatusSchema,
+  },
+  { title: 'DestinationStatus' },
+)
+
+export type DestinationStatus = Static<typeof entrySchema>
+
+export const destinationStatusSchema = entrySchema
 
 export const testEventSchema = objectOf(
   { event_id: Type.String() },

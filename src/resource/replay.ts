@@ -63,7 +63,7 @@ export const replayRequestSchema = objectOf(
   },
   {
     title: 'ReplayRequest',
-    examples: [{ from: '2026-11-20T08:00:00Z', to: '2026-11-20T10:30:00Z', filter: "decision != 'allow'" }],
+    examples: [{ from: '4h', to: '90m', filter: "inCidrRange(conn.client_ip, '203.0.113.0/24')" }],
   },
 )
 

@@ -7,7 +7,7 @@ import { runAdminCommand } from '../../src/process/admin.js'
 import { type AnyResource, isServed } from '../../src/resource/define.js'
 import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
-import { openTestStore } from '../harness/api.js'
+import { idleStatus, openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { AnswerCheck, resolved } from '../harness/openapi.js'
 import { until } from '../harness/weir.js'
@@ -99,7 +99,7 @@ class Examples {
 t.test('examples', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api({
-    destinations: { sendTestEvent: async () => ({ eventId: 'ev_1' }), status: async () => ({}) },
+    destinations: { sendTestEvent: async () => ({ eventId: 'ev_1' }), status: async () => idleStatus },
   })
   const client = await api.account()
   const account = client.accountId

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { streamOf } from '../../src/nats/bucket-stream.js'
 import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
-import { openTestStore } from '../harness/api.js'
+import { idleStatus, openTestStore } from '../harness/api.js'
 import { all, type Caller, refused, statusOf } from '../harness/caller.js'
 import type { HttpAnswer } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
@@ -29,7 +29,7 @@ t.test('idempotency keys', async (t) => {
         sent += 1
         return description === 'down' ? { refusal: 'It is down.' } : { eventId: `ev_${sent}` }
       },
-      status: async () => ({}),
+      status: async () => idleStatus,
     },
   })
   const counted = async (me: Caller, path: string, list: string): Promise<number> =>

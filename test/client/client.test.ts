@@ -3,23 +3,11 @@ import t from 'tap'
 import type { Client } from '../../src/client/client.js'
 import type { Resource } from '../../src/client/kinds.js'
 import { isServed } from '../../src/resource/define.js'
-import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
 import { declarations, resourceOf } from '../../src/resource/registry.js'
-import { openTestStore } from '../harness/api.js'
+import { idleStatus, openTestStore } from '../harness/api.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
-
-const idle: DeliveryStatus = {
-  state: 'healthy',
-  cause: null,
-  since: null,
-  as_of: null,
-  backlog: { events: 0, oldest_at: null },
-  last_success_at: null,
-  last_error: null,
-  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
-}
 
 t.test('the typed client', async (t) => {
   const store = await openTestStore(t)
@@ -27,7 +15,7 @@ t.test('the typed client', async (t) => {
   const api = await store.api({
     destinations: {
       sendTestEvent: async ({ id }) => ({ eventId: eventIds[eventIds.push(`ev_${id}`) - 1]! }),
-      status: async () => idle,
+      status: async () => idleStatus,
     },
   })
   const newClient = (name: string): Promise<Client> => api.account(name)
@@ -133,7 +121,7 @@ t.test('the typed client', async (t) => {
     })
     t.equal(destination.target.kinesis?.auth.creds?.aws_secret_access_key, null)
     t.strictSame(await weir.sendTestEvent(destination.id), { event_id: eventIds[0] })
-    t.strictSame(await weir.deliveryStatus(destination.id), idle)
+    t.strictSame(await weir.deliveryStatus(destination.id), idleStatus)
     const subscription = await weir.eventSubscription.create({ destination_ids: [destination.id] })
     const sources = weir.sources(subscription.id)
     const type = 'tcp_connection_closed.v0'

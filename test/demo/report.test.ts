@@ -12,6 +12,7 @@ import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
 const status = (given: object): DeliveryStatus => ({
   state: 'healthy',
   cause: null,
+  advice: null,
   since: null,
   as_of: null,
   backlog: { events: 0, oldest_at: null },

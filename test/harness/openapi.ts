@@ -95,7 +95,11 @@ export class AnswerCheck {
 
   constructor(document: object) {
     const { paths } = resolved(document) as Document
-    this.#templates = Object.entries(paths).map(([path, methods]) => ({
+    // A path without parameters is meant before one with them.
+    const ordered = Object.entries(paths).sort(
+      ([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')),
+    )
+    this.#templates = ordered.map(([path, methods]) => ({
       pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
       methods,
     }))
