@@ -8,14 +8,16 @@ import {
   type DeliveryStatus,
   type DestinationStatus,
   deliveryStatusSchema,
+  destinationStatusExample,
   destinationStatusSchema,
   testEventSchema,
 } from '../resource/delivery-status.js'
 import { eventDestination } from '../resource/event-destination.js'
 import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
+import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
 import { beforeIdOf, limitOf } from './lists.js'
-import { describe, idempotencyHeaders, listSchema, pageQuery, routePath } from './openapi.js'
+import { describe, idempotencyHeaders, listSchema, pageQuery, routePath, shownBy } from './openapi.js'
 import { queryText } from './query-values.js'
 import { actionHandler } from './write-handlers.js'
 
@@ -70,21 +72,27 @@ export function registerDestinationOperations(
 
 const statusesAtOnce = 8
 
+const statusesPath = `${routePath(destination.path)}/status`
+const statusesPage = shownBy(listSchema('statuses', destinationStatusSchema, 'DestinationStatusList'), {
+  statuses: [destinationStatusExample],
+  uri: exampleLinks.uri(statusesPath),
+  next_page_uri: null,
+})
+
 function registerAllStatuses(
   app: FastifyInstance,
   context: ApiContext,
   operations: DestinationOperations,
 ): void {
-  const path = `${routePath(destination.path)}/status`
   const statuses = describe({
     operationId: 'list_event_destination_statuses',
     summary: 'List the delivery status of all event destinations',
     tag: pluralOf(destination.title),
-    path,
-    success: [200, listSchema('statuses', destinationStatusSchema, 'DestinationStatusList')],
+    path: statusesPath,
+    success: [200, statusesPage],
     query: pageQuery(destination),
   })
-  app.get(path, statuses, async (request, reply) => {
+  app.get(statusesPath, statuses, async (request, reply) => {
     const query = queryOf(request, ['limit', 'before_id'])
     const limit = limitOf(query.limit)
     const { accountId } = request.caller
@@ -98,7 +106,7 @@ function registerAllStatuses(
       const description = (row['description'] as string | undefined) ?? null
       shown.set(row.id, { destination_id: row.id, description, status: await operations.status(row) })
     })
-    const uri = context.presenter.links.uri(path)
+    const uri = context.presenter.links.uri(statusesPath)
     const next = { limit: String(limit), before_id: page.at(-1)?.id }
     return sendJson(reply, {
       statuses: page.map(({ id }) => shown.get(id)!),

@@ -11,11 +11,18 @@ import { checkSource } from '../event/check-source.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import type { Source } from '../resource/event-subscription.js'
-import { type Replay, type ReplayRequest, replayRequestSchema, replaySchema } from '../resource/replay.js'
+import {
+  type Replay,
+  type ReplayRequest,
+  replayExample,
+  replayRequestSchema,
+  replaySchema,
+} from '../resource/replay.js'
 import type { StoredReplay } from '../wire/replays.js'
 import { type ApiContext, pathParams, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
+import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
-import { describe, idempotencyHeaders, listSchema, replaysPath, routePath } from './openapi.js'
+import { describe, idempotencyHeaders, listSchema, replaysPath, routePath, shownBy } from './openapi.js'
 import type { Replays } from './replays.js'
 import { actionHandler } from './write-handlers.js'
 
@@ -54,7 +61,7 @@ export function registerReplays(app: FastifyInstance, context: ApiContext, repla
     description: 'Those of the last seven days, the newest first, on one page.',
     tag,
     path: replaysPath,
-    success: [200, listSchema('replays', replaySchema, 'ReplayList')],
+    success: [200, page],
   })
   app.get(replaysPath, list, async (request, reply) => {
     queryOf(request)
@@ -69,6 +76,12 @@ export function registerReplays(app: FastifyInstance, context: ApiContext, repla
 }
 
 const replaysListedMax = 100
+
+const page = shownBy(listSchema('replays', replaySchema, 'ReplayList'), {
+  replays: [replayExample],
+  uri: exampleLinks.uri(replaysPath),
+  next_page_uri: null,
+})
 
 function registerSingle(app: FastifyInstance, context: ApiContext, replays: Replays): void {
   const path = `${replaysPath}/:id`

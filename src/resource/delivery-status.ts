@@ -1,6 +1,7 @@
 /** Delivery status of an event destination; not part of the stored resource. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
+import { exampleId } from './examples.js'
 
 /** No deliverer says anything about the destination. */
 export const unansweredCause = 'no deliverer answers'
@@ -24,6 +25,22 @@ export const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, stri
 const count = Type.Integer({ minimum: 0 })
 
 const instant = orNull(Type.String({ format: 'date-time' }))
+
+const deliveryStatusExample = {
+  state: 'throttled',
+  cause: 'throttle' satisfies FaultClass,
+  advice: adviceOf.throttle,
+  since: '2026-11-20T10:00:00.000Z',
+  as_of: '2026-11-20T10:00:03.000Z',
+  backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
+  last_success_at: '2026-11-20T10:00:01.000Z',
+  last_error: {
+    at: '2026-11-20T10:00:02.000Z',
+    code: 'ProvisionedThroughputExceededException',
+    msg: 'Rate exceeded for shard shardId-000000000000.',
+  },
+  counts: { produced: 91_200, filtered: 310, delivered: 90_000, dead_lettered: 0, retried: 2400 },
+}
 
 export const deliveryStatusSchema = objectOf(
   {
@@ -54,29 +71,19 @@ export const deliveryStatusSchema = objectOf(
   {
     title: 'DeliveryStatus',
     description: 'State and counters of delivery.',
-    examples: [
-      {
-        state: 'throttled',
-        cause: 'throttle' satisfies FaultClass,
-        advice: adviceOf.throttle,
-        since: '2026-11-20T10:00:00.000Z',
-        as_of: '2026-11-20T10:00:03.000Z',
-        backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
-        last_success_at: '2026-11-20T10:00:01.000Z',
-        last_error: {
-          at: '2026-11-20T10:00:02.000Z',
-          code: 'ProvisionedThroughputExceededException',
-          msg: 'Rate exceeded for shard shardId-000000000000.',
-        },
-        counts: { produced: 91_200, filtered: 310, delivered: 90_000, dead_lettered: 0, retried: 2400 },
-      },
-    ],
+    examples: [deliveryStatusExample],
   },
 )
 
 export type DeliveryStatus = Static<typeof deliveryStatusSchema>
 
-const entrySchema = objectOf(
+export const destinationStatusExample = {
+  destination_id: exampleId('ed_'),
+  description: 'the audit trail',
+  status: deliveryStatusExample,
+}
+
+export const destinationStatusSchema = objectOf(
   {
     destination_id: Type.String(),
     description: orNull(Type.String()),
@@ -85,9 +92,7 @@ const entrySchema = objectOf(
   { title: 'DestinationStatus' },
 )
 
-export type DestinationStatus = Static<typeof entrySchema>
-
-export const destinationStatusSchema = entrySchema
+export type DestinationStatus = Static<typeof destinationStatusSchema>
 
 export const testEventSchema = objectOf(
   { event_id: Type.String() },

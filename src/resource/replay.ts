@@ -8,7 +8,7 @@ export const replayIdPrefix = 'rp_'
 const time = Type.String({ description: 'RFC 3339 in UTC, with milliseconds.' })
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-const replayExample = {
+export const replayExample = {
   id: exampleId(replayIdPrefix),
   uri: `https://weir.example.com/replays/${exampleId(replayIdPrefix)}`,
   created_at: '2026-11-20T12:00:00.000Z',

@@ -62,7 +62,7 @@ class Examples {
     const url = await this.#filled(path)
     const answer = await this.#client.raw.send(method.toUpperCase(), url, { body })
     // An account runs one trial at a time.
-    if (answer.status === 202)
+    if (answer.status === 202 && path.endsWith('/try'))
       await until(
         'the trial has ended',
         async () => (await this.#client.trial(answer.body.id)).state !== 'running',
