@@ -1,15 +1,17 @@
 /** Query parameters and answers that all operations on dead letters share. */
 import { isUtf8 } from 'node:buffer'
+import type { FastifyRequest } from 'fastify'
 import { isoMillis } from '../core/clock.js'
-import { badRequest, shown } from '../core/errors.js'
+import { badRequest, notFound, shown } from '../core/errors.js'
 import { logFilterCharsMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import type { DeadLetter, WholeDeadLetter } from '../resource/dead-letter.js'
 import type { Links } from '../resource/define.js'
 import { deadLetterTypes } from '../wire/dead-letter.js'
 import { compileReasonPattern } from '../wire/reason-pattern.js'
+import { pathParams } from './context.js'
 import { placeOfReason } from './dead-letter-place.js'
-import { type Letter, type LetterSearch, sequenceIn } from './dead-letters.js'
+import { type DeadLetters, type Letter, type LetterSearch, sequenceIn } from './dead-letters.js'
 import { timeOf, timeParameters } from './query-values.js'
 
 export const deadLettersPath = '/dead_letters'
@@ -59,6 +61,14 @@ export function positionOf(text: string | undefined): number | undefined {
   const sequence = sequenceIn(text)
   if (sequence !== undefined) return sequence
   throw badRequest(`"before_id" is ${shown(text)}: the id of a dead letter is needed, "dl_" and digits.`)
+}
+
+/** The letter that the path names. One of another account is unknown. */
+export async function letterAt(letters: DeadLetters, request: FastifyRequest): Promise<Letter> {
+  const { id = '' } = pathParams(request)
+  const letter = await letters.get(request.caller.accountId, id)
+  if (letter !== undefined) return letter
+  throw notFound(`There is no dead letter ${shown(id)}.`)
 }
 
 export const shownLetter = (

@@ -1,7 +1,6 @@
 /** `GET /dead_letters`: what was set aside, why, and its bytes. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { isoMillis } from '../core/clock.js'
-import { notFound, shown } from '../core/errors.js'
 import { Type } from '../core/schema.js'
 import {
   deadLetterExample,
@@ -9,10 +8,11 @@ import {
   deadLetterSchema,
   wholeDeadLetterSchema,
 } from '../resource/dead-letter.js'
-import { type ApiContext, pathParams, queryOf, sendJson } from './context.js'
+import { type ApiContext, queryOf, sendJson } from './context.js'
 import { LetterGroups } from './dead-letter-groups.js'
 import {
   deadLettersTag,
+  letterAt,
   deadLettersPath as path,
   positionOf,
   searchFor,
@@ -49,14 +49,6 @@ export function registerDeadLetters(app: FastifyInstance, context: ApiContext, l
     queryOf(request)
     return sendJson(reply, wholeLetter(await letterAt(letters, request), context.presenter.links))
   })
-}
-
-/** The letter that the path names. One of another account is unknown. */
-async function letterAt(letters: DeadLetters, request: FastifyRequest): Promise<Letter> {
-  const { id = '' } = pathParams(request)
-  const letter = await letters.get(request.caller.accountId, id)
-  if (letter !== undefined) return letter
-  throw notFound(`There is no dead letter ${shown(id)}.`)
 }
 
 function registerList(app: FastifyInstance, { presenter }: ApiContext, letters: DeadLetters): void {

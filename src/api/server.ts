@@ -23,7 +23,9 @@ import { registerAllChanges, registerChanges } from './change-routes.js'
 import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
+import { registerDeadLetterChanges } from './dead-letter-changes.js'
 import { accountsIn } from './dead-letter-owner.js'
+import { DeadLetterResender, type ResenderOptions } from './dead-letter-resender.js'
 import { registerDeadLetters } from './dead-letter-routes.js'
 import { DeadLetters, type DeadLettersOptions } from './dead-letters.js'
 import { registerDecisions } from './decide-routes.js'
@@ -65,7 +67,7 @@ export interface ApiOptions extends OpenapiOptions {
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */
-  readonly nats: RecordTracerOptions['nats'] & DeadLettersOptions['nats']
+  readonly nats: RecordTracerOptions['nats'] & DeadLettersOptions['nats'] & ResenderOptions['nats']
   readonly replays: Replays
   readonly trials: Trials
   readonly occurrences: Occurrences
@@ -168,7 +170,10 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   registerLoggedDecisions(app, context, log)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
   const accountOf = accountsIn(() => options.view.state)
-  registerDeadLetters(app, context, new DeadLetters({ nats: options.nats, accountOf }))
+  const letters = new DeadLetters({ nats: options.nats, accountOf })
+  registerDeadLetters(app, context, letters)
+  const isDestination = (id: string) => options.view.state.rows.get('event_destination')?.has(id) === true
+  registerDeadLetterChanges(app, letters, new DeadLetterResender({ nats: options.nats, isDestination }))
   registerStats(app, log, options.deliveries)
   registerTrials(app, context, trials)
 }

@@ -12,6 +12,8 @@
  * - A message that was processed again under another configuration may settle with fewer events than its packs held.
  *   The surplus was produced, too: it is added to the counts of the destination's sources. So are the events of
  *   messages that are open when their stream is recreated or restored, unless they settle after all.
+ * - A **dead letter** that is sent again is an input message, too, and its pack settles it: however often it is sent, it
+ *   is produced again once, as a kind of its own.
  */
 import { getOrMake } from '../core/maps.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
@@ -19,7 +21,14 @@ import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/last-outco
 import { parseSegments } from '../wire/segments.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
 import { InputRun, type InputRunSnapshot } from './input-run.js'
-import type { DeliveredEntry, InputCounts, InputEntry, LedgerEntry, PackContents } from './ledger.js'
+import {
+  type DeliveredEntry,
+  type InputCounts,
+  type InputEntry,
+  type LedgerEntry,
+  type PackContents,
+  resentInput,
+} from './ledger.js'
 
 type RecordTotals = Record<Exclude<keyof InputCounts, 'sources'>, number>
 
@@ -48,6 +57,9 @@ interface SourceTotals {
 const runsMax = 4
 
 const replayHead = 'replay.'
+
+/** The kind under which events of dead letters count when they are sent again. */
+const resentKind = 'resent'
 const replayRunsMax = 20
 
 /** A pack that is not delivered yet. */
@@ -188,7 +200,10 @@ export class Books {
     let events = 0
     for (const { range, part, events: ofEach } of parseSegments(contents.segments)) {
       for (let sequence = range[0]; sequence <= range[1]; sequence += 1) {
-        const fresh = run.hold(sequence, contents.destination, part, ofEach, this.#addExtra)
+        const fresh =
+          contents.stream === resentInput
+            ? this.#resend(run, sequence, contents.destination, ofEach)
+            : run.hold(sequence, contents.destination, part, ofEach, this.#addExtra)
         events += fresh
         if (fresh > 0) sequences.push(sequence)
         if (fresh < ofEach) isWhole = false
@@ -197,6 +212,13 @@ export class Books {
     const pack: OpenPack = { events, sequences: isWhole ? null : sequences }
     if (events > 0) this.#packs.set(contents.pack, pack)
     return pack
+  }
+
+  #resend(run: InputRun, sequence: number, destination: string, events: number): number {
+    const fresh = run.settle([sequence, sequence], new Map(), this.#addExtra) * events
+    const source = { subscription: resentInput, kind: resentKind, destination, produced: 0, filtered: 0 }
+    this.#source(source).produced += fresh
+    return fresh
   }
 
   /** A pack that is delivered again, because its acknowledgement was lost, adds no new events. */

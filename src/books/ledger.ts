@@ -7,13 +7,17 @@ import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
 import type { Nats } from '../nats/nats.js'
+import type { Patience } from '../nats/retry.js'
 import type { RecordType } from '../record/traffic-record.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { ledgerSubject } from '../wire/names.js'
 import type { SequenceRange } from '../wire/sequence-set.js'
 
+/** Input that is events already: dead letters, sent again to their destinations. */
+export const resentInput = 'dead_letters'
+
 /** The stream that input came from; `replay.<id>`: records that are processed again. */
-export type InputStream = 'records' | 'audit' | 'audit_in' | `replay.${string}`
+export type InputStream = 'records' | 'audit' | 'audit_in' | typeof resentInput | `replay.${string}`
 
 /** Counts of input messages; messages with equal counts share an entry. */
 export interface InputEntry {
@@ -108,6 +112,18 @@ export type LedgerEntry =
 const messageBytesMax = 512 * 1024
 const retryPauseMs = 1_000
 
+const linesOf = (entries: readonly LedgerEntry[]): string =>
+  entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+
+/** Writes entries at once, for a process that has few; gives up in time. */
+export async function writeEntries(
+  nats: Pick<Nats, 'publish'>,
+  entries: readonly LedgerEntry[],
+  patience: Patience,
+): Promise<void> {
+  await nats.publish(ledgerSubject, linesOf(entries), { msgId: newId('lg_'), ...patience })
+}
+
 /** Writes entries with a group commit. */
 export class LedgerWriter {
   readonly #nats: Nats
@@ -127,7 +143,7 @@ export class LedgerWriter {
 
   /** Resolves when the entries are stored, in the order they were given in; rejects only when it is closed. */
   write(entries: readonly LedgerEntry[]): Promise<void> {
-    return this.#commits.add(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+    return this.#commits.add(linesOf(entries))
   }
 
   async #store(lines: string): Promise<void> {

@@ -1,5 +1,10 @@
 /** Dead letters of the account. */
-import type { DeadLetter, DeadLetterGroups, WholeDeadLetter } from '../resource/dead-letter.js'
+import type {
+  DeadLetter,
+  DeadLetterBatch,
+  DeadLetterGroups,
+  WholeDeadLetter,
+} from '../resource/dead-letter.js'
 import type { Http } from './http.js'
 
 /** Which letters; all of them by default. */
@@ -18,6 +23,11 @@ export interface DeadLetterListOptions extends DeadLetterSelection {
   /** Letters in a page: 1 to 100. */
   readonly limit?: number
 }
+
+/** What became of the letters; `refusals` are the first of those that can't be sent again. */
+export type DeadLetterTotals = Omit<DeadLetterBatch, 'next_before_id'>
+
+const refusalsKept = 10
 
 interface Page {
   readonly dead_letters: readonly DeadLetter[]
@@ -60,5 +70,41 @@ export class DeadLetterClient {
   /** A letter with its bytes and the place that its reason names. */
   async get(id: string): Promise<WholeDeadLetter> {
     return this.#http.send('GET', pathOf(id))
+  }
+
+  /** An event to its destination, a record through the pipeline; `record`: corrected. */
+  async resend(id: string, record?: object): Promise<void> {
+    await this.#http.send('POST', `${pathOf(id)}/resend`, { body: record === undefined ? {} : { record } })
+  }
+
+  async drop(id: string): Promise<void> {
+    await this.#http.send('DELETE', pathOf(id))
+  }
+
+  /** All that are selected, in as many requests as it takes; `progress` is called after each. */
+  resendAll(selection: DeadLetterSelection, progress?: (done: DeadLetterTotals) => void) {
+    return this.#all('resend', selection, progress)
+  }
+
+  dropAll(selection: DeadLetterSelection, progress?: (done: DeadLetterTotals) => void) {
+    return this.#all('drop', selection, progress)
+  }
+
+  async #all(
+    verb: 'resend' | 'drop',
+    selection: DeadLetterSelection,
+    progress: (done: DeadLetterTotals) => void = () => {},
+  ): Promise<DeadLetterTotals> {
+    const totals = { done: 0, refused: 0, refusals: [] as DeadLetterBatch['refusals'] }
+    for (let before_id: string | undefined; ; ) {
+      const body = { ...selected(selection), before_id }
+      const batch = await this.#http.send<DeadLetterBatch>('POST', `${path}/${verb}`, { body })
+      totals.done += batch.done
+      totals.refused += batch.refused
+      totals.refusals = [...totals.refusals, ...batch.refusals].slice(0, refusalsKept)
+      progress(totals)
+      if (batch.next_before_id === null) return totals
+      before_id = batch.next_before_id
+    }
   }
 }

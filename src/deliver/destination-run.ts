@@ -6,7 +6,7 @@
  * are given back with a delay, and nothing more is fetched.
  */
 
-import type { InputStream, LedgerWriter, PackContents } from '../books/ledger.js'
+import { type InputStream, type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
 import { sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget, packsInFlightMax } from '../core/limits.js'
@@ -63,6 +63,8 @@ export class DestinationRun {
   readonly #reader: DurableReader
   readonly #delivering = new Set<Promise<void>>()
   readonly #dead = new DeadEvents()
+  /** Events of dead letters that were sent again, and their packs. */
+  readonly #resent = new WeakMap<PackedEvent, string>()
   #config: DestinationConfig
   #hasBacklog = false
 
@@ -164,13 +166,14 @@ export class DestinationRun {
     const { events, malformed } = readPack(message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
+    const contents = packContents(this.#config.id, message)
+    if (contents.stream === resentInput) for (const event of events) this.#resent.set(event, contents.pack)
     const result = await this.#lane.deliver(events, message.sequence)
     if (result.outcome === 'returned') {
       this.#reader.giveBack(inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
       return this.#countRetried(result.retried)
     }
     const { delivered, retried } = result.counts
-    const contents = packContents(this.#config.id, message)
     try {
       await this.#deps.ledger.write([
         {
@@ -215,7 +218,9 @@ export class DestinationRun {
       [deadLetterHeaders.account]: this.#config.accountId,
     }
     const { data, headers } = deadLetter(event.data, origin, nats.payloadBytesMax)
-    const msgId = `${this.#config.id}.${event.id}`
+    // An event that was a dead letter before becomes another one: the first was removed when it was sent again.
+    const again = this.#resent.get(event)
+    const msgId = [this.#config.id, event.id, ...(again === undefined ? [] : [again])].join('.')
     await nats.publish(deadEventsSubject, data, { msgId, headers, signal: this.#reader.stopping })
     this.#dead.add(event)
     this.#deps.occurrences.eventDeadLettered({

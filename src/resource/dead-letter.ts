@@ -156,3 +156,38 @@ export const deadLetterGroupsSchema = objectOf(
 )
 
 export type DeadLetterGroups = Static<typeof deadLetterGroupsSchema>
+
+export const deadLetterBatchSchema = objectOf(
+  {
+    done: Type.Integer({ minimum: 0, description: 'Letters that were sent again, or dropped.' }),
+    refused: Type.Integer({ minimum: 0, description: "Letters that can't be sent again, and stay." }),
+    refusals: Type.Array(objectOf({ id: Type.String(), reason: Type.String() }), {
+      description: 'The first of them.',
+    }),
+    next_before_id: orNull(Type.String(), {
+      description: 'The `before_id` with which the request continues; null if no letter is left.',
+    }),
+  },
+  {
+    title: 'DeadLetterBatch',
+    description: 'What became of dead letters.',
+    examples: [{ done: 1_000, refused: 0, refusals: [], next_before_id: 'dl_0000000000003012' }],
+  },
+)
+
+export type DeadLetterBatch = Static<typeof deadLetterBatchSchema>
+
+export const editedRecordSchema = objectOf(
+  {
+    record: Type.Optional(
+      orNull(Type.Record(Type.String(), Type.Unknown()), {
+        description: 'The whole corrected record. Without `record_id`, it keeps that of the letter.',
+      }),
+    ),
+  },
+  {
+    title: 'DeadLetterResend',
+    description: 'Without a body, the letter is sent as it is.',
+    examples: [{ record: { type: 'tcp_connection', conn: { client_ip: '203.0.113.25' } } }],
+  },
+)

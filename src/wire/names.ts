@@ -9,6 +9,8 @@
 /** Connection records. Ingress nodes publish, pipelines read. */
 export const recordsStream = 'WEIR_RECORDS'
 export const recordsSubjects = 'weir.records.>'
+/** Where the API publishes a record that was a dead letter. */
+export const resentRecordsSubject = 'weir.records.weir.resent'
 
 /** Audit events of the API, which publishes them; pipelines read. */
 export const auditStream = 'WEIR_AUDIT'
@@ -30,7 +32,7 @@ export const replayConsumer = (replayId: string): string => replayId
 
 // --- from the pipeline to delivery ---
 
-/** Packs of events. Pipelines publish, deliverers read; the janitor of a pipeline removes packs that none will read. */
+/** Packs of events. Pipelines publish, and the API those of dead letters; deliverers read; the janitor of a pipeline removes packs that none will read. */
 export const deliveriesStream = 'WEIR_DELIVERIES'
 export const deliverySubject = (destinationId: string): string => `weir.deliveries.${destinationId}`
 export const deliverySubjects = deliverySubject('>')

@@ -5,7 +5,12 @@ import {
   deadEventsSubject,
   deadLetterHeaders,
   deadRecordsSubject,
+  deliveriesStream,
+  deliverySubject,
+  recordsStream,
+  resentRecordsSubject,
 } from '../../src/wire/names.js'
+import { readPack } from '../../src/wire/pack.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, newest, refused, statusOf } from '../harness/caller.js'
 
@@ -160,4 +165,94 @@ t.test('dead letters of two accounts', async (t) => {
       t.notOk(page.text.includes(other.accountId))
     },
   )
+
+  // --- sent again, and dropped ---
+
+  const newestIn = async (stream: string, subject: string) => store.admin.lastMessage(stream, subject)
+  const letterFor = async (caller: Caller, sequence: number) => {
+    for await (const { id } of caller.deadLetters.list()) if (id.slice(15) === String(sequence)) return id
+    throw new Error('The letter is not listed.')
+  }
+
+  t.test('a record goes through the pipeline again, once however often it is sent', async (t) => {
+    const text = record(ofAccount(me), 'y1')
+    const before = (await store.admin.streamInfo(recordsStream))!.state.messages
+    const id = await letterFor(me, await badRecord(text, wrongAddress('y1')))
+    t.equal(await statusOf(other.deadLetters.resend(id)), 404, 'not by another account')
+    t.equal(await statusOf(other.deadLetters.drop(id)), 404)
+    const answers = await Promise.all([me, me].map((caller) => statusOf(caller.deadLetters.resend(id))))
+    t.ok(answers.includes('ok'))
+    t.equal((await store.admin.streamInfo(recordsStream))!.state.messages, before + 1)
+    t.equal(Buffer.from((await newestIn(recordsStream, resentRecordsSubject))!.data).toString(), text)
+    t.equal(await statusOf(me.deadLetters.get(id)), 404, 'it is a dead letter no more')
+  })
+
+  t.test('an edited record', async (t) => {
+    const text = JSON.stringify({ ...ofAccount(me), record_id: 'r7', type: 'tcp_connection', conn: {} })
+    const id = await letterFor(me, await badRecord(text, '"conn.client_ip" is missing.'))
+    const edited = { type: 'tcp_connection', conn: { client_ip: '192.0.2.1' } }
+    const wrong = await refused(400, me.deadLetters.resend(id, { ...edited, conn: { client_ip: 'y' } }))
+    t.match(wrong, 'conn.client_ip')
+    await refused(400, me.deadLetters.resend(id, { ...edited, ...ofAccount(other) }))
+    await refused(400, me.deadLetters.resend(id, []))
+    await me.deadLetters.resend(id, edited)
+    const sent = await newestIn(recordsStream, resentRecordsSubject)
+    const want = { ...edited, record_id: 'r7', ...ofAccount(me) }
+    t.strictSame(JSON.parse(Buffer.from(sent!.data).toString()), want)
+  })
+
+  t.test('events go to their destination in a pack, as they were', async (t) => {
+    const at = '2026-11-20T10:00:00.123Z'
+    const eventOf = (eventId: string, more: object) =>
+      JSON.stringify({ event_id: eventId, event_timestamp: at, ...more })
+    const texts = [
+      eventOf('ev_1', { object: { id: 'not a key' } }),
+      eventOf('ev_2', { principal: {}, object: { id: 'ipp_1' } }),
+    ]
+    for (const text of texts)
+      await store.admin.publish(deadEventsSubject, `${text}\n`, {
+        headers: { [deadLetterHeaders.reason]: 'Again.', [deadLetterHeaders.destination]: mine },
+      })
+    const [letter] = await listed(me, { reason: 'Again.' })
+    t.equal(await statusOf(other.deadLetters.resend(letter!.id)), 404)
+    t.match(await other.deadLetters.resendAll({ destinationId: mine }), { done: 0, refused: 0 })
+    t.match(await other.deadLetters.dropAll({ destinationId: mine }), { done: 0, refused: 0 })
+    t.match(await me.deadLetters.resendAll({ reason: 'Again.' }), { done: 2, refused: 0 })
+    const pack = await newestIn(deliveriesStream, deliverySubject(mine))
+    const events = readPack(pack!.data).events
+    t.strictSame(
+      events.map((event) => [event.id, event.partitionKey, event.timestampMs, event.data.toString()]),
+      [
+        ['ev_1', 'ev_1', Date.parse(at), `${texts[0]}\n`],
+        ['ev_2', 'ipp_1', Date.parse(at), `${texts[1]}\n`],
+      ],
+    )
+    t.strictSame(await listed(me, { reason: 'Again.' }), [])
+  })
+
+  t.test("letters that can't be sent again stay, with the reason", async (t) => {
+    const { refusals, ...counts } = await me.deadLetters.resendAll({ type: 'event' })
+    t.strictSame(counts, { done: 0, refused: 2 })
+    t.strictSame(refusals.map(({ reason }) => reason).toSorted(), [
+      'Its bytes are not those of an event.',
+      'Its destination was deleted.',
+    ])
+    for (const { id } of refusals) await refused(400, me.deadLetters.resend(id))
+    t.equal((await listed(me, { type: 'event' })).length, 2)
+  })
+
+  t.test('drop: one, and all of a selection, of the own account alone', async (t) => {
+    const theirsBefore = (await listed(other)).length
+    const one = await newest(me.deadLetters.list())
+    await me.deadLetters.drop(one.id)
+    t.equal(await statusOf(me.deadLetters.get(one.id)), 404)
+    t.equal(await statusOf(me.deadLetters.drop(one.id)), 404)
+    for (const body of [{ type: 'tcp' }, { typ: 'event' }, { reason: 7 }])
+      t.equal((await me.raw.send('POST', '/dead_letters/drop', { body })).status, 400, JSON.stringify(body))
+    const left = (await listed(me)).length
+    t.match(await me.deadLetters.dropAll({ type: 'event' }), { done: 2 })
+    t.match(await me.deadLetters.dropAll({}), { done: left - 2 })
+    t.strictSame(await listed(me), [])
+    t.equal((await listed(other)).length, theirsBefore)
+  })
 })

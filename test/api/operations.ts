@@ -54,6 +54,7 @@ const otherBodies: Readonly<Record<string, Body>> = {
   'patch /event_subscriptions/{subscription_id}/sources/{type}': { filter: null },
   'post /ip_restrictions/{id}/try': { enforced: false },
   'post /event_destinations/{id}/replay': { from: '1h' },
+  'post /dead_letters/{id}/resend': { record: { type: 'tcp_connection' } },
   'put /ip_policies/{id}/rules': { rules: [{ cidr: '198.51.100.0/24', action: 'deny' }] },
 }
 
@@ -99,14 +100,19 @@ const operationsOf = (api: TestApi): Operation[] =>
     ),
   )
 
+const checkedElsewhere = /^\/(live|dead_letters\/(resend|drop))$/
+
 /** Those with a resource in their path. */
 export const operationsOn = (api: TestApi): Operation[] =>
   operationsOf(api).filter(({ path }) => path.includes('{'))
 
-/** The others, without lists and creations of a kind. Streams never end: `live.test.ts` reads them. */
+/**
+ * The others, without lists and creations of a kind. Streams never end: `live.test.ts` reads them. Dead letters of two
+ * accounts are in `dead-letters.test.ts`.
+ */
 export const otherOperations = (api: TestApi): Operation[] =>
   operationsOf(api).filter(
-    ({ path }) => !path.includes('{') && kindBehind(path) === undefined && path !== '/live',
+    ({ path }) => !path.includes('{') && kindBehind(path) === undefined && !checkedElsewhere.test(path),
   )
 
 /** The same paths twice: with ids of another account, and with ids that do not exist. */

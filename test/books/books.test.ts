@@ -294,6 +294,36 @@ t.test('a replay counts beside the records that it processes again, also if it i
   t.ok(books.snapshot().runs.length < 30, 'only the last ones are remembered')
 })
 
+t.test(
+  'a dead letter that is sent again counts once, however often, and whatever of it is repeated',
+  async (t) => {
+    const stream = 'dead_letters' as const
+    const pack = (id: string, segments: string) => {
+      const contents = { destination: 'ed_a', pack: id, stream, since: 'a', segments }
+      const ends = { ...contents, target: 'kinesis', retried: 0, last: noOutcomes }
+      const delivered = (...dead: [number, number][]) => ({ type: 'delivered' as const, ...ends, dead })
+      return { stored: { type: 'pack' as const, ...contents }, delivered }
+    }
+    const [first, second, third] = [pack('p1', '1-3:1'), pack('p2', '2-4:1'), pack('p3', '9:1')]
+    const books = booksOf([first.stored, first.stored, second.stored])
+    t.match(books.destination('ed_a'), { produced: 4, delivered: 0, backlog: 4 })
+    // The process that stored the third pack died before it was entered.
+    for (const entry of [first.delivered([3, 1]), second.delivered(), third.delivered(), first.delivered()])
+      books.add(entry)
+    const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+    for (const known of [books, kept]) {
+      t.match(known.destination('ed_a'), { produced: 5, delivered: 4, dead_lettered: 1, backlog: 0 })
+      known.add(second.stored)
+      known.add(third.delivered())
+      t.match(known.destination('ed_a'), { produced: 5, delivered: 4, dead_lettered: 1, backlog: 0 })
+    }
+    t.match(
+      booksMetrics(books, () => 'kinesis'),
+      /^weir_events_produced_total\{kind="resent",target="kinesis"\} 5$/m,
+    )
+  },
+)
+
 t.test('retried events count, also those of packs that another process finishes', async (t) => {
   const books = booksOf([
     input(1, 'a'),

@@ -124,6 +124,21 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   t.match(dead?.headers.get('Weir-Event-Id'), /^ev_/)
   t.ok(dead?.headers.get('Weir-Reason'))
 
+  // Sent again, it is refused again, and is a new dead letter, although its id was dead-lettered a moment before.
+  const again = () => api.deadLetters.resendAll({ type: 'event', destinationId: deployment.destinations.all })
+  t.match(await again(), { done: 1, refused: 0 })
+  await until('it is refused again', async () => (await status('all')).counts.dead_lettered === 2)
+  await client.clearFaults()
+  t.match(await again(), { done: 1, refused: 0 })
+  await until('it is delivered', async () => (await status('all')).counts.delivered === 500)
+  t.match(await status('all'), { backlog: { events: 0 }, counts: { produced: 502, dead_lettered: 2 } })
+  t.match(
+    await metricsOf(deployment.weir.url),
+    /^weir_events_produced_total\{kind="resent",target="kinesis"\} 2$/m,
+  )
+  t.equal((await client.counts({ service: 'kinesis', name: 'moved' })).unique, 500, 'under its only id')
+  t.match(await again(), { done: 0 })
+
   await client.addFault({ effect: { type: 'hang' }, resource: 'filtered' })
   await publish(nats, 'run', 500, 600)
   await until('the hanging one has a backlog', async () => (await status('filtered')).backlog.events === 25)

@@ -126,6 +126,7 @@ const streams = [
 
 const subjects = [
   'weir.records.eu.node-1',
+  'weir.records.weir.resent',
   'weir.decide',
   'weir.decide.agent',
   'weir.abuse.decide',
@@ -179,7 +180,7 @@ const needs: Readonly<Record<string, Needs>> = {
     calls: {
       ...Object.fromEntries(Object.keys(looked).map((stream) => [stream, ['info', 'make']])),
       WEIR_RECORDS: ['info', 'make', 'get', 'direct', 'ask for the consumer'],
-      WEIR_DEADLETTER: ['info', 'make', 'get', 'direct'],
+      WEIR_DEADLETTER: ['info', 'make', 'get', 'direct', 'remove'],
       WEIR_AUDIT: ['info', 'make', 'get'],
       WEIR_DELIVERIES: ['info', 'make', 'direct', 'ask for consumers'],
       KV_weir_config: kept,
@@ -195,6 +196,10 @@ const needs: Readonly<Record<string, Needs>> = {
     },
     publish: [
       'weir.events.audit.ac_1',
+      'weir.records.weir.resent',
+      'weir.audit.domain.created',
+      'weir.deliveries.ed_1',
+      'weir.books',
       'weir.status.destination',
       'weir.api.usage',
       'weir.live.watched',
@@ -258,7 +263,11 @@ const needs: Readonly<Record<string, Needs>> = {
     publish: [],
     hear: ['_INBOX.trial.x'],
   },
-  ingress: { calls: {}, publish: ['weir.records.eu.node-1', 'weir.decide'], hear: ['_INBOX.x'] },
+  ingress: {
+    calls: {},
+    publish: ['weir.records.eu.node-1', 'weir.records.weir.resent', 'weir.decide'],
+    hear: ['_INBOX.x'],
+  },
   tunnels: { calls: {}, publish: ['weir.decide.agent'], hear: ['_INBOX.x'] },
   operator: { calls: {}, publish: ['weir.abuse.decide'], hear: ['_INBOX.x'] },
   services: { calls: {}, publish: ['weir.audit.domain.created'], hear: ['_INBOX.x'] },

@@ -1,0 +1,175 @@
+/** `weir dead`: what was set aside and why; sends it again, or drops it. */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { DeadLetterSelection, DeadLetterTotals } from '../client/dead-letters.js'
+import { messageOf, StartFault } from '../core/errors.js'
+import { forTerminal } from '../core/terminal.js'
+import type { DeadLetterGroups, WholeDeadLetter } from '../resource/dead-letter.js'
+import type { Settings } from './settings.js'
+
+interface SelectionOptions {
+  readonly type?: DeadLetterSelection['type']
+  readonly reason?: string
+  readonly destination?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+interface ListOptions extends SelectionOptions {
+  readonly each?: true
+  readonly json?: true
+}
+
+interface ChangeOptions extends SelectionOptions {
+  readonly all?: true
+  readonly file?: string
+}
+
+export function addDeadCommands(program: Command, settings: () => Settings): void {
+  const dead = program
+    .command('dead')
+    .description('dead letters: records and events that were set aside; needs an API key in WEIR_API_KEY')
+  const selecting = (command: Command): Command =>
+    command
+      .option('--type <type>', 'record, event or audit')
+      .option('--reason <reason>', 'exactly this one; … stands for any text')
+      .option('--destination <id>', 'events for this destination')
+      .option('--since <time>', 'set aside at this time or later (RFC 3339)')
+      .option('--until <time>', 'set aside before this time')
+  const report = (text: string): void => void process.stdout.write(`${text}\n`)
+  const clientOf = async () => {
+    const { clientOf: open } = await import('./tap.js')
+    return open(settings()).deadLetters
+  }
+
+  selecting(dead.command('list').description('how many there are, by reason and destination'))
+    .option('--each', 'each letter, newest first')
+    .option('--json', 'as JSON; with --each, a line for each')
+    .action(async ({ each, json, ...options }: ListOptions) => {
+      const letters = await clientOf()
+      if (each)
+        for await (const letter of letters.list(selectionOf(options)))
+          report(json ? JSON.stringify(letter) : forTerminal(letterLine(letter)))
+      else {
+        const groups = await letters.groups(selectionOf(options))
+        report(json ? JSON.stringify(groups) : forTerminal(groupsText(groups)))
+      }
+    })
+
+  dead
+    .command('show')
+    .description('one with its bytes; the place that its reason names is marked')
+    .argument('<id>', 'dl_…')
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const letter = await (await clientOf()).get(id)
+      report(json ? JSON.stringify(letter) : forTerminal(letterText(letter)))
+    })
+
+  selecting(dead.command('resend').description('send one again, or all that the options select'))
+    .argument('[id]', 'dl_…')
+    .option('--all', 'without other options: all letters of the account')
+    .option('--file <file>', 'with an id: the corrected record as JSON; - is standard input')
+    .action(async (id: string | undefined, options: ChangeOptions) => {
+      const selection = selectionFor(id, options)
+      const letters = await clientOf()
+      if (id === undefined) return report(totalsText('sent again', await letters.resendAll(selection)))
+      await letters.resend(id, options.file === undefined ? undefined : recordIn(options.file))
+      report(`${id} was sent again.`)
+    })
+
+  selecting(dead.command('drop').description('remove one for good, or all that the options select'))
+    .argument('[id]', 'dl_…')
+    .option('--all', 'without other options: all letters of the account')
+    .action(async (id: string | undefined, options: ChangeOptions) => {
+      const selection = selectionFor(id, options)
+      const letters = await clientOf()
+      if (id === undefined) return report(totalsText('dropped', await letters.dropAll(selection)))
+      await letters.drop(id)
+      report(`${id} was dropped.`)
+    })
+}
+
+const selectionOf = ({ type, reason, destination, since, until }: SelectionOptions): DeadLetterSelection =>
+  Object.fromEntries(
+    Object.entries({ type, reason, destinationId: destination, since, until }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  )
+
+/** Nothing is changed by a command that selects nothing: it must name a letter, a selection, or all. */
+export function selectionFor(id: string | undefined, options: ChangeOptions): DeadLetterSelection {
+  const selection = selectionOf(options)
+  const names = Object.keys(selection)
+  if (options.file !== undefined && id === undefined)
+    throw new StartFault('--file corrects one record: give the id of its dead letter.')
+  if (id !== undefined && (options.all || names.length > 0))
+    throw new StartFault('Give an id, or options that select, not both.')
+  if (id === undefined && !options.all && names.length === 0)
+    throw new StartFault('Give an id, options that select, or --all.')
+  if (options.all && names.length > 0) throw new StartFault('--all selects all: leave out other options.')
+  return selection
+}
+
+function recordIn(file: string): object {
+  try {
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')) as object
+  } catch (error) {
+    throw new StartFault(`The record in ${file} can't be read: ${messageOf(error)}`)
+  }
+}
+
+// --- texts ---
+
+type Row = Pick<WholeDeadLetter, 'id' | 'at' | 'type' | 'reason' | 'destination_id' | 'event_id'>
+
+const letterLine = ({ id, at, type, reason, destination_id, event_id }: Row): string =>
+  [at, type.padEnd(6), id, ...[destination_id, event_id].filter(Boolean), reason].join('  ')
+
+/** A line per group: `12  record  "conn.client_ip" is …` and a second with its times and an example. */
+export function groupsText({ groups, groups_left_out, complete_since }: DeadLetterGroups): string {
+  const lines = groups.flatMap(({ type, reason, destination_id, count, first_at, last_at, example_id }) => [
+    [String(count).padStart(7), type.padEnd(6), reason].join('  '),
+    `${' '.repeat(9)}${[destination_id, `${first_at} to ${last_at}`, `such as ${example_id}`].filter(Boolean).join(', ')}`,
+  ])
+  if (lines.length === 0) lines.push('There are no dead letters.')
+  if (groups_left_out > 0) lines.push(`${groups_left_out} smaller groups are left out.`)
+  if (complete_since !== null)
+    lines.push(`There are more: only those since ${complete_since} are counted; --until shows older ones.`)
+  return lines.join('\n')
+}
+
+/** The letter's origin, its reason, the marked place, and its bytes. */
+export function letterText(letter: WholeDeadLetter): string {
+  const { sequence, line, subject, size, is_truncated, text, base64, place, reason } = letter
+  const origin = [
+    sequence === null ? undefined : `message ${sequence}`,
+    line === null ? undefined : `line ${line}`,
+    subject,
+    letter.destination_id,
+    letter.event_id,
+    `${size} bytes${is_truncated ? ', of which a part is stored' : ''}`,
+  ]
+  const marked =
+    place === null
+      ? []
+      : [
+          `${place.member ?? 'The fault'}: byte ${place.offset}, line ${place.line}, column ${place.column}`,
+          `  ${place.excerpt}`,
+          `  ${' '.repeat(place.mark)}^`,
+        ]
+  return [
+    `${letter.type} ${letter.id}, set aside ${letter.at}`,
+    origin.filter(Boolean).join(', '),
+    reason,
+    ...marked,
+    text === null ? `In base64: ${base64}` : text.trimEnd(),
+  ].join('\n')
+}
+
+/** `1000 sent again, 2 refused.` and why the first were refused. */
+export const totalsText = (what: string, { done, refused, refusals }: DeadLetterTotals): string =>
+  [
+    refused === 0 ? `${done} ${what}.` : `${done} ${what}, ${refused} refused.`,
+    ...refusals.map(({ id, reason }) => `  ${id}: ${reason}`),
+  ].join('\n')
