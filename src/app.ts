@@ -16,6 +16,7 @@ import { keyFinder } from './api/key-finder.js'
 import { KeyUses } from './api/key-uses.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
+import { monotonicMs } from './core/clock.js'
 import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
 import type { ReleaseStack } from './core/release.js'
@@ -229,7 +230,13 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const policySet = () => configuration.current.policySet
   const reports = release.own(new FailureReports(occurrences, 'decision'))
   const note = (verdict: Verdict): void => reports.add(failureCountsOf(verdict))
-  release.own(nats.answer(connectionSubject, 'decide', (request) => decide(policySet(), geo, request, note)))
+  const decided = (request: Uint8Array): Uint8Array => {
+    const startedMs = monotonicMs()
+    const answer = decide(policySet(), geo, request, note)
+    occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)
+    return answer
+  }
+  release.own(nats.answer(connectionSubject, 'decide', decided))
   const warned = (warning: Warning): void =>
     reports.add(failureCountsOf({ failures: [], warnings: [warning] }))
   release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))

@@ -6,7 +6,7 @@
  * API, not this port.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { now } from '../core/clock.js'
+import { monotonicMs, now } from '../core/clock.js'
 import { badRequest, notFound, WeirError } from '../core/errors.js'
 import { type ListeningServer, listenFault, listenHttp, readBody } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
@@ -36,7 +36,7 @@ interface DecisionPortOptions {
   readonly keyUses: Pick<KeyUses, 'note'>
   /** CIDRs of proxies that may say for whom they ask. */
   readonly trustedProxies: readonly string[]
-  readonly occurrences: Pick<Occurrences, 'loginFailed' | 'requestFailed'>
+  readonly occurrences: Pick<Occurrences, 'loginFailed' | 'requestFailed' | 'decisionTimed'>
   /** Called with each verdict. */
   readonly noted: (verdict: Verdict) => void
 }
@@ -65,12 +65,16 @@ export async function openDecisionPort(
 function decisionListener(options: DecisionPortOptions): RequestListener {
   const port = new DecisionPort(options)
   return (request, response) => {
-    port.answer(request, response).catch((error: unknown) => {
+    const startedMs = monotonicMs()
+    const timed = () =>
+      options.occurrences.decisionTimed({ over: 'http' }, (monotonicMs() - startedMs) / 1000)
+    const answered = port.answer(request, response).catch((error: unknown) => {
       const operationId = newId('op_')
       if (!(error instanceof WeirError))
         options.occurrences.requestFailed({ operation_id: operationId, path: proxyPath, err: error })
       refuse(response, error instanceof WeirError ? error : defect, operationId)
     })
+    void answered.then(timed)
   }
 }
 

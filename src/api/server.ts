@@ -102,7 +102,10 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   acceptBodies(app)
   app.decorateRequest('caller')
   app.addHook('onResponse', async (request, reply) => {
-    occurrences.requestServed({ method: request.method, status: String(reply.statusCode) })
+    const { method, routeOptions } = request
+    occurrences.requestServed({ method, status: String(reply.statusCode) })
+    // The pattern, not the path: paths hold ids, and anyone can make up new ones.
+    occurrences.requestTimed({ method, route: routeOptions.url ?? 'none' }, reply.elapsedTime / 1000)
   })
   await openReference(app, options)
   guard(app, auth)

@@ -1,5 +1,5 @@
-/** Measurements: gauges of the state of streams, configuration and destinations. Part of the table of `occurrences.ts`. */
-import { gauge, levels } from './occurrence.js'
+/** Measurements: the state of streams, configuration and destinations, and how long work takes. Part of the table of `occurrences.ts`. */
+import { gauge, levels, timing } from './occurrence.js'
 
 export const measurements = {
   // --- streams: the same on every process ---
@@ -43,6 +43,27 @@ export const measurements = {
     'Time since the configuration in use was put to use.',
     ['role'],
     'max',
+  ),
+
+  // --- how long work takes, in seconds: observed once for a request or pack, never for a record ---
+
+  requestTimed: timing(
+    'weir_api_request_seconds',
+    'Time to answer a request to the management API, by pattern of the path.',
+    ['method', 'route'],
+    [0.005, 0.02, 0.1, 0.5, 2, 10],
+  ),
+  decisionTimed: timing(
+    'weir_decide_seconds',
+    'Time to answer a request for a decision.',
+    ['over'],
+    [0.0001, 0.0005, 0.002, 0.01, 0.05, 0.25],
+  ),
+  deliveryTimed: timing(
+    'weir_delivery_seconds',
+    'Time from the arrival of a record until AWS accepted its event: of the first event of each pack.',
+    ['target'],
+    [0.5, 1, 2, 5, 15, 60, 300, 3600],
   ),
 
   // --- destinations ---

@@ -1,6 +1,6 @@
 /** Metrics registries and their Prometheus text, of one process or several. The only file that uses prom-client. */
 import { version as nodeVersion } from 'node:process'
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { version } from './package.js'
 
 export type { Registry }
@@ -93,6 +93,20 @@ export function levelsOf(
   return (read) => {
     readLevels = read
   }
+}
+
+/** The histogram of this name, of durations in seconds. */
+export function histogramOf(
+  registry: Registry,
+  { metric, help, labels, buckets }: Omit<GaugeOptions, 'combine'> & { readonly buckets: readonly number[] },
+): Histogram {
+  return new Histogram({
+    name: metric,
+    help,
+    labelNames: [...labels],
+    buckets: [...buckets],
+    registers: [registry],
+  })
 }
 
 export const metricsText = (registry: Registry): Promise<string> => registry.metrics()

@@ -1,10 +1,18 @@
 /** Declaration of an occurrence, and its binding to a function that writes the log line and moves the counter. */
 import type { Logger } from './log.js'
-import { type Combine, counterOf, gaugeOf, type Level, levelsOf, type Registry } from './metrics.js'
+import {
+  type Combine,
+  counterOf,
+  gaugeOf,
+  histogramOf,
+  type Level,
+  levelsOf,
+  type Registry,
+} from './metrics.js'
 
 type LogLevel = 'info' | 'warn' | 'error'
 
-type SilentKind = 'count' | 'gauge' | 'levels'
+type SilentKind = 'count' | 'gauge' | 'levels' | 'timing'
 
 interface Spec<Label extends string, Kind extends LogLevel | SilentKind> {
   readonly kind: Kind
@@ -15,6 +23,8 @@ interface Spec<Label extends string, Kind extends LogLevel | SilentKind> {
   readonly labels: readonly Label[]
   /** How the values of several processes with equal labels become one. */
   readonly combine: Combine
+  /** Upper bounds of a histogram's buckets, in seconds. */
+  readonly buckets?: readonly number[]
 }
 
 const logged =
@@ -41,12 +51,19 @@ export const error = logged('error')
 export const count = silent('count')
 export const gauge = silent('gauge')
 export const levels = silent('levels')
+/** A histogram of durations. */
+export const timing = <const Label extends string>(
+  metric: string,
+  help: string,
+  labels: readonly Label[],
+  buckets: readonly number[],
+): Spec<Label, 'timing'> => ({ ...silent('timing')(metric, help, labels), buckets })
 
 type AnySpec = Spec<string, LogLevel | SilentKind>
 type Fields<Label extends string> = Readonly<Record<Label, string>> & Readonly<Record<string, unknown>>
 type Call<S> =
   S extends Spec<infer Label, infer Kind>
-    ? Kind extends 'gauge'
+    ? Kind extends 'gauge' | 'timing'
       ? (fields: Fields<Label>, value: number) => void
       : Kind extends 'levels'
         ? (read: () => Iterable<Level<Label>>) => void
@@ -76,6 +93,10 @@ function bind(spec: AnySpec, { logger, registry }: OccurrencesOptions) {
   if (spec.kind === 'gauge') {
     const level = gaugeOf(registry, spec)
     return (fields: Fields<string>, value: number) => level.set(labelsOf(fields), value)
+  }
+  if (spec.kind === 'timing') {
+    const histogram = histogramOf(registry, { ...spec, buckets: spec.buckets ?? [] })
+    return (fields: Fields<string>, seconds: number) => histogram.observe(labelsOf(fields), seconds)
   }
   const counter = counterOf(registry, spec.metric, spec.help, spec.labels)
   const level = spec.kind === 'count' ? undefined : spec.kind

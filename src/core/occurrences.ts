@@ -6,7 +6,7 @@
  *
  * - `info`: normal operation. `warn`: nothing is lost. `error`: someone must act.
  * - `count`: only a counter, for events too frequent for a log line. `gauge`: a level, set to a value. `levels`: read
- *   whenever the metrics are.
+ *   whenever the metrics are. `timing`: a histogram of seconds.
  *
  * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. Only
  * `destinationStates` names destinations, a bounded number of them. Further details are passed as additional fields,

@@ -7,7 +7,7 @@
  */
 
 import { type InputStream, type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
-import { sleep } from '../core/clock.js'
+import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget, packsInFlightMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -190,6 +190,10 @@ export class DestinationRun {
       return
     }
     this.#reader.acknowledge(inFlight)
+    const [first] = events
+    // Replayed events carry the time at which their record arrived first.
+    if (first !== undefined && delivered > 0 && contents.stream === 'records')
+      occurrences.deliveryTimed({ target: this.#config.kind }, Math.max(0, now() - first.timestampMs) / 1000)
     occurrences.eventsDelivered({ target: this.#config.kind }, delivered)
     occurrences.eventsRetried({ target: this.#config.kind }, retried)
   }

@@ -69,7 +69,11 @@ async function openPort(t: Test, trustedProxies: readonly string[] = [], decides
     keysOf: (token) => (keys[token] === undefined ? [] : [keys[token] as Row]),
     keyUses: { note: (keyId, address) => void uses.set(keyId, address) },
     trustedProxies,
-    occurrences: { loginFailed: () => {}, requestFailed: (fields) => void failures.push(fields) },
+    occurrences: {
+      loginFailed: () => {},
+      decisionTimed: () => {},
+      requestFailed: (fields) => void failures.push(fields),
+    },
     noted: (verdict) => verdicts.push(verdict),
   })
   t.teardown(() => opened!.close())

@@ -39,7 +39,9 @@ async function knownMetrics(): Promise<ReadonlySet<string>> {
   const registry = createRegistry()
   createOccurrences({ logger: createLogger('test', 'silent'), registry })
   const text = (await metricsText(registry)) + booksMetrics(new Books(), () => undefined)
-  const own = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  const own = [...text.matchAll(/^# TYPE (\S+) (\w+)/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? ['bucket', 'sum', 'count'].map((series) => `${name}_${series}`) : [name],
+  )
   // Prometheus makes `up` itself.
   return new Set([...own, ...recorded.map(({ record = '' }) => record), 'up'])
 }

@@ -104,13 +104,21 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
   const named = `destination="${destination.id}",target="kinesis"`
   t.match(metrics, `weir_destination_state{${named},state="healthy"} 1\n`)
   t.match(metrics, `weir_destination_state{${named},state="paused"} 0\n`)
-  t.match(metrics, /^weir_stream_bytes\{stream="WEIR_RECORDS"\} [1-9]/m)
   t.match(metrics, /^weir_stream_bytes_max\{stream="KV_weir_config"\} [1-9]/m)
   for (const role of ['pipeline', 'decide'])
     t.match(metrics, new RegExp(`^weir_configuration_revision\\{role="${role}"\\} [1-9]`, 'm'))
-  await until('the records are processed, and the metrics show it', async () =>
-    (await metricsOf(weir.url)).includes('\nweir_records_lag_messages{stream="WEIR_RECORDS"} 0\n'),
-  )
+  const measured = [
+    /^weir_stream_bytes\{stream="WEIR_RECORDS"\} [1-9]/m,
+    /^weir_records_lag_messages\{stream="WEIR_RECORDS"\} 0$/m,
+    /^weir_delivery_seconds_count\{target="kinesis"\} [1-9]/m,
+    /^weir_decide_seconds_count\{over="nats"\} [1-9]/m,
+    /^weir_decide_seconds_count\{over="http"\} [1-9]/m,
+    /^weir_api_request_seconds_count\{method="GET",route="\/event_destinations\/:id\/status"\} [1-9]/m,
+  ]
+  await until('everything is measured, and no record waits', async () => {
+    const page = await metricsOf(weir.url)
+    return measured.every((line) => line.test(page))
+  })
   await until('the log knows what became of the record', async () => {
     const { publications = [] } = await api.record('r1').catch(() => ({}) as Partial<TracedRecord>)
     return publications[0]?.events?.every(({ deliveries }) => deliveries[0]?.state === 'delivered') === true
