@@ -10,7 +10,7 @@ import { hash128, isId } from '../core/ids.js'
 import { isNestedTooDeep } from '../core/json-nesting.js'
 import { auditIdCharsMax, jsonNestingMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
-import { objectOf, Type } from '../core/schema.js'
+import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { type Check, compileCheck } from '../core/schema-check.js'
 import type { AnyResource } from '../resource/define.js'
 import { resources } from '../resource/registry.js'
@@ -91,10 +91,18 @@ function topicOf(subject: string): Result<Topic> {
 
 // --- the payload ---
 
+/** Members that came with a later version: a service that does not know them leaves them out. */
+const laterMembers: readonly string[] = ['expires_at']
+
+function objectSchema(resource: AnyResource): TSchema {
+  const { required, ...schema } = auditedSchema(resource) as TSchema & { required: readonly string[] }
+  return { ...schema, required: required.filter((name) => !laterMembers.includes(name)) } as TSchema
+}
+
 const schemaOf = (resource: AnyResource) =>
   objectOf({
     account_id: Type.String(),
-    object: auditedSchema(resource),
+    object: objectSchema(resource),
     principal: principalSchema,
     audit_id: Type.Optional(Type.String({ minLength: 1, maxLength: auditIdCharsMax })),
   })

@@ -12,6 +12,14 @@ const target = {
 
 const public_key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH'
 
+interface Used {
+  readonly last_used_at?: unknown
+  readonly last_used_from?: unknown
+}
+
+/** When a key was used is no part of it. */
+const unobserved = ({ last_used_at, last_used_from, ...rest }: Used) => rest
+
 t.test('audit events', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
@@ -26,7 +34,7 @@ t.test('audit events', async (t) => {
       event_type: 'api_key_created.v0',
       account_id: me.accountId,
       principal: { id: me.accountId, subject: 'acme', source: 'CLI', credential: null },
-      object: { ...key, token: null },
+      object: { ...unobserved(key), token: null },
     })
   })
 
@@ -62,8 +70,8 @@ t.test('audit events', async (t) => {
       )
       t.strictSame(
         audits.map((event) => event.object),
-        shown,
-        'the object as the API shows it',
+        shown.map(unobserved),
+        'the object as the API shows it, without its use',
       )
       for (const event of audits) {
         const { event_id, event_timestamp, partitionKey, ...rest } = event

@@ -21,6 +21,7 @@ t.test('replays of two accounts', async (t) => {
     destination_ids: [id],
   })
   for (const n of [1, 2, 3]) await store.admin.publish('weir.records.test.1', `record ${n}`)
+  const of = (await store.admin.streamInfo('WEIR_RECORDS'))!.state.messages
 
   for (const [body, msg] of [
     [{}, /"from" is required/],
@@ -38,7 +39,7 @@ t.test('replays of two accounts', async (t) => {
   await refused(404, mine.replay(other.id, { from: '1h' }))
 
   const replay = await mine.replay(id, { from: '1h', filter: 'conn.bytes_in > 5' })
-  t.match(replay, { state: 'running', destination_id: id, progress: { messages: 0, of: 3 } })
+  t.match(replay, { state: 'running', destination_id: id, progress: { messages: 0, of } })
   await refused(400, mine.replay(id, { from: '1h' }))
   t.strictSame((await mine.replays()).replays, [replay])
   t.strictSame(await mine.getReplay(replay.id), replay)

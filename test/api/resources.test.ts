@@ -110,7 +110,12 @@ const kinds = (named: Named) => {
       body: { acl: ['bind:*.A.example', 'bind:[::1]:22', '*'] },
       shown: { token: null, acl: ['bind:*.A.example', 'bind:[::1]:22', '*'] },
     },
-    { path: '/api_keys', list: 'keys', body: {}, shown: { token: null, expires_at: null } },
+    {
+      path: '/api_keys',
+      list: 'keys',
+      body: {},
+      shown: { token: null, expires_at: null, last_used_at: null, last_used_from: null },
+    },
   ]
 }
 

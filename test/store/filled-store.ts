@@ -40,7 +40,9 @@ export async function everything({ client, url }: StoreApi): Promise<string> {
   const { ipPolicy, ipPolicyRule, tcpEdge, httpsEdge, eventDestination, apiKey } = client
   const lists = [ipPolicy, ipPolicyRule, tcpEdge, httpsEdge, eventDestination, apiKey]
   const entries = await Promise.all(lists.map((each) => all<object>(each.list())))
-  return JSON.stringify(entries).replaceAll(url, '')
+  // Not when the keys were used: that is no configuration.
+  const text = JSON.stringify(entries, (name, value) => (name.startsWith('last_used_') ? undefined : value))
+  return text.replaceAll(url, '')
 }
 
 export const takesWrites = async ({ client }: StoreApi): Promise<boolean> =>
