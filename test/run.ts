@@ -96,8 +96,10 @@ const runAll = (node: string, more: readonly string[], TMPDIR: string, suffix = 
   for (const files of runs) {
     const paths = files.map((file) => join('dist/tests', file))
     const imports = paths.map((path) => `import './${path}'`).join('\n')
+    // A process that is started with `--eval` starts its own children so: a file that is alone is started as itself.
+    const program = paths.length === 1 ? paths : ['--input-type=module', '--eval', imports, '--']
     // Without source maps, which every file would read: a failure is shown with its lines of the bundled file.
-    const args = ['-u', 'NODE_OPTIONS', node, '--input-type=module', '--eval', imports, '--', ...more]
+    const args = ['-u', 'NODE_OPTIONS', node, ...program, ...more]
     const seconds = timeoutSeconds * files.length
     void t.spawn('env', args, {
       name: `${paths.join(' ')}${suffix}`,
