@@ -11,14 +11,9 @@ import { hashBytes128 } from '../core/ids.js'
 import { packBytesTarget } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
-import {
-  auditInSubjectHead,
-  deadLetterStream,
-  deliverySubject,
-  packHeaders,
-  resentRecordsSubject,
-} from '../wire/names.js'
+import { auditInSubjectHead, deadLetterStream, deliverySubject, resentRecordsSubject } from '../wire/names.js'
 import { eventHead, PackWriter } from '../wire/pack.js'
+import { packMessage } from '../wire/pack-message.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 import type { Letter } from './dead-letters.js'
 
@@ -122,15 +117,10 @@ export class DeadLetterResender {
     const { nats } = this.#options
     const events = writer.events
     const bytes = writer.take()
-    const pack = `${destination}.${hashBytes128(bytes, `${resentInput} ${since} ${segments}`)}`
-    const headers = {
-      [packHeaders.events]: String(events),
-      [packHeaders.stream]: resentInput,
-      [packHeaders.since]: since,
-      [packHeaders.segments]: segments,
-    }
-    await nats.publish(deliverySubject(destination), bytes, { msgId: pack, headers, ...patience })
-    const entry: LedgerEntry = { type: 'pack', destination, pack, stream: resentInput, since, segments }
+    const origin = { stream: resentInput, since, segments } as const
+    const message = packMessage(destination, bytes, events, origin)
+    await nats.publish(deliverySubject(destination), bytes, { ...message, ...patience })
+    const entry: LedgerEntry = { type: 'pack', destination, pack: message.msgId, ...origin }
     await writeEntries(nats, [entry], patience)
   }
 }

@@ -4,8 +4,6 @@ import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import { compileCheck } from '../core/schema-check.js'
-import { isTimestamp } from '../core/timestamp.js'
-import { durationMs, durationText } from '../core/units.js'
 import { auditKinds } from '../event/audit.js'
 import { checkSource } from '../event/check-source.js'
 import { anyResource } from '../resource/define.js'
@@ -23,12 +21,12 @@ import { type ApiContext, pathParams, queryOf, readable, requestBody, rowAt, sen
 import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
 import { describe, idempotencyHeaders, listSchema, replaysPath, routePath, shownBy } from './openapi.js'
+import { pastTime } from './past-time.js'
 import type { Replays } from './replays.js'
 import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 const tag = pluralOf(destination.title)
-const minuteMs = 60_000
 const checkRequest = compileCheck(replayRequestSchema)
 
 export function registerReplays(app: FastifyInstance, context: ApiContext, replays: Replays): void {
@@ -58,7 +56,7 @@ export function registerReplays(app: FastifyInstance, context: ApiContext, repla
   const list = describe({
     operationId: 'list_replays',
     summary: 'List replays',
-    description: 'Those of the last seven days, the newest first, on one page.',
+    description: 'Those of the last seven days, the newest first, at most 100.',
     tag,
     path: replaysPath,
     success: [200, page],
@@ -136,23 +134,11 @@ function orderIn(body: Readonly<Record<string, unknown>>, retentionMs: number): 
   const wrong = checkRequest(body, '')
   if (wrong !== undefined) throw badRequest(wrong)
   const { from, to, filter } = body as ReplayRequest
-  const nowMs = now()
-  const toMs = to === undefined ? nowMs : timeOf('to', to, nowMs)
-  const fromMs = timeOf('from', from, nowMs)
+  const bounds = { nowMs: now(), retentionMs }
+  const fromMs = pastTime('"from"', from, bounds)
+  const toMs = to === undefined ? bounds.nowMs : pastTime('"to"', to, bounds)
   if (fromMs > toMs) throw badRequest(`"from" is ${shown(from)}, which is later than "to".`)
-  // A request takes its time.
-  if (fromMs < nowMs - retentionMs - minuteMs)
-    throw badRequest(`"from" is ${shown(from)}: records are kept for ${durationText(retentionMs)} only.`)
   return { fromMs, toMs, filter: filter || null }
-}
-
-function timeOf(member: string, text: string, nowMs: number): number {
-  const length = durationMs(text)
-  const ms = length !== undefined ? nowMs - length : isTimestamp(text) ? Date.parse(text) : Number.NaN
-  if (ms <= nowMs) return ms
-  throw badRequest(
-    `"${member}" is ${shown(text)}: a length of time such as 90s, 30m or 24h, or a time in RFC 3339 is needed, before now.`,
-  )
 }
 
 /** The filter must suit every kind of traffic event that goes to the destination. */

@@ -1,32 +1,28 @@
 /** What all requests for a trial have in common: the time that is read, the job, and the answer. */
 import type { FastifyReply } from 'fastify'
 import { now } from '../core/clock.js'
-import { badRequest, shown } from '../core/errors.js'
 import { trialSinceMsDefault } from '../core/limits.js'
 import { Type } from '../core/schema.js'
-import { isTimestamp } from '../core/timestamp.js'
-import { durationMs, durationText } from '../core/units.js'
 import type { Trial } from '../resource/trial.js'
 import type { TrialJob } from '../trial/trial-child.js'
 import type { Caller } from './caller.js'
 import { type ApiContext, readable, sendJson } from './context.js'
 import { trialsPath } from './openapi.js'
+import { pastTime, pastTimeForms } from './past-time.js'
 import type { StoredTrial } from './trials.js'
 
 const hours = trialSinceMsDefault / 3_600_000
-const minuteMs = 60_000
-const forms = 'a length of time such as `90s`, `30m` or `24h`, or a time in RFC 3339'
 
 export const sinceParameter = Type.Optional(
   Type.String({
     default: `${hours}h`,
-    description: `Which recorded traffic is read: ${forms}. At most the retention of records.`,
+    description: `Which recorded traffic is read: ${pastTimeForms}. At most the retention of records.`,
   }),
 )
 
 export const tryParameter = Type.Optional(
   Type.String({
-    description: `Stores nothing and answers with a trial: what the rules would have done to recorded traffic since then. ${forms[0]!.toUpperCase()}${forms.slice(1)}.`,
+    description: `Stores nothing and answers with a trial: what the rules would have done to recorded traffic since then. ${pastTimeForms[0]!.toUpperCase()}${pastTimeForms.slice(1)}.`,
   }),
 )
 
@@ -36,17 +32,7 @@ type Range = Pick<TrialJob, 'sinceMs' | 'untilMs'>
 export function rangeSince(name: string, text: string | undefined, retentionMs: number): Range {
   const untilMs = now()
   if (text === undefined) return { sinceMs: untilMs - Math.min(trialSinceMsDefault, retentionMs), untilMs }
-  const length = durationMs(text)
-  const sinceMs = length !== undefined ? untilMs - length : isTimestamp(text) ? Date.parse(text) : Number.NaN
-  if (!(sinceMs < untilMs))
-    throw badRequest(
-      `The query parameter "${name}" is ${shown(text)}: ${forms.replaceAll('`', '')} is needed, before now.`,
-    )
-  // A request takes its time.
-  if (sinceMs < untilMs - retentionMs - minuteMs)
-    throw badRequest(
-      `The query parameter "${name}" is ${shown(text)}: records are kept for ${durationText(retentionMs)} only.`,
-    )
+  const sinceMs = pastTime(`The query parameter "${name}"`, text, { nowMs: untilMs, retentionMs })
   return { sinceMs, untilMs }
 }
 

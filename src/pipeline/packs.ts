@@ -9,11 +9,11 @@
 
 import type { InputStream, LedgerWriter } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
-import { hashBytes128 } from '../core/ids.js'
 import { packAgeMaxMs, packBytesTarget, packIdleSpacingMs, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
-import { deliverySubject, packHeaders } from '../wire/names.js'
+import { deliverySubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
+import { packMessage } from '../wire/pack-message.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
 
 /** An input message whose events are being put into packs. */
@@ -193,20 +193,13 @@ export class Packs {
     since: string,
   ): Promise<boolean> {
     const { nats, ledger, stream } = this.#deps
-    // Records that were published twice can give equal bytes for different messages: those need different packs.
-    const pack = `${destination}.${hashBytes128(bytes, `${stream} ${since} ${segments}`)}`
-    const headers = {
-      [packHeaders.events]: String(events),
-      [packHeaders.stream]: stream,
-      [packHeaders.since]: since,
-      [packHeaders.segments]: segments,
-    }
+    const { msgId, headers } = packMessage(destination, bytes, events, { stream, since, segments })
     const { signal } = this.#abort
     while (!signal.aborted) {
       try {
-        await nats.publish(deliverySubject(destination), bytes, { msgId: pack, signal, headers })
+        await nats.publish(deliverySubject(destination), bytes, { msgId, signal, headers })
         // Entered even if the pack was stored already: its first entry may be lost.
-        await ledger.write([{ type: 'pack', destination, pack, stream, since, segments }])
+        await ledger.write([{ type: 'pack', destination, pack: msgId, stream, since, segments }])
         return true
       } catch (error) {
         if (signal.aborted) break

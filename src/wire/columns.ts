@@ -106,7 +106,7 @@ export class TimeColumn implements Column {
   }
 }
 
-/** Addresses as IPv6 (IPv4 as IPv4-mapped addresses); zeros where there is none. */
+/** IPv4 and IPv6 addresses; where there is none, zeros. */
 export class AddressColumn implements Column {
   readonly #words: Uint32Array
   #rows = 0

@@ -33,13 +33,13 @@ export type DeadLetterType = (typeof deadLetterTypes)[number]
 /** What the headers of a dead letter say. */
 export interface DeadLetterOrigin {
   readonly reason: string
-  /** Of a record or an audit event: its message. */
+  /** The message of a record or an audit event. */
   readonly sequence: number | null
-  /** Of a record. */
+  /** The line of a record in its message. */
   readonly line: number | null
-  /** Of an audit event. */
+  /** Where an audit event was published. */
   readonly subject: string | null
-  /** Of an event, as the next two. */
+  /** Where an event could not be delivered; its id and its account follow. */
   readonly destinationId: string | null
   readonly eventId: string | null
   readonly accountId: string | null

@@ -1,8 +1,8 @@
 /** Numbers and texts as bytes; each function returns where they end. */
 
-/** Of the length of a text. */
+/** The length of a text takes so many bytes at most. */
 export const lengthBytesMax = 5
-/** In UTF-8, per UTF-16 code unit. */
+/** A UTF-16 code unit takes so many bytes of UTF-8 at most. */
 export const bytesPerChar = 3
 const twoTo32 = 2 ** 32
 

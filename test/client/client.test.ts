@@ -4,7 +4,8 @@ import type { Client } from '../../src/client/client.js'
 import type { Resource } from '../../src/client/kinds.js'
 import { isServed } from '../../src/resource/define.js'
 import { declarations, resourceOf } from '../../src/resource/registry.js'
-import { idleStatus, openTestStore } from '../harness/api.js'
+import { openTestStore } from '../harness/api.js'
+import { idleStatus } from '../harness/idle-status.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }

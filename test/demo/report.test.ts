@@ -8,19 +8,9 @@ import { outage } from '../../src/demo/summary.js'
 import { surveyRecords } from '../../src/demo/survey.js'
 import { feltError } from '../../src/demo/watch.js'
 import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
+import { idleStatus } from '../harness/idle-status.js'
 
-const status = (given: object): DeliveryStatus => ({
-  state: 'healthy',
-  cause: null,
-  advice: null,
-  since: null,
-  as_of: null,
-  backlog: { events: 0, oldest_at: null },
-  last_success_at: null,
-  last_error: null,
-  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
-  ...given,
-})
+const status = (given: object): DeliveryStatus => ({ ...idleStatus, ...given })
 const refused = { at: '2026-11-20T10:00:00.000Z', code: 'ProvisionedThroughputExceededException', msg: '' }
 
 t.test('an outage counts if the destination noticed it', async (t) => {

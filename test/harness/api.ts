@@ -21,10 +21,10 @@ import { openNatsServer } from '../../src/process/nats-server.js'
 import { natsAccess } from '../../src/process/nats-users.js'
 import { loadSettings, localNatsServer } from '../../src/process/settings.js'
 import { openStoreParts, type StoreParts } from '../../src/process/store-parts.js'
-import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
 import { auditStream, auditSubject } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { type Caller, openCaller } from './caller.js'
+import { idleStatus } from './idle-status.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
 import type { Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
@@ -176,19 +176,6 @@ export interface TestStore {
 }
 
 const day = 24 * 60 * 60_000
-
-/** Of a destination that no event was sent to. */
-export const idleStatus: DeliveryStatus = {
-  state: 'healthy',
-  cause: null,
-  advice: null,
-  since: null,
-  as_of: null,
-  backlog: { events: 0, oldest_at: null },
-  last_success_at: null,
-  last_error: null,
-  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
-}
 
 const noDestinations: ApiOptions['destinations'] = {
   sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),

@@ -1,0 +1,30 @@
+/** A pack as a message: its id, and the headers that say which input its events come from. */
+import { hashBytes128 } from '../core/ids.js'
+import { packHeaders } from './names.js'
+
+interface PackOrigin {
+  /** The input's name in the books. */
+  readonly stream: string
+  /** The run of its stream's sequences. */
+  readonly since: string
+  /** Formatted. */
+  readonly segments: string
+}
+
+export function packMessage(
+  destination: string,
+  bytes: Uint8Array,
+  events: number,
+  { stream, since, segments }: PackOrigin,
+) {
+  return {
+    // Records that were published twice can give equal bytes for different messages: those need different packs.
+    msgId: `${destination}.${hashBytes128(bytes, `${stream} ${since} ${segments}`)}`,
+    headers: {
+      [packHeaders.events]: String(events),
+      [packHeaders.stream]: stream,
+      [packHeaders.since]: since,
+      [packHeaders.segments]: segments,
+    },
+  }
+}

@@ -1,0 +1,15 @@
+/** The status of a destination. */
+import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
+
+/** Of a destination that no event was sent to. */
+export const idleStatus: DeliveryStatus = {
+  state: 'healthy',
+  cause: null,
+  advice: null,
+  since: null,
+  as_of: null,
+  backlog: { events: 0, oldest_at: null },
+  last_success_at: null,
+  last_error: null,
+  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
+}
