@@ -44,7 +44,6 @@ import { connect } from './process/connect.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, forkTrial, type Program, startDecider } from './process/programs.js'
 import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
-import { RecordsLag } from './process/records-lag.js'
 import type { RoleContext } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
@@ -94,6 +93,7 @@ export async function openApi(
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
   const { accountsIn } = await import('./api/dead-letter-owner.js')
+  const { openOperatorWatches } = await import('./process/operator-watches.js')
   const { openLogWriter, openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -130,7 +130,7 @@ export async function openApi(
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
-  release.own(new RecordsLag(nats, occurrences))
+  openOperatorWatches(context, parts, release)
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, listening.url, release)
   await makeFirstAccount(context, parts)

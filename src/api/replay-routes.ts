@@ -4,8 +4,7 @@ import { now } from '../core/clock.js'
 import { badRequest, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import { compileCheck } from '../core/schema-check.js'
-import { auditKinds } from '../event/audit.js'
-import { checkSource } from '../event/check-source.js'
+import { checkSource, wholeKinds } from '../event/check-source.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import type { Source } from '../resource/event-subscription.js'
@@ -149,8 +148,8 @@ function checkFilter(context: ApiContext, accountId: string, id: string, filter:
   )
   const types = subscriptions.flatMap((row) => (row['sources'] as Source[]).map(({ type }) => type))
   for (const type of new Set(types)) {
-    // Audit events are not replayed.
-    const problem = auditKinds.includes(type) ? undefined : checkSource({ type, filter })
+    // Only what records cause is replayed.
+    const problem = wholeKinds.includes(type) ? undefined : checkSource({ type, filter })
     if (problem !== undefined) throw badRequest(`"filter" does not suit ${type}: ${problem.msg}`)
   }
 }

@@ -17,6 +17,12 @@ export const measurements = {
     ['stream'],
     'max',
   ),
+  streamRetention: gauge(
+    'weir_stream_retention_seconds',
+    'Age at which a message of a stream or bucket is removed; 0 if it is kept.',
+    ['stream'],
+    'max',
+  ),
   recordsLag: levels(
     'weir_records_lag_messages',
     'Messages of records that are not processed yet.',

@@ -139,6 +139,16 @@ export const delivery = {
     'Events parked in the dead letters, repeats included.',
     ['target'],
   ),
+  deadLettersExpiring: warn(
+    'Dead letters will be removed soon, because they are older than the retention.',
+    'weir_dead_letters_expiring_total',
+    'Dead letters whose removal was announced, some hours before.',
+  ),
+  deadLettersUnwatched: warn(
+    'Dead letters that will be removed soon could not be announced; the next try follows in a minute.',
+    'weir_dead_letter_announcement_failures_total',
+    'Times that the announcement of dead letters that will be removed failed.',
+  ),
   destinationHealthy: info(
     'A destination accepts events again.',
     'weir_destination_recoveries_total',

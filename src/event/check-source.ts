@@ -5,11 +5,15 @@ import { checkExpression } from '../expr/expression.js'
 import { auditKinds, auditObjects } from './audit.js'
 import { trafficEvents } from './catalog.js'
 import type { AnyTrafficEvent } from './define.js'
+import { operatorKinds } from './operator-event.js'
+
+/** Kinds that are not made from records: always whole, and without a filter. */
+export const wholeKinds: readonly string[] = [...auditKinds, ...operatorKinds]
 
 /** Every kind that a source may name. */
 export const subscribableKinds = (kinds: readonly AnyTrafficEvent[] = trafficEvents): readonly string[] => [
   ...kinds.map(({ name }) => name),
-  ...auditKinds,
+  ...wholeKinds,
 ]
 
 /** The fields of all traffic kinds. */
@@ -37,9 +41,10 @@ export function checkSource(
   const kind = kinds.find(({ name }) => name === type)
   if (kind !== undefined)
     return about('fields', checkFields(kind, fields, kinds)) ?? about('filter', checkFilter(kind, filter))
-  if (!auditKinds.includes(type)) return about('type', unknownType(type, kinds))
-  if (isGiven(fields)) return about('fields', { msg: `${type} is an audit kind, which takes no fields.` })
-  if (isGiven(filter)) return about('filter', { msg: `${type} is an audit kind, which takes no filter.` })
+  if (!wholeKinds.includes(type)) return about('type', unknownType(type, kinds))
+  const sort = auditKinds.includes(type) ? 'audit' : 'operator'
+  if (isGiven(fields)) return about('fields', { msg: `${type} is an ${sort} kind, which takes no fields.` })
+  if (isGiven(filter)) return about('filter', { msg: `${type} is an ${sort} kind, which takes no filter.` })
   return undefined
 }
 
@@ -52,8 +57,8 @@ const isGiven = <T>(choice: T): choice is NonNullable<T> =>
 
 function unknownType(type: string, kinds: readonly AnyTrafficEvent[]): Problem {
   const names = kinds.map(({ name }) => name)
-  const near = nearestNames(type, [...names, ...auditKinds])
-  const known = `supported are ${names.join(', ')}, and <object>_created.v0, <object>_updated.v0 and <object>_deleted.v0 of ${auditObjects.join(', ')}`
+  const near = nearestNames(type, [...names, ...wholeKinds])
+  const known = `supported are ${[...names, ...operatorKinds].join(', ')}, and <object>_created.v0, <object>_updated.v0 and <object>_deleted.v0 of ${auditObjects.join(', ')}`
   return { msg: `There is no event source ${shown(type)}; ${didYouMean(near) ?? `${known}.`}` }
 }
 

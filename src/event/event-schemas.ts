@@ -20,6 +20,7 @@ import { auditedSchema } from '../resource/shown-schema.js'
 import { auditKindOf, auditVerbs } from './audit.js'
 import { trafficEvents } from './catalog.js'
 import type { AnyTrafficEvent, Field, FieldType } from './define.js'
+import type { OperatorKind } from './operator-event.js'
 
 export interface EventSchema {
   /** `tcp_connection_closed.v0` */
@@ -103,7 +104,7 @@ const objectSchema = (members: DottedTree<Field<never>>): TSchema =>
 const trafficEventSchema = (kind: AnyTrafficEvent): EventSchema =>
   envelope(kind.name, kind.about, { object: objectSchema(treeOfDotted(kind.fields)) })
 
-// --- audit and test events ---
+// --- audit events ---
 
 /** One for each verb of each object; the object is the resource as the API shows it, secrets null. */
 const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) => {
@@ -116,6 +117,40 @@ const auditEventSchemas: readonly EventSchema[] = resources.flatMap((resource) =
     }),
   )
 })
+
+// --- operator events ---
+
+interface OperatorSchema {
+  /** What has happened, in a sentence. */
+  readonly about: string
+  readonly object: TSchema
+}
+
+const time = (description: string) => Type.String({ description, ...documented({ format: 'date-time' }) })
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const operatorSchemas: Readonly<Record<OperatorKind, OperatorSchema>> = {
+  'dead_letters_expiring.v0': {
+    about: 'Dead letters will be removed, because they are older than the retention.',
+    object: objectOf({
+      count: count('Dead letters that will be removed.'),
+      counts: objectOf({
+        record: count('Records among them.'),
+        event: count('Events among them.'),
+        audit: count('Audit events among them.'),
+      }),
+      first_removed_at: time('When the first of them is removed.'),
+      last_removed_at: time('When the last of them is removed.'),
+      uri: Type.String({ description: 'Lists them.', ...documented({ format: 'uri' }) }),
+    }),
+  },
+}
+
+const operatorEventSchemas = Object.entries(operatorSchemas).map(([kind, { about, object }]) =>
+  envelope(kind, about, { object }),
+)
+
+// --- test events ---
 
 const testEventKind = 'test.v0'
 
@@ -142,5 +177,6 @@ const testEventSchema: EventSchema = envelope(testEventKind, 'A test of an event
 export const eventSchemas = (kinds: readonly AnyTrafficEvent[] = trafficEvents): readonly EventSchema[] => [
   ...kinds.map(trafficEventSchema),
   ...auditEventSchemas,
+  ...operatorEventSchemas,
   testEventSchema,
 ]

@@ -76,6 +76,7 @@ export class StreamWatch {
     occurrences.streamBytes({ stream }, bytes)
     occurrences.streamBytesMax({ stream }, config.max_bytes)
     occurrences.streamOldest({ stream }, oldestMs / 1000)
+    occurrences.streamRetention({ stream }, config.max_age / nanosPerSecond)
   }
 
   /** Not awaited: the streams are checked meanwhile. */
@@ -92,5 +93,7 @@ export class StreamWatch {
     this.#pulse.close()
   }
 }
+
+const nanosPerSecond = 1e9
 
 const missing = 'The stream is missing.'

@@ -18,6 +18,13 @@ export const auditSubject = (accountId: string): string => `weir.events.audit.${
 /** Headers of a message of audit events: pipelines find the account, the API what it has already published. */
 export const auditHeaders = { account: 'Weir-Account', version: 'Weir-Version', part: 'Weir-Part' } as const
 
+/** Operator events, which Weir announces; pipelines read them with the audit events. */
+export const operatorSubject = (accountId: string, topic: string): string =>
+  `weir.events.operator.${accountId}.${topic}`
+export const operatorSubjects = 'weir.events.operator.>'
+/** The place of an operator event among those of its topic. */
+export const operatorPositionHeader = 'Weir-Position'
+
 /** Audit events of other services, which publish them; pipelines read. */
 export const auditInStream = 'WEIR_AUDIT_IN'
 /** Followed by the object and the action. */

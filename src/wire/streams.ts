@@ -20,6 +20,7 @@ import {
   deliverySubjects,
   ledgerStream,
   ledgerSubject,
+  operatorSubjects,
   recordsStream,
   recordsSubjects,
 } from './names.js'
@@ -49,7 +50,7 @@ function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax
   const large = { ...common, retention: 'limits', bytesMax: storageMaxBytes } as const
   const messageBytesMax = payloadBytesMax - payloadHeadroomBytes
   return [
-    { ...small, name: auditStream, subjects: [auditSubject('*')] },
+    { ...small, name: auditStream, subjects: [auditSubject('*'), operatorSubjects] },
     { ...small, name: auditInStream, subjects: [auditInSubjects], messageBytesMax },
     { ...small, name: ledgerStream, subjects: [ledgerSubject] },
     { ...small, name: decisionLogStream, subjects: [decisionLogSubjects], retention: 'workqueue' },

@@ -132,6 +132,7 @@ const subjects = [
   'weir.abuse.decide',
   'weir.audit.domain.created',
   'weir.events.audit.ac_1',
+  'weir.events.operator.ac_1.dead_letters',
   'weir.deliveries.ed_1',
   'weir.books',
   'weir.deadletter.records',
@@ -196,6 +197,7 @@ const needs: Readonly<Record<string, Needs>> = {
     },
     publish: [
       'weir.events.audit.ac_1',
+      'weir.events.operator.ac_1.dead_letters',
       'weir.records.weir.resent',
       'weir.audit.domain.created',
       'weir.deliveries.ed_1',

@@ -1,0 +1,46 @@
+/**
+ * Operator events: what an account must know about its own destinations and dead letters, although no one changed
+ * anything. A kind is an entry here, with the type of its object, and its schema in `event-schemas.ts`. They are
+ * announced by `wire/operator-events.ts`, and take the way of audit events from there. This file loads no schemas, so
+ * that every role may announce.
+ */
+import { isoMillis } from '../core/clock.js'
+import { hash128 } from '../core/ids.js'
+
+/** The object of each kind. */
+export interface OperatorObjects {
+  'dead_letters_expiring.v0': {
+    readonly count: number
+    readonly counts: { readonly record: number; readonly event: number; readonly audit: number }
+    /** RFC 3339. */
+    readonly first_removed_at: string
+    readonly last_removed_at: string
+    readonly uri: string
+  }
+}
+
+export type OperatorKind = keyof OperatorObjects
+
+export const operatorKinds: readonly string[] = ['dead_letters_expiring.v0'] satisfies readonly OperatorKind[]
+
+interface Occasion<Kind extends OperatorKind> {
+  readonly kind: Kind
+  readonly accountId: string
+  /** What happened, by parts that are the same however often it is announced: they make the event's id. */
+  readonly identity: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly object: OperatorObjects[Kind]
+}
+
+/** The envelope as JSON. */
+export function operatorEventJson<Kind extends OperatorKind>(occasion: Occasion<Kind>): string {
+  const { kind, accountId, identity, at, object } = occasion
+  return JSON.stringify({
+    event_id: `ev_${hash128('operator', accountId, kind, ...identity)}`,
+    event_type: kind,
+    event_timestamp: isoMillis(at),
+    account_id: accountId,
+    object,
+  })
+}
