@@ -11,6 +11,7 @@ import { deliveryRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { DestinationConfig, Fault, Receipt, SendOutcome } from './destination.js'
+import { notAcceptedIn } from './faults.js'
 import type { Item } from './job.js'
 import { WatchedDeliveries } from './watched-deliveries.js'
 
@@ -97,9 +98,9 @@ function partsOf(items: readonly Item[], answer: SendOutcome): Part[] {
     case 'failed':
       return [{ outcome: 'failed', items, receipt: answer.fault, fault: answer.fault }]
     case 'partial': {
-      const { retry, rejected, reason } = answer
-      const failed = new Set([...retry, ...rejected.map(({ index }) => index)])
-      const fault = reason ?? rejected[0]?.fault
+      const { rejected, suspects, reason } = answer
+      const failed = notAcceptedIn(answer)
+      const fault = reason ?? rejected[0]?.fault ?? suspects?.fault
       const { requestId } = answer
       const parts: Part[] = [
         { outcome: 'delivered', items: items.filter((_, index) => !failed.has(index)), receipt: answer },

@@ -8,6 +8,7 @@
  */
 import type { Problem } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
+import type { Packing, PackingTarget } from './packing.js'
 
 /** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */
 export type DestinationAuth =
@@ -25,6 +26,8 @@ export interface DestinationConfig {
   readonly address: string
   /** Undefined for kinds that need none. */
   readonly auth: DestinationAuth | undefined
+  /** `none` for kinds that do not pack. */
+  readonly packing: Packing
 }
 
 /** The limits of one request. */
@@ -66,6 +69,12 @@ export interface Rejection {
   readonly fault: Fault
 }
 
+/** Events that shared a record that was refused: at least one of them is at fault. */
+export interface Suspects {
+  readonly indices: readonly number[]
+  readonly fault: Fault
+}
+
 /** How the service names a request and the first event that it accepted, so that its owner finds them there. */
 export interface Receipt {
   readonly requestId?: string
@@ -85,6 +94,8 @@ export type SendOutcome =
       /** Why; present if `retry` is not empty. */
       readonly reason?: Fault
       readonly rejected: readonly Rejection[]
+      /** To be searched for the event at fault. If more records were refused, their events are among `retry`. */
+      readonly suspects?: Suspects
     } & Receipt)
   /** As far as known, nothing was accepted. */
   | { readonly outcome: 'failed'; readonly fault: Fault }
@@ -151,6 +162,7 @@ export interface DestinationKind<
   Name extends string = string,
   Field extends string = string,
   Auth extends 'aws' | 'none' = 'aws' | 'none',
+  Target extends PackingTarget | undefined = PackingTarget | undefined,
 > {
   /** The member of `target` in the API, the label `target` of metrics, and in capitals a part of settings' names. */
   readonly name: Name
@@ -166,6 +178,8 @@ export interface DestinationKind<
   readonly limits: KindLimits
   /** Bytes of events in one request: the service's limit, and the default of `WEIR_<NAME>_REQUEST_MAX`. */
   readonly requestBytes: { readonly max: number; readonly default: number }
+  /** How several events are packed into a record; a target of such a kind has the member `packing`. */
+  readonly packing?: Target
   /** Does the service get the line break after an event's JSON? */
   readonly keepsLineBreak: boolean
   open(config: DestinationConfig, deps: SenderDeps): Sender
@@ -176,6 +190,7 @@ export const defineDestinationKind = <
   const Name extends string,
   const Field extends string,
   const Auth extends 'aws' | 'none',
+  Target extends PackingTarget | undefined = undefined,
 >(
-  kind: DestinationKind<Name, Field, Auth>,
-): DestinationKind<Name, Field, Auth> => kind
+  kind: DestinationKind<Name, Field, Auth, Target>,
+): DestinationKind<Name, Field, Auth, Target> => kind

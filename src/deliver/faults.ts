@@ -5,7 +5,16 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
  */
 import { messageOf } from '../core/errors.js'
-import type { Fault, FaultClass, Receipt, Rejection, SendOutcome } from './destination.js'
+import type {
+  Fault,
+  FaultClass,
+  Receipt,
+  Rejection,
+  SendAnswer,
+  SendOutcome,
+  Suspects,
+} from './destination.js'
+import type { ServiceRecord } from './packing.js'
 
 const classOfCode = new Map<string, FaultClass>()
 const classify = (faultClass: FaultClass, ...codes: readonly string[]): void => {
@@ -145,6 +154,13 @@ function fault(faultClass: FaultClass, code: string, message: string, requestId?
 /** The code for a request that was not answered in time. */
 export const timeoutCode = 'Timeout'
 
+/** The events of an answered request that the service did not accept. */
+export function notAcceptedIn(answer: SendAnswer): Set<number> {
+  if (answer.outcome === 'accepted') return new Set()
+  const { retry, rejected, suspects } = answer
+  return new Set([...retry, ...rejected.map(({ index }) => index), ...(suspects?.indices ?? [])])
+}
+
 /** How many events of a request were throttled. */
 export function throttledIn(outcome: SendOutcome, events: number): number {
   if (outcome.outcome === 'accepted') return 0
@@ -168,29 +184,45 @@ interface RecordResult {
   readonly RecordId?: string | undefined
 }
 
-/** The outcome of an HTTP 200 with a result per record, of which so many failed. */
+/**
+ * The outcome of an HTTP 200 with a result per record, of which so many failed. `records` names the events of each record,
+ * unless each record is an event.
+ */
 export function outcomeOfRecords(
   results: readonly RecordResult[],
   failed: number,
   requestId?: string,
+  records: readonly Pick<ServiceRecord, 'indices'>[] = [],
 ): SendOutcome {
   const receipt = receiptOf(results, requestId)
   if (failed === 0) return { outcome: 'accepted', ...receipt }
   const retry: number[] = []
   const rejected: Rejection[] = []
+  let suspects: Suspects | undefined
   let reason: Fault | undefined
   for (const [index, { ErrorCode, ErrorMessage }] of results.entries()) {
     if (ErrorCode === undefined) continue
     const recordFault = faultOfRecord(ErrorCode, ErrorMessage, requestId)
-    if (recordFault.class === 'poison') {
-      rejected.push({ index, fault: recordFault })
-      continue
+    const indices = records[index]?.indices ?? [index]
+    const isPoison = recordFault.class === 'poison'
+    // The search for the event at fault expects that a refused record fails its request, if it is the only one in it.
+    if (isPoison && results.length === 1 && indices.length > 1)
+      return { outcome: 'failed', fault: recordFault }
+    if (isPoison && indices.length === 1) {
+      rejected.push({ index: indices[0]!, fault: recordFault })
+    } else if (isPoison && suspects === undefined) {
+      suspects = { indices, fault: recordFault }
+    } else {
+      retry.push(...indices)
+      reason ??= recordFault
     }
-    retry.push(index)
-    reason ??= recordFault
   }
-  if (retry.length === 0 && rejected.length === 0) return { outcome: 'accepted', ...receipt }
-  return { outcome: 'partial', retry, rejected, ...(reason !== undefined && { reason }), ...receipt }
+  if (retry.length + rejected.length === 0 && suspects === undefined)
+    return { outcome: 'accepted', ...receipt }
+  // Events of records that were filled at the same time are interleaved.
+  retry.sort((a, b) => a - b)
+  const optional = { ...(suspects !== undefined && { suspects }), ...(reason !== undefined && { reason }) }
+  return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
 }
 
 function receiptOf(results: readonly RecordResult[], requestId: string | undefined): Receipt {

@@ -26,7 +26,7 @@ import type { PackedEvent } from '../wire/pack.js'
 import { Batcher } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
 import type { BatchLimits, DestinationConfig, Fault, SendAnswer, Sender, SendOutcome } from './destination.js'
-import { throttledIn, timeoutCode, tooLarge } from './faults.js'
+import { notAcceptedIn, throttledIn, timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { HeldPacks } from './held-packs.js'
 import { type Item, Job, type PackResult } from './job.js'
@@ -58,7 +58,10 @@ export class Lane {
     this.#settings = { ...laneSettings, ...deps.settings }
     this.#pace = new Pace(this.#settings)
     this.#packs = new HeldPacks(deps.budget, this.#queue, () => this.#pace.waitMs())
-    this.#retries = new Retries(this.#settings.backoffs.record, (items) => this.#resume(items))
+    this.#retries = new Retries(this.#settings.backoffs.record, (items) => {
+      this.#queue.addFirst(items)
+      this.#pump()
+    })
     this.#health = new Health(deps.changed ?? (() => {}))
     this.#sender = deps.open(config)
   }
@@ -172,15 +175,17 @@ export class Lane {
       for (const { job } of batch) job.delivered()
       return this.#accepted(true)
     }
-    const { retry, rejected, reason } = answer
+    const { retry, rejected, suspects, reason } = answer
+    const age = this.#credentials.value
     const isNoneAccepted = retry.length === batch.length
-    if (reason !== undefined && isNoneAccepted) return this.#failed(batch, reason, this.#credentials.value)
-    const failed = new Set([...retry, ...rejected.map(({ index }) => index)])
-    for (const [index, { job }] of batch.entries()) if (!failed.has(index)) job.delivered()
+    if (reason !== undefined && isNoneAccepted) return this.#failed(batch, reason, age)
+    const notAccepted = notAcceptedIn(answer)
+    for (const [index, { job }] of batch.entries()) if (!notAccepted.has(index)) job.delivered()
     this.#accepted(retry.length === 0)
-    const again = retry.map((index) => batch[index]!)
-    if (reason !== undefined) this.#retry(again, reason)
+    const itemsAt = (indices: readonly number[]): Item[] => indices.map((index) => batch[index]!)
+    if (reason !== undefined) this.#retry(itemsAt(retry), reason)
     await Promise.all(rejected.map(({ index, fault }) => this.#deadLetter(batch[index]!, fault)))
+    if (suspects !== undefined) await this.#refused(itemsAt(suspects.indices), suspects.fault, age)
   }
 
   #accepted(whole: boolean): void {
@@ -194,11 +199,6 @@ export class Lane {
   #retry(items: readonly Item[], reason: Fault): void {
     this.#health.suffer({ ...reason, class: reason.class === 'throttle' ? 'throttle' : 'transient' })
     this.#retries.add(items)
-  }
-
-  #resume(items: readonly Item[]): void {
-    this.#queue.addFirst(items)
-    this.#pump()
   }
 
   // --- failed as a whole ---

@@ -71,7 +71,7 @@ function putRecord(record: PutRecord, stream: Resource, call: Call): object {
     partitionKey: record.partitionKey,
     shard,
   })
-  return { SequenceNumber: sequenceNumber(ledger.counts().events), ShardId: shardId }
+  return { SequenceNumber: sequenceNumber(ledger.counts().records), ShardId: shardId }
 }
 
 const decoded = ({ data }: PutRecord): string => textOf({ data, encoding: 'base64' })

@@ -1,20 +1,19 @@
 /** What one stream, delivery stream or log group has received. */
 import type { Keep, ReceivedCounts, ReceivedEvent, ReceivedPage } from './wire.js'
 
-/** An arrival; `data` is decoded only when it is read. */
+/** A record or log event that arrived; `data` is decoded only when it is read. */
 export interface Arrival extends Omit<ReceivedEvent, 'sequence' | 'eventId'> {
   readonly encoding: 'base64' | 'utf8'
   readonly bytes: number
 }
 
 const idForm = /^\{"event_id":"([^"\\]+)"/
-/** Enough for `{"event_id":"…"` with an id of 64 characters, in whole base64 groups. */
-const headChars = 120
 
 export class Ledger {
   readonly keep: Keep
   #arrivals: Arrival[] = []
   #seen = new Map<string, number>()
+  #records = 0
   #events = 0
   #bytes = 0
   #duplicates = 0
@@ -23,21 +22,27 @@ export class Ledger {
     this.keep = keep
   }
 
+  /** A record may hold several events, a line each. */
   add(arrival: Arrival): void {
-    this.#events += 1
+    const events = linesOf(textOf(arrival))
+    this.#records += 1
+    this.#events += events.length
     this.#bytes += arrival.bytes
     if (this.keep === 'counts') return
-    const id = eventId(arrival)
-    if (id !== null) {
-      const seen = this.#seen.get(id) ?? 0
-      this.#seen.set(id, seen + 1)
-      if (seen > 0) this.#duplicates += 1
-    }
+    for (const event of events) this.#see(eventId(event))
     if (this.keep === 'all') this.#arrivals.push(arrival)
+  }
+
+  #see(id: string | null): void {
+    if (id === null) return
+    const seen = this.#seen.get(id) ?? 0
+    this.#seen.set(id, seen + 1)
+    if (seen > 0) this.#duplicates += 1
   }
 
   counts(): ReceivedCounts {
     return {
+      records: this.#records,
       events: this.#events,
       bytes: this.#bytes,
       unique: this.#seen.size,
@@ -64,18 +69,20 @@ export class Ledger {
   clear(): void {
     this.#arrivals = []
     this.#seen = new Map()
-    this.#events = this.#bytes = this.#duplicates = 0
+    this.#records = this.#events = this.#bytes = this.#duplicates = 0
   }
 }
 
 export const textOf = ({ data, encoding }: Pick<Arrival, 'data' | 'encoding'>): string =>
   encoding === 'utf8' ? data : Buffer.from(data, 'base64').toString()
 
-function eventId({ data, encoding }: Arrival): string | null {
-  return idForm.exec(textOf({ data: data.slice(0, headChars), encoding }))?.[1] ?? null
-}
+/** The events of a record; text without a line feed is one. */
+const linesOf = (text: string): string[] => text.replace(/\n$/, '').split('\n')
+
+const eventId = (text: string): string | null => idForm.exec(text)?.[1] ?? null
 
 function shown(arrival: Arrival, sequence: number): ReceivedEvent {
   const { encoding: _encoding, bytes: _bytes, ...kept } = arrival
-  return { sequence, eventId: eventId(arrival), ...kept, data: textOf(arrival) }
+  const data = textOf(arrival)
+  return { sequence, eventId: eventId(data), ...kept, data }
 }

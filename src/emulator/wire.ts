@@ -88,7 +88,7 @@ export interface ActiveFault extends FaultSpec {
 export interface ReceivedEvent {
   /** Position in the order of arrival, from 1. */
   readonly sequence: number
-  /** The `event_id` the data begins with, else null. */
+  /** The `event_id` the data begins with, else null; the first one of a packed record. */
   readonly eventId: string | null
   readonly data: string
   readonly requestId: string
@@ -106,6 +106,9 @@ export interface ReceivedPage {
 }
 
 export interface ReceivedCounts {
+  /** Records of Kinesis and Firehose, log events of CloudWatch Logs. */
+  readonly records: number
+  /** The lines of the records: several if they are packed. */
   readonly events: number
   readonly bytes: number
   /** Different event ids; 0 if only counts are kept. */

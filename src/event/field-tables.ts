@@ -75,14 +75,20 @@ export function destinationTable(kinds: readonly DestinationKind[]): string {
   return table(
     row('', ({ title }) => title),
     [
-      row('`target`', ({ name, address, auth }) =>
-        code(`"${name}": {"${address.field}": …${auth === 'none' ? '' : ', "auth": …'}}`),
-      ),
+      row('`target`', ({ name, address, auth, packing }) => {
+        const optional = [auth === 'none' ? '' : ', "auth": …', packing === undefined ? '' : ', "packing": …']
+        return code(`"${name}": {"${address.field}": …${optional.join('')}}`)
+      }),
       row('Address', ({ address }) => code(address.example)),
       row('Call', ({ about }) => about),
       row('One event is', ({ keepsLineBreak }) => (keepsLineBreak ? 'its JSON and a line feed' : 'its JSON')),
       row('Largest event', ({ limits }) => sizeText(limits.eventBytesMax)),
       row('Most events in a request', ({ limits }) => String(limits.eventsMax)),
+      row('Packed record', ({ packing }) =>
+        packing === undefined
+          ? 'not packed'
+          : `up to ${packing.recordBytes.toLocaleString('en')} bytes, or one event`,
+      ),
       row('Longest time span of a request', ({ limits: { spanMaxMs } }) =>
         spanMaxMs === undefined ? 'any' : `${spanMaxMs / hourMs} h`,
       ),

@@ -5,6 +5,7 @@ import { documented, objectOf, orNull, ruled, type Static, type TSchema, Type } 
 import { checkRoleArn } from '../deliver/arn.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds.js'
+import { type Packing, packings } from '../deliver/packing.js'
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
 import { defaulted, described, hidden, required, sealed } from './fields.js'
 
@@ -55,29 +56,47 @@ const wholeAuth = objectOf(
 type Input = Static<typeof auth>
 type Whole = Static<typeof wholeAuth>
 
-/** The member of `target` for a kind: its address, and how Weir authenticates if the kind needs it. */
-const memberOf = ({ address, auth: needed }: DestinationKind, authSchema: TSchema): TSchema =>
+const packing = Type.Enum([...packings], {
+  description:
+    'How events become records. none, the default: a record is an event. ndjson: a record holds several events, a line each.',
+})
+
+/** Left out of responses if it is the default, as an empty text is. */
+const wholePacking = Type.Optional(Type.Enum(packings.filter((each) => each !== 'none')))
+
+interface MemberForms {
+  readonly auth: TSchema
+  readonly packing: TSchema
+}
+
+/** The member of `target` for a kind: its address, how Weir authenticates if the kind needs it, and its packing. */
+const memberOf = ({ address, auth: needed, packing: packs }: DestinationKind, forms: MemberForms): TSchema =>
   objectOf({
     [address.field]: ruled(addressText(address.pattern), (text) => ruleOf(address.check(text))),
-    ...(needed === 'aws' && { auth: authSchema }),
+    ...(needed === 'aws' && { auth: forms.auth }),
+    ...(packs !== undefined && { packing: forms.packing }),
   })
 
 type MemberOf<K extends DeclaredKind, A> = {
   [Field in K['address']['field']]: string
-} & (K['auth'] extends 'aws' ? { auth: A } : object)
+} & (K['auth'] extends 'aws' ? { auth: A } : object) &
+  (K['packing'] extends undefined ? object : { packing?: Packing | null })
 
 type Targets<A> = { [K in DeclaredKind as K['name']]: MemberOf<K, A> | null }
 
+const givenForms: MemberForms = { auth, packing: optional(packing) }
+const wholeForms: MemberForms = { auth: wholeAuth, packing: wholePacking }
+
 const target = Type.Unsafe<Partial<Targets<Input>>>(
-  objectOf(Object.fromEntries(destinationKinds.map((kind) => [kind.name, optional(memberOf(kind, auth))])), {
-    title: 'DestinationTargetInput',
-    description: 'Exactly one of them.',
-  }),
+  objectOf(
+    Object.fromEntries(destinationKinds.map((kind) => [kind.name, optional(memberOf(kind, givenForms))])),
+    { title: 'DestinationTargetInput', description: 'Exactly one of them.' },
+  ),
 )
 
 const wholeTarget = Type.Unsafe<Targets<Whole>>(
   objectOf(
-    Object.fromEntries(destinationKinds.map((kind) => [kind.name, orNull(memberOf(kind, wholeAuth))])),
+    Object.fromEntries(destinationKinds.map((kind) => [kind.name, orNull(memberOf(kind, wholeForms))])),
     { title: 'DestinationTarget' },
   ),
 )
@@ -90,6 +109,7 @@ interface ChosenTarget {
   readonly address: string
   /** Undefined if the kind needs none. */
   readonly auth: Input | undefined
+  readonly packing: Packing
 }
 
 export function chosenTarget(given: Target): ChosenTarget {
@@ -101,17 +121,18 @@ export function chosenTarget(given: Target): ChosenTarget {
     throw badRequest(`"target" ${said}: exactly one of ${names(destinationKinds)} is allowed.`)
   }
   const { name, address } = set[0]!
-  const member = members[name] as Record<string, string> & { auth?: Input }
-  return { kind: name, address: member[address.field]!, auth: member.auth }
+  const member = members[name] as Record<string, string> & { auth?: Input; packing?: Packing | null }
+  return { kind: name, address: member[address.field]!, auth: member.auth, packing: member.packing ?? 'none' }
 }
 
 /** The member of `target` for a chosen target, with its auth in another form. */
 const memberFor = (
-  { kind, address, auth: given }: ChosenTarget,
+  { kind, address, auth: given, packing: chosen }: ChosenTarget,
   authForm: (auth: Input) => object,
 ): object => ({
   [kindNamed(kind).address.field]: address,
   ...(given !== undefined && { auth: authForm(given) }),
+  ...(chosen !== 'none' && { packing: chosen }),
 })
 
 const shownAuth = (given: Input) => ({

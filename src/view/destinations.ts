@@ -16,7 +16,8 @@ export function destinationConfig(
   sealer: Sealer,
 ): DestinationConfig | undefined {
   const chosen = chosenTarget(row['target'] as never)
-  const base = { id: row.id, accountId: row.account_id, kind: chosen.kind, address: chosen.address }
+  const { kind: target, address, packing } = chosen
+  const base = { id: row.id, accountId: row.account_id, kind: target, address, packing }
   if (chosen.auth === undefined) return { ...base, auth: undefined }
   const { role, creds } = chosen.auth
   if (role) return { ...base, auth: { role: { role_arn: role.role_arn } } }

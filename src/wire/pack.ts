@@ -88,6 +88,13 @@ export class PackedEvent {
     return this.#keyEnd - this.#keyStart
   }
 
+  /** Is its id its partition key? Then no other event has the same key, and its order does not matter. */
+  get isItsOwnKey(): boolean {
+    const idEnd = eventHead.length + this.partitionKeyBytes
+    if (this.data[idEnd] !== quote) return false
+    return this.#pack.compare(this.data, eventHead.length, idEnd, this.#keyStart, this.#keyEnd) === 0
+  }
+
   /** The number that stands for the event's id in the decision log. */
   get tag(): number {
     return tagAt(this.data, eventHead.length)

@@ -87,6 +87,27 @@ t.test('event destinations', async (t) => {
     await refused(400, me.eventDestination.update(id, kinesis(unsaid)))
   })
 
+  t.test('packing is an option of the kinds that have records, and shown if it is chosen', async (t) => {
+    const given = { ...kinesis({ creds }).target.kinesis, packing: 'ndjson' as const }
+    const { id, target } = await me.eventDestination.create({ target: { kinesis: given } })
+    t.equal(target.kinesis?.packing, 'ndjson')
+    const { target: unnamed } = await me.eventDestination.update(id, kinesis({ creds }))
+    t.notOk('packing' in unnamed.kinesis!, 'a target is replaced as a whole')
+    for (const packing of ['none', null] as const) {
+      const plain = await me.eventDestination.create({ target: { kinesis: { ...given, packing } } })
+      t.notOk('packing' in plain.target.kinesis!, `${packing}`)
+    }
+    const path = '/event_destinations'
+    const wrong = { target: { kinesis: { ...given, packing: 'gzip' } } }
+    t.match(await me.raw.refused(400, 'POST', path, wrong), /packing.*gzip.*none.*ndjson/)
+    const log_group_arn = 'arn:aws:logs:us-east-1:123456789012:log-group:name'
+    const logs = { target: { cloudwatch_logs: { log_group_arn, auth: { creds }, packing: 'ndjson' } } }
+    t.match(await me.raw.refused(400, 'POST', path, logs), /packing/, 'a log event is one event')
+    await me.eventDestination.update(id, { target: { kinesis: given } })
+    const { event_id } = await me.sendTestEvent(id)
+    t.ok(event_id in (await emulator.client.ids({ service: 'kinesis', name: 'events' })))
+  })
+
   t.test('a refusal by AWS is reported with its reason', async (t) => {
     const elsewhere = arn.replace('/events', '/nowhere')
     const { id } = await me.eventDestination.create(kinesis({ creds }, elsewhere))

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { parseArn } from '../../src/deliver/arn.js'
 import type { DestinationAuth, DestinationConfig } from '../../src/deliver/destination.js'
 import { type DeliverySettings, destinationKinds, kindNamed } from '../../src/deliver/kinds.js'
+import type { Packing } from '../../src/deliver/packing.js'
 import { type Emulator, type EmulatorOptions, openEmulator } from '../../src/emulator/emulator.js'
 import type { Ledger } from '../../src/emulator/ledger.js'
 import type { ResourceName, ResourceSpec, RoleSpec } from '../../src/emulator/wire.js'
@@ -24,7 +25,7 @@ const serviceOf = (kind: string): Service => parseArn(kindNamed(kind).address.ex
 export interface AwsWorld {
   readonly emulator: Emulator
   readonly deps: DeliverySettings
-  config(kind: string, auth?: DestinationAuth, name?: string): DestinationConfig
+  config(kind: string, auth?: DestinationAuth, name?: string, packing?: Packing): DestinationConfig
   resource(kind: string, name?: string): ResourceName
   ledger(kind: string, name?: string): Ledger
   /** Number of requests to the operation that accepts events. */
@@ -74,12 +75,13 @@ export async function openAwsWorld(
       ),
     },
     resource,
-    config: (kind, auth = keyAuth, name = 'weir') => ({
+    config: (kind, auth = keyAuth, name = 'weir', packing = 'none') => ({
       id: `ed_${kind.replaceAll('_', '')}`,
       accountId,
       kind,
       address: world.findResource(resource(kind, name))!.arn,
       auth,
+      packing,
     }),
     ledger: (kind, name) => world.findResource(resource(kind, name))!.ledger,
     puts: (kind) => world.stats()[`${serviceOf(kind)}.${putOperations[serviceOf(kind)]}`]?.requests ?? 0,

@@ -18,6 +18,7 @@ export const config: DestinationConfig = {
   kind: 'kinesis',
   address: 'arn:aws:kinesis:us-east-1:000000000000:stream/one',
   auth: { role: { role_arn: 'arn:aws:iam::000000000000:role/x' } },
+  packing: 'none',
 }
 
 export const fault = (faultClass: FaultClass, code = faultClass): Fault => ({

@@ -40,6 +40,7 @@ t.test('the table of destination kinds comes from their declarations', (t) => {
     'its JSON and a line feed',
     '1 MiB',
     '1000',
+    'not packed',
     'any',
     '512 KiB; up to 1 MiB with `WEIR_HTTP_LINES_REQUEST_MAX`',
     '',

@@ -44,7 +44,7 @@ async function acceptedPerSecond(
   const { accessKeyId: aws_access_key_id, secretAccessKey: aws_secret_access_key } = key
   const creds = { aws_access_key_id, aws_secret_access_key }
   const lane = new Lane(
-    { id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', address: arn, auth: { creds } },
+    { id: 'ed_1', accountId: 'ac_1', kind: 'kinesis', address: arn, auth: { creds }, packing: 'none' },
     {
       open: (config) =>
         openSender(config, {

@@ -1,0 +1,100 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { kindNamed } from '../../src/deliver/kinds.js'
+import { type PackingTarget, recordsOf } from '../../src/deliver/packing.js'
+import type { PackedEvent } from '../../src/wire/pack.js'
+import { eventsOf, someEvents } from './events.js'
+
+const recordBytes = 400
+
+/** Some share the key of an object; the others are their own key. */
+const specs = fc.array(
+  fc.record({
+    size: fc.integer({ min: 0, max: 500 }),
+    object: fc.constantFrom(undefined, undefined, 'ipp_1', 'ipp_2'),
+  }),
+  { minLength: 1, maxLength: 60 },
+)
+
+const eventsFor = (given: readonly { size: number; object: string | undefined }[]): readonly PackedEvent[] =>
+  eventsOf(
+    given.map(({ size, object }, index) => ({
+      id: `ev_${index}`,
+      padding: 'ü\n'.repeat(size / 4),
+      ...(object !== undefined && { partitionKey: object }),
+    })),
+  )
+
+t.test(
+  'whatever sizes and keys: every event is in one record, within its limit and with its own bytes',
+  (t) => {
+    const targets: Record<string, PackingTarget> = {
+      kinesis: { ...kindNamed('kinesis').packing!, recordBytes },
+      firehose: { ...kindNamed('firehose').packing!, recordBytes },
+    }
+    for (const [kind, target] of Object.entries(targets)) {
+      fc.assert(
+        fc.property(specs, (given) => {
+          const events = eventsFor(given)
+          const records = recordsOf(events, 'ndjson', target)
+          const indices = records.flatMap((record) => record.indices!)
+          t.same(
+            [...indices].sort((a, b) => a - b),
+            events.map((_, index) => index),
+            'each event once',
+          )
+          for (const { data, partitionKey, indices = [] } of records) {
+            const inside = indices.map((index) => events[index]!)
+            t.ok(data.equals(Buffer.concat(inside.map((event) => event.data))), 'unchanged')
+            t.ok(inside.length === 1 || data.length + partitionKey.length <= recordBytes)
+            t.equal(data.toString().split('\n').length - 1, inside.length, 'a line each')
+            if (kind === 'firehose') continue
+            t.equal(partitionKey, inside[0]!.partitionKey)
+            const keys = new Set(inside.map((event) => (event.isItsOwnKey ? '' : event.partitionKey)))
+            t.equal(keys.size, 1, 'an event of an object is only with others of the same object')
+          }
+          for (const object of ['ipp_1', 'ipp_2']) {
+            const order = indices.filter((index) => given[index]!.object === object)
+            t.same(
+              order,
+              [...order].sort((a, b) => a - b),
+              'in order',
+            )
+          }
+        }),
+        { seed: 11, numRuns: 100 },
+      )
+    }
+    t.end()
+  },
+)
+
+t.test('a full request becomes a few full records', (t) => {
+  const events = someEvents(500, 'ev_', { padding: 'x'.repeat(970) })
+  for (const [kind, units, unitBytes] of [
+    ['kinesis', 20, 25_000],
+    ['firehose', 100, 5_000],
+  ] as const) {
+    const target = kindNamed(kind).packing!
+    const records = recordsOf(events, 'ndjson', target)
+    const billed = records.map(({ data }) => Math.ceil(data.length / unitBytes))
+    t.equal(target.recordBytes % unitBytes, 0, 'no begun unit is left unused')
+    t.ok(billed.reduce((sum, each) => sum + each) <= units * 1.05, `${kind}: ${billed.join(' + ')} units`)
+    t.equal(recordsOf(events, 'none', target), events, 'not packed: each event is a record')
+  }
+  t.end()
+})
+
+t.test('an event is its own key only if the key is its whole id', (t) => {
+  const cases = [
+    { id: 'ev_12', key: 'ev_12', own: true },
+    { id: 'ev_12', key: 'ev_1', own: false },
+    { id: 'ev_1', key: 'ev_12', own: false },
+    { id: 'ev_12', key: 'ipp_1', own: false },
+  ]
+  for (const { id, key, own } of cases) {
+    const [event] = eventsOf([{ id, partitionKey: key }])
+    t.equal(event!.isItsOwnKey, own, `${id} under ${key}`)
+  }
+  t.end()
+})
