@@ -15,10 +15,10 @@ import {
   type LogBounds,
   type LogTable,
   listed,
+  mergingRows,
   milliseconds,
   narrowed,
   packed,
-  partBytesMax,
   word,
 } from './log-table.js'
 
@@ -65,7 +65,7 @@ export const deliveryTables = (bounds: LogBounds): LogTable[] => [
 PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
 ORDER BY (account_id, destination_id, time)`,
     ttl: expiry('toDateTime(time)', bounds.retentionMs),
-    settings: { ...expiring, ...partBytesMax(bounds), index_granularity: rowsPerGranule },
+    settings: { ...expiring, ...mergingRows(bounds), index_granularity: rowsPerGranule },
   },
   {
     name: deliveryCountsTable,

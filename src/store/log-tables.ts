@@ -23,10 +23,10 @@ import {
   type LogBounds,
   type LogTable,
   listed,
+  mergingRows,
   milliseconds,
   narrowed,
   packed,
-  partBytesMax,
   word,
 } from './log-table.js'
 
@@ -91,7 +91,7 @@ const tables = (bounds: LogBounds): LogTable[] => [
 PARTITION BY toStartOfInterval(time, INTERVAL 4 HOUR)
 ORDER BY (account_id, time, sequence, line)`,
     ttl: expiry('toDateTime(time)', bounds.retentionMs),
-    settings: { ...expiring, ...partBytesMax(bounds) },
+    settings: { ...expiring, ...mergingRows(bounds) },
   },
   {
     name: countsTable,

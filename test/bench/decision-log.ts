@@ -19,7 +19,8 @@ import { DecisionRows } from '../../src/wire/decision-rows.js'
 import { decisionRow } from '../harness/decision-rows.js'
 
 const rowsTotal = Number(process.argv[2] ?? 1_000_000)
-const rowsPerInsert = 25_000
+/** As many as under load. */
+const rowsPerInsert = 100_000
 const hourMs = 60 * 60_000
 const countries = ['US', 'DE', 'CN', 'IN', 'ZA', 'BR', 'FR', 'GB', 'JP', 'NL']
 const accountId = 'ac_01KAJ5T2Q8XN4RB6TZ5CDEFGHJ'
