@@ -12,6 +12,7 @@ import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { readDecisionRows } from '../wire/decision-rows.js'
 import {
+  deadAuditsSubject,
   deadEventsSubject,
   deadRecordsSubject,
   decisionRowsSubject,
@@ -53,7 +54,7 @@ export class Live {
     const subjects = [decisionRowsSubject, watchedRowsSubject]
     this.#decisions = new LiveFeed({ ...options, subjects, read: decisionsIn })
     this.#deliveries = new LiveFeed({ ...options, subjects: [watchedDeliveriesSubject], read: deliveriesIn })
-    const dead = [deadEventsSubject, deadRecordsSubject]
+    const dead = [deadEventsSubject, deadRecordsSubject, deadAuditsSubject]
     this.#deadLetters = new LiveFeed({ ...options, subjects: dead, read: deadLettersIn(options.accountOf) })
   }
 

@@ -177,6 +177,7 @@ const roles: readonly NatsUser[] = [
       watchedDeliveriesSubject,
       deadRecordsSubject,
       deadEventsSubject,
+      deadAuditsSubject,
     ],
   ),
   role(

@@ -80,12 +80,17 @@ function deadLetterText({
   reason,
   sequence,
   line,
+  subject,
   destination_id,
   event_id,
   text,
 }: LiveDeadLetter): string {
-  const place = kind === 'record' ? `${sequence}:${line}` : `${destination_id}  ${event_id}`
-  return [at.slice(11, 23), kind.padEnd(6), place, reason, text.replaceAll(/\s+/g, ' ')].join('  ')
+  const places = {
+    record: `${sequence}:${line}`,
+    event: `${destination_id}  ${event_id}`,
+    audit: `${sequence}  ${subject}`,
+  }
+  return [at.slice(11, 23), kind.padEnd(6), places[kind], reason, text.replaceAll(/\s+/g, ' ')].join('  ')
 }
 
 /** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */

@@ -3,7 +3,12 @@ import t from 'tap'
 import { openClient } from '../../src/client/client.js'
 import { listenHttp } from '../../src/core/http-listen.js'
 import type { LiveDeadLetter } from '../../src/resource/live-dead-letter.js'
-import { deadEventsSubject, deadLetterHeaders, deadRecordsSubject } from '../../src/wire/names.js'
+import {
+  deadAuditsSubject,
+  deadEventsSubject,
+  deadLetterHeaders,
+  deadRecordsSubject,
+} from '../../src/wire/names.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
 import { until } from '../harness/weir.js'
@@ -72,11 +77,20 @@ t.test('dead letters', async (t) => {
     await undeliverable(theirs, 'x')
     await undeliverable('ed_gone', 'x')
     await undeliverable(mine, 'y'.repeat(2_000))
-    await until('all have come', () => all.lines.length === 3 && foreign.lines.length === 2)
+    await store.admin.publish(deadAuditsSubject, JSON.stringify({ account_id: me.accountId }), {
+      headers: {
+        [deadLetterHeaders.reason]: 'It is bad.',
+        [deadLetterHeaders.stream]: 'WEIR_AUDIT_IN',
+        [deadLetterHeaders.sequence]: '9',
+        [deadLetterHeaders.subject]: 'weir.audit.domain.created',
+      },
+    })
+    await until('all have come', () => all.lines.length === 4 && foreign.lines.length === 2)
     const record = {
       kind: 'record',
       reason: 'It is bad.',
       sequence: 77,
+      subject: null,
       destination_id: null,
       event_id: null,
     }
@@ -85,16 +99,20 @@ t.test('dead letters', async (t) => {
       reason: 'ValidationException: Too large.',
       sequence: null,
       line: null,
+      subject: null,
       destination_id: mine,
       event_id: 'ev_1',
       text: 'y'.repeat(1_024),
       size: 3_000_000,
     }
+    const ofAudit = JSON.stringify({ account_id: me.accountId })
+    const audit = { ...record, kind: 'audit', sequence: 9, line: null, subject: 'weir.audit.domain.created' }
     const shown = all.lines.map(({ at: _, ...line }) => line)
     t.strictSame(shown, [
       { ...record, line: 5, text: byAccount, size: byAccount.length },
       { ...record, line: 6, text: byEdge, size: byEdge.length },
       event,
+      { ...audit, text: ofAudit, size: ofAudit.length },
     ])
     t.strictSame(
       events.lines.map(({ kind }) => kind),

@@ -214,6 +214,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.live.decisions',
       'weir.live.deliveries',
       'weir.deadletter.records',
+      'weir.deadletter.audit',
       'weir.deadletter.events',
       '_INBOX.api.x',
     ],
