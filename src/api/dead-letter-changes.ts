@@ -4,7 +4,7 @@ import { badRequest, conflict, scalarShown } from '../core/errors.js'
 import { Type } from '../core/schema.js'
 import { parseRecord } from '../record/record.js'
 import { deadLetterBatchSchema, editedRecordSchema } from '../resource/dead-letter.js'
-import { queryOf, requestBody, sendJson } from './context.js'
+import { type ApiContext, queryOf, requestBody } from './context.js'
 import {
   deadLettersTag,
   letterAt,
@@ -17,7 +17,8 @@ import {
 import type { DeadLetterResender, Refusal } from './dead-letter-resender.js'
 import { type DeadLetters, type Letter, positionId } from './dead-letters.js'
 import { checkNames } from './input.js'
-import { describe } from './openapi.js'
+import { describe, idempotencyHeaders } from './openapi.js'
+import { actionHandler } from './write-handlers.js'
 
 const tag = deadLettersTag.name
 
@@ -28,10 +29,11 @@ const refusalsShown = 10
 
 export function registerDeadLetterChanges(
   app: FastifyInstance,
+  context: ApiContext,
   letters: DeadLetters,
   resender: DeadLetterResender,
 ): void {
-  registerOne(app, letters, resender)
+  registerOne(app, context, letters, resender)
   const query = 'selects letters as in the list; without a member, all. A request takes 1,000 at most'
   const batches = [
     {
@@ -58,18 +60,20 @@ export function registerDeadLetterChanges(
       path: `${path}/${verb}`,
       success: [200, deadLetterBatchSchema],
       body: batchBodySchema,
+      headers: idempotencyHeaders,
     })
-    app.post(`${path}/${verb}`, described, async (request, reply) => {
-      queryOf(request)
+    const change = actionHandler(context, async (request) => {
       const { batch, next } = await batchFor(letters, request)
       const refusals = await work(batch)
-      return sendJson(reply, {
+      const body = {
         done: batch.length - refusals.length,
         refused: refusals.length,
         refusals: refusals.slice(0, refusalsShown).map(({ letter, reason }) => ({ id: letter.id, reason })),
         next_before_id: next,
-      })
+      }
+      return { status: 200, body }
     })
+    app.post(`${path}/${verb}`, described, change)
   }
 }
 
@@ -101,7 +105,12 @@ async function batchFor(
   return { batch, next: end === undefined ? null : positionId(end.before) }
 }
 
-function registerOne(app: FastifyInstance, letters: DeadLetters, resender: DeadLetterResender): void {
+function registerOne(
+  app: FastifyInstance,
+  context: ApiContext,
+  letters: DeadLetters,
+  resender: DeadLetterResender,
+): void {
   const resend = describe({
     operationId: 'resend_dead_letter',
     summary: 'Send a dead letter again',
@@ -111,9 +120,9 @@ function registerOne(app: FastifyInstance, letters: DeadLetters, resender: DeadL
     path: `${path}/:id`,
     success: [204],
     body: editedRecordSchema,
+    headers: idempotencyHeaders,
   })
-  app.post(`${path}/:id/resend`, resend, async (request, reply) => {
-    queryOf(request)
+  const resendOne = actionHandler(context, async (request) => {
     const letter = await letterAt(letters, request)
     const body = requestBody(request)
     checkNames(body, ['record'], 'request to send a dead letter again')
@@ -124,8 +133,9 @@ function registerOne(app: FastifyInstance, letters: DeadLetters, resender: DeadL
       if (refusal !== undefined)
         throw conflict(`The dead letter ${letter.id} can't be sent again. ${refusal.reason}`)
     }
-    return reply.status(204).send()
+    return { status: 204 }
   })
+  app.post(`${path}/:id/resend`, resend, resendOne)
   const drop = describe({
     operationId: 'drop_dead_letter',
     summary: 'Drop a dead letter',

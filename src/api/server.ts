@@ -176,7 +176,8 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   const letters = new DeadLetters({ nats: options.nats, accountOf })
   registerDeadLetters(app, context, letters)
   const isDestination = (id: string) => options.view.state.rows.get('event_destination')?.has(id) === true
-  registerDeadLetterChanges(app, letters, new DeadLetterResender({ nats: options.nats, isDestination }))
+  const resender = new DeadLetterResender({ nats: options.nats, isDestination })
+  registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, log, options.deliveries)
   registerTrials(app, context, trials)
 }

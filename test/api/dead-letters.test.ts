@@ -187,6 +187,21 @@ t.test('dead letters of two accounts', async (t) => {
     t.equal(await statusOf(me.deadLetters.get(id)), 404, 'it is a dead letter no more')
   })
 
+  t.test('a repeated request gets the first answer', async (t) => {
+    const id = await letterFor(me, await badRecord(record(ofAccount(me), 'y2'), wrongAddress('y2')))
+    const again = async (path: string, key: string, body: object) => {
+      const parts = { headers: { 'idempotency-key': key }, body }
+      const answers = [await me.raw.send('POST', path, parts), await me.raw.send('POST', path, parts)]
+      t.equal(answers[1]?.text, answers[0]?.text)
+      return answers.map(({ status }) => status)
+    }
+    t.strictSame(await again(`/dead_letters/${id}/resend`, 'dead-1', {}), [204, 204])
+    await badRecord(record(ofAccount(me), 'y3'), wrongAddress('y3'))
+    const selection = { reason: wrongAddress('y3') }
+    t.strictSame(await again('/dead_letters/drop', 'dead-2', selection), [200, 200])
+    t.match(await me.deadLetters.dropAll(selection), { done: 0 })
+  })
+
   t.test('an edited record', async (t) => {
     const text = JSON.stringify({ ...ofAccount(me), record_id: 'r7', type: 'tcp_connection', conn: {} })
     const id = await letterFor(me, await badRecord(text, '"conn.client_ip" is missing.'))

@@ -243,11 +243,8 @@ t.test('the OpenAPI document', async (t) => {
       (operation.parameters ?? []).flatMap((each) => (each.in === place ? [each.name] : []))
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
-      const isAction = /\/(send_test_event|replay)$|^\/replays\//.test(path)
-      // A dead letter that was sent again or dropped is missing when the request is repeated.
-      const isRepeatable = path.startsWith('/dead_letters')
-      const isQuestion =
-        isRepeatable || path === '/decide' || path.endsWith('/try') || path.startsWith('/tries/')
+      const isAction = /\/(send_test_event|replay)$|^\/(replays|dead_letters)\//.test(path)
+      const isQuestion = path === '/decide' || path.endsWith('/try') || path.startsWith('/tries/')
       t.strictSame(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],
