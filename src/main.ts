@@ -9,6 +9,7 @@ import { addAccountCommands } from './process/account-commands.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
 import { addDeadCommands } from './process/dead-commands.js'
+import { addDestinationCommands } from './process/destination-commands.js'
 import type { Program } from './process/programs.js'
 import type { ReplayOptions } from './process/replay.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
@@ -120,6 +121,7 @@ async function administer(command: AdminCommand): Promise<void> {
 
 addAccountCommands(program, administer)
 addDeadCommands(program, settings)
+addDestinationCommands(program, settings)
 
 const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
 abuse

@@ -9,7 +9,7 @@ import { testEventJson } from '../event/event-schemas.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
-import { adviceOf } from '../resource/delivery-status.js'
+import { adviceFor } from '../resource/delivery-status.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
@@ -53,7 +53,7 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
       return {
         ...state,
-        advice: adviceOf[state.cause as keyof typeof adviceOf] ?? null,
+        advice: adviceFor(state.cause, row),
         backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
         counts: { produced, filtered, delivered, dead_lettered, retried },
       }

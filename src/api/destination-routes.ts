@@ -18,6 +18,7 @@ import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
 import { beforeIdOf, limitOf } from './lists.js'
 import { describe, idempotencyHeaders, listSchema, pageQuery, routePath, shownBy } from './openapi.js'
+import { registerPauses } from './pause-routes.js'
 import { queryText } from './query-values.js'
 import { actionHandler } from './write-handlers.js'
 
@@ -62,6 +63,7 @@ export function registerDestinationOperations(
   })
   app.post(`${single}/send_test_event`, testing, sendTestEvent)
 
+  registerPauses(app, context)
   registerAllStatuses(app, context, operations)
 
   app.get(`${single}/status`, status, async (request, reply) => {

@@ -37,7 +37,7 @@ import {
 import { DeadLetterClient } from './dead-letters.js'
 import { type DecisionsOptions, loggedDecisions } from './decisions.js'
 import { Http, type HttpOptions } from './http.js'
-import type { Changes, Kinds, NewResource } from './kinds.js'
+import type { Changes, Kinds, NewResource, Resource } from './kinds.js'
 
 export { ApiError } from './api-error.js'
 export type { TryOptions } from './collection.js'
@@ -70,6 +70,9 @@ export interface Client extends Kinds {
   /** A replay and its progress. */
   getReplay(id: string): Promise<Replay>
   cancelReplay(id: string): Promise<void>
+  /** Nothing more is sent to the destination until it is resumed; events wait. */
+  pauseDestination(id: string, options?: CreateOptions): Promise<Resource<'eventDestination'>>
+  resumeDestination(id: string, options?: CreateOptions): Promise<Resource<'eventDestination'>>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** Every change of the account, newest first, also of deleted resources. */
@@ -178,6 +181,10 @@ export function openClient(options: HttpOptions): Client {
     replays: async () => http.send('GET', '/replays'),
     getReplay: async (id) => http.send('GET', `/replays/${encodeURIComponent(id)}`),
     cancelReplay: async (id) => http.send('DELETE', `/replays/${encodeURIComponent(id)}`),
+    pauseDestination: async (id, options = {}) =>
+      http.send('POST', subpath(eventDestination, id, 'pause'), actionOf(options)),
+    resumeDestination: async (id, options = {}) =>
+      http.send('POST', subpath(eventDestination, id, 'resume'), actionOf(options)),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
     changes: (options = {}) => changesAt(http, '/changes', options),
@@ -197,6 +204,11 @@ export function openClient(options: HttpOptions): Client {
   }
   return { ...(kinds as unknown as Kinds), ...others }
 }
+
+const actionOf = (options: CreateOptions) => ({
+  query: writeQuery(options),
+  idempotencyKey: options.idempotencyKey,
+})
 
 const tracedRecord = async (http: Http, id: string): Promise<TracedRecord> =>
   /^ev_[0-9a-f]{48}$/.test(id)

@@ -161,6 +161,12 @@ export const delivery = {
     'Destinations that began to throttle or fail.',
     ['target'],
   ),
+  destinationPausedByHand: info(
+    'Someone paused a destination: its events wait until someone resumes it.',
+    'weir_destination_pauses_by_hand_total',
+    'Destinations that someone paused.',
+    ['target'],
+  ),
   destinationPaused: error(
     'A destination is paused until its credentials or configuration are corrected; it is probed.',
     'weir_destination_pauses_total',

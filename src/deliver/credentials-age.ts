@@ -1,3 +1,5 @@
+import type { Sender } from './destination.js'
+
 /** Tells whether a fault belongs to a lane's current credentials, and whether fetching them again may help. */
 export class CredentialsAge {
   /** How often they were replaced. Distinguishes faults of older credentials from those of the current ones. */
@@ -9,7 +11,8 @@ export class CredentialsAge {
     return this.#fetched
   }
 
-  fetchAgain(): void {
+  fetchAgain(sender: Pick<Sender, 'dropCredentials'>): void {
+    sender.dropCredentials()
     this.#fetched += 1
     this.isUnproven = true
   }

@@ -10,7 +10,7 @@ import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
-import type { LaneStatus } from './health.js'
+import { type LaneStatus, pausedByHand } from './health.js'
 import { type LaneOfDestination, stateLevels } from './state-levels.js'
 
 interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
@@ -40,7 +40,7 @@ export class Deliverer {
     for (const config of configs) {
       const run = this.#runs.get(config.id)
       if (run === undefined) this.#runs.set(config.id, new DestinationRun(config, this.#deps))
-      else run.retarget(config)
+      else run.update(config)
     }
     await Promise.all(deletedIds.map((id) => this.#dropped.has(id) || this.#drop(id)))
   }
@@ -60,7 +60,10 @@ export class Deliverer {
   }
 
   *#lanes(): Generator<LaneOfDestination> {
-    for (const [id, run] of this.#runs) yield { id, target: run.target, state: run.status().state }
+    for (const [id, run] of this.#runs) {
+      const { state, cause } = run.status()
+      yield { id, target: run.target, state: cause === pausedByHand ? 'paused_by_hand' : state }
+    }
   }
 
   statusOf(destinationId: string): LaneStatus | undefined {

@@ -3,7 +3,7 @@
  *
  * A pack is acknowledged when each of its events was accepted or lies in the dead letters, and the ledger says so.
  * While a destination is probed, its run holds packs that were accepted in part, or one pack; other packs it fetched
- * are given back with a delay, and nothing more is fetched.
+ * are given back with a delay, and nothing more is fetched. While it is paused by hand, nothing is fetched at all.
  */
 
 import { type InputStream, type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
@@ -30,7 +30,8 @@ import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
 import type { DeliveryLog } from './delivery-log.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
-import type { LaneStatus } from './health.js'
+import { HandPause } from './hand-pause.js'
+import { type LaneStatus, pausedByHand } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
 
@@ -60,6 +61,7 @@ export interface DestinationRunDeps {
 export class DestinationRun {
   readonly #deps: DestinationRunDeps
   readonly #lane: Lane
+  readonly #pause: HandPause
   readonly #reader: DurableReader
   readonly #delivering = new Set<Promise<void>>()
   readonly #dead = new DeadEvents()
@@ -74,11 +76,15 @@ export class DestinationRun {
     this.#lane = new Lane(config, {
       open: deps.openSender,
       deadLetter: (event, fault) => this.#deadLetter(event, fault),
-      changed: (status) => this.#reportState(status),
+      changed: (status) => {
+        if (!this.#pause.isOn) this.#reportState(status)
+      },
       settings: { ...stopLane, ...deps.laneSettings },
       budget: deps.budget,
       log: deps.deliveryLog.of(config),
     })
+    this.#pause = new HandPause(this.#lane)
+    this.#setPause(config)
     const { nats, occurrences } = deps
     const { id } = config
     this.#reader = new DurableReader({
@@ -94,7 +100,7 @@ export class DestinationRun {
   }
 
   status(): LaneStatus {
-    return this.#lane.status()
+    return this.#pause.over(this.#lane.status())
   }
 
   /** The kind of its target. */
@@ -102,10 +108,17 @@ export class DestinationRun {
     return this.#config.kind
   }
 
-  retarget(config: DestinationConfig): void {
-    if (JSON.stringify(config) === JSON.stringify(this.#config)) return
+  update(config: DestinationConfig): void {
+    const isSameTarget = targetOf(config) === targetOf(this.#config)
     this.#config = config
-    this.#lane.retarget(config)
+    if (!isSameTarget) this.#lane.retarget(config)
+    this.#setPause(config)
+  }
+
+  #setPause({ pausedAt }: DestinationConfig): void {
+    const before = this.#pause.isOn
+    this.#pause.change(pausedAt)
+    if (this.#pause.isOn !== before) this.#reportState(this.status())
   }
 
   /** Enters the kind of this destination in the books, which need it after its deletion. */
@@ -125,7 +138,7 @@ export class DestinationRun {
   }
 
   async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
-    const mayTake = this.#lane.wanted(packsInFlightMax - this.#delivering.size)
+    const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(packsInFlightMax - this.#delivering.size)
     if (mayTake === 0) return this.#packEnds(signal)
     const { budget } = this.#deps
     const wanted = this.#hasBacklog ? Math.min(fetchMax, mayTake) : 1
@@ -149,6 +162,13 @@ export class DestinationRun {
     this.#hasBacklog = message.native.info.pending > 0
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return
+    // A message can be on its way when the pause begins.
+    if (this.#pause.isOn) this.#reader.giveBack(inFlight, giveBackDelayMsMax)
+    else this.#beginDelivery(inFlight)
+  }
+
+  #beginDelivery(inFlight: MessageInFlight): void {
+    const { message } = inFlight
     const { budget } = this.#deps
     budget.take(message.data.length)
     const delivering = this.#deliver(inFlight).finally(() => {
@@ -238,24 +258,30 @@ export class DestinationRun {
   #reportState({ state, cause, last_error }: LaneStatus): void {
     const { occurrences } = this.#deps
     const fields = { target: this.#config.kind, destination_id: this.#config.id, state, cause, last_error }
-    if (state === 'healthy') occurrences.destinationHealthy(fields)
+    if (cause === pausedByHand) occurrences.destinationPausedByHand(fields)
+    else if (state === 'healthy') occurrences.destinationHealthy(fields)
     else if (state === 'paused') occurrences.destinationPaused(fields)
     else occurrences.destinationStruggles(fields)
   }
 
   async close(): Promise<void> {
     await this.#reader.stop()
+    this.#pause.close()
     // A pack that was begun is finished, or its events would be sent again; the others are left to another process.
     this.#lane.finish()
     const ended = Promise.all(this.#delivering)
     const drained = new AbortController()
-    if (!this.#lane.probing) await Promise.race([ended, sleep(stopDrainWithinMs, drained.signal)])
+    if (!this.#lane.probing && !this.#pause.isOn)
+      await Promise.race([ended, sleep(stopDrainWithinMs, drained.signal)])
     drained.abort()
     await this.#lane.close()
     await ended
     await this.#reader.close()
   }
 }
+
+/** Everything about a destination that decides where and how events are sent. */
+const targetOf = ({ pausedAt: _, ...target }: DestinationConfig): string => JSON.stringify(target)
 
 /** What the headers of a pack's message say. */
 function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {

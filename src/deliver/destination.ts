@@ -28,6 +28,8 @@ export interface DestinationConfig {
   readonly auth: DestinationAuth | undefined
   /** `none` for kinds that do not pack. */
   readonly packing: Packing
+  /** When someone paused it; undefined if it is not paused by hand. */
+  readonly pausedAt?: string | undefined
 }
 
 /** The limits of one request. */

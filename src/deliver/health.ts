@@ -5,11 +5,14 @@ import type { Fault, FaultClass } from './destination.js'
 
 export type LaneState = 'healthy' | 'throttled' | 'failing' | 'paused'
 
+/** The cause of a pause that someone asked for, and that ends when someone resumes the destination. */
+export const pausedByHand = 'paused by hand'
+
 /** Wire names: these are members of `GET /event_destinations/{id}/status`. */
 export interface LaneStatus extends LastOutcomes {
   readonly state: LaneState
-  /** The class of the fault that led to the state; null when healthy. */
-  readonly cause: FaultClass | null
+  /** The class of the fault that led to the state, or that someone paused the destination; null when healthy. */
+  readonly cause: FaultClass | typeof pausedByHand | null
   readonly since: string
 }
 

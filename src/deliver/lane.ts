@@ -18,8 +18,8 @@
  *
  * A **probing** lane tries one event at a time, at long intervals and with fresh credentials, and holds only packs with
  * accepted events, or one. The first accepted event ends the probing. A lane that **closes** sends nothing new, waits for
- * its requests within a bound, and returns unfinished packs. `status` calls a lane `healthy`, `throttled` or `failing`; a
- * probing one `paused` if it waits for credentials, configuration or a person.
+ * its requests within a bound, and returns unfinished packs; one that **halts** keeps those that it began, until it goes
+ * on. `status` calls a lane `healthy`, `throttled` or `failing`, and a probing one `paused` if it waits for a correction.
  */
 import { after, now, sleep, type Timer } from '../core/clock.js'
 import type { PackedEvent } from '../wire/pack.js'
@@ -32,7 +32,7 @@ import { HeldPacks } from './held-packs.js'
 import { type Item, Job, type PackResult } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { Pace } from './pace.js'
-import { findRefused } from './refused-request.js'
+import { findRefused, isPassing, type PassingFault } from './refused-request.js'
 import { RequestSize } from './request-size.js'
 import { Retries } from './retries.js'
 import { UnderWay } from './under-way.js'
@@ -111,6 +111,17 @@ export class Lane {
     this.#packs.giveBackUnsent()
   }
 
+  /** Sends nothing until `resume`. Packs of which some events were accepted stay, because these would be sent again. */
+  halt(): void {
+    this.#pace.halt()
+    this.#packs.giveBackUntouched()
+  }
+
+  resume(): void {
+    this.#pace.resume()
+    this.#pump()
+  }
+
   async close(): Promise<void> {
     this.#closing = true
     this.#timer?.stop()
@@ -150,7 +161,7 @@ export class Lane {
   }
 
   async #send(batch: readonly Item[]): Promise<void> {
-    if (this.probing && this.#health.paused) this.#refreshCredentials()
+    if (this.probing && this.#health.paused) this.#credentials.fetchAgain(this.#sender)
     const age = this.#credentials.value
     const outcome = await this.#request(batch)
     if (outcome.outcome === 'failed') await this.#failed(batch, outcome.fault, age)
@@ -177,8 +188,7 @@ export class Lane {
     }
     const { retry, rejected, suspects, reason } = answer
     const age = this.#credentials.value
-    const isNoneAccepted = retry.length === batch.length
-    if (reason !== undefined && isNoneAccepted) return this.#failed(batch, reason, age)
+    if (reason !== undefined && retry.length === batch.length) return this.#failed(batch, reason, age)
     const notAccepted = notAcceptedIn(answer)
     for (const [index, { job }] of batch.entries()) if (!notAccepted.has(index)) job.delivered()
     this.#accepted(retry.length === 0)
@@ -211,13 +221,13 @@ export class Lane {
     if (this.probing) this.#queue.add(batch)
     else this.#queue.addFirst(batch)
     if (this.#closing) return
-    if (fault.class === 'throttle' || fault.class === 'transient') this.#waitAndRetry(fault, fault.class)
+    if (isPassing(fault)) this.#waitAndRetry(fault)
     else this.#authRefused(fault, credentialsAge)
   }
 
-  #waitAndRetry(fault: Fault, faultClass: 'throttle' | 'transient'): void {
+  #waitAndRetry(fault: PassingFault): void {
     this.#pace.slowDown(fault.code === timeoutCode)
-    if (this.#pace.backOff(this.#settings.backoffs[faultClass])) this.#health.suffer(fault)
+    if (this.#pace.backOff(this.#settings.backoffs[fault.class])) this.#health.suffer(fault)
     else this.#probe(fault)
   }
 
@@ -225,20 +235,16 @@ export class Lane {
   #authRefused(fault: Fault, age: number): void {
     this.#health.note(fault)
     if (!this.probing && age < this.#credentials.value) return
-    if (!this.probing && !this.#credentials.isUnproven) this.#refreshCredentials()
+    if (!this.probing && !this.#credentials.isUnproven) this.#credentials.fetchAgain(this.#sender)
     else this.#probe(fault)
-  }
-
-  #refreshCredentials(): void {
-    this.#sender.dropCredentials()
-    this.#credentials.fetchAgain()
   }
 
   async #refused(batch: readonly Item[], fault: Fault, credentialsAge: number): Promise<void> {
     this.#health.note(fault)
     const { culprit, remaining, interruption, ...found } = await findRefused(batch, fault, {
-      send: (part) => this.#requestPart(part),
+      send: (part) => this.#request(part),
       answered: (part, answer) => this.#answered(part, answer),
+      waitOut: (passing) => this.#waitOut(passing),
     })
     if (interruption !== undefined) return this.#failed(remaining, interruption, credentialsAge)
     for (const item of remaining) item.again()
@@ -247,18 +253,12 @@ export class Lane {
     else await this.#condemn(culprit, found.fault)
   }
 
-  /** Waits out transient faults: a search that restarted at each of them might never end. */
-  async #requestPart(part: readonly Item[]): Promise<SendOutcome> {
-    for (;;) {
-      for (const item of part) item.again()
-      const outcome = await this.#request(part)
-      if (outcome.outcome !== 'failed' || this.#closing) return outcome
-      const { fault } = outcome
-      if (fault.class !== 'throttle' && fault.class !== 'transient') return outcome
-      this.#health.suffer(fault)
-      if (!this.#pace.backOff(this.#settings.backoffs[fault.class])) return outcome
-      await sleep(this.#pace.waitMs(), this.#underWay.signal)
-    }
+  /** False if it can't be waited for. */
+  async #waitOut(fault: PassingFault): Promise<boolean> {
+    this.#health.suffer(fault)
+    if (this.#closing || !this.#pace.backOff(this.#settings.backoffs[fault.class])) return false
+    await sleep(this.#pace.waitMs(), this.#underWay.signal)
+    return true
   }
 
   /** Dead-letters the one event that is refused, unless everything is refused: then no event is at fault. */

@@ -28,6 +28,7 @@ export class Pace {
   /** Nothing is sent before this time. */
   #gateMs = 0
   #probing = false
+  #halted = false
 
   constructor(settings: PaceSettings) {
     this.#settings = settings
@@ -43,6 +44,7 @@ export class Pace {
    * the clock: if time passed between them, a lane could see neither a free request nor a time to wait for.
    */
   allowance(): { readonly concurrency: number; readonly waitMs: number } {
+    if (this.#halted) return { concurrency: 0, waitMs: 0 }
     const waitMs = this.waitMs()
     if (waitMs > 0) return { concurrency: 0, waitMs }
     // One request, until one is accepted after a failure.
@@ -77,10 +79,11 @@ export class Pace {
     this.#climbedMs = now()
   }
 
-  /** A whole request failed and will be sent again; false if the backoff has reached its cap. */
+  /** A whole request failed and will be sent again; false if not now: it halted, or the backoff has reached its cap. */
   backOff(backoff: Backoff): boolean {
     this.#failuresInARow += 1
-    if (this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs) return false
+    if (this.#halted || this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs)
+      return false
     this.#gateMs = now() + backoffMs(backoff, this.#failuresInARow, randomFraction())
     return true
   }
@@ -96,6 +99,17 @@ export class Pace {
     const { probeMinMs, probeMaxMs } = this.#settings
     this.#probing = true
     this.#gateMs = now() + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs)
+  }
+
+  /** No request until `resume`. */
+  halt(): void {
+    this.#halted = true
+  }
+
+  /** Someone wants it tried at once. */
+  resume(): void {
+    this.#halted = false
+    this.flow()
   }
 
   /** For another target: what was learned about the old one does not apply. */

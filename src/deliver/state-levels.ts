@@ -7,16 +7,25 @@ export interface LaneOfDestination {
   readonly id: string
   /** The kind of its target. */
   readonly target: string
-  readonly state: LaneState
+  readonly state: LevelState
 }
+
+/** Alerts must tell a destination that someone paused from one that can't deliver. */
+type LevelState = LaneState | 'paused_by_hand'
 
 type StateLevel = Level<'destination' | 'target' | 'state'>
 
 /** The label of all destinations that are not named. */
 const others = 'other'
 
-const noLanes: Readonly<Record<LaneState, number>> = { healthy: 0, throttled: 0, failing: 0, paused: 0 }
-const states = Object.keys(noLanes) as LaneState[]
+const noLanes: Readonly<Record<LevelState, number>> = {
+  healthy: 0,
+  throttled: 0,
+  failing: 0,
+  paused: 0,
+  paused_by_hand: 0,
+}
+const states = Object.keys(noLanes) as LevelState[]
 
 /** Names at most `namedMax` destinations, those in trouble first, and counts the others by target and state. */
 export function stateLevels(lanes: Iterable<LaneOfDestination>, namedMax: number): StateLevel[] {
@@ -25,7 +34,7 @@ export function stateLevels(lanes: Iterable<LaneOfDestination>, namedMax: number
   const named = sorted.slice(0, namedMax).flatMap(({ id, target, state }) => {
     return levelsOf(id, target, { ...noLanes, [state]: 1 })
   })
-  const unnamed = new Map<string, Record<LaneState, number>>()
+  const unnamed = new Map<string, Record<LevelState, number>>()
   for (const { target, state } of sorted.slice(namedMax))
     getOrMake(unnamed, target, () => ({ ...noLanes }))[state] += 1
   return [...named, ...[...unnamed].flatMap(([target, counts]) => levelsOf(others, target, counts))]
@@ -34,5 +43,5 @@ export function stateLevels(lanes: Iterable<LaneOfDestination>, namedMax: number
 const levelsOf = (
   destination: string,
   target: string,
-  counts: Readonly<Record<LaneState, number>>,
+  counts: Readonly<Record<LevelState, number>>,
 ): StateLevel[] => states.map((state) => [{ destination, target, state }, counts[state]])

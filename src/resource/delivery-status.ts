@@ -1,13 +1,16 @@
 /** Delivery status of an event destination; not part of the stored resource. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
+import { pausedByHand } from '../deliver/health.js'
+import type { Row } from './define.js'
+import type { DestinationPause } from './event-destination.js'
 import { exampleId } from './examples.js'
 
 /** No deliverer says anything about the destination. */
 export const unansweredCause = 'no deliverer answers'
 
 /** For the person who reads a status. */
-export const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = {
+const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = {
   throttle:
     'The service accepts fewer events than there are. Weir sends at the rate that it accepts, and loses nothing. If the backlog grows, add shards or raise the quota, or let a filter keep events back.',
   transient:
@@ -20,6 +23,20 @@ export const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, stri
     'The service refuses the contents of many events in a row. Look at last_error and at the dead letters: the target may expect another format.',
   [unansweredCause]:
     'No process delivers at present. Look whether a deliver process runs and reaches NATS; events wait meanwhile.',
+}
+
+/** What the cause of a destination's state means and what to do. */
+export const adviceFor = (cause: string | null, destination: Row): string | null =>
+  cause === pausedByHand ? pauseAdvice(destination) : (adviceOf[cause as keyof typeof adviceOf] ?? null)
+
+function pauseAdvice({ id, paused }: Row): string {
+  const how = `To send again: POST /event_destinations/${id}/resume, or weir destination resume ${id}.`
+  const pause = paused as DestinationPause | null | undefined
+  // Resumed just now: the deliverer has not heard of it.
+  if (!pause) return how
+  const { at, source, api_key_id } = pause
+  const who = api_key_id === null ? `Someone (${source})` : `The API key ${api_key_id}`
+  return `${who} paused it at ${at}. Its events wait as in an outage. ${how}`
 }
 
 const count = Type.Integer({ minimum: 0 })

@@ -1,13 +1,23 @@
 /** Event destinations: one target of a kind that `deliver/kinds.ts` lists and, for AWS, a role or a pair of keys. */
 import { badRequest, type Problem } from '../core/errors.js'
 import { listed } from '../core/plural.js'
-import { documented, objectOf, orNull, ruled, type Static, type TSchema, Type } from '../core/schema.js'
+import {
+  documented,
+  objectOf,
+  oneOf,
+  orNull,
+  ruled,
+  type Static,
+  type TSchema,
+  Type,
+} from '../core/schema.js'
 import { checkRoleArn } from '../deliver/arn.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds.js'
 import { type Packing, packings } from '../deliver/packing.js'
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
-import { defaulted, described, hidden, required, sealed } from './fields.js'
+import { defaulted, derived, described, hidden, required, sealed } from './fields.js'
+import { idSchema } from './id-schema.js'
 
 /** AWS's own limit: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 const addressText = (pattern: string) => Type.String({ maxLength: 2048, ...documented({ pattern }) })
@@ -161,10 +171,26 @@ const format = ruled(
     text.toLowerCase() === 'json' ? undefined : 'the only serialization format is "json", in any letter case',
 )
 
+const pause = objectOf(
+  {
+    at: Type.String({
+      description: 'RFC 3339 in UTC, with milliseconds.',
+      ...documented({ format: 'date-time' }),
+    }),
+    source: oneOf(['API', 'CLI', 'NATS'], 'How the request came.'),
+    api_key_id: orNull(idSchema('api_key', 'ak_'), { description: 'The API key that paused it.' }),
+  },
+  { title: 'DestinationPause', description: 'Since when nothing is sent, and who asked for it.' },
+)
+
+/** Someone stopped delivery until someone resumes it. */
+export type DestinationPause = Static<typeof pause>
+
 const fields = {
   ...described,
   format: defaulted(format, 'json'),
   target: targetField(),
+  paused: derived(pause, { column: 'json' }),
   /** The secret access key; null if a role is assumed. */
   sealed_secret: sealed(),
   /** Shows that a secret was sent again without unsealing the stored one. */

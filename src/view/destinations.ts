@@ -2,7 +2,12 @@
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig } from '../deliver/destination.js'
 import type { Row } from '../resource/define.js'
-import { chosenTarget, eventDestination, secretBelongsTo } from '../resource/event-destination.js'
+import {
+  chosenTarget,
+  type DestinationPause,
+  eventDestination,
+  secretBelongsTo,
+} from '../resource/event-destination.js'
 import { rowKey } from './keys.js'
 import type { SecretsView } from './secrets-view.js'
 import type { ViewState } from './view-state.js'
@@ -17,7 +22,8 @@ export function destinationConfig(
 ): DestinationConfig | undefined {
   const chosen = chosenTarget(row['target'] as never)
   const { kind: target, address, packing } = chosen
-  const base = { id: row.id, accountId: row.account_id, kind: target, address, packing }
+  const pausedAt = (row['paused'] as DestinationPause | null | undefined)?.at
+  const base = { id: row.id, accountId: row.account_id, kind: target, address, packing, pausedAt }
   if (chosen.auth === undefined) return { ...base, auth: undefined }
   const { role, creds } = chosen.auth
   if (role) return { ...base, auth: { role: { role_arn: role.role_arn } } }

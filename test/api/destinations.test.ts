@@ -165,6 +165,36 @@ t.test('event destinations', async (t) => {
     await refused(404, other.sendTestEvent(id))
   })
 
+  t.test('a destination is paused and resumed, and it is known who did', async (t) => {
+    const { id } = await me.eventDestination.create(kinesis({ creds }))
+    const { paused } = await me.pauseDestination(id)
+    const [key] = await all(me.apiKey.list())
+    t.match(paused, { at: /^\d{4}-.*\.\d{3}Z$/, source: 'API', api_key_id: key!.id })
+    t.strictSame((await me.pauseDestination(id)).paused, paused, 'paused again, it stays as it is')
+    t.strictSame((await me.eventDestination.get(id)).paused, paused)
+    await me.eventDestination.update(id, { description: 'under repair' })
+    t.strictSame((await me.eventDestination.get(id)).paused, paused, 'a change leaves it paused')
+    t.match(await me.resumeDestination(id, { validateOnly: true }), { id })
+    t.strictSame((await me.eventDestination.get(id)).paused, paused, 'a rehearsal changes nothing')
+    t.equal((await me.resumeDestination(id)).paused, undefined)
+    t.equal((await me.resumeDestination(id)).paused, undefined, 'nothing to resume')
+    t.equal(await tested(id), 'ok', 'the secret is kept')
+    const changes = await all(me.eventDestination.changes(id))
+    t.match(
+      changes.map(({ verb, fields }) => [verb, fields.map(({ name }) => name).join()]),
+      [
+        ['update', 'paused'],
+        ['update', 'description'],
+        ['update', 'paused'],
+        ['create', /target/],
+      ],
+    )
+    const of = { event_type: 'event_destination_updated.v0', object: { id } }
+    const audits = (await api.audits(me.accountId)).filter(({ object }) => object['id'] === id)
+    t.match(audits[1], { ...of, object: { id, paused } })
+    await me.raw.refused(400, 'POST', `/event_destinations/${id}/pause`, { x: 1 })
+  })
+
   t.test('secrets are never shown', async (t) => {
     const everything = [
       JSON.stringify(await all(me.eventDestination.list())),

@@ -273,7 +273,7 @@ t.test('the OpenAPI document', async (t) => {
 })
 
 const bodied = (method: string, path: string): boolean =>
-  ['post', 'patch', 'put'].includes(method) && !/\/(send_test_event|restore)$/.test(path)
+  ['post', 'patch', 'put'].includes(method) && !/\/(send_test_event|restore|pause|resume)$/.test(path)
 
 interface Parameter {
   readonly name: string

@@ -42,7 +42,7 @@ for (const { name, lanes, max, expected } of cases) {
       .filter(([, value]) => value > 0)
       .map(([{ destination, target, state }, value]) => `${destination} ${target} ${state} ${value}`)
     t.strictSame(shown, expected)
-    t.equal(levels.length % 4, 0, 'each has a series for every state')
+    t.equal(levels.length % 5, 0, 'each has a series for every state')
     t.end()
   })
 }

@@ -149,13 +149,14 @@ export async function publish(
   }
 }
 
-/** Waits until every event has arrived and the books show no backlog. */
+/** Waits until every event has arrived and the books show no backlog, at all destinations or at these. */
 export async function untilArrived(
   deployment: Deployment,
   expected: Readonly<Record<DestinationName, number>>,
   timeoutMs = 90_000,
+  names: readonly DestinationName[] = destinationNames,
 ): Promise<void> {
-  for (const name of destinationNames) {
+  for (const name of names) {
     const resource = { service: 'kinesis', name } as const
     await until(
       `${expected[name]} events at ${name}`,
@@ -167,11 +168,15 @@ export async function untilArrived(
       )
     })
   }
-  await untilIdle(deployment, timeoutMs)
+  await untilIdle(deployment, names, timeoutMs)
 }
 
-async function untilIdle(deployment: Deployment, timeoutMs = 90_000): Promise<void> {
-  for (const name of destinationNames) {
+async function untilIdle(
+  deployment: Deployment,
+  names: readonly DestinationName[],
+  timeoutMs: number,
+): Promise<void> {
+  for (const name of names) {
     let last: unknown
     await until(
       `nothing on its way to ${name}`,

@@ -17,6 +17,8 @@ import {
   openDeployment,
   publish,
   record,
+  settle,
+  statusOf,
   untilArrived,
 } from './deployment.js'
 
@@ -67,6 +69,11 @@ function startPublishing({ weir }: Deployment, from: number): { stop(): Promise<
 t.test('stopped under load and started again, more than once', async (t) => {
   let deployment = await openDeployment(t)
   let records = 0
+  const startAgain = async (): Promise<void> => {
+    const weir = await startWeir(deployment.dataDir, deployment.env)
+    t.teardown(() => weir.stop())
+    deployment = { ...deployment, weir }
+  }
   for (let run = 0; run < stops; run += 1) {
     const publisher = startPublishing(deployment, records)
     await sleep(loadMsMin + run * loadMsStep)
@@ -75,9 +82,7 @@ t.test('stopped under load and started again, more than once', async (t) => {
     t.equal(code, 0, `stop ${run + 1} ends well`)
     t.ok(Date.now() - begun < stopMsMax, `stop ${run + 1} took ${Date.now() - begun} ms`)
     records = await publisher.stop()
-    const weir = await startWeir(deployment.dataDir, deployment.env)
-    t.teardown(() => weir.stop())
-    deployment = { ...deployment, weir }
+    await startAgain()
   }
   await publish(await deployment.weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
   records += recordsPerMessage
@@ -85,6 +90,37 @@ t.test('stopped under load and started again, more than once', async (t) => {
   t.equal((await arrivedRecords(deployment)).size, records, 'nothing is lost')
   await checkOnce(t, deployment)
   await checkBooks(t, deployment, records)
+
+  await t.test('a destination that is paused and resumed under load loses nothing', async (t) => {
+    const arrived = async () =>
+      (await deployment.emulator.client.counts({ service: 'kinesis', name: 'all' })).events
+    const paused = {
+      state: 'paused',
+      cause: 'paused by hand',
+      advice: /^The API key ak_\w+ paused it at .* weir destination resume ed_\w+\.$/,
+    }
+    const publisher = startPublishing(deployment, records)
+    await sleep(loadMsMin)
+    await deployment.weir.api.pauseDestination(deployment.destinations.all)
+    await until('the deliverer knows', async () => (await statusOf(deployment, 'all')).state === 'paused')
+    await settle()
+    const before = await arrived()
+    await sleep(loadMsMin)
+    records = await publisher.stop()
+    await deployment.weir.process.stop()
+    await startAgain()
+    const { weir } = deployment
+    await publish(await weir.nats(), 'run', records, records + recordsPerMessage, recordsPerMessage)
+    records += recordsPerMessage
+    await untilArrived(deployment, expectedEvents(records), 90_000, ['filtered', 'logs'])
+    t.match(await statusOf(deployment, 'all'), paused, 'also after a restart')
+    t.equal(await arrived(), before, 'nothing was sent meanwhile')
+    await weir.api.resumeDestination(deployment.destinations.all)
+    await untilArrived(deployment, expectedEvents(records))
+    t.equal((await arrivedRecords(deployment)).size, records, 'nothing is lost')
+    await checkOnce(t, deployment)
+    await checkBooks(t, deployment, records)
+  })
 
   await t.test('stopped while a slow service has more in flight than it can accept in time', async (t) => {
     const { client } = deployment.emulator

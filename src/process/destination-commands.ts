@@ -1,0 +1,81 @@
+/** `weir destination`: how delivery goes; pauses it and resumes it. */
+import type { Command } from 'commander'
+import type { Client } from '../client/client.js'
+import { forTerminal } from '../core/terminal.js'
+import type { DeliveryStatus, DestinationStatus } from '../resource/delivery-status.js'
+import type { Settings } from './settings.js'
+
+export function addDestinationCommands(program: Command, settings: () => Settings): void {
+  const destination = program
+    .command('destination')
+    .description('event destinations and their delivery; needs an API key in WEIR_API_KEY')
+  const report = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`)
+  const clientOf = async () => {
+    const { clientOf: open } = await import('./tap.js')
+    return open(settings())
+  }
+
+  destination
+    .command('status')
+    .description('state, cause and what to do, backlog and counts; without an id: of all destinations')
+    .argument('[id]', 'ed_…')
+    .option('--json', 'the answer of the API; of all: a line for each')
+    .action(async (id: string | undefined, { json }: { json?: true }) => {
+      const client = await clientOf()
+      const show = (of: string, status: DeliveryStatus, description: string | null = null): void =>
+        report(json ? JSON.stringify(status) : statusText(of, status, description))
+      if (id !== undefined) return show(id, await client.deliveryStatus(id))
+      for await (const { destination_id, description, status } of allStatuses(client))
+        if (json) report(JSON.stringify({ destination_id, description, status }))
+        else show(destination_id, status, description)
+    })
+
+  destination
+    .command('pause')
+    .description('send nothing more to it; its events wait until it is resumed')
+    .argument('<id>', 'ed_…')
+    .action(async (id: string) => {
+      const { paused } = await (await clientOf()).pauseDestination(id)
+      report(`${id} is paused since ${paused?.at}. To send again: weir destination resume ${id}`)
+    })
+
+  destination
+    .command('resume')
+    .description('send its events again')
+    .argument('<id>', 'ed_…')
+    .action(async (id: string) => {
+      await (await clientOf()).resumeDestination(id)
+      report(`${id} is resumed.`)
+    })
+}
+
+async function* allStatuses(client: Client): AsyncGenerator<DestinationStatus, void> {
+  for (let before_id: string | undefined; ; ) {
+    const { statuses, next_page_uri } = await client.deliveryStatuses(
+      before_id === undefined ? {} : { before_id },
+    )
+    yield* statuses
+    before_id = statuses.at(-1)?.destination_id
+    if (next_page_uri === null || before_id === undefined) return
+  }
+}
+
+/** A line with the state, then what is known of it. */
+function statusText(id: string, status: DeliveryStatus, description: string | null): string {
+  const { state, cause, advice, since, backlog, last_success_at, last_error, counts } = status
+  const why = cause === null || cause === state ? '' : ` (${cause})`
+  const lines = [
+    since === null ? undefined : `since ${since}`,
+    advice,
+    `${backlog.events} events wait${backlog.oldest_at === null ? '' : `, the oldest since ${backlog.oldest_at}`}`,
+    last_success_at === null ? undefined : `last success ${last_success_at}`,
+    last_error === null ? undefined : `last error ${last_error.at}: ${last_error.code}: ${last_error.msg}`,
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', '),
+  ]
+  return [
+    `${id}  ${state}${why}  ${description ?? ''}`.trimEnd(),
+    ...lines.flatMap((line) => (line ? [`  ${line}`] : [])),
+  ].join('\n')
+}
