@@ -31,12 +31,14 @@ import { waitForBucket } from './nats/bucket.js'
 import type { Nats } from './nats/nats.js'
 import { AuditPipeline } from './pipeline/audit-pipeline.js'
 import { auditsOfApi } from './pipeline/audits-of-api.js'
+import { openCatchUps } from './pipeline/catch-ups.js'
 import { DecisionLog } from './pipeline/decision-log.js'
 import { FailureReports, failureCountsOf } from './pipeline/failure-reports.js'
 import { Janitor } from './pipeline/janitor.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { openReplayWork } from './pipeline/replays.js'
 import { Pipeline } from './pipeline/run.js'
+import { Shares } from './pipeline/shares.js'
 import { openAdminServer } from './process/admin-server.js'
 import { announceApi, makeFirstAccount } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
@@ -189,9 +191,9 @@ export async function openPipeline(
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   // Undefined while that is not known: a destination is never taken for deleted because it was not found.
-  const isDestination = (id: string) =>
-    view.isUsable ? view.state.rows.get('event_destination')?.has(id) === true : undefined
-  release.own(new Janitor({ nats, ledger, occurrences, isDestination }))
+  const accountOf = (id: string) =>
+    view.isUsable ? (view.state.rows.get('event_destination')?.get(id)?.account_id ?? null) : undefined
+  release.own(new Janitor({ nats, ledger, occurrences, accountOf }))
   const auditDeps = { nats, view, ledger, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
@@ -201,12 +203,13 @@ export async function openPipeline(
   release.own(watched.listen(nats, occurrences))
   const mode = settings.decisionLog.rows
   const decisionLog = release.own(new DecisionLog({ nats, mode, watched, occurrences }))
-  const pipeline = release.own(
-    new Pipeline({ nats, configuration, geo, ledger, occurrences, quarantine, decisionLog }),
-  )
+  const shares = new Shares(nats)
+  const traffic = { nats, configuration, geo, ledger, occurrences, shares }
+  const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
+  const catchUps = release.own(await openCatchUps({ ...replaying, accountOf }))
+  const pipeline = release.own(new Pipeline({ ...traffic, quarantine, decisionLog, catchUps }))
   pipeline.open()
-  const isBusy = () => pipeline.isBusy
-  release.own(await openReplayWork({ nats, configuration, eventKinds, geo, ledger, occurrences, isBusy }))
+  release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready
   await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })

@@ -236,6 +236,8 @@ export const replaysAtOnceMax = 20
 /** A replay can be looked up for so long. */
 export const replayAgeMaxMs = 7 * 24 * 60 * 60_000
 export const replaysBytesMax = 8 * 1024 * 1024
+/** Destinations that are behind: some thousands of them. */
+export const behindBytesMax = 8 * 1024 * 1024
 
 // --- trials ---
 

@@ -35,6 +35,26 @@ export const pipeline = {
     'Removals of processed messages to make room for new ones.',
     ['stream'],
   ),
+  destinationBehind: warn(
+    'A destination has filled its share of the storage: from this message on, its records wait in the stream of records. It gets their events when it works again.',
+    'weir_destinations_behind_total',
+    'Times that a destination fell behind.',
+  ),
+  destinationCaughtUp: info(
+    'A destination has got the events that it missed.',
+    'weir_destinations_caught_up_total',
+    'Times that a destination had caught up.',
+  ),
+  recordsMissed: error(
+    'Messages of records were removed, because of their age or for lack of room, before a destination that is behind got their events.',
+    'weir_behind_messages_missed_total',
+    'Messages of records that left the stream before a destination got their events.',
+  ),
+  sharesUnknown: warn(
+    'The backlogs of destinations cannot be measured; trying again.',
+    'weir_share_failures_total',
+    'Looks at the backlogs of destinations that failed.',
+  ),
   packsSwept: warn(
     'Leftover packs were removed: they were delivered before, or their destination was deleted.',
     'weir_pack_sweeps_total',

@@ -5,7 +5,7 @@
  * requested are taken until the batch is complete or nothing arrives for a short time. A message sent to a process that
  * no longer listens would be redelivered only after the ack wait.
  */
-import { every } from '../core/clock.js'
+import { every, sleep } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
 import { type PulledMessage, pulled } from './messages.js'
 
@@ -14,6 +14,8 @@ const silenceMs = 60
 
 /** The server keeps a request this long, and sends heartbeats every half of it. */
 const expiresMs = 4_000
+
+const lookAgainMs = 100
 
 /** One batch of at most `messagesMax`; ends when it is complete, when it expires, or at a stop. */
 export async function* pullBatch(
@@ -24,7 +26,10 @@ export async function* pullBatch(
   yield* take(await consumer.fetch({ max_messages: messagesMax, expires: expiresMs }), signal)
 }
 
-/** Batch after batch until the signal; the next one is requested while the last one is processed. */
+/**
+ * Batch after batch until the signal; the next one is requested while the last one is processed. While `messagesMax` is
+ * 0, nothing is requested.
+ */
 export async function* pullAll(
   consumer: Consumer,
   messagesMax: () => number,
@@ -37,10 +42,15 @@ export async function* pullAll(
   let next: Awaited<ReturnType<typeof ask>> | undefined
   try {
     while (next !== undefined || !signal.aborted) {
+      if (next === undefined && messagesMax() === 0) {
+        await sleep(lookAgainMs, signal)
+        continue
+      }
       const { wanted, messages } = next ?? (await ask())
       next = undefined
       for await (const message of take(messages, signal)) {
-        if (next === undefined && !signal.aborted && messages.getReceived() >= wanted) next = await ask()
+        const isDue = next === undefined && messages.getReceived() >= wanted
+        if (isDue && !signal.aborted && messagesMax() > 0) next = await ask()
         yield message
       }
     }

@@ -21,7 +21,8 @@ import { type InputMessage, Packs } from './packs.js'
 
 const acknowledgedMax = 20_000
 const dueCheckMs = 20
-const failedMessagePauseMs = 1_000
+/** A message that failed, or came too early, is redelivered after this time. */
+const messagePauseMs = 1_000
 /**
  * Time limits of a stop: for messages that were asked for, for storing what they caused, for the ledger. Only a very
  * slow NATS reaches them; a message that is given back then is processed again, and its events may arrive twice.
@@ -50,8 +51,12 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly input: InputStream
   /** Messages that may be in flight in all processes together. */
   readonly ackPendingMax: number
-  /** Puts the message's events into `packs`, as events of `input`. */
-  readonly process: (message: PulledMessage, input: InputMessage) => Promise<ProcessedMessage>
+  /** Puts the message's events into `packs`, as events of `input`; undefined: it is too early, the message comes again. */
+  readonly process: (message: PulledMessage, input: InputMessage) => Promise<ProcessedMessage | undefined>
+  /** While it returns false, nothing is pulled. */
+  readonly mayPull?: () => boolean
+  /** Called when a pack begins to be stored. */
+  readonly packStored?: (destination: string, bytes: number) => void
   /** Reports why a message, or a pack if no sequence is given, was not stored; it is retried. */
   readonly unstored: (error: unknown, sequence?: number) => void
 }
@@ -75,7 +80,8 @@ export class Intake {
   constructor(options: IntakeOptions) {
     const { nats, ledger, stream, input, ackPendingMax, unavailable, unstored, stoppedEarly } = options
     this.#options = options
-    this.packs = new Packs({ nats, ledger, stream: input, failed: (error) => unstored(error) })
+    const { packStored } = options
+    this.packs = new Packs({ nats, ledger, stream: input, packStored, failed: (error) => unstored(error) })
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,
@@ -121,6 +127,7 @@ export class Intake {
 
   /** As many messages as fit the room for them, judged by the size of recent ones. */
   #messagesAhead(): number {
+    if (this.#options.mayPull?.() === false) return 0
     const fitting = Math.floor(prefetchBytesTarget / Math.max(1, this.#messageBytes))
     return Math.max(1, Math.min(prefetchMessagesMax, this.#options.ackPendingMax, fitting))
   }
@@ -140,9 +147,10 @@ export class Intake {
     }
     try {
       input.processed = await this.#options.process(message, input)
+      if (input.processed === undefined) return this.#reader.giveBack(inFlight, messagePauseMs)
     } catch (error) {
       // Part of what it caused may be stored; the message is processed again from the start.
-      this.#reader.giveBack(inFlight, failedMessagePauseMs)
+      this.#reader.giveBack(inFlight, messagePauseMs)
       if (!this.#reader.stopping.aborted) this.#options.unstored(error, sequence)
       return
     }

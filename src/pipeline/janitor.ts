@@ -36,8 +36,8 @@ interface JanitorOptions {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
-  /** Does this destination exist? Undefined if that is not certain. */
-  readonly isDestination: (id: string) => boolean | undefined
+  /** The account of a destination; null if it was deleted, undefined if that is not certain. */
+  readonly accountOf: (destination: string) => string | null | undefined
   readonly sweepAfter?: { readonly leftoverMs: number; readonly goneMs: number }
 }
 
@@ -91,15 +91,15 @@ export class Janitor {
   }
 
   async sweepPacks(): Promise<void> {
-    const { nats, isDestination } = this.#options
+    const { nats, accountOf } = this.#options
     const counts = await nats.subjectCounts(deliveriesStream, deliverySubject('*'))
     const prefix = deliverySubject('')
     for (const subject of Object.keys(counts)) {
       const id = subject.slice(prefix.length)
-      const isThere = isDestination(id)
-      if (isThere !== false) this.#deletedSinceMs.delete(id)
-      if (isThere === true) await this.#sweepLeftovers(id)
-      if (isThere === false) await this.#sweepDeleted(id)
+      const account = accountOf(id)
+      if (account !== null) this.#deletedSinceMs.delete(id)
+      if (typeof account === 'string') await this.#sweepLeftovers(id)
+      if (account === null) await this.#sweepDeleted(id)
     }
   }
 

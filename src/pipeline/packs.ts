@@ -61,6 +61,8 @@ interface PacksDeps {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly stream: InputStream
+  /** Called when a pack begins to be stored. */
+  readonly packStored?: ((destination: string, bytes: number) => void) | undefined
   /** Reports a pack that could not be stored and is retried. */
   readonly failed: (error: unknown) => void
 }
@@ -169,6 +171,7 @@ export class Packs {
     pack.segments = []
     pack.messages = []
     pack.storedMs = monotonicMs()
+    this.#deps.packStored?.(destinationId, bytes.length)
     const storing = this.#storeUntilDone(destinationId, bytes, events, formatSegments(segments), this.#since)
       .then((isStored) => {
         if (!isStored) return

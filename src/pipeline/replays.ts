@@ -1,58 +1,23 @@
 /**
- * Replays: recorded traffic is processed again for one destination. Each replay is an intake of its own, over the same
- * stream of records but with its own consumer, which all pipelines share:
- *
- *     bucket of replays ▸ pull from its first record ▸ walk for one destination ▸ packs ▸ ledger (`replay.<id>`)
- *
- * Events have the ids that they had before, because an id depends on the record and the subscription only. What is
- * evaluated is the configuration in force. Live records come first: while they wait, a replay takes a twentieth of the
- * time, and none while the stream of deliveries fills up.
+ * Replays: recorded traffic is processed again for one destination, because someone asked for it. All pipelines follow
+ * the bucket of replays, do each one together (`replay-run.ts`), and write how far it is.
  */
-import { noRecords } from '../books/books.js'
-import type { InputCounts, LedgerWriter, SourceTally } from '../books/ledger.js'
-import { isoMillis, monotonicMs, now, sleep, yieldTurn } from '../core/clock.js'
+import { isoMillis, now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import type { Occurrences } from '../core/occurrences.js'
-import type { AnyTrafficEvent } from '../event/define.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
-import type { PulledMessage } from '../nats/messages.js'
-import type { Nats } from '../nats/nats.js'
 import { streamIdentity } from '../nats/streams.js'
-import type { Configuration } from '../produce/configuration.js'
-import { replayedView } from '../produce/replayed-sources.js'
-import type { TrafficView } from '../produce/traffic-view.js'
-import type { GeoLookup } from '../record/geo.js'
-import { deliveriesStream, recordsStream, replayConsumer, replaysBucket } from '../wire/names.js'
+import { recordsStream, replayConsumer, replaysBucket } from '../wire/names.js'
 import { changeReplay, replayIn, replayKey, type StoredReplay } from '../wire/replays.js'
-import { Intake, type ProcessedMessage } from './intake.js'
-import type { InputMessage } from './packs.js'
-import { walkMessage } from './process-record.js'
+import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
-/** Messages in flight, in all pipelines together. */
-const ackPendingMax = 16
-/** The part of the time that a replay takes while live records wait. */
-const timeShare = 0.05
-/** A replay waits while the stream of deliveries is fuller than this. */
-const backlogShareMax = 0.5
 const progressMs = 1_000
-/** After the end of a replay, until every pipeline has heard of it. */
-const consumerKeptMs = 15_000
-const giveWayLookMs = 50
 
-interface ReplayDeps {
-  readonly nats: Nats
+interface ReplayDeps extends ReplayRunDeps {
   readonly bucket: Bucket
-  readonly configuration: Configuration
-  readonly eventKinds: readonly AnyTrafficEvent[]
-  readonly geo: GeoLookup
-  readonly ledger: LedgerWriter
-  readonly occurrences: Occurrences
-  /** Do live records wait? */
-  readonly isBusy: () => boolean
 }
 
-export async function openReplayWork(deps: Omit<ReplayDeps, 'bucket'>): Promise<Replays> {
+export async function openReplayWork(deps: ReplayRunDeps): Promise<Replays> {
   const replays = new Replays({ ...deps, bucket: await waitForBucket(deps.nats, replaysBucket) })
   await replays.open()
   return replays
@@ -62,7 +27,7 @@ export async function openReplayWork(deps: Omit<ReplayDeps, 'bucket'>): Promise<
 class Replays {
   readonly #deps: ReplayDeps
   readonly #follower: BucketFollower
-  readonly #runs = new Map<string, ReplayRun>()
+  readonly #runs = new Map<string, RunningReplay>()
   readonly #closing = new Set<Promise<void>>()
   readonly #stop = new AbortController()
 
@@ -86,25 +51,13 @@ class Replays {
   #adapt(replay: StoredReplay): void {
     const run = this.#runs.get(replay.id)
     if (replay.state === 'running') {
-      if (run === undefined) this.#runs.set(replay.id, new ReplayRun(replay, this.#deps))
+      if (run === undefined) this.#runs.set(replay.id, new RunningReplay(replay, this.#deps))
       return
     }
     this.#runs.delete(replay.id)
-    const closing = this.#clear(replay, run).finally(() => this.#closing.delete(closing))
+    const closing = endReplay(replay.id, run, this.#deps, this.#stop.signal)
     this.#closing.add(closing)
-  }
-
-  /** The consumer goes last: a pipeline that has not heard of the end would make it again, from its beginning. */
-  async #clear({ id }: StoredReplay, run: ReplayRun | undefined): Promise<void> {
-    const { nats, ledger, occurrences } = this.#deps
-    try {
-      await run?.close()
-      if (run !== undefined) await ledger.write([{ type: 'replay_ended', stream: `replay.${id}` }])
-      await sleep(consumerKeptMs, this.#stop.signal)
-      if (!this.#stop.signal.aborted) await nats.deleteConsumer(recordsStream, replayConsumer(id))
-    } catch (error) {
-      if (!this.#stop.signal.aborted) occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
-    }
+    void closing.finally(() => this.#closing.delete(closing))
   }
 
   async close(): Promise<void> {
@@ -115,92 +68,22 @@ class Replays {
   }
 }
 
-/** The part of this process in a replay. */
-class ReplayRun {
+class RunningReplay {
   readonly #replay: StoredReplay
   readonly #deps: ReplayDeps
-  readonly #intake: Intake
+  readonly #run: ReplayRun
   readonly #stop = new AbortController()
   readonly #watching: Promise<void>
-  #view: { readonly of: TrafficView; readonly restricted: TrafficView } | undefined
-  /** The stream of deliveries has no room for more. */
-  #isHeld = false
 
   constructor(replay: StoredReplay, deps: ReplayDeps) {
     this.#replay = replay
     this.#deps = deps
-    const { nats, ledger, occurrences } = deps
-    const { id } = replay
-    const interrupted = (error: unknown): void =>
-      occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
-    this.#intake = new Intake({
-      nats,
-      ledger,
-      stream: recordsStream,
-      consumer: { name: replayConsumer(id), firstSequence: replay.first },
-      input: `replay.${id}`,
-      ackPendingMax,
-      process: (message, input) => this.#process(message, input),
-      unavailable: interrupted,
-      unstored: interrupted,
-      stoppedEarly: (messages) => occurrences.stoppedEarly({ input: id, messages }),
-    })
-    this.#intake.open()
+    const { id, account_id, destination_id, filter, first, last } = replay
+    const has = (sequence: number): boolean => sequence <= last
+    const records = { id, accountId: account_id, destinationId: destination_id, filter, first, has }
+    this.#run = new ReplayRun(records, deps)
     this.#watching = this.#watch()
   }
-
-  // --- a message of records ---
-
-  async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
-    const begunMs = monotonicMs()
-    const sources = await this.#walk(message, input)
-    await this.#giveWay((monotonicMs() - begunMs) * (1 / timeShare - 1))
-    return { counts: replayedCounts(sources) }
-  }
-
-  async #walk(
-    { storedAtMs, data, sequence }: PulledMessage,
-    input: InputMessage,
-  ): Promise<readonly SourceTally[]> {
-    const { packs } = this.#intake
-    const buffers = packs.buffersFor(input)
-    try {
-      if (sequence > this.#replay.last) return []
-      const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers }
-      const walk = walkMessage({ bytes: data, storedAtMs }, context)
-      for (let step = walk.next(); ; step = walk.next()) {
-        // A record that is bad, or has no result, was reported when it came.
-        if (step.done) return step.value.counts.sources
-        await yieldTurn()
-        await packs.roomToFill()
-      }
-    } finally {
-      buffers.close()
-    }
-  }
-
-  #viewNow(): TrafficView {
-    const { configuration, eventKinds } = this.#deps
-    const { current } = configuration
-    if (this.#view?.of !== current) {
-      const { account_id, destination_id, filter } = this.#replay
-      const events = { accountId: account_id, destinationId: destination_id, filter }
-      this.#view = { of: current, restricted: replayedView(current, events, eventKinds) }
-    }
-    return this.#view.restricted
-  }
-
-  /** Waits so long while live records wait, and as long as there is no room for events. */
-  async #giveWay(ms: number): Promise<void> {
-    const { signal } = this.#stop
-    for (let waitedMs = 0; !signal.aborted; waitedMs += giveWayLookMs) {
-      const isDue = waitedMs >= ms || !this.#deps.isBusy()
-      if (isDue && !this.#isHeld) return
-      await sleep(giveWayLookMs, signal)
-    }
-  }
-
-  // --- how far it is ---
 
   async #watch(): Promise<void> {
     const { signal } = this.#stop
@@ -208,17 +91,11 @@ class ReplayRun {
       await sleep(progressMs, signal)
       if (signal.aborted) return
       try {
-        this.#isHeld = await this.#isFull()
         if (await this.#report()) return
       } catch (error) {
         this.#deps.occurrences.replayInterrupted({ replay: this.#replay.id, reason: messageOf(error) })
       }
     }
-  }
-
-  async #isFull(): Promise<boolean> {
-    const info = await this.#deps.nats.streamInfo(deliveriesStream)
-    return info !== undefined && info.state.bytes > info.config.max_bytes * backlogShareMax
   }
 
   /** Writes how far all pipelines are; true if the replay has ended. */
@@ -246,7 +123,7 @@ class ReplayRun {
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#watching
-    await this.#intake.close()
+    await this.#run.close()
   }
 }
 
@@ -257,16 +134,3 @@ const ended = (replay: StoredReplay, changes: Partial<StoredReplay>): StoredRepl
 })
 
 const recreated = 'The stream of records was recreated or restored while it was replayed.'
-
-/** Records were counted when they came. In the books, replayed events are a kind of their own. */
-function replayedCounts(sources: readonly SourceTally[]): InputCounts {
-  const bySubscription = new Map<string, SourceTally>()
-  for (const [subscription, , destination, produced, filtered] of sources) {
-    const [, , , ...known] = bySubscription.get(subscription) ?? ['', '', '', 0, 0]
-    const tally = [produced + known[0], filtered + known[1]] as const
-    bySubscription.set(subscription, [subscription, replayedKind, destination, ...tally])
-  }
-  return { ...noRecords, sources: [...bySubscription.values()] }
-}
-
-const replayedKind = 'replayed'

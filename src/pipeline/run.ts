@@ -20,6 +20,7 @@ import type { Configuration } from '../produce/configuration.js'
 import type { GeoLookup } from '../record/geo.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
+import type { CatchUps } from './catch-ups.js'
 import { type CountVector, inputCounts } from './counts.js'
 import type { DecisionLog } from './decision-log.js'
 import { FailureReports } from './failure-reports.js'
@@ -27,6 +28,7 @@ import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
 import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
+import type { Shares } from './shares.js'
 import { UnservedReports } from './unserved-reports.js'
 
 /** More than a machine processes in half a second if each message holds one record. */
@@ -41,6 +43,8 @@ interface PipelineDeps {
   readonly occurrences: Occurrences
   readonly quarantine: Quarantine
   readonly decisionLog: DecisionLog
+  readonly shares: Shares
+  readonly catchUps: CatchUps
 }
 
 export class Pipeline {
@@ -51,7 +55,7 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, occurrences } = deps
+    const { nats, ledger, occurrences, shares } = deps
     this.#intake = new Intake({
       nats,
       ledger,
@@ -59,6 +63,7 @@ export class Pipeline {
       input: 'records',
       ackPendingMax,
       process: (message, input) => this.#process(message, input),
+      packStored: (destination, bytes) => shares.packStored(destination, bytes),
       unavailable: (error) => occurrences.recordsUnavailable({ reason: messageOf(error) }),
       unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ input: 'records', messages }),
@@ -91,14 +96,15 @@ export class Pipeline {
   }
 
   async #walk({ storedAtMs }: PulledMessage, bytes: Uint8Array, input: InputMessage): Promise<MessageResult> {
-    const { configuration, geo, decisionLog } = this.#deps
+    const { configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
     const buffers = packs.buffersFor(input)
     const { sequence } = input
     const judged = (judgement: Judgement, line: number) =>
       decisionLog.add(judgement, { storedAtMs, sequence, line })
     try {
-      const walk = walkMessage({ bytes, storedAtMs }, { view: configuration.current, geo, buffers, judged })
+      const view = catchUps.viewFor(configuration.current, input)
+      const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers, judged })
       for (let step = walk.next(); ; step = walk.next()) {
         if (step.done) return step.value
         await yieldTurn()

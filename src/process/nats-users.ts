@@ -20,6 +20,7 @@ import {
   auditInSubjects,
   auditStream,
   auditSubject,
+  behindBucket,
   booksBucket,
   bucketNames,
   connectionSubject,
@@ -144,10 +145,11 @@ const roles: readonly NatsUser[] = [
     [
       ...[...trafficStreams, decisionLogStream].flatMap(makeStream),
       ...consume(decisionLogStream, decisionLogConsumer),
-      ...[...stores, booksBucket, replaysBucket, trialsBucket, keyUseBucket].flatMap((bucket) =>
+      ...[...stores, booksBucket, replaysBucket, behindBucket, trialsBucket, keyUseBucket].flatMap((bucket) =>
         makeStream(streamOf(bucket)),
       ),
       ...[...stores, replaysBucket, trialsBucket, keyUseBucket].flatMap(writeBucket),
+      readMessage(streamOf(behindBucket)),
       ...stores.map((bucket) => purge(streamOf(bucket))),
       ...keepBooks,
       auditSubject('*'),
@@ -185,7 +187,7 @@ const roles: readonly NatsUser[] = [
     [
       ...trafficStreams.map(info),
       ...readBucket(bucketNames.config),
-      ...writeBucket(replaysBucket),
+      ...[replaysBucket, behindBucket].flatMap(writeBucket),
       ...[auditStream, auditInStream].flatMap((stream) => consume(stream, inputConsumer)),
       // Each replay has a consumer of its own.
       ...consume(recordsStream, '*'),

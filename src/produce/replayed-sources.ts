@@ -1,4 +1,7 @@
-/** The configuration of a replay: the sources whose events go to one destination, and no others. */
+/**
+ * Restricted configurations: of a replay, the sources whose events go to one destination; of live records, all sources
+ * without the destinations that get their events later.
+ */
 import type { AnyTrafficEvent } from '../event/define.js'
 import { compileExpression } from '../expr/expression.js'
 import type { AccountSources, EventSource } from './subscriptions.js'
@@ -17,16 +20,45 @@ export function replayedView(
   eventKinds: readonly AnyTrafficEvent[],
 ): TrafficView {
   const sources = view.subscriptions.byAccount.get(accountId)
-  const restrict = (source: EventSource<never>): EventSource<never>[] =>
+  const restrict: Restriction = (source) =>
     source.destinationIds.includes(destinationId)
       ? [{ ...source, destinationIds: [destinationId], filter: alsoFiltered(source, filter, eventKinds) }]
       : []
-  const restricted = Object.fromEntries(
-    Object.entries(sources ?? {}).map(([origin, list]) => [origin, list.flatMap(restrict)]),
-  ) as unknown as AccountSources
-  const byAccount = new Map(sources === undefined ? [] : [[accountId, restricted]])
-  return { ...view, subscriptions: { ...view.subscriptions, byAccount } }
+  const byAccount = new Map(sources === undefined ? [] : [[accountId, restricted(sources, restrict)]])
+  return withSources(view, byAccount)
 }
+
+interface DestinationOfAccount {
+  readonly account_id: string
+  readonly destination_id: string
+}
+
+/** A source that goes to no other destination is left out. */
+export function viewWithout(view: TrafficView, destinations: readonly DestinationOfAccount[]): TrafficView {
+  const leftOut = new Set(destinations.map(({ destination_id }) => destination_id))
+  const restrict: Restriction = (source) => {
+    const destinationIds = source.destinationIds.filter((id) => !leftOut.has(id))
+    return destinationIds.length === 0 ? [] : [{ ...source, destinationIds }]
+  }
+  const byAccount = new Map(view.subscriptions.byAccount)
+  for (const accountId of new Set(destinations.map(({ account_id }) => account_id))) {
+    const sources = byAccount.get(accountId)
+    if (sources !== undefined) byAccount.set(accountId, restricted(sources, restrict))
+  }
+  return withSources(view, byAccount)
+}
+
+type Restriction = (source: EventSource<never>) => EventSource<never>[]
+
+const restricted = (sources: AccountSources, restrict: Restriction): AccountSources =>
+  Object.fromEntries(
+    Object.entries(sources).map(([origin, list]) => [origin, list.flatMap(restrict)]),
+  ) as unknown as AccountSources
+
+const withSources = (view: TrafficView, byAccount: ReadonlyMap<string, AccountSources>): TrafficView => ({
+  ...view,
+  subscriptions: { ...view.subscriptions, byAccount },
+})
 
 /** What the source's own filter and that of the replay let through. Events of a kind that lacks a name get none. */
 function alsoFiltered(

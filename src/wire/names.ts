@@ -34,7 +34,7 @@ export const auditInSubjects = `${auditInSubjectHead}>`
 /** The durable consumer that all pipelines share, one on each input stream. */
 export const inputConsumer = 'pipeline'
 
-/** The durable consumer of a replay on the stream of records, which all pipelines share. */
+/** The durable consumer of a replay, or of a catch-up, on the stream of records, which all pipelines share. */
 export const replayConsumer = (replayId: string): string => replayId
 
 // --- from the pipeline to delivery ---
@@ -137,6 +137,9 @@ export const trialsBucket = 'weir_trials'
 
 /** Replays (`replays.ts`), for some days. The API and pipelines write and read. */
 export const replaysBucket = 'weir_replays'
+
+/** Destinations that are behind (`behind.ts`), until they have caught up. Pipelines write and read, the API reads. */
+export const behindBucket = 'weir_behind'
 
 /** The last use of each API key. The API and `decide` write, the API reads. */
 export const keyUseBucket = 'weir_key_use'

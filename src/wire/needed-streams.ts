@@ -6,6 +6,7 @@ import { streamOf } from '../nats/bucket-stream.js'
 import {
   auditInStream,
   auditStream,
+  behindBucket,
   booksBucket,
   bucketNames,
   deadLetterStream,
@@ -20,10 +21,14 @@ const configuration = streamOf(bucketNames.config)
 
 export const neededStreams = {
   /** The API creates all streams. */
-  api: [...trafficStreams, ...[...Object.values(bucketNames), booksBucket, replaysBucket].map(streamOf)],
+  api: [
+    ...trafficStreams,
+    ...[...Object.values(bucketNames), booksBucket, replaysBucket, behindBucket].map(streamOf),
+  ],
   pipeline: [
     configuration,
     streamOf(replaysBucket),
+    streamOf(behindBucket),
     recordsStream,
     auditStream,
     auditInStream,

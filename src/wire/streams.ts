@@ -3,7 +3,7 @@
  * is never removed to make room.
  */
 import { sleep } from '../core/clock.js'
-import { payloadHeadroomBytes } from '../core/limits.js'
+import { behindBytesMax, payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import type { StreamOptions } from '../nats/streams.js'
@@ -12,6 +12,7 @@ import {
   auditInSubjects,
   auditStream,
   auditSubject,
+  behindBucket,
   deadLetterStream,
   deadLetterSubjects,
   decisionLogStream,
@@ -39,7 +40,7 @@ export const reservedBytes = (storageMaxBytes: number): number =>
   Math.floor(
     Math.min(
       1024 * mebibyte,
-      // Thirteen small ones and three large ones share the server's storage: ten times `storageMaxBytes`.
+      // Fourteen small ones and three large ones share the server's storage: ten times `storageMaxBytes`.
       Math.max(storageMaxBytes / 8, Math.min(64 * mebibyte, storageMaxBytes / 2)),
     ),
   )
@@ -60,9 +61,10 @@ function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax
   ]
 }
 
-/** Creates missing streams; resolves with their names. */
+/** Creates missing streams, and the bucket that belongs to the stream of records; resolves with the streams' names. */
 export async function ensureStreams(nats: Nats, bounds: StreamBounds): Promise<string[]> {
   const made: string[] = []
+  await nats.openBucket(behindBucket, Math.min(reservedBytes(bounds.storageMaxBytes), behindBytesMax))
   for (const options of streams(bounds, nats.payloadBytesMax))
     if (await nats.ensureStream(options)) made.push(options.name)
   return made

@@ -107,12 +107,12 @@ t.test('an API, two pipelines and two deliverers', async (t) => {
   t.equal(total(metrics, 'weir_events_produced_total'), total(metrics, 'weir_events_delivered_total'))
 
   await t.test('the janitor removes processed records only', async (t) => {
-    const isDestination = () => true
+    const accountOf = () => 'ac_1'
     const janitor = new Janitor({
       nats,
       ledger: { write: async () => {} } as never,
       occurrences,
-      isDestination,
+      accountOf,
     })
     t.teardown(() => janitor.close())
     for (const one of roles) await one.stop()

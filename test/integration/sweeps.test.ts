@@ -29,14 +29,14 @@ async function openSweeps(t: Test) {
     logger: createLogger('test', 'silent'),
     registry: createRegistry(),
   })
-  const known = new Map<string, boolean>()
+  const known = new Map<string, string | null>()
   const janitorOf = (sweepAfter?: typeof atOnce): Janitor => {
-    const isDestination = (id: string) => known.get(id)
+    const accountOf = (id: string) => known.get(id)
     const janitor = new Janitor({
       nats,
       ledger,
       occurrences,
-      isDestination,
+      accountOf,
       ...(sweepAfter === undefined ? {} : { sweepAfter }),
     })
     t.teardown(() => janitor.close())
@@ -64,7 +64,7 @@ t.test('packs of a deleted destination are swept after a while and counted as dr
     await store(id, 2)
     await consumerOf(id)
   }
-  known.set('ed_gone', false).set('ed_there', true)
+  known.set('ed_gone', null).set('ed_there', 'ac_1')
   const patient = janitorOf()
   for (let sweeps = 0; sweeps < 2; sweeps += 1) await patient.sweepPacks()
   t.equal(await lying('ed_gone'), 2, 'not before its time')
@@ -81,7 +81,7 @@ t.test(
   "packs below their consumer's ack floor are swept, unless the consumer is ahead of its stream",
   async (t) => {
     const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
-    known.set('ed_a', true)
+    known.set('ed_a', 'ac_1')
     const { consumer } = await consumerOf('ed_a')
     await store('ed_a', 2)
     await server.stop()

@@ -120,6 +120,7 @@ const streams = [
   'KV_weir_idempotency',
   'KV_weir_books',
   'KV_weir_replays',
+  'KV_weir_behind',
   'KV_weir_trials',
   'KV_weir_key_use',
 ]
@@ -192,6 +193,7 @@ const needs: Readonly<Record<string, Needs>> = {
       WEIR_BOOKS: ['info', 'make', 'purge', 'read along'],
       KV_weir_books: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_replays: ['info', 'make', 'get', 'remove', 'read along'],
+      KV_weir_behind: ['info', 'make', 'get'],
       KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_key_use: ['info', 'make', 'get', 'remove', 'read along'],
     },
@@ -205,7 +207,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.status.destination',
       'weir.api.usage',
       'weir.live.watched',
-      ...subjects.filter((subject) => subject.startsWith('$KV.')),
+      ...subjects.filter((subject) => subject.startsWith('$KV.') && subject !== '$KV.weir_behind.key'),
     ],
     hear: [
       'weir.abuse.decide',
@@ -229,6 +231,7 @@ const needs: Readonly<Record<string, Needs>> = {
       WEIR_DELIVERIES: ['info', 'direct', 'remove', 'purge', 'ask for consumers', 'drop consumers'],
       KV_weir_config: ['info', 'get', 'read along'],
       KV_weir_replays: ['info', 'get', 'remove', 'read along'],
+      KV_weir_behind: ['info', 'get', 'remove', 'read along'],
       KV_weir_key_use: ['info'],
     },
     publish: [
@@ -240,6 +243,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.live.decisions',
       '$KV.weir_books.key',
       '$KV.weir_replays.key',
+      '$KV.weir_behind.key',
       '$KV.weir_key_use.key',
     ],
     hear: ['weir.decide', 'weir.decide.agent', 'weir.live.watched', '_INBOX.pipeline.x'],

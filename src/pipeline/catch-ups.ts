@@ -1,0 +1,254 @@
+/**
+ * Destinations that are behind (`wire/behind.ts`): which messages the live walk leaves them out of, and how they get
+ * these later. Every second, each pipeline looks at the shares:
+ *
+ *     share full ▸ a window of records begins, and is extended while the backlog stays high
+ *     backlog low again ▸ live records go to the destination again ▸ those of the windows are replayed
+ *     everything in the windows is done ▸ the entry is removed
+ */
+import { every, isoMillis, monotonicMs, now, type Timer } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import { newId } from '../core/ids.js'
+import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
+import { BucketFollower } from '../nats/bucket-follower.js'
+import { streamIdentity } from '../nats/streams.js'
+import { viewWithout } from '../produce/replayed-sources.js'
+import type { TrafficView } from '../produce/traffic-view.js'
+import {
+  type BehindDestination,
+  behindIn,
+  covers,
+  extended,
+  type LivePosition,
+  messagesWithin,
+  newWindow,
+  undone,
+  untilOf,
+} from '../wire/behind.js'
+import { behindBucket, inputConsumer, recordsStream, replayConsumer } from '../wire/names.js'
+import type { InputMessage } from './packs.js'
+import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
+
+const lookEveryMs = 1_000
+
+interface CatchUpsDeps extends ReplayRunDeps {
+  readonly bucket: Bucket
+  /** The account of a destination; null if it was deleted, undefined if that is not certain. */
+  readonly accountOf: (destination: string) => string | null | undefined
+}
+
+export async function openCatchUps(deps: Omit<CatchUpsDeps, 'bucket'>): Promise<CatchUps> {
+  const catchUps = new CatchUps({ ...deps, bucket: await waitForBucket(deps.nats, behindBucket) })
+  await catchUps.open()
+  return catchUps
+}
+
+interface Known {
+  readonly entry: BehindDestination
+  readonly revision: number
+}
+
+/** The present state of the stream of records. */
+interface Records {
+  readonly identity: string
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly live: LivePosition
+}
+
+export class CatchUps {
+  readonly #deps: CatchUpsDeps
+  readonly #follower: BucketFollower
+  /** By destination. */
+  readonly #behind = new Map<string, Known>()
+  /** By the id of the catch-up. */
+  readonly #runs = new Map<string, ReplayRun>()
+  readonly #closing = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
+  #timer: Timer | undefined
+  /** The run of the sequences of live records. */
+  #run = ''
+  #seen: { readonly delivered: number; readonly atMs: number } | undefined
+  #view: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView } | undefined
+
+  constructor(deps: CatchUpsDeps) {
+    this.#deps = deps
+    this.#follower = new BucketFollower(deps.bucket, {
+      begin: () => {
+        const read = new Set<string>()
+        return {
+          entry: (entry) => {
+            read.add(entry.key)
+            this.#adapt(entry)
+          },
+          // The bucket may be another one than that of the last pass.
+          current: () => {
+            for (const key of this.#behind.keys()) if (!read.has(key)) this.#forget(key)
+          },
+        }
+      },
+    })
+  }
+
+  async open(): Promise<void> {
+    await this.#follower.open()
+    this.#timer = every(lookEveryMs, () => this.#look())
+  }
+
+  #adapt(stored: BucketEntry): void {
+    const entry = behindIn(stored)
+    const known = this.#behind.get(stored.key)
+    if (known !== undefined && known.entry.id !== entry?.id) this.#forget(stored.key)
+    if (entry !== undefined) this.#behind.set(stored.key, { entry, revision: stored.revision })
+  }
+
+  #forget(destination: string): void {
+    const id = this.#behind.get(destination)?.entry.id ?? ''
+    this.#behind.delete(destination)
+    const closing = endReplay(id, this.#runs.get(id), this.#deps, this.#stop.signal)
+    this.#runs.delete(id)
+    this.#closing.add(closing)
+    void closing.finally(() => this.#closing.delete(closing))
+  }
+
+  // --- the live walk ---
+
+  /** The configuration for a message of live records: without the destinations that get its events later. */
+  viewFor(view: TrafficView, { sequence, since }: Pick<InputMessage, 'sequence' | 'since'>): TrafficView {
+    this.#run = since
+    if (this.#behind.size === 0) return view
+    const leftOut = [...this.#behind.values()]
+      .map(({ entry }) => entry)
+      .filter(({ run, windows }) => run === since && covers(windows, sequence))
+    if (leftOut.length === 0) return view
+    const without = leftOut.map(({ id }) => id).join()
+    if (this.#view?.of !== view || this.#view.without !== without)
+      this.#view = { of: view, without, view: viewWithout(view, leftOut) }
+    return this.#view.view
+  }
+
+  // --- every second ---
+
+  async #look(): Promise<void> {
+    const { shares, occurrences } = this.#deps
+    try {
+      await shares.look()
+      if (!shares.isCounting && this.#behind.size === 0) return
+      const records = await this.#records()
+      if (records === undefined) return
+      for (const known of this.#behind.values()) await this.#tend(known, records)
+      for (const id of shares.full()) if (!this.#behind.has(id)) await this.#leaveBehind(id, records)
+    } catch (error) {
+      if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })
+    }
+  }
+
+  async #records(): Promise<Records | undefined> {
+    const { nats } = this.#deps
+    const info = await nats.streamInfo(recordsStream)
+    const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
+    if (info === undefined || consumer === undefined) return undefined
+    const { delivered } = consumer
+    const atMs = monotonicMs()
+    const seen = this.#seen ?? { delivered, atMs: atMs - lookEveryMs }
+    this.#seen = { delivered, atMs }
+    const messagesPerSecond = Math.max(0, ((delivered - seen.delivered) * 1000) / (atMs - seen.atMs))
+    return {
+      identity: streamIdentity(info),
+      firstSequence: info.state.first_seq,
+      lastSequence: info.state.last_seq,
+      live: { delivered, messagesPerSecond },
+    }
+  }
+
+  async #leaveBehind(destination: string, { identity, live }: Records): Promise<void> {
+    const { bucket, accountOf, occurrences } = this.#deps
+    const account = accountOf(destination)
+    if (typeof account !== 'string' || !this.#run.startsWith(identity)) return
+    const stored = await bucket.get(destination)
+    if (stored?.value !== undefined) return
+    const window = newWindow(live)
+    const entry: BehindDestination = {
+      id: newId('cu_'),
+      account_id: account,
+      destination_id: destination,
+      since: isoMillis(now()),
+      run: this.#run,
+      windows: [window],
+      done: window[0] - 1,
+      missed: 0,
+    }
+    if ((await bucket.replace(destination, JSON.stringify(entry), stored?.revision ?? 0)) !== undefined)
+      occurrences.destinationBehind({ destination_id: destination, sequence: window[0] })
+  }
+
+  async #tend({ entry, revision }: Known, records: Records): Promise<void> {
+    const { bucket, shares, accountOf, occurrences } = this.#deps
+    const { destination_id } = entry
+    const present = continued(await this.#progressed(entry, records), this.#run, records)
+    const isDeleted = accountOf(destination_id) === null
+    if (isDeleted || present.windows.length === 0) {
+      const isOurs = await bucket.remove(destination_id, revision)
+      if (isOurs && !isDeleted)
+        occurrences.destinationCaughtUp({ destination_id, since: entry.since, missed: present.missed })
+      return
+    }
+    const level = shares.levelOf(destination_id)
+    const isLeftOut = untilOf(present.windows) > records.live.delivered
+    const isBehind = level === 'full' || (level === 'high' && isLeftOut)
+    const changed = isBehind ? { ...present, windows: extended(present.windows, records.live) } : present
+    if (level === 'low' && changed.id === entry.id) this.#begin(entry)
+    if (JSON.stringify(changed) === JSON.stringify(entry)) return
+    const isOurs = (await bucket.replace(destination_id, JSON.stringify(changed), revision)) !== undefined
+    if (isOurs && changed.missed > entry.missed)
+      occurrences.recordsMissed({ destination_id }, changed.missed - entry.missed)
+  }
+
+  /** How far all pipelines are, and what left the stream before they got there. */
+  async #progressed(
+    entry: BehindDestination,
+    { firstSequence, lastSequence }: Records,
+  ): Promise<BehindDestination> {
+    const position = await this.#deps.nats.consumerInfo(recordsStream, replayConsumer(entry.id))
+    const ackFloor = position?.unacknowledged === 0 ? lastSequence : (position?.ackFloor ?? 0)
+    const acknowledged = Math.max(entry.done, ackFloor)
+    const missed = entry.missed + messagesWithin(entry.windows, acknowledged, firstSequence - 1)
+    const done = Math.max(acknowledged, firstSequence - 1)
+    return { ...entry, windows: undone(entry.windows, done), done, missed }
+  }
+
+  /** Replays the windows. The entry's windows may grow meanwhile: a message behind them is left for later. */
+  #begin({ id, account_id, destination_id, done }: BehindDestination): void {
+    if (this.#runs.has(id)) return
+    const has = (sequence: number): boolean | undefined => {
+      const windows = this.#behind.get(destination_id)?.entry.windows ?? []
+      return sequence < untilOf(windows) ? covers(windows, sequence) : undefined
+    }
+    const first = done + 1
+    const records = { id, accountId: account_id, destinationId: destination_id, filter: null, first, has }
+    this.#runs.set(id, new ReplayRun(records, this.#deps))
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.stop()
+    this.#follower.close()
+    this.#stop.abort()
+    await Promise.all([...this.#runs.values()].map((run) => run.close()))
+    await Promise.all(this.#closing)
+  }
+}
+
+/**
+ * An entry of another run of sequences: after a restore of the stream, sequences above its end are assigned again, and
+ * the consumer of the catch-up may be past them. What the stream still has is caught up under another id. Nothing is
+ * left of a stream that was recreated.
+ */
+function continued(entry: BehindDestination, run: string, { identity, live }: Records): BehindDestination {
+  if (entry.run === run || run === '' || !run.startsWith(identity)) return entry
+  const kept = entry.run.startsWith(identity) ? entry.windows : []
+  const end = live.delivered + 1
+  const windows = kept
+    .map(([from, until]) => [from, Math.min(until, end)] as const)
+    .filter(([from, until]) => from < until)
+  return { ...entry, id: newId('cu_'), run, windows, done: Math.min(entry.done, live.delivered) }
+}

@@ -1,0 +1,176 @@
+/**
+ * The part of this process in processing recorded traffic again for one destination: an intake over the stream of
+ * records with a consumer of its own, which all pipelines share.
+ *
+ *     pull from the first record ▸ walk for one destination ▸ packs ▸ ledger (`replay.<id>`)
+ *
+ * Events have the ids that they had before, because an id depends on the record and the subscription only. What is
+ * evaluated is the configuration in force. Live records come first: while they wait, a run takes a twentieth of the
+ * time. It pulls nothing while the destination holds more than a quarter of its share.
+ */
+import { noRecords } from '../books/books.js'
+import type { InputCounts, LedgerWriter, SourceTally } from '../books/ledger.js'
+import { monotonicMs, sleep, yieldTurn } from '../core/clock.js'
+import { messageOf } from '../core/errors.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { AnyTrafficEvent } from '../event/define.js'
+import type { PulledMessage } from '../nats/messages.js'
+import type { Nats } from '../nats/nats.js'
+import type { Configuration } from '../produce/configuration.js'
+import { replayedView } from '../produce/replayed-sources.js'
+import type { TrafficView } from '../produce/traffic-view.js'
+import type { GeoLookup } from '../record/geo.js'
+import { recordsStream, replayConsumer } from '../wire/names.js'
+import { Intake, type ProcessedMessage } from './intake.js'
+import type { InputMessage } from './packs.js'
+import { walkMessage } from './process-record.js'
+import type { Shares } from './shares.js'
+
+/** Messages in flight, in all pipelines together. */
+const ackPendingMax = 16
+/** The part of the time that a run takes while live records wait. */
+const timeShare = 0.05
+const lookAgainMs = 50
+/** After the end of a replay, until every pipeline has heard of it. */
+const consumerKeptMs = 15_000
+
+export interface ReplayRunDeps {
+  readonly nats: Nats
+  readonly configuration: Configuration
+  readonly eventKinds: readonly AnyTrafficEvent[]
+  readonly geo: GeoLookup
+  readonly ledger: LedgerWriter
+  readonly occurrences: Occurrences
+  readonly shares: Shares
+  /** Do live records wait? */
+  readonly isBusy: () => boolean
+}
+
+interface ReplayedRecords {
+  /** Names its consumer, and its input in the books. */
+  readonly id: string
+  readonly accountId: string
+  readonly destinationId: string
+  /** An expression over fields of events; null: all events. */
+  readonly filter: string | null
+  /** The sequence of the first message. */
+  readonly first: number
+  /** Is the message one of them? Undefined while that is not decided: the message is given back. */
+  readonly has: (sequence: number) => boolean | undefined
+}
+
+export class ReplayRun {
+  readonly #records: ReplayedRecords
+  readonly #deps: ReplayRunDeps
+  readonly #intake: Intake
+  readonly #stop = new AbortController()
+  #view: { readonly of: TrafficView; readonly restricted: TrafficView } | undefined
+
+  constructor(records: ReplayedRecords, deps: ReplayRunDeps) {
+    this.#records = records
+    this.#deps = deps
+    const { nats, ledger, occurrences, shares } = deps
+    const { id, destinationId, first } = records
+    const interrupted = (error: unknown): void =>
+      occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
+    this.#intake = new Intake({
+      nats,
+      ledger,
+      stream: recordsStream,
+      consumer: { name: replayConsumer(id), firstSequence: first },
+      input: `replay.${id}`,
+      ackPendingMax,
+      process: (message, input) => this.#process(message, input),
+      mayPull: () => shares.hasRoom(destinationId),
+      packStored: (destination, bytes) => shares.packStored(destination, bytes),
+      unavailable: interrupted,
+      unstored: interrupted,
+      stoppedEarly: (messages) => occurrences.stoppedEarly({ input: id, messages }),
+    })
+    this.#intake.open()
+  }
+
+  async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage | undefined> {
+    const isOne = this.#records.has(message.sequence)
+    if (isOne === undefined) return undefined
+    const begunMs = monotonicMs()
+    const sources = await this.#walk(message, input, isOne)
+    await this.#giveWay((monotonicMs() - begunMs) * (1 / timeShare - 1))
+    return { counts: replayedCounts(sources) }
+  }
+
+  async #walk(
+    { storedAtMs, data }: PulledMessage,
+    input: InputMessage,
+    isOne: boolean,
+  ): Promise<readonly SourceTally[]> {
+    const { packs } = this.#intake
+    const buffers = packs.buffersFor(input)
+    try {
+      if (!isOne) return []
+      const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers }
+      const walk = walkMessage({ bytes: data, storedAtMs }, context)
+      for (let step = walk.next(); ; step = walk.next()) {
+        // A record that is bad, or has no result, was reported when it came.
+        if (step.done) return step.value.counts.sources
+        await yieldTurn()
+        await packs.roomToFill()
+      }
+    } finally {
+      buffers.close()
+    }
+  }
+
+  #viewNow(): TrafficView {
+    const { configuration, eventKinds } = this.#deps
+    const { current } = configuration
+    if (this.#view?.of !== current)
+      this.#view = { of: current, restricted: replayedView(current, this.#records, eventKinds) }
+    return this.#view.restricted
+  }
+
+  /** Waits so long while live records wait. */
+  async #giveWay(ms: number): Promise<void> {
+    const { signal } = this.#stop
+    for (let waitedMs = 0; waitedMs < ms && this.#deps.isBusy() && !signal.aborted; waitedMs += lookAgainMs)
+      await sleep(lookAgainMs, signal)
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#intake.close()
+  }
+}
+
+/**
+ * Ends the part of this process, `run` if it had one. The consumer goes last: a pipeline that has not heard of the end
+ * would make it again, from its beginning.
+ */
+export async function endReplay(
+  id: string,
+  run: { close(): Promise<void> } | undefined,
+  { nats, ledger, occurrences }: Pick<ReplayRunDeps, 'nats' | 'ledger' | 'occurrences'>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await run?.close()
+    if (run !== undefined) await ledger.write([{ type: 'replay_ended', stream: `replay.${id}` }])
+    await sleep(consumerKeptMs, signal)
+    if (!signal.aborted) await nats.deleteConsumer(recordsStream, replayConsumer(id))
+  } catch (error) {
+    if (!signal.aborted) occurrences.replayInterrupted({ replay: id, reason: messageOf(error) })
+  }
+}
+
+/** Records were counted when they came. In the books, replayed events are a kind of their own. */
+function replayedCounts(sources: readonly SourceTally[]): InputCounts {
+  const bySubscription = new Map<string, SourceTally>()
+  for (const [subscription, , destination, produced, filtered] of sources) {
+    const [, , , ...known] = bySubscription.get(subscription) ?? ['', '', '', 0, 0]
+    const tally = [produced + known[0], filtered + known[1]] as const
+    bySubscription.set(subscription, [subscription, replayedKind, destination, ...tally])
+  }
+  return { ...noRecords, sources: [...bySubscription.values()] }
+}
+
+const replayedKind = 'replayed'

@@ -1,0 +1,131 @@
+/**
+ * How much of the stream of deliveries each destination may hold: as much as is still free. One dead destination gets
+ * half of the stream, a second one half of the rest, and so on: something is always left for the others, and no setting
+ * is needed. (The rule is that of packet switches with a shared memory: Choudhury and Hahne, "Dynamic Queue Length
+ * Thresholds", 1998.)
+ *
+ * JetStream counts the packs of a destination, not their bytes. A destination's bytes are estimated: its number of packs
+ * times the mean size of the packs that this process stored for it lately, scaled so that all destinations together hold
+ * what the stream holds.
+ */
+import type { Nats } from '../nats/nats.js'
+import { deliveriesStream, deliverySubject } from '../wire/names.js'
+
+/** Below this part of the stream, no destination can be near its share: nothing is counted. */
+const countedFrom = 1 / 8
+/** The rest is left free for what is stored between two looks. */
+const usableShare = 0.8
+/** A destination below this part of its share gets what it missed. */
+const catchUpBelow = 1 / 4
+/** A destination may always hold this much: some packs are on their way to a healthy one at any time. */
+const alwaysBytesMax = 4 * 1024 * 1024
+const alwaysShare = 1 / 64
+/** The weight of the newest pack in the mean. */
+const newestWeight = 1 / 16
+const meansKeptMax = 10_000
+
+interface StreamFill {
+  readonly bytes: number
+  readonly messages: number
+  readonly bytesMax: number
+}
+
+/** - `full`: it has used its share. `high`: less, but it gets nothing that it missed. `low`: it has room. */
+type Level = 'low' | 'high' | 'full'
+
+interface Share {
+  readonly level: Level
+  /** Bytes that a replay may store for it until the next look. */
+  readonly room: number
+}
+
+/** The share of a destination that holds this much. */
+export function shareOf(
+  heldBytes: number,
+  { bytes, bytesMax }: Pick<StreamFill, 'bytes' | 'bytesMax'>,
+): Share {
+  const always = Math.min(alwaysBytesMax, bytesMax * alwaysShare)
+  const limit = Math.max(always, bytesMax * usableShare - bytes)
+  const room = Math.max(0, limit * catchUpBelow - heldBytes)
+  return { level: heldBytes > limit ? 'full' : room > 0 ? 'low' : 'high', room }
+}
+
+/** Estimated bytes per destination, from the number of its packs; `meanOf` is undefined for an unknown one. */
+export function bytesHeld(
+  packs: ReadonlyMap<string, number>,
+  { bytes, messages }: Pick<StreamFill, 'bytes' | 'messages'>,
+  meanOf: (destination: string) => number | undefined,
+): ReadonlyMap<string, number> {
+  const meanOfAll = bytes / Math.max(1, messages)
+  const weights = [...packs].map(([id, count]) => [id, count * (meanOf(id) ?? meanOfAll)] as const)
+  const sum = weights.reduce((total, [, weight]) => total + weight, 0)
+  return new Map(weights.map(([id, weight]) => [id, sum === 0 ? 0 : (weight / sum) * bytes]))
+}
+
+/** As one process sees them. */
+export class Shares {
+  readonly #nats: Pick<Nats, 'streamInfo' | 'subjectCounts'>
+  readonly #means = new Map<string, number>()
+  #fill: StreamFill = { bytes: 0, messages: 0, bytesMax: 0 }
+  /** Undefined if the stream is too empty to count. */
+  #held: ReadonlyMap<string, number> | undefined
+  /** Bytes stored since the last look. */
+  #stored = new Map<string, number>()
+
+  constructor(nats: Pick<Nats, 'streamInfo' | 'subjectCounts'>) {
+    this.#nats = nats
+  }
+
+  /** The stream is so full that a destination may have used its share. */
+  get isCounting(): boolean {
+    return this.#held !== undefined
+  }
+
+  async look(): Promise<void> {
+    const info = await this.#nats.streamInfo(deliveriesStream)
+    if (info === undefined) return
+    const { bytes, messages } = info.state
+    const fill = { bytes, messages, bytesMax: info.config.max_bytes }
+    const held = bytes < fill.bytesMax * countedFrom ? undefined : await this.#count(fill)
+    this.#fill = fill
+    this.#held = held
+    this.#stored = new Map()
+  }
+
+  async #count(fill: StreamFill): Promise<ReadonlyMap<string, number>> {
+    const head = deliverySubject('')
+    const counts = await this.#nats.subjectCounts(deliveriesStream, deliverySubject('*'))
+    const packs = new Map(
+      Object.entries(counts).map(([subject, count]) => [subject.slice(head.length), count]),
+    )
+    return bytesHeld(packs, fill, (id) => this.#means.get(id))
+  }
+
+  /** Destinations that have used their share. */
+  *full(): Generator<string> {
+    for (const [id, bytes] of this.#held ?? []) if (shareOf(bytes, this.#fill).level === 'full') yield id
+  }
+
+  levelOf(destination: string): Level {
+    return this.#shareOf(destination).level
+  }
+
+  /** May a replay store more for it? False until the first look. */
+  hasRoom(destination: string): boolean {
+    return this.#shareOf(destination).room > (this.#stored.get(destination) ?? 0)
+  }
+
+  #shareOf(destination: string): Share {
+    // Uncounted, a destination holds at most what the stream holds.
+    const held = this.#held === undefined ? this.#fill.bytes : (this.#held.get(destination) ?? 0)
+    return shareOf(held, this.#fill)
+  }
+
+  /** A pack is being stored. */
+  packStored(destination: string, bytes: number): void {
+    const mean = this.#means.get(destination) ?? bytes
+    if (this.#means.size >= meansKeptMax) this.#means.clear()
+    this.#means.set(destination, mean + (bytes - mean) * newestWeight)
+    this.#stored.set(destination, (this.#stored.get(destination) ?? 0) + bytes)
+  }
+}

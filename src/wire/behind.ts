@@ -1,0 +1,93 @@
+/**
+ * A destination is **behind** when its backlog has filled its share of `WEIR_DELIVERIES`. From then on, pipelines store
+ * no packs for it: its records wait in the stream of records, and are processed for it later.
+ *
+ * Its entry in the bucket, under its id, holds **windows** of the sequences of records. A pipeline leaves the
+ * destination out of a message only if a window of an entry that it has read contains the message, and the entry stays
+ * until every message of its windows was processed for the destination. Windows never shrink, so a pipeline with an old
+ * entry, after a freeze or a lost watch, leaves out less, never more: its events may arrive twice, none is lost. No clock
+ * decides anything. While the destination is behind, its last window is extended some seconds ahead of the traffic.
+ *
+ * Entries are written by compare-and-set; each pipeline tries, and one succeeds.
+ */
+import type { BucketEntry } from '../nats/bucket.js'
+
+/** Sequences: the first one, and the one after the last. */
+export type Window = readonly [from: number, until: number]
+
+export interface BehindDestination {
+  /** Of the catch-up: names its consumer, and its input in the books. */
+  readonly id: string
+  readonly account_id: string
+  readonly destination_id: string
+  /** When it fell behind: RFC 3339 in UTC, with milliseconds. */
+  readonly since: string
+  /** The run of the sequences of records: they begin again when the stream is recreated. */
+  readonly run: string
+  /** Ascending and disjoint. */
+  readonly windows: readonly Window[]
+  /** Everything up to here is processed for it, or was removed before. */
+  readonly done: number
+  /** Messages of the windows that left the stream of records before they were processed for it. */
+  readonly missed: number
+}
+
+/** The entry of a destination; undefined for a deletion. */
+export const behindIn = ({ value }: BucketEntry): BehindDestination | undefined =>
+  value === undefined ? undefined : (JSON.parse(Buffer.from(value).toString()) as BehindDestination)
+
+type Windows = BehindDestination['windows']
+
+export const covers = (windows: Windows, sequence: number): boolean =>
+  windows.some(([from, until]) => from <= sequence && sequence < until)
+
+/** The end of the last window. */
+export const untilOf = (windows: Windows): number => windows.at(-1)?.[1] ?? 0
+
+/** Messages of the windows with a sequence above `after`, up to `last`. */
+export const messagesWithin = (windows: Windows, after: number, last: number): number =>
+  windows.reduce(
+    (sum, [from, until]) => sum + Math.max(0, Math.min(until - 1, last) - Math.max(from - 1, after)),
+    0,
+  )
+
+/** The progress of the live pipelines. */
+export interface LivePosition {
+  /** The last message that was delivered to a pipeline. */
+  readonly delivered: number
+  readonly messagesPerSecond: number
+}
+
+/** A new window begins so far ahead: until then, every pipeline has read the entry, and nothing is stored twice. */
+const leadSeconds = 1
+const windowSeconds = 5
+/** A window is extended when so much of it is left. */
+const extendSeconds = 3
+const windowMessagesMin = 16
+const windowsMax = 50
+
+const windowEnd = ({ delivered, messagesPerSecond }: LivePosition): number =>
+  delivered + windowMessagesMin + Math.ceil(messagesPerSecond * (leadSeconds + windowSeconds))
+
+/** Windows that are not done yet. */
+export const undone = (windows: Windows, done: number): Windows =>
+  windows.filter(([, until]) => until > done + 1)
+
+export const newWindow = (live: LivePosition): Window => [
+  live.delivered + 1 + Math.ceil(live.messagesPerSecond * leadSeconds),
+  windowEnd(live) + 1,
+]
+
+/**
+ * The windows of a destination whose share is still full: the last window extended, or a new one if the traffic has
+ * passed its end. Messages between two windows were not left out, and belong to none; if there are too many windows, the
+ * last one takes those messages in, and their events arrive twice.
+ */
+export function extended(windows: Windows, live: LivePosition): Windows {
+  const last = windows.at(-1)
+  const isPassed = last === undefined || last[1] <= live.delivered
+  if (last === undefined || (isPassed && windows.length < windowsMax)) return [...windows, newWindow(live)]
+  const left = last[1] - live.delivered
+  if (left > Math.max(windowMessagesMin / 2, live.messagesPerSecond * extendSeconds)) return windows
+  return [...windows.slice(0, -1), [last[0], Math.max(last[1], windowEnd(live) + 1)]]
+}

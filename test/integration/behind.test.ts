@@ -1,0 +1,111 @@
+/** A destination that is dead for longer than its share of the storage lasts: the others go on, and it loses nothing. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { behindIn } from '../../src/wire/behind.js'
+import { behindBucket, deliveriesStream, recordsStream, replayConsumer } from '../../src/wire/names.js'
+import { total } from '../harness/metrics.js'
+import { metricsOf } from '../harness/pages.js'
+import { endNow, processesBelow } from '../harness/tree.js'
+import { until } from '../harness/weir.js'
+import { openDeployment, target } from './deployment.js'
+
+const bytesMax = 16 * 1024 * 1024
+/** Two subscriptions: the destination fills its share sooner than the records fill their stream. */
+const eventsPerRecord = 2
+
+t.test('a destination is dead for longer than its share', async (t) => {
+  const env = { WEIR_STORAGE_MAX: '16MiB', WEIR_DECISION_LOG: 'off' }
+  const { weir, emulator, destinations, edgeId } = await openDeployment(t, env)
+  const { api } = weir
+  const nats = await weir.nats()
+  const bucket = (await nats.findBucket(behindBucket))!
+  const counts = (name: string) => emulator.client.counts({ service: 'kinesis', name })
+  const entryOf = async (name: 'all' | 'filtered') => {
+    const entry = await bucket.get(destinations[name])
+    return entry && behindIn(entry)
+  }
+  const source = { type: 'tcp_connection_closed.v0' }
+  await api.eventSubscription.create({ sources: [source], destination_ids: [destinations.all] })
+  await sleep(2_000)
+
+  let published = 0
+  const record = (n: number): string =>
+    JSON.stringify({
+      record_id: `long-${n}`,
+      type: 'tcp_connection',
+      edge_id: edgeId,
+      conn: {
+        client_ip: n % 4 === 3 ? '192.0.2.7' : '10.1.2.3',
+        server_name: 'x'.repeat(1_500),
+        bytes_in: n,
+      },
+    })
+  const publishFor = async (seconds: number, perMessage = 20): Promise<void> => {
+    for (let tenth = 0; tenth < seconds * 10; tenth += 1) {
+      for (const _ of [1, 2]) {
+        const lines = Array.from({ length: perMessage }, (_, at) => record(published + at))
+        await nats.publish('weir.records.eu.node-1', lines.join('\n'))
+        published += perMessage
+      }
+      await sleep(100)
+    }
+  }
+
+  await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
+  for (let seconds = 0; (await entryOf('all')) === undefined; seconds += 1) {
+    if (seconds === 30) throw new Error('The destination did not fall behind.')
+    await publishFor(1)
+  }
+  await publishFor(3)
+
+  await t.test('the others get everything meanwhile', async (t) => {
+    await until('every event has arrived', async () => (await counts('filtered')).unique === published / 4)
+    t.equal((await counts('all')).events, 0)
+    const { state } = (await nats.streamInfo(deliveriesStream))!
+    t.ok(state.bytes < bytesMax * 0.8, `room is left: ${state.bytes} of ${bytesMax} bytes are used`)
+    t.equal(await entryOf('filtered'), undefined)
+  })
+
+  await t.test('it gets what it missed when it works again, although a pipeline is killed', async (t) => {
+    const { id } = (await entryOf('all'))!
+    const key = { accessKeyId: 'AKIA0000000000000000', secretAccessKey: 'another' }
+    await emulator.client.addKey(key)
+    await emulator.client.clearFaults()
+    // A new key is tried at once; the next probe may be a minute away.
+    const { kinesis } = target('', { ...emulator, key }).target
+    const { stream_arn } = (await api.eventDestination.get(destinations.all)).target.kinesis!
+    await api.eventDestination.update(destinations.all, { target: { kinesis: { ...kinesis, stream_arn } } })
+    const consumer = () => nats.consumerInfo(recordsStream, replayConsumer(id))
+    await until('it catches up', async () => (await consumer()) !== undefined)
+    endNow(processesBelow(weir.process.pid).find(({ role }) => role === 'pipeline')!.pid)
+    const expected = published * eventsPerRecord
+    await until('every event has arrived', async () => (await counts('all')).unique >= expected, 90_000)
+    t.equal((await counts('all')).unique, expected)
+    t.equal((await counts('filtered')).unique, published / 4)
+  })
+
+  await t.test('it is not behind any more: later events go to it directly', async (t) => {
+    for (let second = 0; (await entryOf('all')) !== undefined; second += 1) {
+      if (second === 60) throw new Error('The destination is still behind.')
+      await publishFor(1, 1)
+    }
+    const expected = published * eventsPerRecord
+    await until('every event has arrived', async () => (await counts('all')).unique === expected)
+    t.pass()
+  })
+
+  await t.test('the books balance', async (t) => {
+    const settled = async (): Promise<boolean> => {
+      const metrics = await metricsOf(weir.url)
+      return (
+        total(metrics, 'weir_records_in_total') === published && total(metrics, 'weir_events_backlog') === 0
+      )
+    }
+    await until('nothing is under way', settled, 90_000)
+    const metrics = await metricsOf(weir.url)
+    const ends = total(metrics, 'weir_events_delivered_total')
+    t.equal(total(metrics, 'weir_events_produced_total'), ends)
+    t.equal(total(metrics, 'weir_events_dead_lettered_total'), 0)
+    t.match(metrics, /weir_events_produced_total\{kind="replayed",target="kinesis"\} \d+/)
+  })
+})

@@ -1,0 +1,83 @@
+/** How much of the stream of deliveries a destination may hold. */
+import t from 'tap'
+import { bytesHeld, Shares, shareOf } from '../../src/pipeline/shares.js'
+import { deliverySubject } from '../../src/wire/names.js'
+
+const mebibyte = 1024 * 1024
+const bytesMax = 1_024 * mebibyte
+
+const cases: readonly {
+  readonly situation: string
+  readonly held: number
+  readonly others: number
+  readonly level: string
+}[] = [
+  { situation: 'nothing waits', held: 0, others: 0, level: 'low' },
+  { situation: 'the only backlog, small', held: 100, others: 0, level: 'low' },
+  { situation: 'the only backlog, larger', held: 300, others: 0, level: 'high' },
+  { situation: 'the only backlog, two fifths', held: 420, others: 0, level: 'full' },
+  { situation: 'a second one, as large as what is free', held: 220, others: 400, level: 'full' },
+  { situation: 'a healthy one next to two that have their shares', held: 10, others: 560, level: 'low' },
+  { situation: 'packs on their way, although nothing is free', held: 3, others: 900, level: 'high' },
+]
+
+t.test('a destination may hold as much as is free', async (t) => {
+  for (const { situation, held, others, level } of cases) {
+    const share = shareOf(held * mebibyte, { bytes: (held + others) * mebibyte, bytesMax })
+    t.equal(share.level, level, situation)
+    t.equal(share.room > 0, level === 'low', `${situation}: room for a replay`)
+  }
+})
+
+t.test('however many destinations are dead, something is left for the others', async (t) => {
+  const held = new Array<number>(100).fill(0)
+  const total = () => held.reduce((sum, bytes) => sum + bytes, 0)
+  for (let filled = true; filled; ) {
+    filled = false
+    for (let index = 0; index < held.length; index += 1) {
+      if (shareOf(held[index]!, { bytes: total(), bytesMax }).level === 'full') continue
+      held[index]! += mebibyte / 4
+      filled = true
+    }
+  }
+  t.ok(total() < bytesMax * 0.81, `${total() / bytesMax}`)
+})
+
+t.test('bytes are estimated from the number of packs and their mean size', async (t) => {
+  const packs = new Map([
+    ['ed_a', 1_000],
+    ['ed_b', 10],
+    ['ed_c', 10],
+  ])
+  const means = new Map([
+    ['ed_a', 1_000],
+    ['ed_b', 100_000],
+  ])
+  const held = bytesHeld(packs, { bytes: 2_040_000, messages: 1_020 }, (id) => means.get(id))
+  t.equal(Math.round(held.get('ed_a')! / 10_000), 101)
+  t.equal(Math.round(held.get('ed_b')! / 10_000), 101)
+  t.equal(Math.round(held.get('ed_c')! / 10_000), 2, 'an unknown one has packs of the mean size')
+})
+
+t.test('what a replay stores between two looks is limited by the room', async (t) => {
+  let bytes = 0
+  let counts: Record<string, number> = {}
+  const shares = new Shares({
+    streamInfo: async () => ({ state: { bytes, messages: 400 }, config: { max_bytes: bytesMax } }) as never,
+    subjectCounts: async () => counts,
+  })
+  t.notOk(shares.hasRoom('ed_a'), 'not before the first look')
+  await shares.look()
+  t.notOk(shares.isCounting)
+  t.ok(shares.hasRoom('ed_a'))
+  shares.packStored('ed_a', 210 * mebibyte)
+  t.notOk(shares.hasRoom('ed_a'))
+  t.ok(shares.hasRoom('ed_b'))
+  bytes = 420 * mebibyte
+  counts = { [deliverySubject('ed_a')]: 400 }
+  await shares.look()
+  t.ok(shares.isCounting)
+  t.strictSame([...shares.full()], ['ed_a'])
+  t.notOk(shares.hasRoom('ed_a'))
+  t.ok(shares.hasRoom('ed_b'))
+})
