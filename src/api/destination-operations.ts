@@ -1,22 +1,29 @@
 /** Operations on a destination: a test event, and the delivery status over all processes. */
 import type { BooksKeeper } from '../books/keeper.js'
 import { isoMillis, now, sleep } from '../core/clock.js'
+import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
-import type { DestinationConfig } from '../deliver/destination.js'
-import { type DestinationAccess, sendTestEvent } from '../deliver/test-event.js'
+import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
+import {
+  checkDestination,
+  type DestinationAccess,
+  sendTestEvent,
+  type TestEvent,
+} from '../deliver/test-event.js'
 import { testEventJson } from '../event/event-schemas.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Row } from '../resource/define.js'
-import { adviceFor } from '../resource/delivery-status.js'
+import { adviceFor, type DestinationCheck } from '../resource/delivery-status.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { DeliveryStates } from './delivery-states.js'
 import type { DestinationOperations } from './destination-routes.js'
 
-const testEventTimeoutMs = 10_000
+/** For a test event or a check. */
+const answerWithinMs = 10_000
 
 interface DestinationOperationsDeps {
   readonly nats: Nats
@@ -31,17 +38,22 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
   return {
     async sendTestEvent(row) {
       const config = await configWhenAvailable(row, deps)
-      if (config === undefined)
-        return { refusal: 'The credentials of the destination are not available yet: try again.' }
-      const eventId = newId('ev_')
-      const at = now()
-      const json = testEventJson(eventId, at, row.account_id, row.id)
-      const event = { partitionKey: eventId, timestampMs: at, json }
-      const sent = await sendTestEvent(config, event, testEventTimeoutMs, deps.access)
-      if (sent.ok) return { eventId }
+      if (config === undefined) return { refusal: `${notYet.msg} Try again.` }
+      const event = testEventFor(row)
+      const sent = await sendTestEvent(config, event, answerWithinMs, deps.access)
+      if (sent.ok) return { eventId: event.partitionKey }
       return {
         refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
       }
+    },
+
+    async check(row) {
+      const config = await configWhenAvailable(row, deps)
+      const found =
+        config === undefined
+          ? fail(notYet)
+          : await checkDestination(config, testEventFor(row), answerWithinMs, deps.access)
+      return shownCheck(found, row)
     },
 
     async status(row) {
@@ -59,6 +71,29 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       }
     },
   }
+}
+
+function shownCheck(found: Result<Finding, Fault>, row: Row): DestinationCheck {
+  if (found.ok) {
+    const { mayWrite, proved, notProved } = found.value
+    const result = mayWrite ? 'passed' : 'unproved'
+    return { result, proved: [...proved], not_proved: [...notProved], error: null, advice: null }
+  }
+  const { class: cause, code, msg } = found.problem
+  return { result: 'failed', proved: [], not_proved: [], error: { code, msg }, advice: adviceFor(cause, row) }
+}
+
+/** The secret comes from another bucket than the row. */
+const notYet: Fault = {
+  class: 'transient',
+  code: 'NotAvailable',
+  msg: 'The credentials of the destination are not available yet.',
+}
+
+function testEventFor({ account_id, id }: Row): TestEvent {
+  const eventId = newId('ev_')
+  const timestampMs = now()
+  return { partitionKey: eventId, timestampMs, json: testEventJson(eventId, timestampMs, account_id, id) }
 }
 
 const storedAt = (pack: StoredMessage | undefined): string | null =>

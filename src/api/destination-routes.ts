@@ -6,8 +6,10 @@ import { pluralOf } from '../core/plural.js'
 import { anyResource, type Row } from '../resource/define.js'
 import {
   type DeliveryStatus,
+  type DestinationCheck,
   type DestinationStatus,
   deliveryStatusSchema,
+  destinationCheckSchema,
   destinationStatusExample,
   destinationStatusSchema,
   testEventSchema,
@@ -27,6 +29,8 @@ const destination = anyResource(eventDestination)
 export interface DestinationOperations {
   /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
+  /** Finds out whether the destination could be delivered to, without writing to it. */
+  check(row: Row): Promise<DestinationCheck>
   status(row: Row): Promise<DeliveryStatus>
 }
 
@@ -64,11 +68,31 @@ export function registerDestinationOperations(
   app.post(`${single}/send_test_event`, testing, sendTestEvent)
 
   registerPauses(app, context)
+  registerCheck(app, context, operations)
   registerAllStatuses(app, context, operations)
 
   app.get(`${single}/status`, status, async (request, reply) => {
     queryOf(request)
     return sendJson(reply, await operations.status(rowFor(request)))
+  })
+}
+
+function registerCheck(app: FastifyInstance, context: ApiContext, operations: DestinationOperations): void {
+  const path = `${routePath(destination.path)}/:id/check`
+  const check = describe({
+    operationId: 'check_event_destination',
+    summary: 'Check an event destination without writing to it',
+    description:
+      'Asks the service whether it would accept an event, as far as it tells without a write, and says what that proved.',
+    tag: pluralOf(destination.title),
+    path,
+    success: [200, destinationCheckSchema],
+  })
+  app.post(path, check, async (request, reply) => {
+    queryOf(request)
+    const row = rowAt(context, request, destination)
+    checkNames(requestBody(request), [], 'check')
+    return sendJson(reply, await operations.check(row))
   })
 }
 

@@ -15,7 +15,12 @@ import type { RecordsByType, RecordType } from '../record/traffic-record.js'
 import type { Change } from '../resource/change-schema.js'
 import type { Decision } from '../resource/decision.js'
 import { type AnyResource, anyResource, type Fields, isServed } from '../resource/define.js'
-import type { DeliveryStatus, DestinationStatus, testEventSchema } from '../resource/delivery-status.js'
+import type {
+  DeliveryStatus,
+  DestinationCheck,
+  DestinationStatus,
+  testEventSchema,
+} from '../resource/delivery-status.js'
 import type { shownSourceSchema, sourceChangesSchema, sourceSchema } from '../resource/event-subscription.js'
 import type { LiveDeadLetter } from '../resource/live-dead-letter.js'
 import type { LiveDelivery } from '../resource/live-delivery.js'
@@ -75,6 +80,8 @@ export interface Client extends Kinds {
   resumeDestination(id: string, options?: CreateOptions): Promise<Resource<'eventDestination'>>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
+  /** Whether a destination could be delivered to, as far as its service tells without a write. */
+  checkDestination(destinationId: string): Promise<DestinationCheck>
   /** Every change of the account, newest first, also of deleted resources. */
   changes(options?: ChangesOptions): AsyncGenerator<Change, void, undefined>
   /** The decisions of the log, newest first. */
@@ -187,6 +194,7 @@ export function openClient(options: HttpOptions): Client {
       http.send('POST', subpath(eventDestination, id, 'resume'), actionOf(options)),
     sendTestEvent: async (id, { idempotencyKey } = {}) =>
       http.send('POST', subpath(eventDestination, id, 'send_test_event'), { idempotencyKey }),
+    checkDestination: async (id) => http.send('POST', subpath(eventDestination, id, 'check')),
     changes: (options = {}) => changesAt(http, '/changes', options),
     decisions: (options = {}) => loggedDecisions(http, options),
     record: (id) => tracedRecord(http, id),

@@ -6,6 +6,7 @@
  * no longer needs a sequence token and has no quota per log stream.
  */
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
+import { ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender } from './aws.js'
@@ -13,12 +14,14 @@ import {
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
+  type Finding,
   type KindLimits,
   type Rejection,
   type Sender,
   type SenderDeps,
   type SendOutcome,
 } from './destination.js'
+import { endpointAnswers, unlessDenied } from './findings.js'
 
 // --- address ---
 
@@ -73,6 +76,16 @@ const createLogStream = async (client: CloudWatchLogsClient, stream: LogStream, 
   return client.send(new CreateLogStreamCommand(stream), { abortSignal })
 }
 
+const describe = async (
+  client: CloudWatchLogsClient,
+  { logGroupName, logStreamName }: LogStream,
+  abortSignal: AbortSignal,
+) => {
+  const { DescribeLogStreamsCommand } = await sdk()
+  const input = { logGroupName, logStreamNamePrefix: logStreamName, limit: 1 }
+  return client.send(new DescribeLogStreamsCommand(input), { abortSignal })
+}
+
 const toLogEvent = (event: PackedEvent) => ({
   message: event.data.toString('utf8', 0, messageBytes(event)),
   timestamp: event.timestampMs,
@@ -97,6 +110,16 @@ class CloudWatchLogsSender extends AwsSender<CloudWatchLogsClient> implements Se
     if (!isMissing || existing === undefined) return outcome
     if (this.#created === existing) this.#created = undefined
     return this.#put(events, signal)
+  }
+
+  async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    const described = await this.call(signal, (client, abort) => describe(client, this.#stream, abort))
+    const writing =
+      'The right to write (logs:PutLogEvents, and logs:CreateLogStream once), which CloudWatch Logs checks in no other request.'
+    if (!described.ok) return unlessDenied(described.problem, 'logs:DescribeLogStreams', writing)
+    const proved = [endpointAnswers, 'The log group exists.']
+    if (described.value.logStreams?.length === 1) proved.push('So does its log stream for this destination.')
+    return ok({ mayWrite: false, proved, notProved: [writing] })
   }
 
   async #put(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {

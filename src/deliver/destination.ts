@@ -6,7 +6,7 @@
  * A sender only reports what to send again. The lane decides when and how often, what becomes a dead letter and when a
  * destination pauses.
  */
-import type { Problem } from '../core/errors.js'
+import type { Problem, Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import type { Packing, PackingTarget } from './packing.js'
 
@@ -105,6 +105,14 @@ export type SendOutcome =
 /** The request was answered, but some of its events may have failed. */
 export type SendAnswer = Exclude<SendOutcome, { outcome: 'failed' }>
 
+/** What a check showed that wrote nothing; each entry is a sentence. */
+export interface Finding {
+  /** Is it proved that the service would accept an event now? */
+  readonly mayWrite: boolean
+  readonly proved: readonly string[]
+  readonly notProved: readonly string[]
+}
+
 export interface Sender {
   /** The limits as far as known now: a Kinesis stream has its own record limit. */
   limits(): BatchLimits
@@ -113,6 +121,11 @@ export interface Sender {
    * abort is a `transient` fault.
    */
   send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome>
+  /**
+   * Finds out as much as the service tells without writing anything; a fault means that events can't be delivered. Never
+   * rejects. Absent if the service has no request for it. An endpoint that does not know the request may store the event.
+   */
+  check?(event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>>
   /** Forgets fetched credentials, so that the next request fetches them again. */
   dropCredentials(): void
   close(): void

@@ -3,18 +3,22 @@
  * https://docs.aws.amazon.com/firehose/latest/APIReference/API_PutRecordBatch.html
  */
 import type { FirehoseClient } from '@aws-sdk/client-firehose'
+import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, withBody } from './aws.js'
 import {
   type DestinationConfig,
   defineDestinationKind,
+  type Fault,
+  type Finding,
   type KindLimits,
   type Sender,
   type SenderDeps,
   type SendOutcome,
 } from './destination.js'
 import { outcomeOfRecords } from './faults.js'
+import { endpointAnswers, unlessDenied } from './findings.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
 
 // --- address ---
@@ -58,6 +62,11 @@ const putRecordBatch = async (
   return client.send(withBody(command, requestBody(name, records)), { abortSignal })
 }
 
+const describe = async (client: FirehoseClient, name: string, abortSignal: AbortSignal) => {
+  const { DescribeDeliveryStreamCommand } = await sdk()
+  return client.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
+}
+
 function requestBody(name: string, records: readonly ServiceRecord[]): Buffer {
   const entries = records.map(({ data }) => `{"Data":"${data.toString('base64')}"}`)
   return Buffer.from(`{"DeliveryStreamName":${JSON.stringify(name)},"Records":[${entries.join()}]}`)
@@ -83,7 +92,23 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
     const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value
     return outcomeOfRecords(results, failed, $metadata.requestId, records)
   }
+
+  async check(_event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    const described = await this.call(signal, (client, abort) => describe(client, this.#name, abort))
+    const writing = 'The right to write (firehose:PutRecordBatch), which Firehose checks in no other request.'
+    if (!described.ok) return unlessDenied(described.problem, 'firehose:DescribeDeliveryStream', writing)
+    const { DeliveryStreamStatus: status } = described.value.DeliveryStreamDescription ?? {}
+    if (status !== 'ACTIVE') return fail(notActive(status))
+    const exists = 'The delivery stream exists and is active.'
+    return ok({ mayWrite: false, proved: [endpointAnswers, exists], notProved: [writing] })
+  }
 }
+
+const notActive = (status: string | undefined): Fault => ({
+  class: 'configuration',
+  code: 'NotActive',
+  msg: `The delivery stream is ${status}, not ACTIVE.`,
+})
 
 // --- declaration ---
 

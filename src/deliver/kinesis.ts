@@ -3,6 +3,7 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
  */
 import type { KinesisClient } from '@aws-sdk/client-kinesis'
+import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress } from './arn.js'
 import { AwsSender, withBody } from './aws.js'
@@ -10,12 +11,15 @@ import {
   type BatchLimits,
   type DestinationConfig,
   defineDestinationKind,
+  type Fault,
+  type Finding,
   type KindLimits,
   type Sender,
   type SenderDeps,
   type SendOutcome,
 } from './destination.js'
 import { outcomeOfRecords } from './faults.js'
+import { endpointAnswers } from './findings.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
 
 // --- address ---
@@ -63,6 +67,18 @@ const putRecords = async (
   return client.send(withBody(command, requestBody(arn, records)), { abortSignal })
 }
 
+/** https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html */
+const dryRun = async (client: KinesisClient, arn: string, event: PackedEvent, abortSignal: AbortSignal) => {
+  const { PutRecordsCommand } = await sdk()
+  const record = { Data: event.data, PartitionKey: event.partitionKey }
+  return client.send(new PutRecordsCommand({ StreamARN: arn, Records: [record], DryRun: true }), {
+    abortSignal,
+  })
+}
+
+/** The error that says that nothing but DryRun kept the request from being done. */
+const wouldSucceed = 'DryRunOperationException'
+
 const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSignal) => {
   const { DescribeStreamSummaryCommand } = await sdk()
   return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
@@ -102,6 +118,21 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value
     return outcomeOfRecords(results, failed, $metadata.requestId, records)
+  }
+
+  async check(event: PackedEvent, signal: AbortSignal): Promise<Result<Finding, Fault>> {
+    const tried = await this.call(signal, (client, abort) => dryRun(client, this.#arn, event, abort))
+    if (!tried.ok && tried.problem.code !== wouldSucceed) return fail(tried.problem)
+    const stored = `The endpoint does not know DryRun: it stored the test event ${event.id}.`
+    return ok({
+      mayWrite: true,
+      proved: [
+        endpointAnswers,
+        'The stream exists, and the credentials may write to it (PutRecords with DryRun).',
+        ...(tried.ok ? [stored] : []),
+      ],
+      notProved: ['Room in the shards for the load, and the use of a KMS key, if the stream is encrypted.'],
+    })
   }
 
   /** If the stream can't be described, the limit of a new stream stays in use. */

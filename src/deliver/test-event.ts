@@ -1,12 +1,12 @@
-/** `send_test_event`: sends one event to a destination at once, to show whether it works. */
+/** Tries a destination at once: `send_test_event` sends one event to it; `check` finds out what it can without a write. */
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
-import { PackWriter, readPack } from '../wire/pack.js'
+import { type PackedEvent, PackWriter, readPack } from '../wire/pack.js'
 import { checkRole, requestTimeoutMsDefault } from './aws.js'
-import type { DestinationConfig, Fault, Sender } from './destination.js'
+import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 
-interface TestEvent {
+export interface TestEvent {
   readonly partitionKey: string
   readonly timestampMs: number
   /** Begins with `{"event_id":"`, as every event does. */
@@ -41,30 +41,59 @@ export function destinationAccess({
   }
 }
 
-/**
- * Uses a separate sender, with fresh credentials. The fault is the service's reason, or what is wrong with the role;
- * in that case nothing is sent. Never rejects.
- */
-export async function sendTestEvent(
+/** The fault is the service's reason, or what is wrong with the role; in that case nothing is sent. Never rejects. */
+export const sendTestEvent = (
   config: DestinationConfig,
   event: TestEvent,
   timeoutMs: number,
   access: DestinationAccess,
-): Promise<Result<undefined, Fault>> {
+): Promise<Result<undefined, Fault>> =>
+  withSender(config, timeoutMs, access, async (sender, signal) => {
+    const outcome = await sender.send([packedTestEvent(event)], signal)
+    if (outcome.outcome === 'accepted') return ok(undefined)
+    return fail(outcome.outcome === 'failed' ? outcome.fault : (outcome.reason ?? outcome.rejected[0]!.fault))
+  })
+
+const nothingAsked: Finding = {
+  mayWrite: false,
+  proved: [],
+  notProved: ['Anything: a target of this kind has no request that writes nothing.'],
+}
+
+/** The fault is the service's reason, or what is wrong with the role. Never rejects. */
+export const checkDestination = (
+  config: DestinationConfig,
+  event: TestEvent,
+  timeoutMs: number,
+  access: DestinationAccess,
+): Promise<Result<Finding, Fault>> =>
+  withSender(config, timeoutMs, access, async (sender, signal) => {
+    const found = (await sender.check?.(packedTestEvent(event), signal)) ?? ok(nothingAsked)
+    if (!found.ok || config.auth === undefined || !('role' in config.auth)) return found
+    const role = 'The role can be assumed, and only with the external id of this account.'
+    return ok({ ...found.value, proved: [role, ...found.value.proved] })
+  })
+
+function packedTestEvent({ partitionKey, timestampMs, json }: TestEvent): PackedEvent {
   const writer = new PackWriter()
-  writer.append(event.partitionKey, event.timestampMs, event.json)
-  const { events } = readPack(writer.take())
+  writer.append(partitionKey, timestampMs, json)
+  return readPack(writer.take()).events[0]!
+}
+
+/** Tries something with a separate sender and fresh credentials, once the role is checked, and within the time. */
+async function withSender<T>(
+  config: DestinationConfig,
+  timeoutMs: number,
+  access: DestinationAccess,
+  attempt: (sender: Sender, signal: AbortSignal) => Promise<Result<T, Fault>>,
+): Promise<Result<T, Fault>> {
   const sender = access.openSender(config)
   const abort = new AbortController()
   const deadline = after(timeoutMs, () => abort.abort())
   try {
     const role = await access.checkRole(config, abort.signal)
-    if (!role.ok) return fail(abort.signal.aborted ? timedOut : role.problem)
-    const outcome = await sender.send(events, abort.signal)
-    if (outcome.outcome === 'accepted') return ok(undefined)
-    const fault =
-      outcome.outcome === 'failed' ? outcome.fault : (outcome.reason ?? outcome.rejected[0]!.fault)
-    return fail(abort.signal.aborted ? timedOut : fault)
+    const result = role.ok ? await attempt(sender, abort.signal) : role
+    return !result.ok && abort.signal.aborted ? fail(timedOut) : result
   } finally {
     deadline.stop()
     sender.close()

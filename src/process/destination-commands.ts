@@ -1,8 +1,8 @@
-/** `weir destination`: how delivery goes; pauses it and resumes it. */
+/** `weir destination`: how delivery goes, and whether it could go; pauses it and resumes it. */
 import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/terminal.js'
-import type { DeliveryStatus, DestinationStatus } from '../resource/delivery-status.js'
+import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../resource/delivery-status.js'
 import type { Settings } from './settings.js'
 
 export function addDestinationCommands(program: Command, settings: () => Settings): void {
@@ -28,6 +28,17 @@ export function addDestinationCommands(program: Command, settings: () => Setting
       for await (const { destination_id, description, status } of allStatuses(client))
         if (json) report(JSON.stringify({ destination_id, description, status }))
         else show(destination_id, status, description)
+    })
+
+  destination
+    .command('check')
+    .description('can it be delivered to? Asks the service and writes nothing; fails if it can not')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const check = await (await clientOf()).checkDestination(id)
+      report(json ? JSON.stringify(check) : checkText(id, check))
+      if (check.result === 'failed') process.exitCode = 1
     })
 
   destination
@@ -58,6 +69,20 @@ async function* allStatuses(client: Client): AsyncGenerator<DestinationStatus, v
     before_id = statuses.at(-1)?.destination_id
     if (next_page_uri === null || before_id === undefined) return
   }
+}
+
+/** A line with the result, then the reasons. */
+export function checkText(
+  id: string,
+  { result, proved, not_proved, error, advice }: DestinationCheck,
+): string {
+  const lines = [
+    ...proved,
+    ...not_proved.map((sentence) => `Not proved: ${sentence}`),
+    ...(error === null ? [] : [`${error.code}: ${error.msg}`]),
+    ...(advice === null ? [] : [advice]),
+  ]
+  return [`${id}  ${result}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
 /** A line with the state, then what is known of it. */

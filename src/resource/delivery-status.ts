@@ -111,6 +111,37 @@ export const destinationStatusSchema = objectOf(
 
 export type DestinationStatus = Static<typeof destinationStatusSchema>
 
+export const destinationCheckSchema = objectOf(
+  {
+    result: Type.Enum(['passed', 'unproved', 'failed'], {
+      description:
+        'passed: the service would accept an event now. unproved: nothing is wrong, but the service proves the right to write only by a write, such as a test event. failed: events can not be delivered.',
+    }),
+    proved: Type.Array(Type.String(), { description: 'Sentences about what works.' }),
+    not_proved: Type.Array(Type.String(), { description: 'Sentences about what was not looked at.' }),
+    error: orNull(objectOf({ code: Type.String(), msg: Type.String() })),
+    advice: orNull(Type.String(), { description: 'What the error means and what to do, for a person.' }),
+  },
+  {
+    title: 'DestinationCheck',
+    description: 'What the check proved.',
+    examples: [
+      {
+        result: 'failed',
+        proved: [],
+        not_proved: [],
+        error: {
+          code: 'ResourceNotFoundException',
+          msg: 'Stream events under account 123456789012 not found.',
+        },
+        advice: adviceOf.configuration,
+      },
+    ],
+  },
+)
+
+export type DestinationCheck = Static<typeof destinationCheckSchema>
+
 export const testEventSchema = objectOf(
   { event_id: Type.String() },
   {

@@ -146,6 +146,36 @@ t.test('event destinations', async (t) => {
     t.equal(await tested(id), 'ok', 'once the condition is there')
   })
 
+  t.test('a check says what it proved, and writes nothing', async (t) => {
+    const events = () => emulator.client.counts({ service: 'kinesis', name: 'events' })
+    const before = await events()
+    const works = await me.eventDestination.create(kinesis({ creds }))
+    t.match(await me.checkDestination(works.id), {
+      result: 'passed',
+      proved: [/credentials/, /may write/],
+      not_proved: [/KMS/],
+      error: null,
+      advice: null,
+    })
+    t.strictSame(await events(), before, 'nothing was written')
+    const delivery_stream_arn = await emulator.client.addResource({ service: 'firehose', name: 'stream' })
+    const firehose = { target: { firehose: { delivery_stream_arn, auth: { creds } } } }
+    t.match(await me.checkDestination((await me.eventDestination.create(firehose)).id), {
+      result: 'unproved',
+    })
+    const missing = await me.eventDestination.create(kinesis({ creds }, arn.replace('/events', '/nowhere')))
+    t.match(await me.checkDestination(missing.id), {
+      result: 'failed',
+      proved: [],
+      error: { code: 'ResourceNotFoundException' },
+      advice: /^The service refuses every request/,
+    })
+    const path = `/event_destinations/${works.id}/check`
+    await me.raw.refused(400, 'POST', path, { x: 1 })
+    await me.raw.refused(400, 'POST', `${path}?x=1`)
+    await refused(404, (await api.account()).checkDestination(works.id))
+  })
+
   t.test('the status has its shape', async (t) => {
     const { id } = await me.eventDestination.create(kinesis({ creds }))
     const status = await me.deliveryStatus(id)

@@ -9,7 +9,7 @@ import { isExampleId } from '../../src/resource/examples.js'
 import { resources } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
 import type { Caller } from '../harness/caller.js'
-import { idleStatus } from '../harness/idle-status.js'
+import { idleStatus, passedCheck } from '../harness/idle-status.js'
 import { AnswerCheck, resolved } from '../harness/openapi.js'
 import { until } from '../harness/weir.js'
 
@@ -100,7 +100,11 @@ class Examples {
 t.test('examples', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api({
-    destinations: { sendTestEvent: async () => ({ eventId: 'ev_1' }), status: async () => idleStatus },
+    destinations: {
+      sendTestEvent: async () => ({ eventId: 'ev_1' }),
+      check: async () => passedCheck,
+      status: async () => idleStatus,
+    },
   })
   const client = await api.account()
   const account = client.accountId

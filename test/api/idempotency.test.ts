@@ -5,7 +5,7 @@ import { bucketNames } from '../../src/wire/names.js'
 import { seededRandom } from '../expr/generator.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refused, statusOf } from '../harness/caller.js'
-import { idleStatus } from '../harness/idle-status.js'
+import { idleStatus, passedCheck } from '../harness/idle-status.js'
 import type { HttpAnswer } from '../harness/raw-client.js'
 import { until } from '../harness/weir.js'
 
@@ -30,6 +30,7 @@ t.test('idempotency keys', async (t) => {
         sent += 1
         return description === 'down' ? { refusal: 'It is down.' } : { eventId: `ev_${sent}` }
       },
+      check: async () => passedCheck,
       status: async () => idleStatus,
     },
   })

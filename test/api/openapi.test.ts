@@ -244,7 +244,7 @@ t.test('the OpenAPI document', async (t) => {
     for (const { path, method, operation } of operations) {
       const name = `${method} ${path}`
       const isAction = /\/(send_test_event|replay)$|^\/(replays|dead_letters)\//.test(path)
-      const isQuestion = path === '/decide' || path.endsWith('/try') || path.startsWith('/tries/')
+      const isQuestion = path === '/decide' || /\/(try|check)$/.test(path) || path.startsWith('/tries/')
       t.strictSame(
         takes(operation, 'header'),
         [...(method === 'post' && !isQuestion ? ['Idempotency-Key'] : []), 'Service-Version'],
@@ -273,7 +273,7 @@ t.test('the OpenAPI document', async (t) => {
 })
 
 const bodied = (method: string, path: string): boolean =>
-  ['post', 'patch', 'put'].includes(method) && !/\/(send_test_event|restore|pause|resume)$/.test(path)
+  ['post', 'patch', 'put'].includes(method) && !/\/(send_test_event|check|restore|pause|resume)$/.test(path)
 
 interface Parameter {
   readonly name: string

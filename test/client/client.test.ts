@@ -5,7 +5,7 @@ import type { Resource } from '../../src/client/kinds.js'
 import { isServed } from '../../src/resource/define.js'
 import { declarations, resourceOf } from '../../src/resource/registry.js'
 import { openTestStore } from '../harness/api.js'
-import { idleStatus } from '../harness/idle-status.js'
+import { idleStatus, passedCheck } from '../harness/idle-status.js'
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
 const creds = { aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE', aws_secret_access_key: 'never-shown' }
@@ -16,6 +16,7 @@ t.test('the typed client', async (t) => {
   const api = await store.api({
     destinations: {
       sendTestEvent: async ({ id }) => ({ eventId: eventIds[eventIds.push(`ev_${id}`) - 1]! }),
+      check: async () => passedCheck,
       status: async () => idleStatus,
     },
   })
@@ -122,6 +123,7 @@ t.test('the typed client', async (t) => {
     })
     t.equal(destination.target.kinesis?.auth.creds?.aws_secret_access_key, null)
     t.strictSame(await weir.sendTestEvent(destination.id), { event_id: eventIds[0] })
+    t.strictSame(await weir.checkDestination(destination.id), passedCheck)
     t.strictSame(await weir.deliveryStatus(destination.id), idleStatus)
     const subscription = await weir.eventSubscription.create({ destination_ids: [destination.id] })
     const sources = weir.sources(subscription.id)

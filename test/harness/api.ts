@@ -24,7 +24,7 @@ import { openStoreParts, type StoreParts } from '../../src/process/store-parts.j
 import { auditStream, auditSubject } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { type Caller, openCaller } from './caller.js'
-import { idleStatus } from './idle-status.js'
+import { idleStatus, passedCheck } from './idle-status.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
 import type { Transport } from './raw-client.js'
 import { tempDir } from './temp-dir.js'
@@ -179,6 +179,7 @@ const day = 24 * 60 * 60_000
 
 const noDestinations: ApiOptions['destinations'] = {
   sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
+  check: async () => passedCheck,
   status: async () => idleStatus,
 }
 

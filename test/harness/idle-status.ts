@@ -1,5 +1,5 @@
-/** The status of a destination. */
-import type { DeliveryStatus } from '../../src/resource/delivery-status.js'
+/** The status of a destination, and a check of it. */
+import type { DeliveryStatus, DestinationCheck } from '../../src/resource/delivery-status.js'
 
 /** Of a destination that no event was sent to. */
 export const idleStatus: DeliveryStatus = {
@@ -12,4 +12,12 @@ export const idleStatus: DeliveryStatus = {
   last_success_at: null,
   last_error: null,
   counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
+}
+
+export const passedCheck: DestinationCheck = {
+  result: 'passed',
+  proved: ['It works.'],
+  not_proved: [],
+  error: null,
+  advice: null,
 }
