@@ -7,6 +7,7 @@ import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
+import { row as packing } from './rows/packing.js'
 import { row as throttling } from './rows/throttling.js'
 import { row as trial } from './rows/trial.js'
 import { row as walk } from './rows/walk.js'
@@ -16,6 +17,7 @@ const rows: readonly BenchRow[] = [
   decisions,
   expressions,
   ipSets,
+  packing,
   throttling,
   trial,
   walk,
