@@ -95,7 +95,7 @@ export async function openApi(
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
   const { accountsIn } = await import('./api/dead-letter-owner.js')
-  const { openOperatorWatches } = await import('./process/operator-watches.js')
+  const { openBehind, openOperatorWatches } = await import('./process/operator-watches.js')
   const { openLogWriter, openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release)
   const { store, nats, sealer } = parts
@@ -104,6 +104,7 @@ export async function openApi(
   await secrets.open()
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
+  const behind = release.own(await openBehind(context, parts))
   const access = destinationAccess(settings)
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
@@ -113,7 +114,7 @@ export async function openApi(
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({ nats, books, secrets, sealer, access }),
+    destinations: destinationOperations({ nats, books, secrets, sealer, access, behind }),
     geo,
     live,
     log: parts.log,

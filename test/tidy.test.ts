@@ -109,7 +109,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   'src/pipeline/audits-of-api.ts':
     'one of two sources of audit events; the other one is audits-of-services.ts',
   'src/pipeline/quarantine-child.ts': 'what the child process loads, without its parent',
-  'src/process/operator-watches.ts': 'loads parts of the API, which app.ts loads in that role alone',
 }
 
 const fileLinesMax = 300

@@ -19,6 +19,7 @@ import { adviceFor, type DestinationCheck } from '../resource/delivery-status.js
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates } from './delivery-states.js'
 import type { DestinationOperations } from './destination-routes.js'
 
@@ -31,6 +32,7 @@ interface DestinationOperationsDeps {
   readonly secrets: SecretsView
   readonly sealer: Sealer
   readonly access: DestinationAccess
+  readonly behind: Pick<BehindDestinations, 'of'>
 }
 
 export function destinationOperations(deps: DestinationOperationsDeps): DestinationOperations {
@@ -58,15 +60,17 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
 
     async status(row) {
       const { books } = deps.books
-      const [state, oldest] = await Promise.all([
+      const [state, oldest, behind] = await Promise.all([
         states.of(row.id, books.lastOutcomes(row.id)),
         oldestPack(deps.nats, row.id),
+        deps.behind.of(row.id),
       ])
       const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
       return {
         ...state,
-        advice: adviceFor(state.cause, row),
+        advice: adviceFor(state.cause, row, behind),
         backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
+        behind,
         counts: { produced, filtered, delivered, dead_lettered, retried },
       }
     },

@@ -74,6 +74,18 @@ export const measurements = {
 
   // --- destinations ---
 
+  behindMessages: levels(
+    'weir_destination_behind_messages',
+    'Messages of records that wait for a destination that is behind; those that are not named are added up as other.',
+    ['destination', 'target'],
+    'max',
+  ),
+  behindExpiry: levels(
+    'weir_destination_behind_expiry_seconds',
+    'Time until the first message of records that waits for a destination leaves the stream, estimated from its age and the room.',
+    ['destination', 'target'],
+    'max',
+  ),
   destinationStates: levels(
     'weir_destination_state',
     'Destinations by state: 1 for the state that a destination has in a process; those that are not named are counted as other.',

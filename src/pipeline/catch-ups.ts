@@ -9,14 +9,12 @@
 import { every, isoMillis, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
-import { BucketFollower } from '../nats/bucket-follower.js'
+import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import { streamIdentity } from '../nats/streams.js'
 import { viewWithout } from '../produce/replayed-sources.js'
 import type { TrafficView } from '../produce/traffic-view.js'
 import {
   type BehindDestination,
-  behindIn,
   covers,
   extended,
   type LivePosition,
@@ -25,6 +23,7 @@ import {
   undone,
   untilOf,
 } from '../wire/behind.js'
+import { BehindEntries, type StoredBehind } from '../wire/behind-entries.js'
 import { behindBucket, inputConsumer, recordsStream, replayConsumer } from '../wire/names.js'
 import type { InputMessage } from './packs.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
@@ -43,11 +42,6 @@ export async function openCatchUps(deps: Omit<CatchUpsDeps, 'bucket'>): Promise<
   return catchUps
 }
 
-interface Known {
-  readonly entry: BehindDestination
-  readonly revision: number
-}
-
 /** The present state of the stream of records. */
 interface Records {
   readonly identity: string
@@ -58,9 +52,7 @@ interface Records {
 
 export class CatchUps {
   readonly #deps: CatchUpsDeps
-  readonly #follower: BucketFollower
-  /** By destination. */
-  readonly #behind = new Map<string, Known>()
+  readonly #behind: BehindEntries
   /** By the id of the catch-up. */
   readonly #runs = new Map<string, ReplayRun>()
   readonly #closing = new Set<Promise<void>>()
@@ -73,38 +65,15 @@ export class CatchUps {
 
   constructor(deps: CatchUpsDeps) {
     this.#deps = deps
-    this.#follower = new BucketFollower(deps.bucket, {
-      begin: () => {
-        const read = new Set<string>()
-        return {
-          entry: (entry) => {
-            read.add(entry.key)
-            this.#adapt(entry)
-          },
-          // The bucket may be another one than that of the last pass.
-          current: () => {
-            for (const key of this.#behind.keys()) if (!read.has(key)) this.#forget(key)
-          },
-        }
-      },
-    })
+    this.#behind = new BehindEntries(deps.bucket, ({ id }) => this.#end(id))
   }
 
   async open(): Promise<void> {
-    await this.#follower.open()
+    await this.#behind.open()
     this.#timer = every(lookEveryMs, () => this.#look())
   }
 
-  #adapt(stored: BucketEntry): void {
-    const entry = behindIn(stored)
-    const known = this.#behind.get(stored.key)
-    if (known !== undefined && known.entry.id !== entry?.id) this.#forget(stored.key)
-    if (entry !== undefined) this.#behind.set(stored.key, { entry, revision: stored.revision })
-  }
-
-  #forget(destination: string): void {
-    const id = this.#behind.get(destination)?.entry.id ?? ''
-    this.#behind.delete(destination)
+  #end(id: string): void {
     const closing = endReplay(id, this.#runs.get(id), this.#deps, this.#stop.signal)
     this.#runs.delete(id)
     this.#closing.add(closing)
@@ -117,7 +86,7 @@ export class CatchUps {
   viewFor(view: TrafficView, { sequence, since }: Pick<InputMessage, 'sequence' | 'since'>): TrafficView {
     this.#run = since
     if (this.#behind.size === 0) return view
-    const leftOut = [...this.#behind.values()]
+    const leftOut = [...this.#behind.all()]
       .map(({ entry }) => entry)
       .filter(({ run, windows }) => run === since && covers(windows, sequence))
     if (leftOut.length === 0) return view
@@ -136,8 +105,9 @@ export class CatchUps {
       if (!shares.isCounting && this.#behind.size === 0) return
       const records = await this.#records()
       if (records === undefined) return
-      for (const known of this.#behind.values()) await this.#tend(known, records)
-      for (const id of shares.full()) if (!this.#behind.has(id)) await this.#leaveBehind(id, records)
+      for (const stored of [...this.#behind.all()]) await this.#tend(stored, records)
+      for (const id of shares.full())
+        if (this.#behind.of(id) === undefined) await this.#leaveBehind(id, records)
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })
     }
@@ -182,7 +152,7 @@ export class CatchUps {
       occurrences.destinationBehind({ destination_id: destination, sequence: window[0] })
   }
 
-  async #tend({ entry, revision }: Known, records: Records): Promise<void> {
+  async #tend({ entry, revision }: StoredBehind, records: Records): Promise<void> {
     const { bucket, shares, accountOf, occurrences } = this.#deps
     const { destination_id } = entry
     const present = continued(await this.#progressed(entry, records), this.#run, records)
@@ -221,7 +191,7 @@ export class CatchUps {
   #begin({ id, account_id, destination_id, done }: BehindDestination): void {
     if (this.#runs.has(id)) return
     const has = (sequence: number): boolean | undefined => {
-      const windows = this.#behind.get(destination_id)?.entry.windows ?? []
+      const windows = this.#behind.of(destination_id)?.entry.windows ?? []
       return sequence < untilOf(windows) ? covers(windows, sequence) : undefined
     }
     const first = done + 1
@@ -231,7 +201,7 @@ export class CatchUps {
 
   async close(): Promise<void> {
     this.#timer?.stop()
-    this.#follower.close()
+    this.#behind.close()
     this.#stop.abort()
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
     await Promise.all(this.#closing)

@@ -87,12 +87,13 @@ export function checkText(
 
 /** A line with the state, then what is known of it. */
 function statusText(id: string, status: DeliveryStatus, description: string | null): string {
-  const { state, cause, advice, since, backlog, last_success_at, last_error, counts } = status
+  const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts } = status
   const why = cause === null || cause === state ? '' : ` (${cause})`
   const lines = [
     since === null ? undefined : `since ${since}`,
     advice,
     `${backlog.events} events wait${backlog.oldest_at === null ? '' : `, the oldest since ${backlog.oldest_at}`}`,
+    behind === null ? undefined : `behind since ${behind.since}, ${behind.messages} messages of records wait`,
     last_success_at === null ? undefined : `last success ${last_success_at}`,
     last_error === null ? undefined : `last error ${last_error.at}: ${last_error.code}: ${last_error.msg}`,
     Object.entries(counts)

@@ -149,7 +149,7 @@ const roles: readonly NatsUser[] = [
         makeStream(streamOf(bucket)),
       ),
       ...[...stores, replaysBucket, trialsBucket, keyUseBucket].flatMap(writeBucket),
-      readMessage(streamOf(behindBucket)),
+      ...readBucket(behindBucket),
       ...stores.map((bucket) => purge(streamOf(bucket))),
       ...keepBooks,
       auditSubject('*'),

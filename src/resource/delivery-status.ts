@@ -25,9 +25,26 @@ const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = 
     'No process delivers at present. Look whether a deliver process runs and reaches NATS; events wait meanwhile.',
 }
 
-/** What the cause of a destination's state means and what to do. */
-export const adviceFor = (cause: string | null, destination: Row): string | null =>
-  cause === pausedByHand ? pauseAdvice(destination) : (adviceOf[cause as keyof typeof adviceOf] ?? null)
+/** What the cause of a destination's state means and what to do, and what waits for it if it is behind. */
+export function adviceFor(
+  cause: string | null,
+  destination: Row,
+  behind: BehindStatus | null = null,
+): string | null {
+  const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOf[cause as keyof typeof adviceOf]
+  const advice = [known, behind && behindAdvice(behind, cause === null)].filter((text) => text)
+  return advice.length === 0 ? null : advice.join(' ')
+}
+
+function behindAdvice({ messages, missed, expires_at }: BehindStatus, isHealthy: boolean): string {
+  const when = isHealthy ? 'It gets their events now.' : 'It gets their events when it works again.'
+  const loss =
+    expires_at === null ? '' : ` If it stays so, it loses the oldest ones from about ${expires_at} on.`
+  const lost = missed === 0 ? '' : ` It has lost the events of ${messagesText(missed)}.`
+  return `It is behind: records wait for it in ${messagesText(messages)}. ${when}${loss}${lost}`
+}
+
+const messagesText = (count: number): string => (count === 1 ? '1 message' : `${count} messages`)
 
 function pauseAdvice({ id, paused }: Row): string {
   const how = `To send again: POST /event_destinations/${id}/resume, or weir destination resume ${id}.`
@@ -43,6 +60,33 @@ const count = Type.Integer({ minimum: 0 })
 
 const instant = orNull(Type.String({ format: 'date-time' }))
 
+const behindSchema = objectOf(
+  {
+    since: Type.String({ format: 'date-time' }),
+    messages: Type.Integer({
+      minimum: 1,
+      description: 'Messages of records whose events it gets when it works again.',
+    }),
+    missed: Type.Integer({
+      minimum: 0,
+      description: 'Messages of records that were removed before it got their events.',
+    }),
+    expires_at: orNull(
+      Type.String({
+        format: 'date-time',
+        description: 'When the oldest of the messages is removed if nothing changes: an estimate.',
+      }),
+    ),
+  },
+  {
+    title: 'BehindStatus',
+    description:
+      'Its backlog has filled its share of the storage, so later records wait for it; null if none do.',
+  },
+)
+
+export type BehindStatus = Static<typeof behindSchema>
+
 const deliveryStatusExample = {
   state: 'throttled',
   cause: 'throttle' satisfies FaultClass,
@@ -50,6 +94,7 @@ const deliveryStatusExample = {
   since: '2026-11-20T10:00:00.000Z',
   as_of: '2026-11-20T10:00:03.000Z',
   backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
+  behind: null,
   last_success_at: '2026-11-20T10:00:01.000Z',
   last_error: {
     at: '2026-11-20T10:00:02.000Z',
@@ -73,6 +118,7 @@ export const deliveryStatusSchema = objectOf(
       }),
     ),
     backlog: objectOf({ events: count, oldest_at: instant }),
+    behind: orNull(behindSchema),
     last_success_at: instant,
     last_error: orNull(
       objectOf({ at: Type.String({ format: 'date-time' }), code: Type.String(), msg: Type.String() }),

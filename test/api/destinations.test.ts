@@ -27,6 +27,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
       secrets,
       sealer,
       access: destinationAccess(settings),
+      behind: { of: async () => null },
     }),
   })
 }

@@ -9,6 +9,7 @@ export const idleStatus: DeliveryStatus = {
   since: null,
   as_of: null,
   backlog: { events: 0, oldest_at: null },
+  behind: null,
   last_success_at: null,
   last_error: null,
   counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },

@@ -66,6 +66,27 @@ t.test('a destination is dead for longer than its share', async (t) => {
     t.equal(await entryOf('filtered'), undefined)
   })
 
+  await t.test('status and metrics say what waits for it, and for how long', async (t) => {
+    const { behind, advice } = await api.deliveryStatus(destinations.all)
+    t.ok(behind!.messages > 10 && behind!.missed === 0, JSON.stringify(behind))
+    const hours = (Date.parse(behind!.expires_at!) - Date.now()) / 3_600_000
+    t.ok(hours > 0 && hours < 72, `${hours}`)
+    t.match(
+      advice,
+      /It is behind: records wait for it in \d+ messages\. It gets their events when it works again\./,
+    )
+    t.equal((await api.deliveryStatus(destinations.filtered)).behind, null)
+    const shown = () => metricsOf(weir.url)
+    await until(
+      'the metrics show it',
+      async () => total(await shown(), 'weir_destination_behind_messages') > 0,
+    )
+    t.match(
+      await shown(),
+      new RegExp(`behind_expiry_seconds\\{destination="${destinations.all}",target="kinesis"\\}`),
+    )
+  })
+
   await t.test('it gets what it missed when it works again, although a pipeline is killed', async (t) => {
     const { id } = (await entryOf('all'))!
     const key = { accessKeyId: 'AKIA0000000000000000', secretAccessKey: 'another' }
@@ -91,7 +112,7 @@ t.test('a destination is dead for longer than its share', async (t) => {
     }
     const expected = published * eventsPerRecord
     await until('every event has arrived', async () => (await counts('all')).unique === expected)
-    t.pass()
+    t.equal((await api.deliveryStatus(destinations.all)).behind, null)
   })
 
   await t.test('the books balance', async (t) => {

@@ -193,7 +193,7 @@ const needs: Readonly<Record<string, Needs>> = {
       WEIR_BOOKS: ['info', 'make', 'purge', 'read along'],
       KV_weir_books: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_replays: ['info', 'make', 'get', 'remove', 'read along'],
-      KV_weir_behind: ['info', 'make', 'get'],
+      KV_weir_behind: ['info', 'make', 'get', 'read along'],
       KV_weir_trials: ['info', 'make', 'get', 'remove', 'read along'],
       KV_weir_key_use: ['info', 'make', 'get', 'remove', 'read along'],
     },
