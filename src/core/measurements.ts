@@ -72,6 +72,15 @@ export const measurements = {
     [0.5, 1, 2, 5, 15, 60, 300, 3600],
   ),
 
+  // --- certificates ---
+
+  certificateExpiry: levels(
+    'weir_certificate_expiry_timestamp_seconds',
+    'When the certificate of a kind that expires first does so, in seconds since the epoch; none if there is no certificate.',
+    ['kind'],
+    'min',
+  ),
+
   // --- destinations ---
 
   behindMessages: levels(

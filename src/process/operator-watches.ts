@@ -3,8 +3,11 @@
 import { type BehindDestinations, openBehindDestinations } from '../api/behind-destinations.js'
 import { accountsIn } from '../api/dead-letter-owner.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
+import { now } from '../core/clock.js'
+import type { Level } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
 import { chosenTarget, eventDestination } from '../resource/event-destination.js'
+import type { ViewState } from '../view/view-state.js'
 import { RecordsLag } from './records-lag.js'
 import type { RoleContext } from './role-context.js'
 import type { StoreParts } from './store-parts.js'
@@ -33,4 +36,32 @@ export function openOperatorWatches(
   const isAccount = (id: string): boolean => view.state.accounts.has(id)
   const { links } = presenter
   release.own(new ExpiringDeadLetters({ nats, accountOf, isAccount, links, retentionMs, occurrences }))
+  occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))
+}
+
+// --- certificates ---
+
+/** The member that holds the end of each kind of certificate. */
+const endOf = {
+  certificate_authority: 'not_after',
+  tls_certificate: 'not_after',
+  ssh_host_certificate: 'valid_until',
+  ssh_user_certificate: 'valid_until',
+} as const
+
+const weekMs = 7 * 24 * 3_600_000
+
+/**
+ * The end of the certificate of each kind that ends first. One that expired in the last week counts, so that the alert
+ * goes on; one that expired before was replaced, or is not needed.
+ */
+export function certificateExpiry({ rows }: Pick<ViewState, 'rows'>, nowMs: number): Level<'kind'>[] {
+  return Object.entries(endOf).flatMap(([kind, member]): Level<'kind'>[] => {
+    let firstMs = Number.POSITIVE_INFINITY
+    for (const row of rows.get(kind)?.values() ?? []) {
+      const endMs = Date.parse(String(row[member]))
+      if (endMs > nowMs - weekMs && endMs < firstMs) firstMs = endMs
+    }
+    return Number.isFinite(firstMs) ? [[{ kind }, firstMs / 1000]] : []
+  })
 }
