@@ -114,9 +114,10 @@ function registerSingle(app: FastifyInstance, context: ApiContext, replays: Repl
 }
 
 function shownReplay({ presenter }: ApiContext, replay: StoredReplay): Replay {
-  const { account_id, stream, first, last, done, ...rest } = replay
+  const { account_id, stream, first, last, done, open_until: _, subscription_id = null, ...rest } = replay
   return {
     ...rest,
+    subscription_id,
     uri: presenter.links.uri(`${replaysPath}/${replay.id}`),
     progress: { messages: done - first + 1, of: Math.max(0, last - first + 1) },
   }

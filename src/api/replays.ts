@@ -2,7 +2,7 @@
 import { isoMillis, now } from '../core/clock.js'
 import { conflict, unavailable, WeirError } from '../core/errors.js'
 import { isId, newId } from '../core/ids.js'
-import { replayAgeMaxMs, replaysAtOnceMax, replaysBytesMax } from '../core/limits.js'
+import { replayAgeMaxMs, replaySeamMs, replaysAtOnceMax, replaysBytesMax } from '../core/limits.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Nats } from '../nats/nats.js'
 import { firstSince } from '../nats/replay.js'
@@ -18,6 +18,12 @@ interface ReplayOrder {
   readonly fromMs: number
   readonly toMs: number
   readonly filter: string | null
+}
+
+interface SubscriptionStart extends Pick<ReplayOrder, 'accountId' | 'destinationId' | 'fromMs'> {
+  /** Of the replay. */
+  readonly id: string
+  readonly subscriptionId: string
 }
 
 interface ReplaysOptions {
@@ -61,16 +67,12 @@ export class Replays {
 
   async start(order: ReplayOrder): Promise<StoredReplay> {
     const { accountId, destinationId, fromMs, toMs, filter } = order
-    const { bucket, ensureBucket } = this.#options
-    await ensureBucket()
-    const running = (await replaysIn(bucket, '*')).filter(({ state }) => state === 'running')
+    const { bucket } = this.#options
+    const running = await this.#running()
     const other = running.find(({ destination_id }) => destination_id === destinationId)
     if (other !== undefined)
       throw conflict(`The replay ${other.id} of this destination is running: wait for its end, or cancel it.`)
-    if (running.length >= replaysAtOnceMax)
-      throw new WeirError('ERR_RATE_LIMIT', 'Too many replays are running: wait for one of them.', {
-        retryAfterSeconds: 60,
-      })
+    checkRoom(running.length, 1)
     const replay: StoredReplay = {
       id: newId(replayIdPrefix),
       account_id: accountId,
@@ -89,6 +91,49 @@ export class Replays {
     if ((await bucket.replace(replayKey(replay), JSON.stringify(stored), 0)) === undefined)
       throw new Error(`The key ${replayKey(replay)} was written before.`)
     return stored
+  }
+
+  async #running(): Promise<StoredReplay[]> {
+    await this.#options.ensureBucket()
+    return (await replaysIn(this.#options.bucket, '*')).filter(({ state }) => state === 'running')
+  }
+
+  // --- a subscription that starts in the past ---
+
+  /** Throws a `WeirError` if so many more would be too many. */
+  async checkRoomFor(count: number): Promise<void> {
+    checkRoom((await this.#running()).length, count)
+  }
+
+  /**
+   * Begins the replay of a new subscription, unless that was done before. It goes on with the records that come in until
+   * every pipeline evaluates them with the subscription: some are evaluated twice, and none is left out.
+   */
+  async startSubscription(start: SubscriptionStart): Promise<void> {
+    const { id, accountId, subscriptionId, destinationId, fromMs } = start
+    const { bucket, ensureBucket } = this.#options
+    await ensureBucket()
+    const key = replayKey({ account_id: accountId, id })
+    if ((await bucket.get(key)) !== undefined) return
+    const nowMs = now()
+    const openUntil = isoMillis(nowMs + replaySeamMs)
+    const replay: StoredReplay = {
+      id,
+      account_id: accountId,
+      destination_id: destinationId,
+      from: isoMillis(fromMs),
+      to: openUntil,
+      filter: null,
+      subscription_id: subscriptionId,
+      open_until: openUntil,
+      state: 'running',
+      created_at: isoMillis(nowMs),
+      ended_at: null,
+      error: null,
+      ...(await this.#messagesBetween(fromMs, nowMs)),
+    }
+    // Another process that carries out the same request may be first.
+    await bucket.replace(key, JSON.stringify(replay), 0)
   }
 
   /** The messages of records that were stored from one time to the other, both included. */
@@ -137,4 +182,11 @@ async function replaysIn(bucket: Bucket, accountId: string): Promise<StoredRepla
     if (replay !== undefined) replays.push(replay)
   }
   return replays
+}
+
+function checkRoom(running: number, more: number): void {
+  if (running + more <= replaysAtOnceMax) return
+  throw new WeirError('ERR_RATE_LIMIT', 'Too many replays are running: wait for one of them.', {
+    retryAfterSeconds: 60,
+  })
 }

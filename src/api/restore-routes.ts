@@ -43,7 +43,7 @@ export function registerRestore(app: FastifyInstance, context: ApiContext, resou
         body: context.presenter.show(resource, row, state),
       }))
     },
-    ['version'],
+    { parameters: ['version'] },
   )
   app.post(path, { ...described, ...rightNeeded(context, resource) }, restore)
 }

@@ -40,6 +40,7 @@ import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
+import { pastStarts } from './past-starts.js'
 import { answerProblem } from './problem.js'
 import { registerRecords } from './record-routes.js'
 import { RecordTracer, type RecordTracerOptions } from './record-tracer.js'
@@ -154,7 +155,12 @@ function registerResources(app: FastifyInstance, options: ApiOptions): void {
   const { context, destinations, live, log, replays, trials } = options
   app.addHook('preHandler', async (request) => refuseBody(request))
   for (const resource of resources) {
-    registerResource(app, context, resource)
+    registerResource(
+      app,
+      context,
+      resource,
+      resource.kind === 'event_subscription' ? pastStarts(replays) : undefined,
+    )
     registerModules(app, context, resource)
     registerDetachments(app, context, resource)
     registerChanges(app, context, resource)

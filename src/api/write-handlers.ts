@@ -22,13 +22,19 @@ export const withAnswer =
     return { ...draft, result: answerOf(draft.result, state) }
   }
 
+interface WriteOptions {
+  /** Names of its query parameters, besides `validate_only`. */
+  readonly parameters?: readonly string[]
+  /** Called with each answer before it is sent, also with that to a repeated request. */
+  readonly written?: (request: FastifyRequest, answer: WriteAnswer) => Promise<void> | void
+}
+
 /** The handler of a write, from a function that makes its plan. */
 export const writeHandler =
   (
     context: ApiContext,
     planFor: (request: FastifyRequest) => Promise<Plan<WriteAnswer>> | Plan<WriteAnswer>,
-    /** Names of its query parameters, besides `validate_only`. */
-    parameters: readonly string[] = [],
+    { parameters = [], written = () => {} }: WriteOptions = {},
   ): Handler =>
   async (request, reply) => {
     const validateOnly = isValidateOnly(request, parameters)
@@ -40,10 +46,13 @@ export const writeHandler =
       const { once: _, ...answer } = await store.rehearse(accountId, principal, await planned())
       return send(reply, answer)
     }
-    if (key === undefined) return send(reply, await store.commit(accountId, principal, await planned()))
-    const before = await store.answered(key)
-    if (before !== undefined) return send(reply, before)
-    return send(reply, await store.commitOnce(accountId, principal, await planned(), key))
+    const commit = async () =>
+      key === undefined
+        ? store.commit(accountId, principal, await planned())
+        : ((await store.answered(key)) ?? store.commitOnce(accountId, principal, await planned(), key))
+    const answer = await commit()
+    await written(request, answer)
+    return send(reply, answer)
   }
 
 /** The plan, with the rows that it would store as its result. */

@@ -231,6 +231,11 @@ export const watcherBufferBytesMax = 256 * 1024
 
 // --- replays ---
 
+/**
+ * A pipeline may evaluate records without a new subscription for so long. A lost watch of the configuration is noticed
+ * within 20 s and resumed.
+ */
+export const replaySeamMs = 30_000
 /** Replays of a deployment that run at the same time. */
 export const replaysAtOnceMax = 20
 /** A replay can be looked up for so long. */

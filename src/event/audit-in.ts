@@ -92,7 +92,7 @@ function topicOf(subject: string): Result<Topic> {
 // --- the payload ---
 
 /** Members that came with a later version: a service that does not know them leaves them out. */
-const laterMembers: readonly string[] = ['expires_at']
+const laterMembers: readonly string[] = ['expires_at', 'start_from', 'replay_ids']
 
 function objectSchema(resource: AnyResource): TSchema {
   const { required, ...schema } = auditedSchema(resource) as TSchema & { required: readonly string[] }

@@ -53,6 +53,8 @@ interface ReplayedRecords {
   readonly destinationId: string
   /** An expression over fields of events; null: all events. */
   readonly filter: string | null
+  /** Its events only; undefined: those of all subscriptions. */
+  readonly subscriptionId?: string | undefined
   /** The sequence of the first message. */
   readonly first: number
   /** Is the message one of them? Undefined while that is not decided: the message is given back. */

@@ -7,6 +7,7 @@ import { messageOf } from '../core/errors.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { streamIdentity } from '../nats/streams.js'
+import { hasSubscription } from '../produce/replayed-sources.js'
 import { recordsStream, replayConsumer, replaysBucket } from '../wire/names.js'
 import { changeReplay, replayIn, replayKey, type StoredReplay } from '../wire/replays.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
@@ -51,6 +52,7 @@ class Replays {
   #adapt(replay: StoredReplay): void {
     const run = this.#runs.get(replay.id)
     if (replay.state === 'running') {
+      run?.follow(replay)
       if (run === undefined) this.#runs.set(replay.id, new RunningReplay(replay, this.#deps))
       return
     }
@@ -69,7 +71,10 @@ class Replays {
 }
 
 class RunningReplay {
-  readonly #replay: StoredReplay
+  /** As it was written last. */
+  #replay: StoredReplay
+  /** The subscription that it is for is in the configuration of this process, or was deleted. */
+  #isKnown: boolean
   readonly #deps: ReplayDeps
   readonly #run: ReplayRun
   readonly #stop = new AbortController()
@@ -78,11 +83,39 @@ class RunningReplay {
   constructor(replay: StoredReplay, deps: ReplayDeps) {
     this.#replay = replay
     this.#deps = deps
-    const { id, account_id, destination_id, filter, first, last } = replay
-    const has = (sequence: number): boolean => sequence <= last
-    const records = { id, accountId: account_id, destinationId: destination_id, filter, first, has }
-    this.#run = new ReplayRun(records, deps)
+    const { id, account_id, destination_id, filter, subscription_id, first } = replay
+    this.#isKnown = subscription_id === undefined
+    this.#run = new ReplayRun(
+      {
+        id,
+        accountId: account_id,
+        destinationId: destination_id,
+        filter,
+        subscriptionId: subscription_id,
+        first,
+        has: (sequence) => this.#has(sequence),
+      },
+      deps,
+    )
     this.#watching = this.#watch()
+  }
+
+  follow(replay: StoredReplay): void {
+    this.#replay = replay
+  }
+
+  #has(sequence: number): boolean | undefined {
+    this.#isKnown ||= this.#hasSubscription()
+    if (!this.#isKnown) return undefined
+    const { open_until, last } = this.#replay
+    return open_until !== undefined || sequence <= last
+  }
+
+  /** A subscription that is still unknown when the replay gets its end was deleted. */
+  #hasSubscription(): boolean {
+    const { account_id, subscription_id = '', open_until } = this.#replay
+    const { current } = this.#deps.configuration
+    return open_until === undefined || hasSubscription(current, account_id, subscription_id)
   }
 
   async #watch(): Promise<void> {
@@ -101,7 +134,7 @@ class RunningReplay {
   /** Writes how far all pipelines are; true if the replay has ended. */
   async #report(): Promise<boolean> {
     const { nats, bucket, occurrences } = this.#deps
-    const { id, first, last, stream } = this.#replay
+    const { id, first, stream } = this.#replay
     const records = await nats.streamInfo(recordsStream)
     const position = await nats.consumerInfo(recordsStream, replayConsumer(id))
     if (records === undefined) return false
@@ -109,9 +142,10 @@ class RunningReplay {
       if (streamIdentity(records) !== stream) return ended(running, { state: 'failed', error: recreated })
       if (position === undefined) return running
       const { ackFloor, unacknowledged } = position
-      const isDone = ackFloor >= last || unacknowledged === 0
-      if (isDone) return ended(running, { state: 'done', done: last })
-      return { ...running, done: Math.max(first - 1, ackFloor) }
+      const done = Math.max(first - 1, ackFloor)
+      if (running.open_until !== undefined) return stillOpen({ ...running, done }, records.state.last_seq)
+      const isDone = ackFloor >= running.last || unacknowledged === 0
+      return isDone ? ended(running, { state: 'done', done: running.last }) : { ...running, done }
     }
     const written = await changeReplay(bucket, replayKey(this.#replay), change)
     if (written?.state === 'running') return false
@@ -125,6 +159,13 @@ class RunningReplay {
     await this.#watching
     await this.#run.close()
   }
+}
+
+/** It ends with the record that is the last one when its time has come. */
+function stillOpen({ open_until, ...replay }: StoredReplay, lastSequence: number): StoredReplay {
+  const last = Math.max(lastSequence, replay.first - 1)
+  const isOpen = open_until !== undefined && now() < Date.parse(open_until)
+  return isOpen ? { ...replay, last, open_until } : { ...replay, last }
 }
 
 const ended = (replay: StoredReplay, changes: Partial<StoredReplay>): StoredReplay => ({

@@ -4,7 +4,7 @@
  */
 import type { AnyTrafficEvent } from '../event/define.js'
 import { compileExpression } from '../expr/expression.js'
-import type { AccountSources, EventSource } from './subscriptions.js'
+import type { AccountSources, CompiledSource, EventSource } from './subscriptions.js'
 import type { TrafficView } from './traffic-view.js'
 
 interface ReplayedEvents {
@@ -12,21 +12,34 @@ interface ReplayedEvents {
   readonly destinationId: string
   /** An expression over fields of events; null: all events. */
   readonly filter: string | null
+  /** The only subscription whose events they are; undefined: all of them. */
+  readonly subscriptionId?: string | undefined
 }
 
 export function replayedView(
   view: TrafficView,
-  { accountId, destinationId, filter }: ReplayedEvents,
+  { accountId, destinationId, filter, subscriptionId }: ReplayedEvents,
   eventKinds: readonly AnyTrafficEvent[],
 ): TrafficView {
   const sources = view.subscriptions.byAccount.get(accountId)
   const restrict: Restriction = (source) =>
-    source.destinationIds.includes(destinationId)
+    source.destinationIds.includes(destinationId) &&
+    source.subscriptionId === (subscriptionId ?? source.subscriptionId)
       ? [{ ...source, destinationIds: [destinationId], filter: alsoFiltered(source, filter, eventKinds) }]
       : []
   const byAccount = new Map(sources === undefined ? [] : [[accountId, restricted(sources, restrict)]])
   return withSources(view, byAccount)
 }
+
+/** Does the view know the subscription? */
+export const hasSubscription = (
+  { subscriptions }: TrafficView,
+  accountId: string,
+  subscriptionId: string,
+): boolean =>
+  Object.values(subscriptions.byAccount.get(accountId) ?? {}).some((sources: readonly CompiledSource[]) =>
+    sources.some((source) => source.subscriptionId === subscriptionId),
+  )
 
 interface DestinationOfAccount {
   readonly account_id: string

@@ -1,13 +1,16 @@
 /** Event subscriptions: which event kinds go to which destinations, with which fields and filter. */
 import { badRequest, WeirError } from '../core/errors.js'
+import { newId } from '../core/ids.js'
 import { destinationsPerSubscriptionMax, sourcesPerSubscriptionMax } from '../core/limits.js'
 import { boundedChars, documented, objectOf, orNull, ruled, type Static, Type } from '../core/schema.js'
 import { defineResource, type Links } from './define.js'
 import { exampleId } from './examples.js'
 import { expressionSchema } from './expression-schema.js'
-import { asIs, defaulted, repeatedEntry, writable } from './fields.js'
+import { asIs, defaulted, derived, repeatedEntry, writable } from './fields.js'
 import { uriSchema } from './id-schema.js'
 import { references } from './reference-fields.js'
+import { replayIdPrefix } from './replay.js'
+import { canonicalTime, timestamp } from './timestamp-field.js'
 
 /** The OpenAPI document lists the values; this room does not know them. */
 export const eventKindSchema = Type.String({ title: 'EventKind', maxLength: 100 })
@@ -107,6 +110,22 @@ export const eventSubscription = defineResource({
     description: writable(boundedChars(255, 'Human-readable customer data.')),
     metadata: writable(boundedChars(4096, 'Machine-readable customer data.')),
     sources: sourcesField(),
+    start_from: {
+      ...writable(timestamp, { atCreation: true }),
+      complete: canonicalTime,
+      shown: asIs(
+        Type.String({
+          description:
+            'The subscription also gets the events of records that were stored since then, at most as long ago as records are kept. They are sent by the replays that `replay_ids` names.',
+          ...documented({ format: 'date-time' }),
+        }),
+      ),
+    },
+    replay_ids: derived(
+      Type.Array(Type.String(), {
+        description: 'The replays of a subscription with `start_from`, one for each destination.',
+      }),
+    ),
     destination_ids: {
       ...references('event_destination', 'ed_', {
         shownAs: 'destinations',
@@ -116,6 +135,10 @@ export const eventSubscription = defineResource({
       fallback: [] as string[],
     },
   },
+  derive: (draft, previous) =>
+    previous === undefined && draft.start_from !== null
+      ? { ...draft, replay_ids: [...new Set(draft.destination_ids)].map(() => newId(replayIdPrefix)) }
+      : draft,
   check(subscription, _previous, lookups) {
     const sources = subscription.sources as Source[]
     if (sources.length > sourcesPerSubscriptionMax) {

@@ -16,6 +16,7 @@ export const replayExample = {
   from: '2026-11-20T08:00:00.000Z',
   to: '2026-11-20T10:30:00.000Z',
   filter: "decision != 'allow'",
+  subscription_id: null,
   state: 'running',
   progress: { messages: 1200, of: 48_000 },
   ended_at: null,
@@ -31,6 +32,10 @@ export const replaySchema = objectOf(
     from: time,
     to: time,
     filter: orNull(Type.String()),
+    subscription_id: orNull(Type.String(), {
+      description:
+        'The subscription with `start_from` for which it was begun; null: events of all subscriptions.',
+    }),
     state: oneOf(['running', 'done', 'cancelled', 'failed'] as const),
     progress: objectOf(
       { messages: count('Messages of records that are processed.'), of: count('All of them.') },

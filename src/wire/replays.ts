@@ -12,6 +12,10 @@ export interface StoredReplay {
   readonly from: string
   readonly to: string
   readonly filter: string | null
+  /** Its events only: it was created with a start in the past. */
+  readonly subscription_id?: string
+  /** Until then the replay has no end: records that come in are replayed, too. RFC 3339. */
+  readonly open_until?: string
   readonly state: 'running' | 'done' | 'cancelled' | 'failed'
   readonly created_at: string
   readonly ended_at: string | null

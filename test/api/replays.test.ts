@@ -56,3 +56,53 @@ t.test('replays of two accounts', async (t) => {
   t.match(await mine.getReplay(replay.id), { state: 'cancelled', ended_at: /Z$/ })
   t.match(await mine.replay(id, { from: '1h' }), { state: 'running' }, 'another one may begin')
 })
+
+t.test('a subscription that starts in the past', async (t) => {
+  const store = await openTestStore(t)
+  const api = await store.api()
+  const me = await api.account('starter')
+  const destinations = [
+    await me.eventDestination.create({ target }),
+    await me.eventDestination.create({ target }),
+  ]
+  const destination_ids = destinations.map(({ id }) => id)
+  const sources = [{ type: 'tcp_connection_closed.v0' }]
+  const ago = (hours: number) => `${new Date(Date.now() - hours * 3_600_000).toISOString().slice(0, 19)}Z`
+  const start_from = ago(1)
+
+  const wrong: readonly [object, RegExp][] = [
+    [{ start_from: ago(-1) }, /which is not in the past/],
+    [{ start_from: ago(25) }, /records are kept for 1d only/],
+    [{ start_from: '1h' }, /"start_from"/],
+    [{ start_from, destination_ids: [] }, /needs a destination, and a source of traffic events/],
+    [{ start_from, sources: [{ type: 'ip_policy_created.v0' }] }, /a source of traffic events/],
+  ]
+  for (const [change, msg] of wrong) {
+    const body = { sources, destination_ids, ...change }
+    const answer = await me.raw.send('POST', '/event_subscriptions', { body })
+    t.match(answer, { status: 400, body: { msg } }, JSON.stringify(change))
+  }
+  const body = { sources, destination_ids, start_from }
+  const tried = await me.raw.send('POST', '/event_subscriptions?validate_only=true', { body })
+  t.match(tried, { status: 201, body: { start_from } })
+  t.strictSame((await me.replays()).replays, [], 'nothing begins for what is refused or tried')
+
+  const create = () => me.eventSubscription.create(body, { idempotencyKey: 'start' })
+  const created = await create()
+  t.match(created, { start_from, replay_ids: [/^rp_/, /^rp_/] })
+  const { replays } = await me.replays()
+  t.strictSame(replays.map(({ id }) => id).toSorted(), created.replay_ids?.toSorted())
+  for (const [index, id] of (created.replay_ids ?? []).entries()) {
+    const replay = await me.getReplay(id)
+    t.match(replay, { state: 'running', subscription_id: created.id, destination_id: destination_ids[index] })
+    t.equal(Date.parse(replay.from), Date.parse(start_from))
+    t.ok(Date.parse(replay.to) > Date.now(), 'it goes on until every pipeline knows the subscription')
+  }
+  t.strictSame(await create(), created, 'a repeated request begins nothing more')
+  t.equal((await me.replays()).replays.length, 2)
+  await refused(400, me.eventSubscription.update(created.id, { start_from: ago(2) } as never))
+  t.match(await me.eventSubscription.update(created.id, { description: 'x' }), { start_from })
+  for (const id of created.replay_ids ?? []) await me.cancelReplay(id)
+  const { start_from: none, replay_ids } = await me.eventSubscription.create({ sources, destination_ids })
+  t.strictSame([none, replay_ids], [undefined, undefined])
+})

@@ -1,11 +1,15 @@
 /** Replays: recorded traffic goes to one destination again, with the ids it had, and the books balance. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { replaysBucket } from '../../src/wire/names.js'
+import { changeReplay, replayKey } from '../../src/wire/replays.js'
 import { refused } from '../harness/caller.js'
 import { run } from '../harness/processes.js'
 import { endNow, processesBelow } from '../harness/tree.js'
 import { until } from '../harness/weir.js'
 import { openDeployment, publish, token } from './deployment.js'
+
+t.setTimeout(300_000)
 
 const count = 2_000
 
@@ -79,6 +83,48 @@ t.test('a replay beside live traffic', async (t) => {
     )
     t.match(metrics, new RegExp(`weir_records_in_total ${2 * count}\\n`), 'records are counted once')
   })
+
+  await t.test(
+    'a subscription that starts in the past gets the events from before it and after it',
+    async (t) => {
+      const source = { type: 'tcp_connection_closed.v0', filter: 'conn.bytes_in >= 1900' }
+      const one = await api.eventSubscription.create({
+        sources: [source],
+        destination_ids: [destinations.filtered],
+        start_from: begun,
+      })
+      const live = publish(nats, 'third', 1900, count, 5)
+      const [id = ''] = one.replay_ids ?? []
+      const of = (events: string[]) => new Set(events).size
+      const ids = async () => {
+        const found: string[] = []
+        for await (const { eventId, data } of emulator.client.received({
+          service: 'kinesis',
+          name: 'filtered',
+        }))
+          if (JSON.parse(data).object.conn.bytes_in >= 1900) found.push(eventId ?? '')
+        return found
+      }
+      await live
+      // Every fourth record of each run is also one of the other subscription, under another id.
+      await until('the events of all runs have arrived', async () => of(await ids()) === 3 * (100 + 25))
+      t.match(await api.getReplay(id), { subscription_id: one.id, state: /running|done/ })
+      // Its end is due half a minute after the subscription was created.
+      const bucket = await nats.findBucket(replaysBucket)
+      const past = { open_until: begun }
+      await changeReplay(bucket!, replayKey({ account_id: weir.accountId, id }), (replay) => ({
+        ...replay,
+        ...past,
+      }))
+      await until('it is done', async () => (await api.getReplay(id)).state === 'done')
+      t.equal(of(await ids()), 3 * (100 + 25), 'nothing new has come')
+      const balanced = async () => {
+        const { counts, backlog } = await api.deliveryStatus(destinations.filtered)
+        return backlog.events === 0 && counts.produced === counts.delivered
+      }
+      await until('the books balance', balanced)
+    },
+  )
 
   await t.test('a replay without records is done at once; one can be cancelled', async (t) => {
     const from = new Date(Date.now() - 60_000 * 60).toISOString()
