@@ -23,6 +23,7 @@ import type { ReleaseStack } from './core/release.js'
 import { expectSameKey, Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
 import { DeliveryLog } from './deliver/delivery-log.js'
+import { answerQuestions } from './deliver/questions.js'
 import { destinationAccess } from './deliver/test-event.js'
 import { decide, decideAgent } from './evaluate/decide.js'
 import type { Verdict } from './evaluate/evaluate.js'
@@ -67,7 +68,6 @@ import {
   deliveriesStream,
   keyUseBucket,
   recordsStream,
-  statusSubject,
 } from './wire/names.js'
 import { neededStreams } from './wire/needed-streams.js'
 import { reservedBytes, restoreStreams, whenStream } from './wire/streams.js'
@@ -289,10 +289,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   })
   secrets.onChange(update)
   update()
-  // Unknown destinations are answered too, so that the API knows that a deliverer runs.
-  const answer = (request: Uint8Array): string =>
-    JSON.stringify(deliverer.statusOf(Buffer.from(request).toString()) ?? null)
-  release.own(nats.answer(statusSubject, undefined, answer))
+  release.own(answerQuestions(nats, deliverer))
   await readiness.started({ nats, streams: neededStreams.deliver, view, books })
   return roleOf(context, readiness)
 }

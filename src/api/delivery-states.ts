@@ -3,8 +3,9 @@
  * report is returned with its time. Only after some seconds of silence is the state "no deliverer answers".
  */
 import { isoMillis, now } from '../core/clock.js'
-import type { LaneState, LaneStatus } from '../deliver/health.js'
+import type { LaneReport, LaneState, LaneStatus } from '../deliver/health.js'
 import { unansweredCause } from '../resource/delivery-status.js'
+import type { Usage } from '../wire/delivery-attempts.js'
 import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
 import { statusSubject } from '../wire/names.js'
 
@@ -15,10 +16,12 @@ type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Ar
 type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
   readonly cause: string | null
   readonly as_of: string | null
+  /** Of each lane that reports it. */
+  readonly usages: readonly Usage[]
 }
 
 interface Heard {
-  readonly lanes: readonly LaneStatus[]
+  readonly lanes: readonly LaneReport[]
   readonly atMs: number
 }
 
@@ -76,7 +79,7 @@ export class DeliveryStates {
     if (answers === undefined || answers.length === 0) this.#silentSinceMs ??= askedMs
     else this.#silentSinceMs = undefined
     const lanes = (answers ?? [])
-      .map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneStatus | null)
+      .map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneReport | null)
       .filter((lane) => lane !== null)
     if (lanes.length > 0) this.#remember(id, { lanes, atMs: now() })
     return answers !== undefined
@@ -98,6 +101,7 @@ export class DeliveryStates {
       cause: unansweredCause,
       since: isoMillis(this.#silentSinceMs ?? now()),
       as_of: heard === undefined ? null : isoMillis(heard.atMs),
+      usages: [],
     }
   }
 }
@@ -106,6 +110,7 @@ const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused'
 
 /** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
 function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
-  const lane = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
-  return { ...lane, ...lanes.reduce(laterOutcomes, known), as_of: isoMillis(atMs) }
+  const { usage: _, ...lane } = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
+  const usages = lanes.flatMap(({ usage }) => usage ?? [])
+  return { ...lane, ...lanes.reduce(laterOutcomes, known), as_of: isoMillis(atMs), usages }
 }

@@ -5,6 +5,7 @@ import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
+import { kindNamed } from '../deliver/kinds.js'
 import {
   checkDestination,
   type DestinationAccess,
@@ -14,11 +15,14 @@ import {
 import { testEventJson } from '../event/event-schemas.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
+import { billingOf } from '../resource/billing.js'
 import type { Row } from '../resource/define.js'
 import { adviceFor, type DestinationCheck } from '../resource/delivery-status.js'
+import { chosenTarget } from '../resource/event-destination.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import { attemptsOf } from './attempt-routes.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates } from './delivery-states.js'
 import type { DestinationOperations } from './destination-routes.js'
@@ -58,9 +62,12 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       return shownCheck(found, row)
     },
 
+    attempts: (row) => attemptsOf(deps.nats, row.id),
+
     async status(row) {
       const { books } = deps.books
-      const [state, oldest, behind] = await Promise.all([
+      const { kind, packing } = chosenTarget(row['target'] as never)
+      const [{ usages, ...state }, oldest, behind] = await Promise.all([
         states.of(row.id, books.lastOutcomes(row.id)),
         oldestPack(deps.nats, row.id),
         deps.behind.of(row.id),
@@ -72,6 +79,7 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
         backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
         behind,
         counts: { produced, filtered, delivered, dead_lettered, retried },
+        billing: billingOf(kindNamed(kind), packing, usages),
       }
     },
   }

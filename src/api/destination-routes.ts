@@ -15,6 +15,7 @@ import {
   testEventSchema,
 } from '../resource/delivery-status.js'
 import { eventDestination } from '../resource/event-destination.js'
+import { type AttemptsSource, registerAttempts } from './attempt-routes.js'
 import { type ApiContext, queryOf, readable, requestBody, rowAt, sendJson } from './context.js'
 import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
@@ -26,7 +27,7 @@ import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 
-export interface DestinationOperations {
+export interface DestinationOperations extends AttemptsSource {
   /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
   /** Finds out whether the destination could be delivered to, without writing to it. */
@@ -69,6 +70,7 @@ export function registerDestinationOperations(
 
   registerPauses(app, context)
   registerCheck(app, context, operations)
+  registerAttempts(app, context, operations)
   registerAllStatuses(app, context, operations)
 
   app.get(`${single}/status`, status, async (request, reply) => {

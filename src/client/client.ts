@@ -31,6 +31,7 @@ import type { RuleCounts } from '../resource/rule-counts.js'
 import type { DeliveryStats, Stats } from '../resource/stats.js'
 import type { TracedRecord } from '../resource/traced-record.js'
 import type { Trial } from '../resource/trial.js'
+import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { type ChangesOptions, changesAt } from './changes.js'
 import {
   Collection,
@@ -96,6 +97,8 @@ export interface Client extends Kinds {
   deliveryStats(options?: Omit<StatsOptions, 'by'>): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
+  /** The last requests to a destination, newest first. */
+  deliveryAttempts(destinationId: string): Promise<{ attempts: DeliveryAttempt[] }>
   /** Those of all destinations, newest first, in pages. */
   deliveryStatuses(page?: PageOptions): Promise<{
     statuses: DestinationStatus[]
@@ -203,6 +206,7 @@ export function openClient(options: HttpOptions): Client {
     deliveryStats: async (options = {}) =>
       http.send('GET', '/stats', { query: { ...options, by: 'destination' } }),
     deliveryStatus: async (id) => http.send('GET', subpath(eventDestination, id, 'status')),
+    deliveryAttempts: async (id) => http.send('GET', subpath(eventDestination, id, 'attempts')),
     deliveryStatuses: async (page = {}) =>
       http.send('GET', `${eventDestination.path}/status`, { query: { ...page } }),
     decide: async (body, { revision } = {}) => http.send('POST', '/decide', { body, query: { revision } }),

@@ -152,6 +152,11 @@ export const delivery = {
   eventsDelivered: count('weir_delivery_accepted_total', 'Events accepted by AWS, repeats included.', [
     'target',
   ]),
+  billingUnits: count(
+    'weir_destination_billing_units_total',
+    'Units that AWS bills for accepted records: of Kinesis PUT payload units of 25 KB, and kilobytes; of Firehose 5 KB; of CloudWatch Logs bytes.',
+    ['target', 'unit'],
+  ),
   eventsRetried: count('weir_delivery_retries_total', 'Events sent again.', ['target']),
   eventDeadLettered: warn(
     'A destination refused an event, which is now in the dead letters.',

@@ -11,6 +11,7 @@ import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender } from './aws.js'
 import {
+  type BillingUnit,
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
@@ -48,7 +49,12 @@ const limits: KindLimits = {
 }
 
 /** The line break of the pack is not part of the message. */
-const messageBytes = (event: PackedEvent): number => event.data.length - 1
+const messageBytes = (event: Pick<PackedEvent, 'data'>): number => event.data.length - 1
+
+/** Ingestion: the bytes of a message, and 26 for each (https://aws.amazon.com/cloudwatch/pricing/). */
+const billing: readonly BillingUnit[] = [
+  { name: 'bytes', about: 'Bytes of messages, and 26 for each message.', bytes: 1 },
+]
 
 // --- client ---
 
@@ -201,6 +207,7 @@ export const cloudwatchLogs = defineDestinationKind({
   endpointSetting: 'AWS_ENDPOINT_URL_CLOUDWATCH_LOGS',
   limits,
   requestBytes: { max: 1_048_576, default: 1_048_576 },
+  billing,
   keepsLineBreak: false,
   open: (config, deps) => new CloudWatchLogsSender(config, deps),
 })

@@ -6,11 +6,13 @@
  */
 import { messageOf } from '../core/errors.js'
 import { packsInFlightBytesMax } from '../core/limits.js'
+import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
-import { type LaneStatus, pausedByHand } from './health.js'
+import { type LaneReport, pausedByHand } from './health.js'
+import { RequestHistory } from './request-history.js'
 import { type LaneOfDestination, stateLevels } from './state-levels.js'
 
 interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
@@ -22,11 +24,13 @@ export class Deliverer {
   readonly #deps: DestinationRunDeps
   readonly #runs = new Map<string, DestinationRun>()
   readonly #dropped = new Set<string>()
+  readonly #history: RequestHistory
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
-    this.#deps = { ...deps, budget: new ByteBudget(packsInFlightBytesMax) }
-    const { occurrences, metricsDestinationsMax } = deps
+    const { occurrences, metricsDestinationsMax, deliveryLog: log } = deps
+    this.#history = new RequestHistory({ log, occurrences })
+    this.#deps = { ...deps, deliveryLog: this.#history, budget: new ByteBudget(packsInFlightBytesMax) }
     occurrences.destinationStates(() => stateLevels(this.#lanes(), metricsDestinationsMax))
   }
 
@@ -50,6 +54,7 @@ export class Deliverer {
     const run = this.#runs.get(id)
     this.#runs.delete(id)
     await run?.close()
+    this.#history.forget(id)
     const { occurrences } = this.#deps
     try {
       if (await dropBacklog(this.#deps, id)) occurrences.backlogDropped({ destination_id: id })
@@ -66,8 +71,14 @@ export class Deliverer {
     }
   }
 
-  statusOf(destinationId: string): LaneStatus | undefined {
-    return this.#runs.get(destinationId)?.status()
+  statusOf(destinationId: string): LaneReport | undefined {
+    const status = this.#runs.get(destinationId)?.status()
+    return status && { ...status, usage: this.#history.usageOf(destinationId) }
+  }
+
+  /** The newest first; undefined for an unknown destination. */
+  attemptsOf(destinationId: string): readonly DeliveryAttempt[] | undefined {
+    return this.#history.attemptsOf(destinationId)
   }
 
   async close(): Promise<void> {

@@ -26,9 +26,9 @@ import {
   packHeaders,
 } from '../wire/names.js'
 import { type PackedEvent, readPack } from '../wire/pack.js'
+import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
-import type { DeliveryLog } from './delivery-log.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'
 import { HandPause } from './hand-pause.js'
 import { type LaneStatus, pausedByHand } from './health.js'
@@ -55,7 +55,7 @@ export interface DestinationRunDeps {
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
   readonly budget: ByteBudget
-  readonly deliveryLog: Pick<DeliveryLog, 'of'>
+  readonly deliveryLog: { of(destination: DestinationConfig): AttemptLog }
 }
 
 export class DestinationRun {

@@ -8,7 +8,7 @@
  */
 import type { Problem, Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
-import type { Packing, PackingTarget } from './packing.js'
+import type { Packing, PackingTarget, ServiceRecord } from './packing.js'
 
 /** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */
 export type DestinationAuth =
@@ -39,9 +39,21 @@ export interface BatchLimits {
   readonly requestBytesMax: number
   readonly eventBytesMax: number
   /** The size of an event as the service counts it, overhead included. */
-  readonly sizeOf: (event: PackedEvent) => number
+  readonly sizeOf: (event: Sized) => number
   /** The longest time between the oldest and the newest event of a request, if the service limits it. */
   readonly spanMaxMs?: number
+}
+
+/** The size of an event or record depends on these. */
+type Sized = Pick<PackedEvent, 'data' | 'partitionKeyBytes'>
+
+/** What the service bills for a record: it counts the begun units. */
+export interface BillingUnit {
+  /** In metrics and the status. */
+  readonly name: string
+  /** For people, such as `each begun 25 KB of a record`. */
+  readonly about: string
+  readonly bytes: number
 }
 
 /** The limits that a kind declares; the size of a request is a setting. */
@@ -86,9 +98,14 @@ export interface Receipt {
   readonly shard?: string
 }
 
+/** The records of a request, if they held several events; otherwise each event was one. */
+interface Packed {
+  readonly records?: readonly ServiceRecord[]
+}
+
 /** The outcome of a request; indices refer to the given events. */
 export type SendOutcome =
-  | ({ readonly outcome: 'accepted' } & Receipt)
+  | ({ readonly outcome: 'accepted' } & Receipt & Packed)
   | ({
       readonly outcome: 'partial'
       /** Events to be sent again, ascending. */
@@ -98,7 +115,8 @@ export type SendOutcome =
       readonly rejected: readonly Rejection[]
       /** To be searched for the event at fault. If more records were refused, their events are among `retry`. */
       readonly suspects?: Suspects
-    } & Receipt)
+    } & Receipt &
+      Packed)
   /** As far as known, nothing was accepted. */
   | { readonly outcome: 'failed'; readonly fault: Fault }
 
@@ -195,6 +213,8 @@ export interface DestinationKind<
   readonly requestBytes: { readonly max: number; readonly default: number }
   /** How several events are packed into a record; a target of such a kind has the member `packing`. */
   readonly packing?: Target
+  /** What AWS bills for records, the most usual first; none if nothing is billed by them. */
+  readonly billing?: readonly BillingUnit[]
   /** Does the service get the line break after an event's JSON? */
   readonly keepsLineBreak: boolean
   open(config: DestinationConfig, deps: SenderDeps): Sender

@@ -192,9 +192,10 @@ export function outcomeOfRecords(
   results: readonly RecordResult[],
   failed: number,
   requestId?: string,
-  records: readonly Pick<ServiceRecord, 'indices'>[] = [],
+  records: readonly ServiceRecord[] = [],
 ): SendOutcome {
-  const receipt = receiptOf(results, requestId)
+  const isPacked = records[0]?.indices !== undefined
+  const receipt = { ...receiptOf(results, requestId), ...(isPacked && { records }) }
   if (failed === 0) return { outcome: 'accepted', ...receipt }
   const retry: number[] = []
   const rejected: Rejection[] = []

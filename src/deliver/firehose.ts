@@ -8,6 +8,7 @@ import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, withBody } from './aws.js'
 import {
+  type BillingUnit,
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
@@ -46,6 +47,11 @@ const limits: KindLimits = {
  * about a hundredth. A function that transforms records gets several of them at once, in at most 6 MB.
  */
 const packing: PackingTarget = { recordBytes: 250_000, groupOf: () => '' }
+
+/** Ingestion: each record is rounded up to 5 KB (https://aws.amazon.com/firehose/pricing/). */
+const billing: readonly BillingUnit[] = [
+  { name: 'five_kilobytes', about: 'Each begun 5 KB of a record.', bytes: 5 * 1024 },
+]
 
 // --- client ---
 
@@ -122,6 +128,7 @@ export const firehose = defineDestinationKind({
   limits,
   requestBytes: { max: 4 * mebibyte, default: 4 * mebibyte },
   packing,
+  billing,
   keepsLineBreak: true,
   open: (config, deps) => new FirehoseSender(config, deps),
 })

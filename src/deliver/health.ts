@@ -1,5 +1,6 @@
 /** The state of a destination, as its `status` shows it. */
 import { isoMillis, now } from '../core/clock.js'
+import type { Usage } from '../wire/delivery-attempts.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import type { Fault, FaultClass } from './destination.js'
 
@@ -14,6 +15,12 @@ export interface LaneStatus extends LastOutcomes {
   /** The class of the fault that led to the state, or that someone paused the destination; null when healthy. */
   readonly cause: FaultClass | typeof pausedByHand | null
   readonly since: string
+}
+
+/** What a deliverer answers about a destination. */
+export interface LaneReport extends LaneStatus {
+  /** Earlier versions do not report it. */
+  readonly usage?: Usage | undefined
 }
 
 /** A `failing` lane keeps trying; a `paused` one waits for credentials, configuration or a person. */

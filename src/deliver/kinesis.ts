@@ -9,6 +9,7 @@ import { arnAddress } from './arn.js'
 import { AwsSender, withBody } from './aws.js'
 import {
   type BatchLimits,
+  type BillingUnit,
   type DestinationConfig,
   defineDestinationKind,
   type Fault,
@@ -51,6 +52,19 @@ const packing: PackingTarget = {
   // Events of one object have its id as their key, and stay together in its shard.
   groupOf: (event) => (event.isItsOwnKey ? '' : event.partitionKey),
 }
+
+/**
+ * A provisioned stream bills PUT payload units, each begun 25 KB of a record; an on-demand stream bills bytes, each
+ * record rounded up to 1 KB: https://aws.amazon.com/kinesis/data-streams/pricing/.
+ */
+const billing: readonly BillingUnit[] = [
+  {
+    name: 'put_payload_units',
+    about: 'Each begun 25 KB of a record; billed for provisioned streams.',
+    bytes: 25 * 1024,
+  },
+  { name: 'kilobytes', about: 'Each begun KB of a record; billed for on-demand streams.', bytes: 1024 },
+]
 
 // --- client ---
 
@@ -157,6 +171,7 @@ export const kinesis = defineDestinationKind({
   limits,
   requestBytes: { max: 10 * mebibyte, default: 5 * mebibyte },
   packing,
+  billing,
   keepsLineBreak: true,
   open: (config, deps) => new KinesisSender(config, deps),
 })

@@ -15,6 +15,7 @@ export type Packing = (typeof packings)[number]
 export interface ServiceRecord {
   readonly data: Buffer
   readonly partitionKey: string
+  readonly partitionKeyBytes: number
   /** Indices of its events in the request, ascending; undefined if the record at an index is the event at that index. */
   readonly indices?: readonly number[]
 }
@@ -29,6 +30,7 @@ export interface PackingTarget {
 /** What is known of a record while events are added. */
 interface OpenRecord {
   readonly partitionKey: string
+  readonly partitionKeyBytes: number
   readonly indices: number[]
   byteLength: number
 }
@@ -54,11 +56,16 @@ function pack(events: readonly PackedEvent[], { recordBytes, groupOf }: PackingT
       continue
     }
     const { partitionKey, partitionKeyBytes } = event
-    const begun = { partitionKey, indices: [index], byteLength: partitionKeyBytes + length }
+    const byteLength = partitionKeyBytes + length
+    const begun = { partitionKey, partitionKeyBytes, indices: [index], byteLength }
     records.push(begun)
     filling.set(group, begun)
   }
-  return records.map(({ partitionKey, indices }) => ({ partitionKey, indices, data: lines(events, indices) }))
+  return records.map(({ byteLength: _, indices, ...key }) => ({
+    ...key,
+    indices,
+    data: lines(events, indices),
+  }))
 }
 
 /** Each event ends with a line feed, so the lines are the events' bytes one after the other. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/terminal.js'
 import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../resource/delivery-status.js'
+import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import type { Settings } from './settings.js'
 
 export function addDestinationCommands(program: Command, settings: () => Settings): void {
@@ -39,6 +40,16 @@ export function addDestinationCommands(program: Command, settings: () => Setting
       const check = await (await clientOf()).checkDestination(id)
       report(json ? JSON.stringify(check) : checkText(id, check))
       if (check.result === 'failed') process.exitCode = 1
+    })
+
+  destination
+    .command('attempts')
+    .description('the last requests to it, newest first: time, outcome, events, duration, request id, error')
+    .argument('<id>', 'ed_…')
+    .option('--json', 'a line of JSON for each')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const { attempts } = await (await clientOf()).deliveryAttempts(id)
+      for (const attempt of attempts) report(json ? JSON.stringify(attempt) : attemptText(attempt))
     })
 
   destination
@@ -87,7 +98,8 @@ export function checkText(
 
 /** A line with the state, then what is known of it. */
 function statusText(id: string, status: DeliveryStatus, description: string | null): string {
-  const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts } = status
+  const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts, billing } =
+    status
   const why = cause === null || cause === state ? '' : ` (${cause})`
   const lines = [
     since === null ? undefined : `since ${since}`,
@@ -99,9 +111,35 @@ function statusText(id: string, status: DeliveryStatus, description: string | nu
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)
       .join(', '),
+    billing?.saving,
   ]
   return [
     `${id}  ${state}${why}  ${description ?? ''}`.trimEnd(),
     ...lines.flatMap((line) => (line ? [`  ${line}`] : [])),
   ].join('\n')
+}
+
+/** `2026-11-20T10:00:02.117Z  partial    380 of 500 events  256410 bytes  41 ms  c0ffee…  Code: message` */
+function attemptText({
+  at,
+  outcome,
+  events,
+  accepted,
+  bytes,
+  took_ms,
+  request_id,
+  error,
+}: DeliveryAttempt): string {
+  const fault = error === null ? undefined : `${error.code}: ${error.msg}`
+  return [
+    at,
+    outcome.padEnd(9),
+    `${accepted} of ${events} events`,
+    `${bytes} bytes`,
+    `${took_ms} ms`,
+    request_id,
+    fault,
+  ]
+    .filter(Boolean)
+    .join('  ')
 }

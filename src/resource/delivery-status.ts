@@ -2,6 +2,7 @@
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import type { FaultClass } from '../deliver/destination.js'
 import { pausedByHand } from '../deliver/health.js'
+import { billingExample, billingSchema } from './billing.js'
 import type { Row } from './define.js'
 import type { DestinationPause } from './event-destination.js'
 import { exampleId } from './examples.js'
@@ -102,6 +103,7 @@ const deliveryStatusExample = {
     msg: 'Rate exceeded for shard shardId-000000000000.',
   },
   counts: { produced: 91_200, filtered: 310, delivered: 90_000, dead_lettered: 0, retried: 2400 },
+  billing: billingExample,
 }
 
 export const deliveryStatusSchema = objectOf(
@@ -130,6 +132,7 @@ export const deliveryStatusSchema = objectOf(
       dead_lettered: count,
       retried: count,
     }),
+    billing: billingSchema,
   },
   {
     title: 'DeliveryStatus',

@@ -118,6 +118,10 @@ export const agentSubject = 'weir.decide.agent'
 export const abuseDecisionSubject = 'weir.abuse.decide'
 /** The API asks for a destination's status; each deliverer answers with its lane's state, or `null` without a lane. */
 export const statusSubject = 'weir.status.destination'
+/** The same for the last requests to a destination (`delivery-attempts.ts`). */
+export const attemptsSubject = 'weir.status.attempts'
+/** All that the API asks deliverers. */
+export const statusSubjects = 'weir.status.*'
 /** API processes share their counts of requests and failed logins; no other user of NATS may publish. */
 export const usageSubject = 'weir.api.usage'
 

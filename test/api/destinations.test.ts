@@ -184,6 +184,8 @@ t.test('event destinations', async (t) => {
     t.strictSame(status.counts, { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 })
     t.match(status, { state: 'paused', last_success_at: null, last_error: null })
     t.match(status.advice, /^No process delivers/)
+    t.equal(status.billing, null)
+    t.match(await refused(503, me.deliveryAttempts(id)), /No deliverer answers/)
     const other = await api.account()
     t.strictSame((await other.deliveryStatuses()).statuses, [])
     const first = await me.deliveryStatuses({ limit: 1 })
@@ -194,6 +196,7 @@ t.test('event destinations', async (t) => {
     t.notOk(rest.statuses.some(({ destination_id }) => destination_id === id))
     await refused(404, other.deliveryStatus(id))
     await refused(404, other.sendTestEvent(id))
+    await refused(404, other.deliveryAttempts(id))
   })
 
   t.test('a destination is paused and resumed, and it is known who did', async (t) => {

@@ -32,6 +32,7 @@ t.test('idempotency keys', async (t) => {
       },
       check: async () => passedCheck,
       status: async () => idleStatus,
+      attempts: async () => [],
     },
   })
   const counted = async (me: Caller, path: string, list: string): Promise<number> =>

@@ -181,6 +181,7 @@ const noDestinations: ApiOptions['destinations'] = {
   sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
   check: async () => passedCheck,
   status: async () => idleStatus,
+  attempts: async () => [],
 }
 
 type OpenStore = Omit<TestStore, 'release' | 'api'> & {

@@ -13,6 +13,7 @@ export const idleStatus: DeliveryStatus = {
   last_success_at: null,
   last_error: null,
   counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
+  billing: null,
 }
 
 export const passedCheck: DestinationCheck = {

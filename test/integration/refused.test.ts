@@ -100,6 +100,15 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   })
   await until('the denied one is paused', async () => (await status('all')).state === 'paused')
   await until('the broken one is failing', async () => (await status('logs')).state === 'failing')
+  const attempts = async (name: DestinationName) =>
+    (await api.deliveryAttempts(deployment.destinations[name])).attempts
+  t.match((await attempts('all'))[0], {
+    outcome: 'failed',
+    accepted: 0,
+    request_id: /^\S+$/,
+    error: { code: /AccessDenied/ },
+  })
+  t.match((await attempts('filtered'))[0], { outcome: 'delivered', error: null })
   t.match(await status('all'), { backlog: { events: 400 }, counts: { delivered: 0, dead_lettered: 0 } })
   await client.clearFaults()
   // After a change of target, the backlog goes there at once.
@@ -111,6 +120,8 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   })
   await until('the broken one recovers by itself', async () => (await status('logs')).backlog.events === 0)
   t.match((await status('logs')).counts, { delivered: expected.logs, dead_lettered: 0 })
+  const { billing } = await status('filtered')
+  t.match(billing, { events: expected.filtered, units: [{ name: 'put_payload_units' }] })
 
   await client.addFault({ effect: { type: 'poison', containing: '"bytes_in":407,' }, resource: 'moved' })
   await publish(nats, 'run', 400, 500)

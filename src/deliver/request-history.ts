@@ -1,0 +1,146 @@
+/**
+ * What this process knows of its requests without ClickHouse: the last ones to each destination, and what AWS bills for
+ * what they delivered. An operator asks for it when something is wrong, so it must not depend on the log, which may be
+ * off or late. A restart forgets it; the log has what is older.
+ */
+import { isoMillis, now } from '../core/clock.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { attemptsMax, type DeliveryAttempt, type Usage } from '../wire/delivery-attempts.js'
+import type { AttemptLog } from './attempt-log.js'
+import type { DeliveryLog } from './delivery-log.js'
+import type { DestinationConfig, DestinationKind, Fault, SendAnswer, SendOutcome } from './destination.js'
+import { notAcceptedIn } from './faults.js'
+import type { Item } from './job.js'
+import { kindNamed } from './kinds.js'
+import { UsageCounter } from './usage.js'
+
+interface RequestHistoryOptions {
+  /** Gets every request, too. */
+  readonly log: Pick<DeliveryLog, 'of'>
+  readonly occurrences: Pick<Occurrences, 'billingUnits'>
+}
+
+/** Of all destinations together: some 20 MB. Each keeps a few at least. */
+const attemptsOfAllMax = 100_000
+const attemptsMin = 10
+
+export class RequestHistory {
+  readonly #options: RequestHistoryOptions
+  readonly #destinations = new Map<string, Requests>()
+
+  constructor(options: RequestHistoryOptions) {
+    this.#options = options
+  }
+
+  /** The log of one destination. */
+  of(destination: DestinationConfig): AttemptLog {
+    const kind = kindNamed(destination.kind)
+    const requests = new Requests(kind, () => this.#keptOfEach)
+    this.#destinations.set(destination.id, requests)
+    const log = this.#options.log.of(destination)
+    return {
+      requested: (items, outcome, beganMs) => {
+        log.requested(items, outcome, beganMs)
+        for (const [unit, count] of requests.add(items, outcome, beganMs))
+          this.#options.occurrences.billingUnits({ target: kind.name, unit }, count)
+      },
+      deadLettered: (item, fault) => log.deadLettered(item, fault),
+    }
+  }
+
+  forget(destinationId: string): void {
+    this.#destinations.delete(destinationId)
+  }
+
+  /** The newest first; undefined for an unknown destination. */
+  attemptsOf(destinationId: string): readonly DeliveryAttempt[] | undefined {
+    return this.#destinations.get(destinationId)?.attempts
+  }
+
+  usageOf(destinationId: string): Usage | undefined {
+    return this.#destinations.get(destinationId)?.usage
+  }
+
+  get #keptOfEach(): number {
+    const share = Math.floor(attemptsOfAllMax / this.#destinations.size)
+    return Math.min(attemptsMax, Math.max(attemptsMin, share))
+  }
+}
+
+/** The requests of one destination. */
+class Requests {
+  readonly #kind: DestinationKind
+  readonly #kept: () => number
+  /** The oldest first. */
+  readonly #attempts: DeliveryAttempt[] = []
+  readonly #usage: UsageCounter
+
+  constructor(kind: DestinationKind, kept: () => number) {
+    this.#kind = kind
+    this.#kept = kept
+    this.#usage = new UsageCounter(kind.billing ?? [])
+  }
+
+  get attempts(): readonly DeliveryAttempt[] {
+    return this.#attempts.toReversed()
+  }
+
+  get usage(): Usage {
+    return this.#usage.report()
+  }
+
+  /** Returns how many units AWS bills for it, by their names. */
+  add(items: readonly Item[], outcome: SendOutcome, beganMs: number): readonly (readonly [string, number])[] {
+    const refused = outcome.outcome === 'failed' ? undefined : notAcceptedIn(outcome)
+    const accepted = refused === undefined ? 0 : items.length - refused.size
+    this.#attempts.push(attemptOf(items, outcome, accepted, beganMs))
+    const surplus = this.#attempts.length - this.#kept()
+    if (surplus > 0) this.#attempts.splice(0, surplus)
+    if (outcome.outcome === 'failed' || accepted === 0) return []
+    const counts = this.#usage.add(accepted, this.#acceptedSizes(items, outcome, refused!))
+    return (this.#kind.billing ?? []).map(({ name }, index) => [name, counts[index]!])
+  }
+
+  /** The sizes of accepted records, as the service counts them. A record is accepted as a whole or not at all. */
+  #acceptedSizes(
+    items: readonly Item[],
+    { records }: SendAnswer,
+    refused: ReadonlySet<number>,
+  ): readonly number[] {
+    const { sizeOf } = this.#kind.limits
+    const sizes: number[] = []
+    if (records === undefined) {
+      for (const [index, { event }] of items.entries()) if (!refused.has(index)) sizes.push(sizeOf(event))
+    } else {
+      for (const record of records) if (!refused.has(record.indices![0]!)) sizes.push(sizeOf(record))
+    }
+    return sizes
+  }
+}
+
+function attemptOf(
+  items: readonly Item[],
+  outcome: SendOutcome,
+  accepted: number,
+  beganMs: number,
+): DeliveryAttempt {
+  const atMs = now()
+  const fault = faultOf(outcome)
+  const requestId = outcome.outcome === 'failed' ? outcome.fault.requestId : outcome.requestId
+  return {
+    at: isoMillis(atMs),
+    took_ms: Math.max(0, atMs - beganMs),
+    outcome: accepted === items.length ? 'delivered' : accepted > 0 ? 'partial' : 'failed',
+    events: items.length,
+    accepted,
+    bytes: items.reduce((sum, { event }) => sum + event.data.length, 0),
+    request_id: requestId ?? null,
+    error: fault === undefined ? null : { code: fault.code, msg: fault.msg },
+  }
+}
+
+function faultOf(outcome: SendOutcome): Fault | undefined {
+  if (outcome.outcome === 'accepted') return undefined
+  if (outcome.outcome === 'failed') return outcome.fault
+  return outcome.reason ?? outcome.suspects?.fault ?? outcome.rejected[0]?.fault
+}

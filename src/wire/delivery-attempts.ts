@@ -1,0 +1,41 @@
+/**
+ * The last requests to a destination, and what AWS bills for them: deliverers keep them in memory and answer the API, which
+ * shows them.
+ */
+
+/** Wire names: these are members of `GET /event_destinations/{id}/attempts`. */
+export interface DeliveryAttempt {
+  /** When the request was answered, or failed: RFC 3339 with milliseconds. */
+  readonly at: string
+  readonly took_ms: number
+  readonly outcome: 'delivered' | 'partial' | 'failed'
+  readonly events: number
+  /** Those of the events that the service accepted. */
+  readonly accepted: number
+  /** Of the events. */
+  readonly bytes: number
+  /** AWS's. */
+  readonly request_id: string | null
+  readonly error: { readonly code: string; readonly msg: string } | null
+}
+
+/** Accepted in a time that ends now. */
+export interface Usage {
+  /** Milliseconds since the epoch. */
+  readonly sinceMs: number
+  readonly events: number
+  readonly records: number
+  /** As the service counts them, overhead included. */
+  readonly bytes: number
+  /** By the name of the unit. */
+  readonly units: Readonly<Record<string, UnitCount>>
+}
+
+interface UnitCount {
+  readonly count: number
+  /** As many as there would have been with the events of each request packed. */
+  readonly packed: number
+}
+
+/** Attempts that deliverers keep of a destination, and that an answer has. */
+export const attemptsMax = 100
