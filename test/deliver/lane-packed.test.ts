@@ -1,13 +1,21 @@
 /** Lanes that pack several events into a record, against the AWS emulator: books count events, whatever fails. */
+import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
+import type { Sender, SendOutcome } from '../../src/deliver/destination.js'
+import { outcomeOfRecords } from '../../src/deliver/faults.js'
 import type { PackResult } from '../../src/deliver/job.js'
 import { kindNamed, openSender } from '../../src/deliver/kinds.js'
 import { Lane } from '../../src/deliver/lane.js'
+import { recordsOf } from '../../src/deliver/packing.js'
 import type { FaultSpec } from '../../src/emulator/wire.js'
 import { readPack } from '../../src/wire/pack.js'
 import { type AwsWorld, openAwsWorld } from './aws-world.js'
 import { eventJson, eventsOf, packOf } from './events.js'
-import { roomForAll } from './fake-lane.js'
+import { config, failed, roomForAll } from './fake-lane.js'
+
+/** Timers of a lane keep no process alive; a test waits for them nevertheless. */
+const keepAlive = setInterval(() => {}, 1000)
+t.teardown(() => clearInterval(keepAlive))
 
 const backoff = { baseMs: 1, capMs: 1e6 }
 const backoffs = { throttle: backoff, transient: backoff, record: backoff }
@@ -172,4 +180,98 @@ t.test('an event larger than a full record has one of its own', async (t) => {
     t.same([events, unique, dead.map(([id]) => id)], [4, 4, ['ev_oversize']], kind)
     await lane.close()
   }
+})
+
+// --- every pattern of failures ---
+
+/** What a service does, request by request and record by record; fixed, so that a run can be repeated. */
+interface Service {
+  readonly count: number
+  readonly poisonous: readonly number[]
+  /** Does a record with a poisonous event fail alone, or the whole request? */
+  readonly refusesRecords: boolean
+  readonly recordBytes: number
+  /** Each nth record fails, and is accepted the next time; 0: none. */
+  readonly recordFailsEach: number
+  /** Each nth request fails as a whole; 0: none. */
+  readonly requestFailsEach: number
+}
+
+const services = fc.integer({ min: 1, max: 120 }).chain((count) =>
+  fc.record({
+    count: fc.constant(count),
+    poisonous: fc.uniqueArray(fc.integer({ min: 0, max: count - 1 }), { maxLength: 6 }),
+    refusesRecords: fc.boolean(),
+    recordBytes: fc.integer({ min: 30, max: 1500 }),
+    recordFailsEach: fc.constantFrom(0, 2, 3, 7),
+    // Rarely, because the waits between failures grow until a request is accepted.
+    requestFailsEach: fc.constantFrom(0, 7, 11),
+  }),
+)
+
+const passing = { ErrorCode: 'InternalFailure' }
+const invalid = { ErrorCode: 'ValidationException' }
+
+/** Delivers all events in packs; the ids that were accepted and that were dead-lettered, in order. */
+async function deliverTo(service: Service): Promise<{ accepted: string[]; dead: string[] }> {
+  const { count, recordBytes, recordFailsEach, requestFailsEach, refusesRecords } = service
+  const poisonous = new Set(service.poisonous.map((index) => `ev_${index}`))
+  const accepted: string[] = []
+  const dead: string[] = []
+  let [requests, tries] = [0, 0]
+  const sender: Sender = {
+    limits: () => ({
+      eventsMax: 40,
+      requestBytesMax: 1e6,
+      eventBytesMax: 1e5,
+      sizeOf: ({ data }) => data.length,
+    }),
+    async send(events): Promise<SendOutcome> {
+      requests += 1
+      if (requests % requestFailsEach === 0) return failed('transient')
+      const records = recordsOf(events, 'ndjson', { recordBytes, groupOf: () => '' })
+      const idsIn = (indices: readonly number[] = []) => indices.map((index) => events[index]!.id)
+      const isBad = records.map(({ indices }) => idsIn(indices).some((id) => poisonous.has(id)))
+      if (!refusesRecords && isBad.includes(true)) return failed('poison')
+      const results = records.map(({ indices }, index) => {
+        tries += 1
+        if (isBad[index]) return invalid
+        if (tries % recordFailsEach === 0) return passing
+        accepted.push(...idsIn(indices))
+        return {}
+      })
+      return outcomeOfRecords(results, results.filter((each) => 'ErrorCode' in each).length, 'r', records)
+    },
+    dropCredentials: () => {},
+    close: () => {},
+  }
+  const lane = new Lane(config, {
+    open: () => sender,
+    budget: roomForAll,
+    deadLetter: async ({ id }) => void dead.push(id),
+    settings: { backoffs: { ...backoffs, record: { baseMs: 1, capMs: 4 } } },
+  })
+  const results = await Promise.all(
+    Array.from({ length: Math.ceil(count / 30) }, (_, pack) => {
+      const ids = Array.from({ length: Math.min(30, count - pack * 30) }, (_, at) => `ev_${pack * 30 + at}`)
+      return lane.deliver(eventsOf(ids.map((id) => ({ id }))))
+    }),
+  )
+  await lane.close()
+  if (sum(results, 'delivered') !== accepted.length || sum(results, 'dead_lettered') !== dead.length)
+    throw new Error('The counts of the packs are not those of the service.')
+  return { accepted, dead }
+}
+
+t.test('whatever fails: an event is accepted once, or dead-lettered for its own sake', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(services, async (service) => {
+      const { accepted, dead } = await deliverTo(service)
+      const isPoisonous = (id: string): boolean => service.poisonous.includes(Number(id.slice(3)))
+      const ids = Array.from({ length: service.count }, (_, index) => `ev_${index}`)
+      t.same(dead.sort(), ids.filter(isPoisonous).sort())
+      t.same(accepted.sort(), ids.filter((id) => !isPoisonous(id)).sort())
+    }),
+    { seed: 12, numRuns: 60 },
+  )
 })
