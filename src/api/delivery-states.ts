@@ -108,6 +108,10 @@ export class DeliveryStates {
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 
+/** Of several lanes of a destination, the one in the worst state. */
+export const worstOf = <Lane extends { readonly state: LaneState }>(lanes: readonly Lane[]): Lane =>
+  lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
+
 /** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
 function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
   const { usage: _, ...lane } = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!

@@ -180,6 +180,8 @@ export const packsBufferedBytesMax = 64 * 1024 * 1024
 export const packsInFlightMax = 16
 /** Bytes of packs of all destinations in flight in one process; fetching pauses beyond it. */
 export const packsInFlightBytesMax = 64 * 1024 * 1024
+/** States of destinations in one answer of a deliverer, of about 150 bytes each: it must fit a message of NATS. */
+export const statesReportedMax = 5_000
 /** Lower bound of the request size settings; a larger event gets a request of its own. */
 export const requestBytesMin = 64 * 1024
 

@@ -174,6 +174,11 @@ export const delivery = {
     'weir_dead_letter_announcement_failures_total',
     'Times that the announcement of dead letters that will be removed failed.',
   ),
+  stateChangesUnannounced: warn(
+    'Changes of the states of destinations could not be announced; the next try follows in seconds.',
+    'weir_destination_announcement_failures_total',
+    'Times that the announcement of changed states failed.',
+  ),
   destinationHealthy: info(
     'A destination accepts events again.',
     'weir_destination_recoveries_total',

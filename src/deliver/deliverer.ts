@@ -5,13 +5,13 @@
  * a resource, an edge or a policy is.
  */
 import { messageOf } from '../core/errors.js'
-import { packsInFlightBytesMax } from '../core/limits.js'
+import { packsInFlightBytesMax, statesReportedMax } from '../core/limits.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { ByteBudget } from './byte-budget.js'
 import type { DestinationConfig } from './destination.js'
 import { DestinationRun, type DestinationRunDeps } from './destination-run.js'
-import { type LaneReport, pausedByHand } from './health.js'
+import { type LaneReport, pausedByHand, type StateReport } from './health.js'
 import { RequestHistory } from './request-history.js'
 import { type LaneOfDestination, stateLevels } from './state-levels.js'
 
@@ -74,6 +74,18 @@ export class Deliverer {
   statusOf(destinationId: string): LaneReport | undefined {
     const status = this.#runs.get(destinationId)?.status()
     return status && { ...status, usage: this.#history.usageOf(destinationId) }
+  }
+
+  /** Of destinations that are not healthy, and of these. */
+  states(ids: ReadonlySet<string>): StateReport[] {
+    const reports: StateReport[] = []
+    for (const [id, run] of this.#runs) {
+      const { state, cause, since, last_success_at } = run.status()
+      if (state === 'healthy' && !ids.has(id)) continue
+      reports.push({ destination_id: id, state, cause, since, has_succeeded: last_success_at !== null })
+      if (reports.length === statesReportedMax) break
+    }
+    return reports
   }
 
   /** The newest first; undefined for an unknown destination. */

@@ -23,6 +23,13 @@ export interface LaneReport extends LaneStatus {
   readonly usage?: Usage | undefined
 }
 
+/** The state of a destination in one process, among those of others. */
+export interface StateReport extends Pick<LaneStatus, 'state' | 'cause' | 'since'> {
+  readonly destination_id: string
+  /** Was anything accepted since the process started? A lane is healthy until it has tried. */
+  readonly has_succeeded: boolean
+}
+
 /** A `failing` lane keeps trying; a `paused` one waits for credentials, configuration or a person. */
 const stateOf: Record<FaultClass, LaneState> = {
   throttle: 'throttled',

@@ -1,15 +1,16 @@
 /** Answers what the API asks deliverers about their destinations. An unknown destination is `null`, so that the API knows that a deliverer runs. */
 import type { Nats } from '../nats/nats.js'
-import { attemptsSubject, statusSubject } from '../wire/names.js'
+import { attemptsSubject, statesSubject, statusSubject } from '../wire/names.js'
 import type { Deliverer } from './deliverer.js'
 
 export function answerQuestions(
   nats: Pick<Nats, 'answer'>,
-  deliverer: Pick<Deliverer, 'statusOf' | 'attemptsOf'>,
+  deliverer: Pick<Deliverer, 'statusOf' | 'attemptsOf' | 'states'>,
 ): { close(): Promise<unknown> } {
-  const answers: Readonly<Record<string, (id: string) => unknown>> = {
+  const answers: Readonly<Record<string, (asked: string) => unknown>> = {
     [statusSubject]: (id) => deliverer.statusOf(id),
     [attemptsSubject]: (id) => deliverer.attemptsOf(id),
+    [statesSubject]: (ids) => deliverer.states(new Set(JSON.parse(ids) as string[])),
   }
   const open = Object.entries(answers).map(([subject, of]) =>
     nats.answer(subject, undefined, (data) => JSON.stringify(of(Buffer.from(data).toString()) ?? null)),

@@ -20,7 +20,7 @@ import { auditedSchema } from '../resource/shown-schema.js'
 import { auditKindOf, auditVerbs } from './audit.js'
 import { trafficEvents } from './catalog.js'
 import type { AnyTrafficEvent, Field, FieldType } from './define.js'
-import type { OperatorKind } from './operator-event.js'
+import { destinationStates, type OperatorKind } from './operator-event.js'
 
 export interface EventSchema {
   /** `tcp_connection_closed.v0` */
@@ -142,6 +142,18 @@ const operatorSchemas: Readonly<Record<OperatorKind, OperatorSchema>> = {
       first_removed_at: time('When the first of them is removed.'),
       last_removed_at: time('When the last of them is removed.'),
       uri: Type.String({ description: 'Lists them.', ...documented({ format: 'uri' }) }),
+    }),
+  },
+  'event_destination_state_changed.v0': {
+    about: 'Delivery to an event destination works, or does not work, in another way than before.',
+    object: objectOf({
+      event_destination: refSchema,
+      description: orNull(Type.String(), { description: "The destination's." }),
+      old_state: oneOf(destinationStates, 'As announced before.'),
+      new_state: oneOf(destinationStates),
+      cause: orNull(Type.String(), { description: 'As in the status; null when healthy.' }),
+      advice: orNull(Type.String(), { description: 'What it means and what to do, for a person.' }),
+      since: time('When the new state began.'),
     }),
   },
 }

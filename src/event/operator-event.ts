@@ -17,11 +17,28 @@ export interface OperatorObjects {
     readonly last_removed_at: string
     readonly uri: string
   }
+  'event_destination_state_changed.v0': {
+    readonly event_destination: { readonly id: string; readonly uri: string }
+    readonly description: string | null
+    readonly old_state: DestinationState
+    readonly new_state: DestinationState
+    readonly cause: string | null
+    readonly advice: string | null
+    /** RFC 3339. */
+    readonly since: string
+  }
 }
+
+export const destinationStates = ['healthy', 'throttled', 'failing', 'paused'] as const
+
+type DestinationState = (typeof destinationStates)[number]
 
 export type OperatorKind = keyof OperatorObjects
 
-export const operatorKinds: readonly string[] = ['dead_letters_expiring.v0'] satisfies readonly OperatorKind[]
+export const operatorKinds: readonly string[] = [
+  'dead_letters_expiring.v0',
+  'event_destination_state_changed.v0',
+] satisfies readonly OperatorKind[]
 
 interface Occasion<Kind extends OperatorKind> {
   readonly kind: Kind

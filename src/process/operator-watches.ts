@@ -3,6 +3,7 @@
 import { type BehindDestinations, openBehindDestinations } from '../api/behind-destinations.js'
 import { accountsIn } from '../api/dead-letter-owner.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
+import { StateChanges } from '../api/state-changes.js'
 import { now } from '../core/clock.js'
 import type { Level } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
@@ -36,6 +37,7 @@ export function openOperatorWatches(
   const isAccount = (id: string): boolean => view.state.accounts.has(id)
   const { links } = presenter
   release.own(new ExpiringDeadLetters({ nats, accountOf, isAccount, links, retentionMs, occurrences }))
+  release.own(new StateChanges({ nats, view, links, occurrences }))
   occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))
 }
 

@@ -120,6 +120,8 @@ export const abuseDecisionSubject = 'weir.abuse.decide'
 export const statusSubject = 'weir.status.destination'
 /** The same for the last requests to a destination (`delivery-attempts.ts`). */
 export const attemptsSubject = 'weir.status.attempts'
+/** The API asks for the states of destinations that are not healthy, and of those that it names: ids as JSON. */
+export const statesSubject = 'weir.status.states'
 /** All that the API asks deliverers. */
 export const statusSubjects = 'weir.status.*'
 /** API processes share their counts of requests and failed logins; no other user of NATS may publish. */

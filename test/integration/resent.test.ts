@@ -68,19 +68,20 @@ t.test('refused events are sent again by reason, and delivered once', async (t) 
   await t.test('an operator event is delivered to those who subscribe to it, once', async (t) => {
     const kind = 'dead_letters_expiring.v0'
     const destination_ids = [deployment.destinations.filtered]
-    await api.eventSubscription.create({ destination_ids, sources: [{ type: kind }] })
+    const stateChanged = 'event_destination_state_changed.v0'
+    await api.eventSubscription.create({ destination_ids, sources: [{ type: kind }, { type: stateChanged }] })
     await settle()
     const before = (await statusOf(deployment, 'filtered')).counts.delivered
     const at = Date.now()
     const time = new Date(at).toISOString()
-    const object = {
+    const expiring = {
       count: 1,
       counts: { record: 1, event: 0, audit: 0 },
       first_removed_at: time,
       last_removed_at: time,
       uri: 'http://127.0.0.1/dead_letters',
     }
-    const json = operatorEventJson({ kind, accountId, identity: ['1'], at, object })
+    const json = operatorEventJson({ kind, accountId, identity: ['1'], at, object: expiring })
     const announced = () => announce(nats, { accountId, topic: 'dead_letters', position: 1, at, json })
     t.equal(await announced(), true)
     t.equal(await announced(), false, 'it is announced already')
@@ -92,5 +93,17 @@ t.test('refused events are sent again by reason, and delivered once', async (t) 
     for await (const { data } of client.received({ service: 'kinesis', name: 'filtered' }))
       if (data.includes(kind)) seen.push(data.trim())
     t.strictSame(seen, [json])
+
+    const { logs } = deployment.destinations
+    await api.pauseDestination(logs)
+    const changed = async (): Promise<unknown> => {
+      for await (const { data } of client.received({ service: 'kinesis', name: 'filtered' }))
+        if (data.includes(stateChanged)) return JSON.parse(data)
+      return undefined
+    }
+    await until('the pause is announced', async () => (await changed()) !== undefined)
+    const { advice } = await statusOf(deployment, 'logs')
+    const object = { event_destination: { id: logs }, new_state: 'paused', cause: 'paused by hand', advice }
+    t.match(await changed(), { event_type: stateChanged, account_id: accountId, object })
   })
 })
