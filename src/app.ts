@@ -54,7 +54,7 @@ import type { StoreParts } from './process/store-parts.js'
 import { Configuration } from './produce/configuration.js'
 import { openGeo } from './record/geo.js'
 import { trialStarter } from './trial/trial-process.js'
-import { destinationsIn } from './view/destinations.js'
+import { destinationFinder, destinationsIn } from './view/destinations.js'
 import { SecretsView } from './view/secrets-view.js'
 import { openView } from './view/view.js'
 import {
@@ -104,7 +104,7 @@ export async function openApi(
   await secrets.open()
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
-  const behind = release.own(await openBehind(context, parts))
+  const behind = await openBehind(context, parts, release)
   const access = destinationAccess(settings)
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
@@ -139,7 +139,7 @@ export async function openApi(
   await makeFirstAccount(context, parts)
   const makeStreams = async () =>
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
-  const failing = (): Failing => (store.refusal === undefined ? {} : { store: store.refusal })
+  const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
   // A supervisor prints the addresses itself.
   if (parent === undefined) announceApi(listening.url)
@@ -191,10 +191,7 @@ export async function openPipeline(
   for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
-  // Undefined while that is not known: a destination is never taken for deleted because it was not found.
-  const accountOf = (id: string) =>
-    view.isUsable ? (view.state.rows.get('event_destination')?.get(id)?.account_id ?? null) : undefined
-  release.own(new Janitor({ nats, ledger, occurrences, accountOf }))
+  const destinationOf = destinationFinder(view)
   const auditDeps = { nats, view, ledger, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
@@ -207,7 +204,8 @@ export async function openPipeline(
   const shares = new Shares(nats)
   const traffic = { nats, configuration, geo, ledger, occurrences, shares }
   const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
-  const catchUps = release.own(await openCatchUps({ ...replaying, accountOf }))
+  const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
+  release.own(new Janitor({ nats, ledger, occurrences, destinationOf, catchUps }))
   const pipeline = release.own(new Pipeline({ ...traffic, quarantine, decisionLog, catchUps }))
   pipeline.open()
   release.own(await openReplayWork(replaying))

@@ -3,25 +3,28 @@
  * are kept. Measured by the API, so it is known also while no pipeline runs.
  */
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
+import type { Failing } from '../core/health.js'
 import { removalStopShare } from '../core/limits.js'
 import type { Level } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
+import type { Row } from '../resource/define.js'
 import type { BehindStatus } from '../resource/delivery-status.js'
-import { type BehindDestination, messagesWithin } from '../wire/behind.js'
-import { BehindEntries } from '../wire/behind-entries.js'
-import { behindBucket, recordsStream, recordsSubjects } from '../wire/names.js'
+import { chosenTarget, keepsRecords } from '../resource/event-destination.js'
+import { type BehindDestination, firstWaiting, messagesWithin } from '../wire/behind.js'
+import type { BehindEntries } from '../wire/behind-entries.js'
+import { recordsStream, recordsSubjects } from '../wire/names.js'
 
 const measureEveryMs = 5_000
 const nanosPerMs = 1e6
 
-type RecordsReader = Pick<Nats, 'streamInfo' | 'nextMessage' | 'findBucket'>
+type RecordsReader = Pick<Nats, 'streamInfo' | 'nextMessage' | 'payloadBytesMax'>
 
 interface BehindDeps {
   readonly nats: RecordsReader
+  readonly entries: BehindEntries
   readonly occurrences: Occurrences
-  /** The kind of a destination's target. */
-  readonly targetOf: (destination: string) => string | undefined
+  readonly destinationOf: (id: string) => Row | undefined
   /** How many destinations the metrics name. */
   readonly namedMax: number
 }
@@ -36,18 +39,22 @@ interface KeptRecords {
   readonly ageMaxMs: number
 }
 
+/** Processed records are removed to make room for new ones, but not below this part of the stream. */
+const roomOfProcessed = removalStopShare
+
 /**
- * When a message of records will leave the stream: at the end of its age, or when the messages after it fill the room
- * that processed records always have, at the rate since it came. Infinity if neither happens.
+ * When a message of records will leave the stream: at the end of its age, or when the messages since then fill their
+ * room, `share` of the stream, at the rate since then. Infinity if neither happens.
  */
 export function leavesAtMs(
   message: { readonly sequence: number; readonly storedAtMs: number },
   { bytes, bytesMax, messages, lastSequence, ageMaxMs }: KeptRecords,
   nowMs: number,
+  share = roomOfProcessed,
 ): number {
   const bytesSince = (bytes * (lastSequence + 1 - message.sequence)) / Math.max(1, messages)
   const bytesPerMs = bytesSince / Math.max(1, nowMs - message.storedAtMs)
-  const bytesLeft = Math.max(0, bytesMax * removalStopShare - bytesSince)
+  const bytesLeft = Math.max(0, bytesMax * share - bytesSince)
   return Math.min(message.storedAtMs + ageMaxMs, nowMs + bytesLeft / bytesPerMs)
 }
 
@@ -58,24 +65,15 @@ interface Measured {
   readonly leavesAtMs: number
 }
 
-export async function openBehindDestinations(deps: BehindDeps): Promise<BehindDestinations> {
-  const bucket = await deps.nats.findBucket(behindBucket)
-  if (bucket === undefined) throw new Error(`The bucket ${behindBucket} is missing.`)
-  const entries = new BehindEntries(bucket)
-  await entries.open()
-  return new BehindDestinations(deps, entries)
-}
-
 export class BehindDestinations {
   readonly #deps: BehindDeps
-  readonly #entries: BehindEntries
   readonly #timer: Timer
   #measured: readonly Measured[] = []
+  #failing: Failing = {}
 
-  constructor(deps: BehindDeps, entries: BehindEntries) {
+  constructor(deps: BehindDeps) {
     this.#deps = deps
-    this.#entries = entries
-    this.#timer = every(measureEveryMs, () => this.#measure())
+    this.#timer = every(measureEveryMs, () => this.measure())
     deps.occurrences.behindMessages(() => this.#levels(({ messages }) => messages))
     deps.occurrences.behindExpiry(() =>
       this.#levels(({ leavesAtMs }) => Math.max(0, leavesAtMs - now()) / 1000).filter(([, value]) =>
@@ -86,7 +84,7 @@ export class BehindDestinations {
 
   /** Null if nothing waits for it. */
   async of(destination: string): Promise<BehindStatus | null> {
-    const entry = this.#entries.of(destination)?.entry
+    const entry = this.#deps.entries.of(destination)?.entry
     const records = entry && (await this.#records())
     if (entry === undefined || records === undefined) return null
     const messages = waiting(entry, records)
@@ -111,19 +109,28 @@ export class BehindDestinations {
 
   /** When the first message that waits will leave the stream. */
   async #leavesAtMs(entry: BehindDestination, records: KeptRecords): Promise<number> {
-    const first = await this.#deps.nats.nextMessage(recordsStream, recordsSubjects, firstWaiting(entry))
-    return first === undefined ? Number.POSITIVE_INFINITY : leavesAtMs(first, records, now())
+    const { nats, destinationOf } = this.#deps
+    const first = await nats.nextMessage(recordsStream, recordsSubjects, firstWaiting(entry))
+    if (first === undefined) return Number.POSITIVE_INFINITY
+    const share = keepsRecords(destinationOf(entry.destination_id)) ? 1 : roomOfProcessed
+    return leavesAtMs(first, records, now(), share)
   }
 
-  // --- metrics ---
+  // --- metrics and health ---
+
+  /** Publishes of records are refused, because records are kept for these destinations. */
+  get failing(): Failing {
+    return this.#failing
+  }
 
   #levels(of: (measured: Measured) => number): Level<'destination' | 'target'>[] {
     return this.#measured.map((each) => [{ destination: each.destination, target: each.target }, of(each)])
   }
 
-  async #measure(): Promise<void> {
+  async measure(): Promise<void> {
+    if (this.#deps.entries.size === 0) this.#failing = {}
     try {
-      this.#measured = this.#entries.size === 0 ? [] : await this.#measureAll()
+      this.#measured = this.#deps.entries.size === 0 ? [] : await this.#measureAll()
     } catch {
       // The health of NATS is reported elsewhere; the next measurement tries again.
     }
@@ -131,10 +138,11 @@ export class BehindDestinations {
 
   /** Names the destinations whose messages leave first, and adds up the others. */
   async #measureAll(): Promise<Measured[]> {
-    const { namedMax, targetOf } = this.#deps
+    const { namedMax, entries, destinationOf } = this.#deps
     const records = await this.#records()
     if (records === undefined) return []
-    const behind = [...this.#entries.all()]
+    this.#failing = this.#blocked(records)
+    const behind = [...entries.all()]
       .map(({ entry }) => entry)
       .filter((entry) => waiting(entry, records) > 0)
       .sort((a, b) => firstWaiting(a) - firstWaiting(b))
@@ -142,7 +150,7 @@ export class BehindDestinations {
     for (const entry of behind.slice(0, namedMax)) {
       measured.push({
         destination: entry.destination_id,
-        target: targetOf(entry.destination_id) ?? unknown,
+        target: targetOf(destinationOf(entry.destination_id)),
         messages: waiting(entry, records),
         leavesAtMs: await this.#leavesAtMs(entry, records),
       })
@@ -154,18 +162,31 @@ export class BehindDestinations {
     return [...measured, { ...rest, leavesAtMs: await this.#leavesAtMs(next, records) }]
   }
 
+  #blocked({ bytes, bytesMax }: KeptRecords): Failing {
+    const { nats, entries, destinationOf } = this.#deps
+    if (bytes + nats.payloadBytesMax <= bytesMax) return {}
+    const blocking = [...entries.all()]
+      .map(({ entry }) => entry.destination_id)
+      .filter((id) => keepsRecords(destinationOf(id)))
+    if (blocking.length === 0) return {}
+    const shown = blocking.slice(0, blockingShownMax).join(', ')
+    const msg = `${recordsStream} is full of records that are kept for destinations which are behind, with "on_expiry": "block": ${shown}. Repair or delete them, or set on_expiry to drop.`
+    return { on_expiry: msg }
+  }
+
   close(): void {
     this.#timer.stop()
-    this.#entries.close()
   }
 }
+
+const blockingShownMax = 5
 
 /** Labels of destinations that are not named, and of one that was deleted. */
 const others = 'other'
 const unknown = 'unknown'
 
+const targetOf = (row: Row | undefined): string =>
+  row === undefined ? unknown : chosenTarget(row['target'] as never).kind
+
 const waiting = ({ windows, done }: BehindDestination, { lastSequence }: KeptRecords): number =>
   messagesWithin(windows, done, lastSequence)
-
-const firstWaiting = ({ windows, done }: BehindDestination): number =>
-  Math.max(done + 1, windows[0]?.[0] ?? 0)

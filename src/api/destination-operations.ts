@@ -21,11 +21,11 @@ import { adviceFor, type DestinationCheck } from '../resource/delivery-status.js
 import { chosenTarget } from '../resource/event-destination.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
-import { deliveriesStream, deliverySubject } from '../wire/names.js'
 import { attemptsOf } from './attempt-routes.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates } from './delivery-states.js'
 import type { DestinationOperations } from './destination-routes.js'
+import { oldestPack } from './oldest-pack.js'
 
 /** For a test event or a check. */
 const answerWithinMs = 10_000
@@ -110,12 +110,6 @@ function testEventFor({ account_id, id }: Row): TestEvent {
 
 const storedAt = (pack: StoredMessage | undefined): string | null =>
   pack === undefined ? null : isoMillis(pack.storedAtMs)
-
-/** The oldest pack that is not delivered: a killed server leaves some below the floor that were. */
-async function oldestPack(nats: Nats, id: string): Promise<StoredMessage | undefined> {
-  const consumer = await nats.consumerInfo(deliveriesStream, id)
-  return nats.nextMessage(deliveriesStream, deliverySubject(id), (consumer?.ackFloor ?? 0) + 1)
-}
 
 const secretLooks = 40
 const secretLookMs = 50

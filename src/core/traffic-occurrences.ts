@@ -50,6 +50,18 @@ export const pipeline = {
     'weir_behind_messages_missed_total',
     'Messages of records that left the stream before a destination got their events.',
   ),
+  ageLimitLifted: warn(
+    'Messages of a stream are kept at any age: a destination with on_expiry block has not got their events.',
+    'weir_age_limits_lifted_total',
+    'Times that the age limit of a stream was lifted.',
+    ['stream'],
+  ),
+  ageLimitRestored: info(
+    'Messages of a stream are removed at the end of the retention again.',
+    'weir_age_limits_restored_total',
+    'Times that the age limit of a stream was put back.',
+    ['stream'],
+  ),
   sharesUnknown: warn(
     'The backlogs of destinations cannot be measured; trying again.',
     'weir_share_failures_total',

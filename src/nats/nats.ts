@@ -44,7 +44,7 @@ import {
 } from './retry.js'
 import { removeMessages } from './server-2-9.js'
 import { NatsStatus } from './status.js'
-import { changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
+import { ageLimit, changeableConfig, newStreamIdentity, type StreamOptions, streamConfig } from './streams.js'
 
 /** Closing waits this long for buffered messages to be sent. */
 const drainTimeoutMs = 2_000
@@ -181,6 +181,11 @@ export class Nats {
       await this.#manager.streams.update(options.name, changeableConfig(config, present))
       return false
     })
+  }
+
+  /** How old messages of a stream may get; 0: any age. */
+  async limitAge(stream: string, ageMaxMs: number): Promise<void> {
+    await retried(() => this.#manager.streams.update(stream, ageLimit(ageMaxMs)))
   }
 
   streamInfo(name: string): Promise<StreamInfo | undefined> {

@@ -38,13 +38,21 @@ export const streamConfig = (options: StreamOptions, replicas: number): Configur
   ...(options.messageBytesMax === undefined ? {} : { max_msg_size: options.messageBytesMax }),
 })
 
-/** The part of an existing stream's configuration that follows the settings. */
+/**
+ * The part of an existing stream's configuration that follows the settings. An age limit that was lifted stays so: the
+ * process that lifts it, for messages that are still needed, also puts it back.
+ */
 export function changeableConfig(config: ConfiguredStream, present: StreamInfo): Partial<StreamConfig> {
-  const { subjects, max_age, num_replicas, duplicate_window, max_msg_size } = config
+  const { subjects, num_replicas, duplicate_window, max_msg_size } = config
   const max_bytes = roomOf(config.max_bytes, present)
+  const max_age = hasAgeLimit(present) ? config.max_age : 0
   const changeable = { subjects, max_bytes, max_age, num_replicas, duplicate_window }
   return max_msg_size === undefined ? changeable : { ...changeable, max_msg_size }
 }
+
+export const ageLimit = (ageMaxMs: number): Pick<StreamConfig, 'max_age'> => ({ max_age: nanos(ageMaxMs) })
+
+export const hasAgeLimit = ({ config }: Pick<StreamInfo, 'config'>): boolean => config.max_age !== 0
 
 /**
  * The size limit of a stream. If a stream shrinks below its contents, nats-server removes the oldest messages, whatever

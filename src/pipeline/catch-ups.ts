@@ -13,10 +13,13 @@ import { type Bucket, waitForBucket } from '../nats/bucket.js'
 import { streamIdentity } from '../nats/streams.js'
 import { viewWithout } from '../produce/replayed-sources.js'
 import type { TrafficView } from '../produce/traffic-view.js'
+import { keepsRecords } from '../resource/event-destination.js'
+import type { FindDestination } from '../view/destinations.js'
 import {
   type BehindDestination,
   covers,
   extended,
+  firstWaiting,
   type LivePosition,
   messagesWithin,
   newWindow,
@@ -32,8 +35,7 @@ const lookEveryMs = 1_000
 
 interface CatchUpsDeps extends ReplayRunDeps {
   readonly bucket: Bucket
-  /** The account of a destination; null if it was deleted, undefined if that is not certain. */
-  readonly accountOf: (destination: string) => string | null | undefined
+  readonly destinationOf: FindDestination
 }
 
 export async function openCatchUps(deps: Omit<CatchUpsDeps, 'bucket'>): Promise<CatchUps> {
@@ -96,6 +98,17 @@ export class CatchUps {
     return this.#view.view
   }
 
+  /** The first message that must stay in the stream; none may leave until the entries are known. */
+  keptFrom(): number {
+    if (!this.#behind.isComplete) return 0
+    const isKept = (id: string): boolean => {
+      const row = this.#deps.destinationOf(id)
+      return row === undefined || (row !== null && keepsRecords(row))
+    }
+    const kept = [...this.#behind.all()].filter(({ entry }) => isKept(entry.destination_id))
+    return Math.min(...kept.map(({ entry }) => firstWaiting(entry)))
+  }
+
   // --- every second ---
 
   async #look(): Promise<void> {
@@ -132,15 +145,15 @@ export class CatchUps {
   }
 
   async #leaveBehind(destination: string, { identity, live }: Records): Promise<void> {
-    const { bucket, accountOf, occurrences } = this.#deps
-    const account = accountOf(destination)
-    if (typeof account !== 'string' || !this.#run.startsWith(identity)) return
+    const { bucket, destinationOf, occurrences } = this.#deps
+    const row = destinationOf(destination)
+    if (!row || !this.#run.startsWith(identity)) return
     const stored = await bucket.get(destination)
     if (stored?.value !== undefined) return
     const window = newWindow(live)
     const entry: BehindDestination = {
       id: newId('cu_'),
-      account_id: account,
+      account_id: row.account_id,
       destination_id: destination,
       since: isoMillis(now()),
       run: this.#run,
@@ -153,10 +166,10 @@ export class CatchUps {
   }
 
   async #tend({ entry, revision }: StoredBehind, records: Records): Promise<void> {
-    const { bucket, shares, accountOf, occurrences } = this.#deps
+    const { bucket, shares, destinationOf, occurrences } = this.#deps
     const { destination_id } = entry
     const present = continued(await this.#progressed(entry, records), this.#run, records)
-    const isDeleted = accountOf(destination_id) === null
+    const isDeleted = destinationOf(destination_id) === null
     if (isDeleted || present.windows.length === 0) {
       const isOurs = await bucket.remove(destination_id, revision)
       if (isOurs && !isDeleted)

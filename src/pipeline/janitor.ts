@@ -3,7 +3,8 @@
  * that is finished is removed here.
  *
  * - Records and audit events are kept as long as there is room, for anyone who wants to read them again. When their
- *   stream is nearly full, the oldest *processed* ones are removed.
+ *   stream is nearly full, the oldest *processed* ones are removed, except records that wait for a destination that
+ *   is behind and may lose none.
  * - Acknowledged packs can return to the stream when its server is killed: they are below the ack floor of their
  *   consumer, which never delivers them again.
  * - Packs of a deleted destination may be stored until every pipeline knows of the deletion.
@@ -23,6 +24,7 @@ import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { dropBacklog } from '../deliver/deliverer.js'
 import type { Nats } from '../nats/nats.js'
+import type { FindDestination } from '../view/destinations.js'
 import {
   auditInStream,
   auditStream,
@@ -31,13 +33,14 @@ import {
   inputConsumer,
   recordsStream,
 } from '../wire/names.js'
+import type { CatchUps } from './catch-ups.js'
 
 interface JanitorOptions {
   readonly nats: Nats
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
-  /** The account of a destination; null if it was deleted, undefined if that is not certain. */
-  readonly accountOf: (destination: string) => string | null | undefined
+  readonly destinationOf: FindDestination
+  readonly catchUps: Pick<CatchUps, 'keptFrom'>
   readonly sweepAfter?: { readonly leftoverMs: number; readonly goneMs: number }
 }
 
@@ -70,10 +73,11 @@ export class Janitor {
 
   /** If an input stream is nearly full, removes processed messages until there is room again. */
   async removeInput(): Promise<void> {
-    for (const stream of [recordsStream, auditInStream, auditStream]) await this.#removeProcessed(stream)
+    await this.#removeProcessed(recordsStream, this.#options.catchUps.keptFrom())
+    for (const stream of [auditInStream, auditStream]) await this.#removeProcessed(stream)
   }
 
-  async #removeProcessed(stream: string): Promise<void> {
+  async #removeProcessed(stream: string, keptFrom = Number.POSITIVE_INFINITY): Promise<void> {
     const { nats, occurrences } = this.#options
     const info = await nats.streamInfo(stream)
     if (info === undefined) return
@@ -84,22 +88,22 @@ export class Janitor {
     // The position of a consumer that is ahead of its stream means nothing.
     if (consumer === undefined || consumer.delivered > last_seq) return
     const excess = Math.ceil((messages * (bytes - max_bytes * removalStopShare)) / bytes)
-    const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1)
+    const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1, keptFrom)
     if (below <= first_seq) return
     await nats.removeMessages(stream, range(first_seq, below))
     occurrences.inputRemoved({ stream, messages: below - first_seq, bytes, bytes_max: max_bytes })
   }
 
   async sweepPacks(): Promise<void> {
-    const { nats, accountOf } = this.#options
+    const { nats, destinationOf } = this.#options
     const counts = await nats.subjectCounts(deliveriesStream, deliverySubject('*'))
     const prefix = deliverySubject('')
     for (const subject of Object.keys(counts)) {
       const id = subject.slice(prefix.length)
-      const account = accountOf(id)
-      if (account !== null) this.#deletedSinceMs.delete(id)
-      if (typeof account === 'string') await this.#sweepLeftovers(id)
-      if (account === null) await this.#sweepDeleted(id)
+      const row = destinationOf(id)
+      if (row !== null) this.#deletedSinceMs.delete(id)
+      if (row) await this.#sweepLeftovers(id)
+      if (row === null) await this.#sweepDeleted(id)
     }
   }
 

@@ -1,28 +1,38 @@
 /** What the API watches for operators, besides its own health: each shows in metrics, some also in events. */
 
-import { type BehindDestinations, openBehindDestinations } from '../api/behind-destinations.js'
+import { AgeLimits } from '../api/age-limits.js'
+import { BehindDestinations } from '../api/behind-destinations.js'
 import { accountsIn } from '../api/dead-letter-owner.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
 import { StateChanges } from '../api/state-changes.js'
 import { now } from '../core/clock.js'
 import type { Level } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
-import { chosenTarget, eventDestination } from '../resource/event-destination.js'
+import { waitForBucket } from '../nats/bucket.js'
+import { eventDestination, keepsRecords } from '../resource/event-destination.js'
 import type { ViewState } from '../view/view-state.js'
+import { BehindEntries } from '../wire/behind-entries.js'
+import { behindBucket } from '../wire/names.js'
 import { RecordsLag } from './records-lag.js'
 import type { RoleContext } from './role-context.js'
 import type { StoreParts } from './store-parts.js'
 
-export function openBehind(
+export async function openBehind(
   { settings, occurrences }: RoleContext,
   { nats, store }: StoreParts,
+  release: ReleaseStack,
 ): Promise<BehindDestinations> {
-  const targetOf = (id: string): string | undefined => {
-    const row = store.view.state.rows.get(eventDestination.kind)?.get(id)
-    return row === undefined ? undefined : chosenTarget(row['target'] as never).kind
-  }
+  const { view } = store
+  const destinations = () => view.state.rows.get(eventDestination.kind)
+  const entries = release.own(new BehindEntries(await waitForBucket(nats, behindBucket)))
+  await entries.open()
+  const keeping = () =>
+    view.isUsable ? [...(destinations()?.values() ?? [])].filter(keepsRecords).map(({ id }) => id) : undefined
+  const { retentionMs } = settings.nats
+  release.own(new AgeLimits({ nats, entries, keeping, retentionMs, occurrences }))
+  const destinationOf = (id: string) => destinations()?.get(id)
   const namedMax = settings.ops.metricsDestinationsMax
-  return openBehindDestinations({ nats, occurrences, targetOf, namedMax })
+  return release.own(new BehindDestinations({ nats, entries, occurrences, destinationOf, namedMax }))
 }
 
 export function openOperatorWatches(

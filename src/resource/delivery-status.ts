@@ -4,7 +4,7 @@ import type { FaultClass } from '../deliver/destination.js'
 import { pausedByHand } from '../deliver/health.js'
 import { billingExample, billingSchema } from './billing.js'
 import type { Row } from './define.js'
-import type { DestinationPause } from './event-destination.js'
+import { type DestinationPause, keepsRecords } from './event-destination.js'
 import { exampleId } from './examples.js'
 
 /** No deliverer says anything about the destination. */
@@ -33,17 +33,26 @@ export function adviceFor(
   behind: BehindStatus | null = null,
 ): string | null {
   const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOf[cause as keyof typeof adviceOf]
-  const advice = [known, behind && behindAdvice(behind, cause === null)].filter((text) => text)
+  const advice = [known, behind && behindAdvice(behind, cause === null, destination)].filter((text) => text)
   return advice.length === 0 ? null : advice.join(' ')
 }
 
-function behindAdvice({ messages, missed, expires_at }: BehindStatus, isHealthy: boolean): string {
+function behindAdvice(
+  { messages, missed, expires_at }: BehindStatus,
+  isHealthy: boolean,
+  destination: Row,
+): string {
   const when = isHealthy ? 'It gets their events now.' : 'It gets their events when it works again.'
   const loss =
-    expires_at === null ? '' : ` If it stays so, it loses the oldest ones from about ${expires_at} on.`
+    expires_at === null ? '' : ` If it stays so, ${expiryOf(destination)} from about ${expires_at} on.`
   const lost = missed === 0 ? '' : ` It has lost the events of ${messagesText(missed)}.`
   return `It is behind: records wait for it in ${messagesText(messages)}. ${when}${loss}${lost}`
 }
+
+const expiryOf = (destination: Row): string =>
+  keepsRecords(destination)
+    ? 'publishes of records are refused (its on_expiry is block)'
+    : 'it loses the oldest ones'
 
 const messagesText = (count: number): string => (count === 1 ? '1 message' : `${count} messages`)
 
@@ -75,7 +84,8 @@ const behindSchema = objectOf(
     expires_at: orNull(
       Type.String({
         format: 'date-time',
-        description: 'When the oldest of the messages is removed if nothing changes: an estimate.',
+        description:
+          'When the oldest of the messages is removed, or with on_expiry block publishes are refused, if nothing changes: an estimate.',
       }),
     ),
   },

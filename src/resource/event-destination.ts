@@ -16,7 +16,7 @@ import type { DestinationKind } from '../deliver/destination.js'
 import { type DeclaredKind, destinationKinds, kindNamed } from '../deliver/kinds.js'
 import { type Packing, packings } from '../deliver/packing.js'
 import { type DeriveTools, defineResource, type RowOf } from './define.js'
-import { defaulted, derived, described, hidden, required, sealed } from './fields.js'
+import { defaulted, derived, described, hidden, required, sealed, writable } from './fields.js'
 import { idSchema } from './id-schema.js'
 
 /** AWS's own limit: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
@@ -186,10 +186,16 @@ const pause = objectOf(
 /** Someone stopped delivery until someone resumes it. */
 export type DestinationPause = Static<typeof pause>
 
+const onExpiry = oneOf(
+  ['drop', 'block'],
+  'What happens when records that wait for the destination, because it is behind, are about to be removed. drop, the default: it loses their events, which is counted. block: they are kept, and when their stream is full, publishes are refused.',
+)
+
 const fields = {
   ...described,
   format: defaulted(format, 'json'),
   target: targetField(),
+  on_expiry: writable(onExpiry),
   paused: derived(pause, { column: 'json' }),
   /** The secret access key; null if a role is assumed. */
   sealed_secret: sealed(),
@@ -228,6 +234,10 @@ export const eventDestination = defineResource({
     return { ...draft, target: withoutSecret(chosen), ...secretOf(chosen, draft, previous, tools) }
   },
 })
+
+/** Are records that wait for it kept, whatever it costs? */
+export const keepsRecords = (row: Readonly<Record<string, unknown>> | undefined): boolean =>
+  row?.['on_expiry'] === 'block'
 
 /** What a destination's sealed secret is bound to. */
 export const secretBelongsTo = (row: { readonly account_id: string; readonly id: string }): string =>

@@ -10,6 +10,7 @@ import {
 } from '../resource/event-destination.js'
 import { rowKey } from './keys.js'
 import type { SecretsView } from './secrets-view.js'
+import type { View } from './view.js'
 import type { ViewState } from './view-state.js'
 
 const { kind } = eventDestination
@@ -35,6 +36,15 @@ export function destinationConfig(
     auth: { creds: { aws_access_key_id: creds.aws_access_key_id, aws_secret_access_key: secret } },
   }
 }
+
+/** The row of a destination; null if it was deleted, undefined if that is not certain. */
+export type FindDestination = (id: string) => Row | null | undefined
+
+/** Finds nothing before the view is usable: a destination is never taken for deleted because it was not found. */
+export const destinationFinder =
+  (view: Pick<View, 'isUsable' | 'state'>): FindDestination =>
+  (id) =>
+    view.isUsable ? (view.state.rows.get(kind)?.get(id) ?? null) : undefined
 
 /** All present destinations, and the ids of those known to be deleted. */
 export function destinationsIn(

@@ -51,6 +51,10 @@ export const messagesWithin = (windows: Windows, after: number, last: number): n
     0,
   )
 
+/** The first message that is not done yet. */
+export const firstWaiting = ({ windows, done }: Pick<BehindDestination, 'windows' | 'done'>): number =>
+  Math.max(done + 1, windows[0]?.[0] ?? 0)
+
 /** The progress of the live pipelines. */
 export interface LivePosition {
   /** The last message that was delivered to a pipeline. */

@@ -199,6 +199,14 @@ t.test('event destinations', async (t) => {
     await refused(404, other.deliveryAttempts(id))
   })
 
+  t.test('what happens to records that wait for too long', async (t) => {
+    const { id, on_expiry } = await me.eventDestination.create(kinesis({ creds }))
+    t.equal(on_expiry, undefined)
+    t.equal((await me.eventDestination.update(id, { on_expiry: 'block' })).on_expiry, 'block')
+    await refused(400, me.eventDestination.update(id, { on_expiry: 'keep' as 'drop' }))
+    t.equal((await me.eventDestination.update(id, { on_expiry: 'drop' })).on_expiry, 'drop')
+  })
+
   t.test('a destination is paused and resumed, and it is known who did', async (t) => {
     const { id } = await me.eventDestination.create(kinesis({ creds }))
     const { paused } = await me.pauseDestination(id)

@@ -4,6 +4,7 @@ import { createLogger } from '../../src/core/log.js'
 import { createRegistry } from '../../src/core/metrics.js'
 import { createOccurrences } from '../../src/core/occurrences.js'
 import { Janitor } from '../../src/pipeline/janitor.js'
+import type { Row } from '../../src/resource/define.js'
 import {
   auditInStream,
   auditStream,
@@ -21,6 +22,7 @@ import { until } from '../harness/weir.js'
 
 t.setTimeout(300_000)
 
+const row = { id: 'ed_1', account_id: 'ac_1', version: 1 } as Row
 const atOnce = { leftoverMs: -1, goneMs: -1 }
 
 async function openSweeps(t: Test) {
@@ -29,14 +31,15 @@ async function openSweeps(t: Test) {
     logger: createLogger('test', 'silent'),
     registry: createRegistry(),
   })
-  const known = new Map<string, string | null>()
-  const janitorOf = (sweepAfter?: typeof atOnce): Janitor => {
-    const accountOf = (id: string) => known.get(id)
+  const known = new Map<string, Row | null>()
+  const janitorOf = (sweepAfter?: typeof atOnce, keptFrom = Number.POSITIVE_INFINITY): Janitor => {
+    const destinationOf = (id: string) => known.get(id)
     const janitor = new Janitor({
       nats,
       ledger,
       occurrences,
-      accountOf,
+      destinationOf,
+      catchUps: { keptFrom: () => keptFrom },
       ...(sweepAfter === undefined ? {} : { sweepAfter }),
     })
     t.teardown(() => janitor.close())
@@ -67,7 +70,7 @@ t.test('packs of a deleted destination are swept after a while and counted as dr
     await store(id, 2)
     await consumerOf(id)
   }
-  known.set('ed_gone', null).set('ed_there', 'ac_1')
+  known.set('ed_gone', null).set('ed_there', row)
   const patient = janitorOf()
   for (let sweeps = 0; sweeps < 2; sweeps += 1) await patient.sweepPacks()
   t.equal(await lying('ed_gone'), 2, 'not before its time')
@@ -84,7 +87,7 @@ t.test(
   "packs below their consumer's ack floor are swept, unless the consumer is ahead of its stream",
   async (t) => {
     const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
-    known.set('ed_a', 'ac_1')
+    known.set('ed_a', row)
     const { consumer } = await consumerOf('ed_a')
     await store('ed_a', 2)
     await server.stop()
@@ -152,6 +155,11 @@ for (const { stream, subject } of inputs) {
     for await (const { seq } of await consumer.fetch({ max_messages: 3, expires: patientMs }))
       inHand.push(seq)
     const { last_seq } = (await nats.streamInfo(stream))!.state
+    if (stream === recordsStream) {
+      await janitorOf(atOnce, 3).removeInput()
+      const { first_seq } = (await nats.streamInfo(stream))!.state
+      t.equal(first_seq, 3, 'messages that a destination waits for and may not lose stay')
+    }
     await janitor.removeInput()
     const after = (await nats.streamInfo(stream))!.state
     t.match(after, { first_seq: processed + 1, last_seq }, 'exactly the processed ones')

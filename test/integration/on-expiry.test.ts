@@ -1,0 +1,148 @@
+/** Records that wait for a destination that is behind, and leave the stream before it gets them, or must not. */
+import t from 'tap'
+import { AgeLimits } from '../../src/api/age-limits.js'
+import { createLogger } from '../../src/core/log.js'
+import { createRegistry, metricsText } from '../../src/core/metrics.js'
+import { createOccurrences } from '../../src/core/occurrences.js'
+import { trafficEvents } from '../../src/event/catalog.js'
+import { waitForBucket } from '../../src/nats/bucket.js'
+import { streamIdentity } from '../../src/nats/streams.js'
+import { openCatchUps } from '../../src/pipeline/catch-ups.js'
+import { Shares } from '../../src/pipeline/shares.js'
+import type { Configuration } from '../../src/produce/configuration.js'
+import { buildTrafficView } from '../../src/produce/traffic-view.js'
+import type { Row } from '../../src/resource/define.js'
+import type { BehindDestination } from '../../src/wire/behind.js'
+import {
+  behindBucket,
+  deliveriesStream,
+  deliverySubject,
+  inputConsumer,
+  recordsStream,
+} from '../../src/wire/names.js'
+import { readPack } from '../../src/wire/pack.js'
+import { ensureStreams } from '../../src/wire/streams.js'
+import { noGeo, noYield, TestConfiguration } from '../evaluate/configuration.js'
+import { openStreams } from '../harness/own-streams.js'
+import { until } from '../harness/weir.js'
+
+const reports = () => {
+  const registry = createRegistry()
+  return { registry, occurrences: createOccurrences({ logger: createLogger('test', 'silent'), registry }) }
+}
+
+t.test('drop: what leaves the stream is counted, and the destination gets the rest', async (t) => {
+  const { nats, ledger } = await openStreams(t)
+  const { registry, occurrences } = reports()
+  for (let n = 1; n <= 20; n += 1) {
+    const conn = { client_ip: '198.51.100.7', bytes_in: n }
+    const record = { record_id: `r${n}`, account_id: 'ac_1', type: 'tcp_connection', conn }
+    await nats.publish('weir.records.eu.node-1', JSON.stringify(record))
+  }
+  await nats.openConsumer({ stream: recordsStream, name: inputConsumer, ackWaitMs: 5_000, ackPendingMax: 10 })
+  const run = streamIdentity((await nats.streamInfo(recordsStream))!)
+  const windows = [
+    [5, 9],
+    [12, 15],
+  ] as const
+  const names = { id: 'cu_1', account_id: 'ac_1', destination_id: 'ed_1' }
+  const entry: BehindDestination = {
+    ...names,
+    since: new Date().toISOString(),
+    run,
+    windows,
+    done: 4,
+    missed: 0,
+  }
+  const bucket = await waitForBucket(nats, behindBucket)
+  await bucket.put('ed_1', JSON.stringify(entry))
+  await nats.removeMessages(recordsStream, [1, 2, 3, 4, 5, 6])
+
+  const source = new TestConfiguration('ac_1').subscription('es_1', {
+    sources: [{ type: 'tcp_connection_closed.v0', filter: null, fields: null }],
+    destination_ids: ['ed_1', 'ed_2'],
+  })
+  const view = await buildTrafficView(source, undefined, noYield)
+  const configuration = { current: view } as Configuration
+  let row = { id: 'ed_1', account_id: 'ac_1' } as Row
+  const catchUps = await openCatchUps({
+    nats,
+    ledger,
+    occurrences,
+    configuration,
+    eventKinds: trafficEvents,
+    geo: noGeo,
+    shares: new Shares(nats),
+    isBusy: () => false,
+    destinationOf: () => row,
+  })
+  t.teardown(() => catchUps.close())
+
+  const destinationsAt = (sequence: number, since = run): readonly string[] => {
+    const { byAccount } = catchUps.viewFor(view, { sequence, since }).subscriptions
+    return byAccount.get('ac_1')?.tcp_connection.flatMap(({ destinationIds }) => destinationIds) ?? []
+  }
+  await until('the entry is read', () => destinationsAt(7).length === 1)
+  t.strictSame(destinationsAt(7), ['ed_2'], 'the live walk leaves it out of the messages of its windows')
+  for (const sequence of [4, 9, 11, 15])
+    t.strictSame(destinationsAt(sequence), ['ed_1', 'ed_2'], `and of no others: ${sequence}`)
+  t.strictSame(destinationsAt(7, 'another run'), ['ed_1', 'ed_2'], 'nor in a stream that was recreated')
+  t.equal(catchUps.keptFrom(), Number.POSITIVE_INFINITY)
+  row = { ...row, on_expiry: 'block' } as Row
+  t.ok(catchUps.keptFrom() <= 7, 'if it may lose nothing, its records are kept')
+
+  await until('it has caught up', async () => (await bucket.get('ed_1'))?.value === undefined)
+  const got: number[] = []
+  for (let from = 1; ; ) {
+    const pack = await nats.nextMessage(deliveriesStream, deliverySubject('ed_1'), from)
+    if (pack === undefined) break
+    for (const { data } of readPack(pack.data).events)
+      got.push(JSON.parse(data.toString()).object.conn.bytes_in)
+    from = pack.sequence + 1
+  }
+  t.strictSame(
+    got.toSorted((a, b) => a - b),
+    [7, 8, 12, 13, 14],
+  )
+  const metrics = await metricsText(registry)
+  t.match(metrics, /weir_behind_messages_missed_total 2\n/)
+  t.match(metrics, /weir_destinations_caught_up_total 1\n/)
+})
+
+t.test('block: the age limits are lifted while the destination needs what would be removed', async (t) => {
+  const { nats } = await openStreams(t)
+  const { occurrences } = reports()
+  const retentionMs = 60 * 60_000
+  const behind = new Set<string>()
+  let oldestAtMs = Date.now()
+  const limits = new AgeLimits({
+    nats: {
+      streamInfo: (name) => nats.streamInfo(name),
+      limitAge: (...of) => nats.limitAge(...of),
+      consumerInfo: async () => undefined,
+      nextMessage: async () => ({ storedAtMs: oldestAtMs }) as never,
+    },
+    entries: { isComplete: true, of: (id) => (behind.has(id) ? ({} as never) : undefined) },
+    keeping: () => ['ed_1'],
+    retentionMs,
+    occurrences,
+  })
+  t.teardown(() => limits.close())
+  const limited = async () => {
+    await limits.look()
+    const infos = await Promise.all([recordsStream, deliveriesStream].map((name) => nats.streamInfo(name)))
+    return infos.map((info) => info!.config.max_age / 1e6)
+  }
+  t.strictSame(await limited(), [retentionMs, retentionMs])
+  behind.add('ed_2')
+  t.strictSame(await limited(), [retentionMs, retentionMs], 'another one is behind, and may lose records')
+  behind.add('ed_1')
+  t.strictSame(await limited(), [0, 0])
+  await ensureStreams(nats, { storageMaxBytes: 16 * 1024 * 1024, retentionMs })
+  t.strictSame(await limited(), [0, 0], 'an API that starts does not put them back')
+  behind.clear()
+  oldestAtMs -= retentionMs * 0.6
+  t.strictSame(await limited(), [retentionMs, 0], 'its packs are old')
+  oldestAtMs = Date.now()
+  t.strictSame(await limited(), [retentionMs, retentionMs])
+})
