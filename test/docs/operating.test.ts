@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Session } from 'chdb'
 import t, { type Test } from 'tap'
 import type { FaultClass } from '../../src/deliver/destination.js'
 import { pausedByHand } from '../../src/deliver/health.js'
@@ -191,4 +192,18 @@ t.test('the runbook', async (t) => {
     }
     await runbook.run(t, block)
   }
+
+  await t.test('a backup of a ClickHouse server', async (t) => {
+    await runbook.stop()
+    const clickhouse = new Session(join(dir, 'data', 'clickhouse'))
+    t.teardown(() => clickhouse.close())
+    // The embedded engine has no disk for backups, but memory.
+    const ask = (sql: string): string =>
+      clickhouse.query(sql.replace(/Disk\(.*\)/, "Memory('weir')"), 'TSV').trim()
+    const destinations = () => ask('SELECT id FROM event_destinations')
+    t.equal(destinations(), destination.id)
+    for (const sql of blocks(sectionOf(page, 'Back up and restore'), 'sql')) ask(sql)
+    t.equal(destinations(), destination.id, 'it is there again')
+    t.match(ask('SHOW TABLES'), /^event_destinations_history$/m)
+  })
 })
