@@ -13,6 +13,7 @@ import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { GeoLookup } from '../record/geo.js'
+import { eventSubscription } from '../resource/event-subscription.js'
 import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
@@ -40,7 +41,7 @@ import { registerLoggedDecisions } from './logged-decision-routes.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
-import { pastStarts } from './past-starts.js'
+import { PastStarts } from './past-starts.js'
 import { answerProblem } from './problem.js'
 import { registerRecords } from './record-routes.js'
 import { RecordTracer, type RecordTracerOptions } from './record-tracer.js'
@@ -154,13 +155,10 @@ const httpOptions = (
 function registerResources(app: FastifyInstance, options: ApiOptions): void {
   const { context, destinations, live, log, replays, trials } = options
   app.addHook('preHandler', async (request) => refuseBody(request))
+  const starts = new PastStarts(replays, () => options.view.state.rowsOf(eventSubscription.kind))
+  app.addHook('onClose', async () => starts.close())
   for (const resource of resources) {
-    registerResource(
-      app,
-      context,
-      resource,
-      resource.kind === 'event_subscription' ? pastStarts(replays) : undefined,
-    )
+    registerResource(app, context, resource, resource.kind === eventSubscription.kind ? starts : undefined)
     registerModules(app, context, resource)
     registerDetachments(app, context, resource)
     registerChanges(app, context, resource)

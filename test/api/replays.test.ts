@@ -1,5 +1,8 @@
 /** Replays over the management API: what is refused, who sees them, and how they are cancelled. */
 import t from 'tap'
+import { PastStarts } from '../../src/api/past-starts.js'
+import { openReplays } from '../../src/api/replays.js'
+import { newId } from '../../src/core/ids.js'
 import { openTestStore } from '../harness/api.js'
 import { refused } from '../harness/caller.js'
 
@@ -103,6 +106,27 @@ t.test('a subscription that starts in the past', async (t) => {
   await refused(400, me.eventSubscription.update(created.id, { start_from: ago(2) } as never))
   t.match(await me.eventSubscription.update(created.id, { description: 'x' }), { start_from })
   for (const id of created.replay_ids ?? []) await me.cancelReplay(id)
+  await t.test('what a process that died has not begun is begun by a sweep, once', async (t) => {
+    const replays = await openReplays({
+      nats: api.parts.nats,
+      bucketBytesMax: 8 * 1024 ** 2,
+      retentionMs: 86_400_000,
+    })
+    const { id, accountId: account_id } = { ...created, accountId: me.accountId }
+    const rowOf = (replayId: string, created_at: number) => {
+      return { id, account_id, created_at, start_from, replay_ids: [replayId], destination_ids }
+    }
+    const [late, early] = [newId('rp_'), newId('rp_')]
+    const rows = [rowOf(late, Date.now()), rowOf(early, Date.now() - 2 * 3_600_000)]
+    const starts = new PastStarts(replays, () => rows)
+    t.teardown(() => starts.close())
+    await starts.sweep()
+    t.match(await me.getReplay(late), { state: 'running', destination_id: destination_ids[0] })
+    await refused(404, me.getReplay(early))
+    await me.cancelReplay(late)
+    await starts.sweep()
+    t.match(await me.getReplay(late), { state: 'cancelled' })
+  })
   const { start_from: none, replay_ids } = await me.eventSubscription.create({ sources, destination_ids })
   t.strictSame([none, replay_ids], [undefined, undefined])
 })
