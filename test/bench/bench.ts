@@ -23,6 +23,8 @@ export interface RowResult {
 export interface BenchTools {
   /** Fewer and shorter turns, for a look in between. */
   readonly quick: boolean
+  /** Another checkout, which is built: rows that can, measure against it. */
+  readonly against?: string | undefined
   /** Lets the contenders take turns; the median of each, in nanoseconds per operation. */
   compare<Name extends string>(contenders: Readonly<Record<Name, Contender>>): Promise<Record<Name, number>>
 }
@@ -47,11 +49,12 @@ export function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length)
 }
 
-export function benchTools(quick: boolean): BenchTools {
+export function benchTools(quick: boolean, against?: string): BenchTools {
   const turns = quick ? 5 : 9
   const turnMs = quick ? 15 : 60
   return {
     quick,
+    against,
     async compare(contenders) {
       const names = Object.keys(contenders) as (keyof typeof contenders)[]
       const times = Object.fromEntries(names.map((name) => [name, [] as number[]]))

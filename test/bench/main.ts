@@ -1,10 +1,11 @@
-/** `node dist/test/bench/main.js [row…] [--json FILE] [--quick]`: the benchmarks, as a table of ratios. */
+/** `node dist/test/bench/main.js [row…] [--json FILE] [--quick] [--against DIR]`: the benchmarks, as a table of ratios. */
 import { writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
 import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
+import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as packing } from './rows/packing.js'
@@ -15,6 +16,7 @@ import { row as walk } from './rows/walk.js'
 const rows: readonly BenchRow[] = [
   decisionLog, //
   decisions,
+  endToEnd,
   expressions,
   ipSets,
   packing,
@@ -25,7 +27,11 @@ const rows: readonly BenchRow[] = [
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, quick: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    against: { type: 'string' },
+  },
 })
 
 const machine = {
@@ -52,7 +58,7 @@ const results: Record<string, RowResult> = {}
 for (const row of rows) {
   if (positionals.length > 0 && !positionals.includes(row.name)) continue
   console.log(`\n${row.name}: ${row.mustReach}`)
-  const result = await row.run(benchTools(options.quick))
+  const result = await row.run(benchTools(options.quick, options.against))
   results[row.name] = result
   for (const measure of result.measures) console.log(formatMeasure(measure))
   const times = Object.entries(result.nsPerOperation)

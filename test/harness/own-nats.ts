@@ -31,6 +31,11 @@ export class OwnNats {
     return `nats://127.0.0.1:${this.#port}`
   }
 
+  /** Of the server that was started last. */
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
   /** Always on the same port. */
   async start(port?: number): Promise<void> {
     if (this.#port === 0) this.#port = port ?? (await freePort())

@@ -3,7 +3,6 @@
  * publishing a record to its event at AWS and its row in ClickHouse; and how long the API's answers take meanwhile. Two
  * deployments take turns, one that logs all decisions and one that logs none. Linux only, because it reads `/proc`.
  */
-import { readFileSync } from 'node:fs'
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import type { Nats } from '../../../src/nats/nats.js'
 import { decisionLogStream } from '../../../src/wire/names.js'
@@ -11,13 +10,12 @@ import { processesBelow } from '../../harness/tree.js'
 import { until } from '../../harness/weir.js'
 import { type Deployment, openDeployment, publish } from '../../integration/deployment.js'
 import { type BenchRow, median } from '../bench.js'
+import { type CpuByRole, CpuMeter, totalCpu } from '../cpu-meter.js'
 
-const ticksPerSecond = 100
 const perMessage = 100
 const taps = 10
-/** Merges of ClickHouse and snapshots of the books follow. */
+/** Until those who watch have begun. */
 const settleMs = 2_000
-const idleMs = 5_000
 const steadyPerSecond = 2_000
 
 /** A deployment whose records each make one event. */
@@ -25,14 +23,14 @@ class Side {
   readonly #deployment: Deployment
   readonly #nats: Nats
   readonly #name: string
+  readonly #meter: CpuMeter
   #published = 0
-  /** Microseconds of CPU in a second without records. */
-  #idle: Readonly<Record<string, number>> = {}
 
   constructor(name: string, deployment: Deployment, nats: Nats) {
     this.#name = name
     this.#deployment = deployment
     this.#nats = nats
+    this.#meter = new CpuMeter(() => processesBelow(deployment.weir.process.pid))
   }
 
   static async open(name: string, mode: string, closers: (() => unknown)[]): Promise<Side> {
@@ -44,27 +42,19 @@ class Side {
         await api.eventSubscription.delete(id)
     const side = new Side(name, deployment, await deployment.weir.nats())
     await side.turn(5_000)
-    await sleep(settleMs)
-    const before = side.#cpu()
-    await sleep(idleMs)
-    const spent = difference(side.#cpu(), before)
-    side.#idle = Object.fromEntries(Object.entries(spent).map(([role, us]) => [role, us / (idleMs / 1_000)]))
+    await side.#meter.measureIdle()
     return side
   }
 
   /** Publishes records and waits until all is done; the CPU of each role, in microseconds per record. */
-  async turn(records: number): Promise<Record<string, number>> {
-    const [before, begunMs] = [this.#cpu(), monotonicMs()]
-    const from = this.#published
-    this.#published += records
-    await publish(this.#nats, this.#name, from, this.#published, perMessage)
-    await until('all is done', () => this.#isDone(), 300_000)
-    await sleep(settleMs)
-    const seconds = (monotonicMs() - begunMs) / 1_000
-    const spent = difference(this.#cpu(), before)
-    return Object.fromEntries(
-      Object.entries(spent).map(([role, us]) => [role, (us - (this.#idle[role] ?? 0) * seconds) / records]),
-    )
+  async turn(records: number): Promise<CpuByRole> {
+    const { cpu } = await this.#meter.turn(records, async () => {
+      const from = this.#published
+      this.#published += records
+      await publish(this.#nats, this.#name, from, this.#published, perMessage)
+      await until('all is done', () => this.#isDone(), 300_000)
+    })
+    return cpu
   }
 
   async #isDone(): Promise<boolean> {
@@ -114,28 +104,11 @@ class Side {
       await Promise.allSettled(watching)
     }
   }
-
-  /** Microseconds that the processes of each role have used. */
-  #cpu(): Record<string, number> {
-    const used: Record<string, number> = {}
-    for (const { pid, role } of processesBelow(this.#deployment.weir.process.pid)) {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      const ticks = Number(fields[11]) + Number(fields[12])
-      used[role] = (used[role] ?? 0) + (ticks / ticksPerSecond) * 1e6
-    }
-    return used
-  }
 }
-
-const difference = (after: Record<string, number>, before: Record<string, number>) =>
-  Object.fromEntries(Object.entries(after).map(([role, us]) => [role, us - (before[role] ?? 0)]))
-
-const total = (roles: Record<string, number>): number => Object.values(roles).reduce((sum, us) => sum + us, 0)
 
 async function measured(off: Side, all: Side, quick: boolean) {
   const records = quick ? 10_000 : 200_000
-  const turns: Record<'off' | 'all' | 'watched', Record<string, number>[]> = { off: [], all: [], watched: [] }
+  const turns: Record<'off' | 'all' | 'watched', CpuByRole[]> = { off: [], all: [], watched: [] }
   const times: Record<'off' | 'all', number[]> = { off: [], all: [] }
   for (let turn = 0; turn < (quick ? 2 : 5); turn += 1) {
     turns.off.push(await off.turn(records))
@@ -159,7 +132,7 @@ export const row: BenchRow = {
       const off = await Side.open('off', 'off', closers)
       const all = await Side.open('all', 'all', closers)
       const { turns, times } = await measured(off, all, quick)
-      const cpu = (name: keyof typeof turns) => median(turns[name].map(total))
+      const cpu = (name: keyof typeof turns) => median(turns[name].map(totalCpu))
       const role = (name: keyof typeof turns, of: string) =>
         median(turns[name].map((roles) => roles[of] ?? 0))
       const roles = Object.keys(turns.all[0] ?? {})
