@@ -11,8 +11,6 @@ import { readIfPresent, writeWhole } from './files.js'
 interface NatsPermissions {
   readonly publish: { readonly allow: readonly string[] }
   readonly subscribe: { readonly allow: readonly string[] }
-  /** May publish one reply to each request it receives. */
-  readonly allow_responses?: true
 }
 
 export interface NatsUser {

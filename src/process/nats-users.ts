@@ -121,13 +121,20 @@ const dropBacklog = [
 
 // --- users ---
 
-/** A role of Weir: it receives only replies to its own requests, and the requests it answers. */
-const role = (name: string, publish: readonly string[], answers: readonly string[]): NatsUser => ({
+/**
+ * Where requests are answered: inboxes of users of the account, whose names nobody can guess, and what the server puts in
+ * the place of inboxes of other accounts. The permission `allow_responses` would be narrower, but the server then notes
+ * the reply subject of every message that the user receives, those of streams included, and looks through the notes for
+ * old ones at each message: half a millisecond of its CPU, as soon as there are some thousands of them.
+ */
+const replies = ['_INBOX.>', '_R_.>']
+
+/** A role of Weir: it receives only replies to its own requests, and the subjects it listens to. */
+const role = (name: string, publish: readonly string[], listens: readonly string[]): NatsUser => ({
   name,
   permissions: {
     publish: { allow: [...new Set([limits, ...publish])] },
-    subscribe: { allow: [...answers, `${roleInboxPrefix(name)}.>`] },
-    allow_responses: true,
+    subscribe: { allow: [...listens, `${roleInboxPrefix(name)}.>`] },
   },
 })
 
@@ -170,6 +177,7 @@ const roles: readonly NatsUser[] = [
       statusSubjects,
       usageSubject,
       watchedSubject,
+      ...replies,
     ],
     [
       abuseDecisionSubject,
@@ -204,6 +212,7 @@ const roles: readonly NatsUser[] = [
       deadAuditsSubject,
       decisionRowsSubject,
       watchedRowsSubject,
+      ...replies,
     ],
     [connectionSubject, agentSubject, watchedSubject],
   ),
@@ -220,6 +229,7 @@ const roles: readonly NatsUser[] = [
       deadEventsSubject,
       deliveryRowsSubject,
       watchedDeliveriesSubject,
+      ...replies,
     ],
     [statusSubjects, watchedSubject],
   ),

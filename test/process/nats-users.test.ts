@@ -93,6 +93,9 @@ const durableCalls = (stream: string, consumer: string): string[] => [
   `$JS.ACK.${stream}.${consumer}.1.1.1.1.0`,
 ]
 
+/** Where requests are answered. */
+const replies = ['_INBOX.api.x', '_INBOX.deliver.x', '_INBOX.x', '_R_.x.y']
+
 const general = [
   '$JS.API.STREAM.NAMES',
   '$JS.API.STREAM.LIST',
@@ -101,9 +104,7 @@ const general = [
   '$JS.API.ACCOUNT.PURGE.WEIR',
   '$JS.API.META.LEADER.STEPDOWN',
   '$SYS.REQ.SERVER.PING',
-  '_INBOX.api.x',
-  '_INBOX.deliver.x',
-  '_INBOX.x',
+  ...replies,
 ]
 
 const streams = [
@@ -212,6 +213,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.api.usage',
       'weir.live.watched',
       ...subjects.filter((subject) => subject.startsWith('$KV.') && subject !== '$KV.weir_behind.key'),
+      ...replies,
     ],
     hear: [
       'weir.abuse.decide',
@@ -249,6 +251,7 @@ const needs: Readonly<Record<string, Needs>> = {
       '$KV.weir_replays.key',
       '$KV.weir_behind.key',
       '$KV.weir_key_use.key',
+      ...replies,
     ],
     hear: ['weir.decide', 'weir.decide.agent', 'weir.live.watched', '_INBOX.pipeline.x'],
   },
@@ -266,6 +269,7 @@ const needs: Readonly<Record<string, Needs>> = {
       'weir.log.deliveries',
       'weir.live.deliveries',
       '$KV.weir_books.key',
+      ...replies,
     ],
     hear: [
       'weir.status.destination',
