@@ -6,7 +6,7 @@
  *     backlog low again ▸ live records go to the destination again ▸ those of the windows are replayed
  *     everything in the windows is done ▸ the entry is removed
  */
-import { every, isoMillis, monotonicMs, now, type Timer } from '../core/clock.js'
+import { every, isoMillis, monotonicMs, now, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { newId } from '../core/ids.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
@@ -32,6 +32,8 @@ import type { InputMessage } from './packs.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
 const lookEveryMs = 1_000
+/** A start waits so long for the entries. */
+const entriesWithinMs = 2_000
 
 interface CatchUpsDeps extends ReplayRunDeps {
   readonly bucket: Bucket
@@ -72,6 +74,8 @@ export class CatchUps {
 
   async open(): Promise<void> {
     await this.#behind.open()
+    // Without the entries, events would be stored that the destinations get again later.
+    await Promise.race([this.#behind.read, sleep(entriesWithinMs, this.#stop.signal)])
     this.#timer = every(lookEveryMs, () => this.#look())
   }
 
@@ -192,7 +196,11 @@ export class CatchUps {
     entry: BehindDestination,
     { firstSequence, lastSequence }: Records,
   ): Promise<BehindDestination> {
-    const position = await this.#deps.nats.consumerInfo(recordsStream, replayConsumer(entry.id))
+    // Without a run there is nothing to ask: many destinations may be dead at the same time.
+    const isRunning = this.#runs.has(entry.id)
+    const position = isRunning
+      ? await this.#deps.nats.consumerInfo(recordsStream, replayConsumer(entry.id))
+      : undefined
     const ackFloor = position?.unacknowledged === 0 ? lastSequence : (position?.ackFloor ?? 0)
     const acknowledged = Math.max(entry.done, ackFloor)
     const missed = entry.missed + messagesWithin(entry.windows, acknowledged, firstSequence - 1)

@@ -13,11 +13,17 @@ export class BehindEntries implements Closable {
   readonly #ended: (entry: BehindDestination) => void
   /** By destination. */
   readonly #stored = new Map<string, StoredBehind>()
+  /** Resolves when the whole bucket was read. */
+  readonly read: Promise<void>
   #isComplete = false
 
   /** `ended`: called with an entry that was removed, or replaced by one with another id. */
   constructor(bucket: Bucket, ended: (entry: BehindDestination) => void = () => {}) {
     this.#ended = ended
+    let complete = (): void => {}
+    this.read = new Promise((resolve) => {
+      complete = resolve
+    })
     this.#follower = new BucketFollower(bucket, {
       begin: () => {
         const read = new Set<string>()
@@ -30,6 +36,7 @@ export class BehindEntries implements Closable {
           current: () => {
             for (const key of this.#stored.keys()) if (!read.has(key)) this.#end(key)
             this.#isComplete = true
+            complete()
           },
         }
       },
