@@ -11,8 +11,8 @@ import { deliveryRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { DestinationConfig, Fault, Receipt, SendOutcome } from './destination.js'
-import { notAcceptedIn } from './faults.js'
 import type { Item } from './job.js'
+import { faultIn, notAcceptedIn } from './outcomes.js'
 import { WatchedDeliveries } from './watched-deliveries.js'
 
 interface DeliveryLogOptions {
@@ -98,17 +98,15 @@ function partsOf(items: readonly Item[], answer: SendOutcome): Part[] {
     case 'failed':
       return [{ outcome: 'failed', items, receipt: answer.fault, fault: answer.fault }]
     case 'partial': {
-      const { rejected, suspects, reason } = answer
-      const failed = notAcceptedIn(answer)
-      const fault = reason ?? rejected[0]?.fault ?? suspects?.fault
       const { requestId } = answer
+      const failed = notAcceptedIn(answer)
       const parts: Part[] = [
         { outcome: 'delivered', items: items.filter((_, index) => !failed.has(index)), receipt: answer },
         {
           outcome: 'failed',
           items: items.filter((_, index) => failed.has(index)),
           receipt: requestId === undefined ? {} : { requestId },
-          fault,
+          fault: faultIn(answer),
         },
       ]
       return parts.filter((part) => part.items.length > 0)

@@ -5,16 +5,7 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
  */
 import { messageOf } from '../core/errors.js'
-import type {
-  Fault,
-  FaultClass,
-  Receipt,
-  Rejection,
-  SendAnswer,
-  SendOutcome,
-  Suspects,
-} from './destination.js'
-import type { ServiceRecord } from './packing.js'
+import type { Fault, FaultClass } from './destination.js'
 
 const classOfCode = new Map<string, FaultClass>()
 const classify = (faultClass: FaultClass, ...codes: readonly string[]): void => {
@@ -154,84 +145,9 @@ function fault(faultClass: FaultClass, code: string, message: string, requestId?
 /** The code for a request that was not answered in time. */
 export const timeoutCode = 'Timeout'
 
-/** The events of an answered request that the service did not accept. */
-export function notAcceptedIn(answer: SendAnswer): Set<number> {
-  if (answer.outcome === 'accepted') return new Set()
-  const { retry, rejected, suspects } = answer
-  return new Set([...retry, ...rejected.map(({ index }) => index), ...(suspects?.indices ?? [])])
-}
-
-/** How many events of a request were throttled. */
-export function throttledIn(outcome: SendOutcome, events: number): number {
-  if (outcome.outcome === 'accepted') return 0
-  if (outcome.outcome === 'failed') return outcome.fault.class === 'throttle' ? events : 0
-  return outcome.reason?.class === 'throttle' ? outcome.retry.length : 0
-}
-
 /** An event that no request can hold. */
 export const tooLarge: Fault = {
   class: 'poison',
   code: 'TooLarge',
   msg: 'The event exceeds the limit of the service.',
-}
-
-/** One record's result of PutRecords or PutRecordBatch. */
-interface RecordResult {
-  readonly ErrorCode?: string | undefined
-  readonly ErrorMessage?: string | undefined
-  readonly SequenceNumber?: string | undefined
-  readonly ShardId?: string | undefined
-  readonly RecordId?: string | undefined
-}
-
-/**
- * The outcome of an HTTP 200 with a result per record, of which so many failed. `records` names the events of each record,
- * unless each record is an event.
- */
-export function outcomeOfRecords(
-  results: readonly RecordResult[],
-  failed: number,
-  requestId?: string,
-  records: readonly ServiceRecord[] = [],
-): SendOutcome {
-  const isPacked = records[0]?.indices !== undefined
-  const receipt = { ...receiptOf(results, requestId), ...(isPacked && { records }) }
-  if (failed === 0) return { outcome: 'accepted', ...receipt }
-  const retry: number[] = []
-  const rejected: Rejection[] = []
-  let suspects: Suspects | undefined
-  let reason: Fault | undefined
-  for (const [index, { ErrorCode, ErrorMessage }] of results.entries()) {
-    if (ErrorCode === undefined) continue
-    const recordFault = faultOfRecord(ErrorCode, ErrorMessage, requestId)
-    const indices = records[index]?.indices ?? [index]
-    const isPoison = recordFault.class === 'poison'
-    // The search for the event at fault expects that a refused record fails its request, if it is the only one in it.
-    if (isPoison && results.length === 1 && indices.length > 1)
-      return { outcome: 'failed', fault: recordFault }
-    if (isPoison && indices.length === 1) {
-      rejected.push({ index: indices[0]!, fault: recordFault })
-    } else if (isPoison && suspects === undefined) {
-      suspects = { indices, fault: recordFault }
-    } else {
-      retry.push(...indices)
-      reason ??= recordFault
-    }
-  }
-  if (retry.length + rejected.length === 0 && suspects === undefined)
-    return { outcome: 'accepted', ...receipt }
-  // Events of records that were filled at the same time are interleaved.
-  retry.sort((a, b) => a - b)
-  const optional = { ...(suspects !== undefined && { suspects }), ...(reason !== undefined && { reason }) }
-  return { outcome: 'partial', retry, rejected, ...optional, ...receipt }
-}
-
-function receiptOf(results: readonly RecordResult[], requestId: string | undefined): Receipt {
-  const first = results.find(({ ErrorCode }) => ErrorCode === undefined)
-  const receipt = first?.SequenceNumber ?? first?.RecordId
-  return {
-    ...(requestId !== undefined && { requestId }),
-    ...(receipt !== undefined && { receipt }),
-    ...(first?.ShardId !== undefined && { shard: first.ShardId }),
-  }
 }

@@ -19,8 +19,8 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from './destination.js'
-import { outcomeOfRecords } from './faults.js'
 import { endpointAnswers } from './findings.js'
+import { outcomeOfRecords } from './outcomes.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
 
 // --- address ---

@@ -5,8 +5,8 @@
  * 2. **Cut into requests** (`#pump`). A request is sent when it is full, or when none is under way: a busy destination
  *    gets full requests, an idle one waits for nothing. Several full requests are under way at once.
  * 3. **Sent** (`#send`), at the pace that the service allows.
- * 4. **Answered** (`#answered`). Accepted events are done. Refused events are dead-lettered. Events that failed while
- *    others were accepted are sent again after their own backoff; the rest of the queue continues.
+ * 4. **Answered** (`#answered`). Accepted events are done. Refused events are dead-lettered; of a packed record, the one
+ *    at fault. Events that failed while others were accepted are sent again after their own backoff.
  * 5. **Or failed as a whole** (`#failed`):
  *    - Throttled or transient: nothing is sent during a backoff, then one request at a time until one is accepted, and
  *      fewer requests at once after that. When the backoff reaches its cap, the lane is *probing*.
@@ -26,11 +26,12 @@ import type { PackedEvent } from '../wire/pack.js'
 import { Batcher } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
 import type { BatchLimits, DestinationConfig, Fault, SendAnswer, Sender, SendOutcome } from './destination.js'
-import { notAcceptedIn, throttledIn, timeoutCode, tooLarge } from './faults.js'
+import { timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { HeldPacks } from './held-packs.js'
 import { type Item, Job, type PackResult } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
+import { acceptedOf, throttledIn } from './outcomes.js'
 import { Pace } from './pace.js'
 import { findRefused, isPassing, type PassingFault } from './refused-request.js'
 import { RequestSize } from './request-size.js'
@@ -182,15 +183,11 @@ export class Lane {
   // --- answered: some records may still have failed ---
 
   async #answered(batch: readonly Item[], answer: SendAnswer): Promise<void> {
-    if (answer.outcome === 'accepted') {
-      for (const { job } of batch) job.delivered()
-      return this.#accepted(true)
-    }
+    for (const { job } of acceptedOf(batch, answer)) job.delivered()
+    if (answer.outcome === 'accepted') return this.#accepted(true)
     const { retry, rejected, suspects, reason } = answer
     const age = this.#credentials.value
     if (reason !== undefined && retry.length === batch.length) return this.#failed(batch, reason, age)
-    const notAccepted = notAcceptedIn(answer)
-    for (const [index, { job }] of batch.entries()) if (!notAccepted.has(index)) job.delivered()
     this.#accepted(retry.length === 0)
     const itemsAt = (indices: readonly number[]): Item[] => indices.map((index) => batch[index]!)
     if (reason !== undefined) this.#retry(itemsAt(retry), reason)

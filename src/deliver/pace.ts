@@ -1,5 +1,5 @@
 /**
- * How fast a lane may send: requests at once, records per second, the wait before the next request, and whether the lane
+ * How fast a lane may send: requests at once, events per second, the wait before the next request, and whether the lane
  * only probes.
  */
 import { now, randomFraction } from '../core/clock.js'
@@ -59,7 +59,7 @@ export class Pace {
 
   /** The limits of the next request, within those of the service. */
   limits(limits: BatchLimits): BatchLimits {
-    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.recordsMax)
+    const eventsMax = this.#probing ? 1 : Math.min(limits.eventsMax, this.rate.eventsMax)
     return { ...limits, eventsMax }
   }
 

@@ -1,8 +1,8 @@
 /**
- * How many records per second a lane may try. There is no limit until the service throttles some.
+ * How many events per second a lane may try. There is no limit until the service throttles some.
  *
- * Records are throttled for one of two reasons, which need opposite reactions. Either the stream is at its limit: then
- * fewer tries deliver as much. Or a share of the records fails at any rate (one hot shard among many, bursts of another
+ * Events are throttled for one of two reasons, which need opposite reactions. Either the stream is at its limit: then
+ * fewer tries deliver as much. Or a share of them fails at any rate (one hot shard among many, bursts of another
  * producer, a fault of the endpoint): then fewer tries only deliver less. A single request looks the same in both cases;
  * they differ in what happens when less is tried. So, in rounds of two seconds:
  *
@@ -18,8 +18,8 @@ import { now } from '../core/clock.js'
 /** Services count per second, but their seconds do not start with ours. */
 const roundMs = 2_000
 const flowingMs = 1_000
-/** Fewer records prove nothing about shares … */
-const recordsMin = 50
+/** Fewer events prove nothing about shares … */
+const eventsMin = 50
 /** … and if they take this long to arrive, there is no load worth limiting. */
 const roundMsMax = 5_000
 const ratePerSecondMin = 10
@@ -34,7 +34,7 @@ const idleFactor = 4
 const lookAgainMs = 30_000
 /** The known share falls slowly to the observed one, so that chance does not push it down. */
 const smoothing = 0.2
-/** One request holds at most this share of a second's records, which spreads them over the second. */
+/** One request holds at most this share of a second's events, which spreads them over the second. */
 const requestShare = 0.25
 
 /** A round that shows whether fewer tries help. */
@@ -42,15 +42,15 @@ interface Trial {
   readonly kind: 'reduced' | 'look'
   readonly rateBefore: number
   readonly shareBefore: number
-  /** Records per second that the service accepted before. */
+  /** Events per second that the service accepted before. */
   readonly taken: number
 }
 
 export class Rate {
-  /** Records per second. */
+  /** Events per second. */
   #rate = Number.POSITIVE_INFINITY
   #growth = growthMin
-  /** The share of records that is known to be throttled at any rate. */
+  /** The share of events that is known to be throttled at any rate. */
   #ambient = 0
   #trial: Trial | undefined
   #lookedMs = 0
@@ -70,25 +70,25 @@ export class Rate {
     return this.#gateMs
   }
 
-  /** How many records a request may hold. */
-  get recordsMax(): number {
+  /** How many events a request may hold. */
+  get eventsMax(): number {
     return Math.max(1, Math.ceil(this.#rate * requestShare))
   }
 
-  /** A request is sent: the next one waits for the time that these records take at the rate. */
-  sent(records: number): void {
+  /** A request is sent: the next one waits for the time that these events take at the rate. */
+  sent(events: number): void {
     if (this.#rate === Number.POSITIVE_INFINITY) return
-    this.#gateMs = Math.max(this.#gateMs, now()) + (records / this.#rate) * 1000
+    this.#gateMs = Math.max(this.#gateMs, now()) + (events / this.#rate) * 1000
   }
 
   /** A request was answered. */
-  answered(records: number, throttled: number): void {
-    if (throttled < records) this.#lastTakenMs = now()
-    this.#tried += records
+  answered(events: number, throttled: number): void {
+    if (throttled < events) this.#lastTakenMs = now()
+    this.#tried += events
     this.#throttled += throttled
     const elapsedMs = now() - this.#startMs
     if (elapsedMs < roundMs) return
-    if (this.#tried >= recordsMin) this.#endRound(elapsedMs)
+    if (this.#tried >= eventsMin) this.#endRound(elapsedMs)
     else if (elapsedMs < roundMsMax) return
     this.#startMs = now()
     this.#tried = 0

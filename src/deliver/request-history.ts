@@ -8,10 +8,10 @@ import type { Occurrences } from '../core/occurrences.js'
 import { attemptsMax, type DeliveryAttempt, type Usage } from '../wire/delivery-attempts.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { DeliveryLog } from './delivery-log.js'
-import type { DestinationConfig, DestinationKind, Fault, SendAnswer, SendOutcome } from './destination.js'
-import { notAcceptedIn } from './faults.js'
+import type { DestinationConfig, DestinationKind, SendAnswer, SendOutcome } from './destination.js'
 import type { Item } from './job.js'
 import { kindNamed } from './kinds.js'
+import { faultIn, notAcceptedIn } from './outcomes.js'
 import { UsageCounter } from './usage.js'
 
 interface RequestHistoryOptions {
@@ -125,7 +125,7 @@ function attemptOf(
   beganMs: number,
 ): DeliveryAttempt {
   const atMs = now()
-  const fault = faultOf(outcome)
+  const fault = faultIn(outcome)
   const requestId = outcome.outcome === 'failed' ? outcome.fault.requestId : outcome.requestId
   return {
     at: isoMillis(atMs),
@@ -137,10 +137,4 @@ function attemptOf(
     request_id: requestId ?? null,
     error: fault === undefined ? null : { code: fault.code, msg: fault.msg },
   }
-}
-
-function faultOf(outcome: SendOutcome): Fault | undefined {
-  if (outcome.outcome === 'accepted') return undefined
-  if (outcome.outcome === 'failed') return outcome.fault
-  return outcome.reason ?? outcome.suspects?.fault ?? outcome.rejected[0]?.fault
 }

@@ -5,6 +5,7 @@ import { type PackedEvent, PackWriter, readPack } from '../wire/pack.js'
 import { checkRole, requestTimeoutMsDefault } from './aws.js'
 import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
+import { faultIn } from './outcomes.js'
 
 export interface TestEvent {
   readonly partitionKey: string
@@ -49,9 +50,8 @@ export const sendTestEvent = (
   access: DestinationAccess,
 ): Promise<Result<undefined, Fault>> =>
   withSender(config, timeoutMs, access, async (sender, signal) => {
-    const outcome = await sender.send([packedTestEvent(event)], signal)
-    if (outcome.outcome === 'accepted') return ok(undefined)
-    return fail(outcome.outcome === 'failed' ? outcome.fault : (outcome.reason ?? outcome.rejected[0]!.fault))
+    const fault = faultIn(await sender.send([packedTestEvent(event)], signal))
+    return fault === undefined ? ok(undefined) : fail(fault)
   })
 
 const nothingAsked: Finding = {
