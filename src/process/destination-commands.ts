@@ -97,7 +97,7 @@ export function checkText(
 }
 
 /** A line with the state, then what is known of it. */
-function statusText(id: string, status: DeliveryStatus, description: string | null): string {
+export function statusText(id: string, status: DeliveryStatus, description: string | null): string {
   const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts, billing } =
     status
   const why = cause === null || cause === state ? '' : ` (${cause})`
@@ -120,7 +120,7 @@ function statusText(id: string, status: DeliveryStatus, description: string | nu
 }
 
 /** `2026-11-20T10:00:02.117Z  partial    380 of 500 events  256410 bytes  41 ms  c0ffee…  Code: message` */
-function attemptText({
+export function attemptText({
   at,
   outcome,
   events,

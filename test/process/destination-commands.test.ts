@@ -1,6 +1,8 @@
+/** What `weir destination` prints. */
 import t from 'tap'
-import { checkText } from '../../src/process/destination-commands.js'
-import type { DestinationCheck } from '../../src/resource/delivery-status.js'
+import { attemptText, checkText, statusText } from '../../src/process/destination-commands.js'
+import type { DeliveryStatus, DestinationCheck } from '../../src/resource/delivery-status.js'
+import { idleStatus } from '../harness/idle-status.js'
 
 t.test('the report of a check', (t) => {
   const nothing = { proved: [], not_proved: [], error: null, advice: null }
@@ -27,5 +29,67 @@ t.test('the report of a check', (t) => {
     },
   ]
   for (const { name, check, want } of cases) t.same(checkText('ed_1', check).split('\n'), want, name)
+  t.end()
+})
+
+const noCounts = 'produced 0, filtered 0, delivered 0, dead_lettered 0, retried 0'
+
+t.test('the report of a status', (t) => {
+  const cases: { name: string; changed: Partial<DeliveryStatus>; want: string[] }[] = [
+    {
+      name: 'nothing happened yet',
+      changed: {},
+      want: ['ed_1  healthy  trail', '  0 events wait', `  ${noCounts}`],
+    },
+    {
+      name: 'in trouble: why, what to do, and what waits',
+      changed: {
+        state: 'paused',
+        cause: 'credentials',
+        advice: 'Send new keys.',
+        since: '2026-11-20T10:00:00.000Z',
+        backlog: { events: 7, oldest_at: '2026-11-20T09:59:00.000Z' },
+        last_success_at: '2026-11-20T09:58:00.000Z',
+        last_error: { at: '2026-11-20T10:00:00.000Z', code: 'ExpiredToken', msg: 'It has expired.' },
+      },
+      want: [
+        'ed_1  paused (credentials)  trail',
+        '  since 2026-11-20T10:00:00.000Z',
+        '  Send new keys.',
+        '  7 events wait, the oldest since 2026-11-20T09:59:00.000Z',
+        '  last success 2026-11-20T09:58:00.000Z',
+        '  last error 2026-11-20T10:00:00.000Z: ExpiredToken: It has expired.',
+        `  ${noCounts}`,
+      ],
+    },
+  ]
+  for (const { name, changed, want } of cases)
+    t.same(statusText('ed_1', { ...idleStatus, ...changed }, 'trail').split('\n'), want, name)
+  t.end()
+})
+
+t.test('an attempt is a line', (t) => {
+  const attempt = {
+    at: '2026-11-20T10:00:02.117Z',
+    took_ms: 41,
+    outcome: 'partial' as const,
+    events: 500,
+    accepted: 380,
+    bytes: 256_410,
+    request_id: 'c0ffee00',
+    error: { code: 'Throttled', msg: 'Rate exceeded.' },
+  }
+  t.equal(
+    attemptText(attempt),
+    '2026-11-20T10:00:02.117Z  partial    380 of 500 events  256410 bytes  41 ms  c0ffee00  Throttled: Rate exceeded.',
+  )
+  const unanswered = {
+    ...attempt,
+    outcome: 'delivered' as const,
+    accepted: 500,
+    request_id: null,
+    error: null,
+  }
+  t.match(attemptText(unanswered), /delivered {2}500 of 500 events {2}256410 bytes {2}41 ms$/)
   t.end()
 })
