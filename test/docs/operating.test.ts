@@ -55,7 +55,8 @@ t.test('every cause of a state has a section', (t) => {
 })
 
 /**
- * `npx weir` without npm, and each command once. What runs until Ctrl-C gets that. The service is started by the test.
+ * `npx weir` without npm, and each command once. What runs until Ctrl-C gets that: it ends with 130 if it had not begun.
+ * The service is started by the test.
  */
 const prelude = `
 npx() {
@@ -64,7 +65,7 @@ npx() {
   if [ -e "$seen" ]; then return 0; fi
   touch "$seen"
   case "$1" in
-    tap | top) timeout --preserve-status -s INT 3 node "$PROGRAM" "$@" ;;
+    tap | top) timeout --preserve-status -s INT 5 node "$PROGRAM" "$@" || [ $? = 130 ] ;;
     *) node "$PROGRAM" "$@" ;;
   esac
 }

@@ -27,7 +27,7 @@ t.test('refused events are sent again by reason, and delivered once', async (t) 
   await refuse('InvalidArgumentException', '"client_ip":"192.')
   await publish(nats, 'run', 0, count, 200)
   const all = () => statusOf(deployment, 'all')
-  await until('all are dead letters', async () => (await all()).counts.dead_lettered === count)
+  await until('all are dead letters', async () => (await all()).counts.dead_lettered === count, 150_000)
   // The groups count what is read within 2 s, newest first.
   const { groups } = await api.deadLetters.groups({ type: 'event' })
   const [most, fewest] = groups.map(({ reason }) => reason) as [string, string]
