@@ -171,13 +171,15 @@ export class CatchUps {
 
   async #tend({ entry, revision }: StoredBehind, records: Records): Promise<void> {
     const { bucket, shares, destinationOf, occurrences } = this.#deps
-    const { destination_id } = entry
+    const { destination_id, since } = entry
     const present = continued(await this.#progressed(entry, records), this.#run, records)
+    const { missed } = present
+    const newlyMissed = missed - entry.missed
     const isDeleted = destinationOf(destination_id) === null
     if (isDeleted || present.windows.length === 0) {
-      const isOurs = await bucket.remove(destination_id, revision)
-      if (isOurs && !isDeleted)
-        occurrences.destinationCaughtUp({ destination_id, since: entry.since, missed: present.missed })
+      if (!(await bucket.remove(destination_id, revision)) || isDeleted) return
+      if (newlyMissed > 0) occurrences.recordsMissed({ destination_id }, newlyMissed)
+      occurrences.destinationCaughtUp({ destination_id, since, missed })
       return
     }
     const level = shares.levelOf(destination_id)
@@ -187,8 +189,7 @@ export class CatchUps {
     if (level === 'low' && changed.id === entry.id) this.#begin(entry)
     if (JSON.stringify(changed) === JSON.stringify(entry)) return
     const isOurs = (await bucket.replace(destination_id, JSON.stringify(changed), revision)) !== undefined
-    if (isOurs && changed.missed > entry.missed)
-      occurrences.recordsMissed({ destination_id }, changed.missed - entry.missed)
+    if (isOurs && newlyMissed > 0) occurrences.recordsMissed({ destination_id }, newlyMissed)
   }
 
   /** How far all pipelines are, and what left the stream before they got there. */
