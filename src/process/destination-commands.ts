@@ -50,6 +50,7 @@ export function addDestinationCommands(program: Command, settings: () => Setting
     .action(async (id: string, { json }: { json?: true }) => {
       const { attempts } = await (await clientOf()).deliveryAttempts(id)
       for (const attempt of attempts) report(json ? JSON.stringify(attempt) : attemptText(attempt))
+      if (attempts.length === 0 && !json) report('No request since the deliverers were started.')
     })
 
   destination
