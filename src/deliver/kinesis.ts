@@ -127,7 +127,8 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     if (!this.#limitsAsked) void this.#askLimits(signal)
-    const records = recordsOf(events, this.#packing, packing)
+    const recordBytes = Math.min(packing.recordBytes, this.#limits.eventBytesMax)
+    const records = recordsOf(events, this.#packing, { ...packing, recordBytes })
     const put = await this.call(signal, (client, abort) => putRecords(client, this.#arn, records, abort))
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value

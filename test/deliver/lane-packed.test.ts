@@ -182,6 +182,21 @@ t.test('an event larger than a full record has one of its own', async (t) => {
   }
 })
 
+t.test('a stream whose own limit is below a full record gets smaller ones', async (t) => {
+  const recordBytesMax = 20 * 1024
+  const world = await openAwsWorld(t, { resource: { recordBytesMax } })
+  const { lane, dead } = openPacked(t, world, 'kinesis')
+  // The limit is learned with the first request.
+  await lane.deliver(eventsOf([{ id: 'ev_first' }]))
+  while (world.emulator.world.stats()['kinesis.DescribeStreamSummary'] === undefined)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  const results = await deliverAll(lane)
+  t.same([sum(results, 'delivered'), dead], [eventsSent, []])
+  for (const { data } of world.ledger('kinesis').page(0, eventsSent).events)
+    t.ok(data.length <= recordBytesMax)
+  t.ok(world.ledger('kinesis').counts().records < eventsSent / 20)
+})
+
 // --- every pattern of failures ---
 
 /** What a service does, request by request and record by record; fixed, so that a run can be repeated. */
