@@ -9,6 +9,7 @@ import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as packing } from './rows/packing.js'
+import { row as replay } from './rows/replay.js'
 import { row as throttling } from './rows/throttling.js'
 import { row as trial } from './rows/trial.js'
 import { row as walk } from './rows/walk.js'
@@ -20,6 +21,7 @@ const rows: readonly BenchRow[] = [
   expressions,
   ipSets,
   packing,
+  replay,
   throttling,
   trial,
   walk,
