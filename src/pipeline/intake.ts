@@ -8,7 +8,7 @@
  */
 
 import type { InputCounts, InputStream, LedgerWriter } from '../books/ledger.js'
-import { after, every, type Timer } from '../core/clock.js'
+import { after, every, monotonicMs, type Timer } from '../core/clock.js'
 import { prefetchBytesTarget, prefetchMessagesMax } from '../core/limits.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
@@ -21,6 +21,9 @@ import { type InputMessage, Packs } from './packs.js'
 
 const acknowledgedMax = 20_000
 const dueCheckMs = 20
+/** What counts as recent work, and which part of the time is much of it. */
+const recentMs = 1_000
+const busyShare = 1 / 4
 /** A message that failed, or came too early, is redelivered after this time. */
 const messagePauseMs = 1_000
 /**
@@ -75,6 +78,7 @@ export class Intake {
   readonly #giveUp = new AbortController()
   readonly #storeDue: Timer
   #isIdle = true
+  readonly #work = new RecentWork()
   #messageBytes = prefetchBytesTarget / prefetchMessagesMax
 
   constructor(options: IntakeOptions) {
@@ -101,9 +105,12 @@ export class Intake {
     return this.#giveUp.signal
   }
 
-  /** Messages wait to be processed. */
+  /**
+   * Messages wait to be processed, or took a good part of the last second. What else they need, a processor or a
+   * deliverer, may then be scarce, although none waits here.
+   */
   get isBusy(): boolean {
-    return !this.#isIdle
+    return !this.#isIdle || this.#work.share > busyShare
   }
 
   open(): void {
@@ -118,8 +125,10 @@ export class Intake {
       }
       this.#isIdle = false
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
+      const begunMs = monotonicMs()
       await this.#take(message)
       await this.packs.roomToFill()
+      this.#work.add(monotonicMs() - begunMs)
       this.#isIdle = message.native.info.pending === 0
       if (this.#isIdle) this.packs.storeDue(true)
     }
@@ -182,5 +191,25 @@ export class Intake {
     await this.#ledger.close(within(stopLedgerWithinMs))
     await this.#reader.close()
     this.#storeDue.stop()
+  }
+}
+
+/** Which part of the time was spent on work lately; older work counts less and less. */
+class RecentWork {
+  #ms = 0
+  #atMs = monotonicMs()
+
+  get share(): number {
+    return this.#decayedTo(monotonicMs()) / recentMs
+  }
+
+  add(ms: number): void {
+    const atMs = monotonicMs()
+    this.#ms = this.#decayedTo(atMs) + ms
+    this.#atMs = atMs
+  }
+
+  #decayedTo(atMs: number): number {
+    return this.#ms * Math.exp((this.#atMs - atMs) / recentMs)
   }
 }

@@ -5,8 +5,8 @@
  *     pull from the first record ▸ walk for one destination ▸ packs ▸ ledger (`replay.<id>`)
  *
  * Events have the ids that they had before, because an id depends on the record and the subscription only. What is
- * evaluated is the configuration in force. Live records come first: while they wait, a run takes a twentieth of the
- * time. It pulls nothing while the destination holds more than a quarter of its share.
+ * evaluated is the configuration in force. Live records come first: while they wait, or take much of the time, a
+ * run takes a thirtieth of it. It pulls nothing while the destination holds more than a quarter of its share.
  */
 import { noRecords } from '../books/books.js'
 import type { InputCounts, LedgerWriter, SourceTally } from '../books/ledger.js'
@@ -28,8 +28,8 @@ import type { Shares } from './shares.js'
 
 /** Messages in flight, in all pipelines together. */
 const ackPendingMax = 16
-/** The part of the time that a run takes while live records wait. */
-const timeShare = 0.05
+/** The part of the time that a run takes while live records come in numbers: less than the twentieth that they may lose. */
+const timeShare = 1 / 30
 const lookAgainMs = 50
 /** After the end of a replay, until every pipeline has heard of it. */
 const consumerKeptMs = 15_000
@@ -42,7 +42,7 @@ export interface ReplayRunDeps {
   readonly ledger: LedgerWriter
   readonly occurrences: Occurrences
   readonly shares: Shares
-  /** Do live records wait? */
+  /** Do live records wait, or take a good part of the time? */
   readonly isBusy: () => boolean
 }
 
@@ -131,7 +131,7 @@ export class ReplayRun {
     return this.#view.restricted
   }
 
-  /** Waits so long while live records wait. */
+  /** Waits so long while live records come in numbers. */
   async #giveWay(ms: number): Promise<void> {
     const { signal } = this.#stop
     for (let waitedMs = 0; waitedMs < ms && this.#deps.isBusy() && !signal.aborted; waitedMs += lookAgainMs)
