@@ -52,9 +52,11 @@ t.test('a destination is dead for longer than its share', async (t) => {
   }
 
   await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
+  // Near its share, records come so slowly that a busy machine notices in time.
+  await publishFor(3)
   for (let seconds = 0; (await entryOf('all')) === undefined; seconds += 1) {
     if (seconds === 30) throw new Error('The destination did not fall behind.')
-    await publishFor(1)
+    await publishFor(1, 5)
   }
   await publishFor(3)
 
