@@ -54,6 +54,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly input: InputStream
   /** Messages that may be in flight in all processes together. */
   readonly ackPendingMax: number
+  /** Bytes of messages that are pulled ahead. */
+  readonly aheadBytes?: number
   /** Puts the message's events into `packs`, as events of `input`; undefined: it is too early, the message comes again. */
   readonly process: (message: PulledMessage, input: InputMessage) => Promise<ProcessedMessage | undefined>
   /** While it returns false, nothing is pulled. */
@@ -137,7 +139,8 @@ export class Intake {
   /** As many messages as fit the room for them, judged by the size of recent ones. */
   #messagesAhead(): number {
     if (this.#options.mayPull?.() === false) return 0
-    const fitting = Math.floor(prefetchBytesTarget / Math.max(1, this.#messageBytes))
+    const { aheadBytes = prefetchBytesTarget } = this.#options
+    const fitting = Math.floor(aheadBytes / Math.max(1, this.#messageBytes))
     return Math.max(1, Math.min(prefetchMessagesMax, this.#options.ackPendingMax, fitting))
   }
 

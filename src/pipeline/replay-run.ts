@@ -27,7 +27,9 @@ import { walkMessage } from './process-record.js'
 import type { Shares } from './shares.js'
 
 /** Messages in flight, in all pipelines together. */
-const ackPendingMax = 16
+const ackPendingMax = 1_000
+/** Pulled ahead: processed before the server delivers them again, although the run gives way. */
+const aheadBytes = 1024 * 1024
 /** The part of the time that a run takes while live records come in numbers: less than the twentieth that they may lose. */
 const timeShare = 1 / 30
 const lookAgainMs = 50
@@ -66,6 +68,8 @@ export class ReplayRun {
   readonly #deps: ReplayRunDeps
   readonly #intake: Intake
   readonly #stop = new AbortController()
+  /** Time that the run still leaves to live records: pauses for small messages are made together. */
+  #owedMs = 0
   #view: { readonly of: TrafficView; readonly restricted: TrafficView } | undefined
 
   constructor(records: ReplayedRecords, deps: ReplayRunDeps) {
@@ -82,6 +86,7 @@ export class ReplayRun {
       consumer: { name: replayConsumer(id), firstSequence: first },
       input: `replay.${id}`,
       ackPendingMax,
+      aheadBytes,
       process: (message, input) => this.#process(message, input),
       mayPull: () => shares.hasRoom(destinationId),
       packStored: (destination, bytes) => shares.packStored(destination, bytes),
@@ -134,8 +139,12 @@ export class ReplayRun {
   /** Waits so long while live records come in numbers. */
   async #giveWay(ms: number): Promise<void> {
     const { signal } = this.#stop
-    for (let waitedMs = 0; waitedMs < ms && this.#deps.isBusy() && !signal.aborted; waitedMs += lookAgainMs)
+    this.#owedMs += ms
+    while (this.#owedMs >= lookAgainMs && this.#deps.isBusy() && !signal.aborted) {
       await sleep(lookAgainMs, signal)
+      this.#owedMs -= lookAgainMs
+    }
+    if (!this.#deps.isBusy()) this.#owedMs = 0
   }
 
   async close(): Promise<void> {
