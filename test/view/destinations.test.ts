@@ -38,7 +38,13 @@ const secretsWith = (values: Readonly<Record<string, string>>, version = 5): Sec
 }
 
 t.test('a destination as delivery uses it', async (t) => {
-  const base = { accountId: 'ac_1', kind: 'kinesis', address: stream }
+  const base = {
+    accountId: 'ac_1',
+    kind: 'kinesis',
+    address: stream,
+    packing: 'none',
+    pausedAt: undefined,
+  }
   const keys = { creds: { aws_access_key_id: 'AKIA', aws_secret_access_key: 'wJalr' } }
   const cases = [
     {
@@ -59,6 +65,22 @@ t.test('a destination as delivery uses it', async (t) => {
       row: withKeys,
       secrets: secretsWith({ ed_2: secretOf(withKeys) }, 4),
       want: undefined,
+    },
+    {
+      name: 'a destination that is packed and paused',
+      row: {
+        ...withRole,
+        paused: { at: '2026-01-01T00:00:00.000Z' },
+        target: { kinesis: { stream_arn: stream, packing: 'ndjson', auth: { role: { role_arn: roleArn } } } },
+      },
+      secrets: secretsWith({}),
+      want: {
+        ...base,
+        id: 'ed_1',
+        packing: 'ndjson',
+        pausedAt: '2026-01-01T00:00:00.000Z',
+        auth: { role: { role_arn: roleArn } },
+      },
     },
     {
       name: 'members of other kinds are null',
