@@ -27,6 +27,8 @@ t.setTimeout(1_800_000)
 /** `--full` stops as often as it takes to be sure. */
 const stops = process.argv.includes('--full') ? 30 : 2
 const recordsPerMessage = 10
+/** Some thousands of records a second. */
+const publishPauseMs = 2
 /** Time under load, a little longer for each stop, so that stops meet packs of every age. */
 const loadMsMin = 500
 const loadMsStep = 37
@@ -51,6 +53,7 @@ function startPublishing({ weir }: Deployment, from: number): { stop(): Promise<
           msgId: `run.${next}`,
           signal: stopped.signal,
         })
+        await sleep(publishPauseMs)
       }
     } catch (error) {
       if (!stopped.signal.aborted) throw error
