@@ -16,7 +16,7 @@ type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Ar
 type DeliveryState = Omit<LaneStatus, 'cause' | keyof LastOutcomes> & {
   readonly cause: string | null
   readonly as_of: string | null
-  /** Of each lane that reports it. */
+  /** What each lane has used, if it says so. */
   readonly usages: readonly Usage[]
 }
 
@@ -108,13 +108,13 @@ export class DeliveryStates {
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 
-/** Of several lanes of a destination, the one in the worst state. */
+/** The lane in the worst state, of all lanes of a destination. */
 export const worstOf = <Lane extends { readonly state: LaneState }>(lanes: readonly Lane[]): Lane =>
   lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
 
 /** One state for all lanes: the worst; the last success and the last error of any present or earlier lane. */
 function merged({ lanes, atMs }: Heard, known: LastOutcomes): DeliveryState & LastOutcomes {
-  const { usage: _, ...lane } = lanes.toSorted((a, b) => worst.indexOf(b.state) - worst.indexOf(a.state))[0]!
+  const { usage: _, ...lane } = worstOf(lanes)
   const usages = lanes.flatMap(({ usage }) => usage ?? [])
   return { ...lane, ...lanes.reduce(laterOutcomes, known), as_of: isoMillis(atMs), usages }
 }

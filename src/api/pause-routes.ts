@@ -17,7 +17,7 @@ const destination = anyResource(eventDestination)
 /** The new value of the field; undefined: it stays. */
 type Change = (row: Row, caller: Caller) => DestinationPause | null | undefined
 
-/** Whoever paused first is remembered. */
+/** A second pause changes nothing: the destination still says who paused it first. */
 const pause: Change = (row, { principal: { source, credentialId } }) =>
   row['paused'] ? undefined : { at: isoMillis(now()), source, api_key_id: credentialId }
 

@@ -21,7 +21,7 @@ interface ReplayOrder {
 }
 
 interface SubscriptionStart extends Pick<ReplayOrder, 'accountId' | 'destinationId' | 'fromMs'> {
-  /** Of the replay. */
+  /** The id of the replay. */
   readonly id: string
   readonly subscriptionId: string
 }

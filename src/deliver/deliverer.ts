@@ -76,7 +76,7 @@ export class Deliverer {
     return status && { ...status, usage: this.#history.usageOf(destinationId) }
   }
 
-  /** Of destinations that are not healthy, and of these. */
+  /** The states of all destinations that are not healthy, and of those with these ids. */
   states(ids: ReadonlySet<string>): StateReport[] {
     const reports: StateReport[] = []
     for (const [id, run] of this.#runs) {

@@ -20,7 +20,7 @@ interface RequestHistoryOptions {
   readonly occurrences: Pick<Occurrences, 'billingUnits'>
 }
 
-/** Of all destinations together: some 20 MB. Each keeps a few at least. */
+/** All destinations together keep so many, some 20 MB; each keeps a few, however many destinations there are. */
 const attemptsOfAllMax = 100_000
 const attemptsMin = 10
 

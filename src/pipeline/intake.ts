@@ -130,7 +130,7 @@ export class Intake {
       const begunMs = monotonicMs()
       await this.#take(message)
       await this.packs.roomToFill()
-      this.#work.add(monotonicMs() - begunMs)
+      this.#work.addSince(begunMs)
       this.#isIdle = message.native.info.pending === 0
       if (this.#isIdle) this.packs.storeDue(true)
     }
@@ -198,17 +198,23 @@ export class Intake {
 }
 
 /** Which part of the time was spent on work lately; older work counts less and less. */
-class RecentWork {
+export class RecentWork {
+  readonly #nowMs: () => number
   #ms = 0
-  #atMs = monotonicMs()
+  #atMs = 0
 
-  get share(): number {
-    return this.#decayedTo(monotonicMs()) / recentMs
+  constructor(nowMs: () => number = monotonicMs) {
+    this.#nowMs = nowMs
   }
 
-  add(ms: number): void {
-    const atMs = monotonicMs()
-    this.#ms = this.#decayedTo(atMs) + ms
+  get share(): number {
+    return this.#decayedTo(this.#nowMs()) / recentMs
+  }
+
+  /** Work that began then and ends now. */
+  addSince(begunMs: number): void {
+    const atMs = this.#nowMs()
+    this.#ms = this.#decayedTo(atMs) + atMs - begunMs
     this.#atMs = atMs
   }
 

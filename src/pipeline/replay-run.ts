@@ -30,7 +30,7 @@ import type { Shares } from './shares.js'
 const ackPendingMax = 1_000
 /** Pulled ahead: processed before the server delivers them again, although the run gives way. */
 const aheadBytes = 1024 * 1024
-/** The part of the time that a run takes while live records come in numbers: less than the twentieth that they may lose. */
+/** The part of the time that a run takes while the pipeline is busy: less than the twentieth that live records may lose. */
 const timeShare = 1 / 30
 const lookAgainMs = 50
 /** After the end of a replay, until every pipeline has heard of it. */
@@ -49,7 +49,7 @@ export interface ReplayRunDeps {
 }
 
 interface ReplayedRecords {
-  /** Names its consumer, and its input in the books. */
+  /** It names the consumer, and the input in the books. */
   readonly id: string
   readonly accountId: string
   readonly destinationId: string
@@ -136,7 +136,7 @@ export class ReplayRun {
     return this.#view.restricted
   }
 
-  /** Waits so long while live records come in numbers. */
+  /** Waits so long while the pipeline is busy with live records. */
   async #giveWay(ms: number): Promise<void> {
     const { signal } = this.#stop
     this.#owedMs += ms

@@ -16,7 +16,7 @@ import type { BucketEntry } from '../nats/bucket.js'
 export type Window = readonly [from: number, until: number]
 
 export interface BehindDestination {
-  /** Of the catch-up: names its consumer, and its input in the books. */
+  /** The id of the catch-up. It names the consumer, and the input in the books. */
   readonly id: string
   readonly account_id: string
   readonly destination_id: string

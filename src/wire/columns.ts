@@ -106,7 +106,7 @@ export class TimeColumn implements Column {
   }
 }
 
-/** IPv4 and IPv6 addresses; where there is none, zeros. */
+/** IPv4 and IPv6 addresses; a row without an address has zeros. */
 export class AddressColumn implements Column {
   readonly #words: Uint32Array
   #rows = 0

@@ -9,6 +9,7 @@ import { createHash, createHmac, hash } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { AckPolicy, DiscardPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { addressOf } from './address.js'
 
 const [natsUrl = '', emulatorUrl = '', arn = '', accessKey = '', secretKey = ''] = process.argv.slice(2)
 const eventsMax = 500
@@ -32,18 +33,8 @@ interface ConnectionRecord {
   }
 }
 
-function numberOf(address: string): number {
-  let [number, part] = [0, 0]
-  for (let index = 0; index < address.length; index += 1) {
-    const code = address.charCodeAt(index)
-    if (code !== 46) part = part * 10 + code - 48
-    else [number, part] = [number * 256 + part, 0]
-  }
-  return number * 256 + part
-}
-
 /** 10.0.0.0/16 to 10.99.0.0/16. */
-const firsts = Float64Array.from({ length: 100 }, (_, network) => numberOf(`10.${network}.0.0`))
+const firsts = Float64Array.from({ length: 100 }, (_, network) => addressOf(`10.${network}.0.0`))
 
 function isAllowed(address: number): boolean {
   let [low, high] = [0, firsts.length - 1]
@@ -65,7 +56,7 @@ const isDenied = ({ conn }: ConnectionRecord): boolean =>
 
 function eventOf(record: ConnectionRecord, now: string): string {
   const { conn } = record
-  const isOpen = isAllowed(numberOf(conn.client_ip)) && !isDenied(record)
+  const isOpen = isAllowed(addressOf(conn.client_ip)) && !isDenied(record)
   const id = `ev_${hash('sha256', record.record_id, 'hex').slice(0, 48)}`
   return `{"event_id":"${id}","event_type":"tcp_connection_closed.v0","event_timestamp":"${now}","principal":null,"object":{"conn":{"bytes_in":"${conn.bytes_in}","bytes_out":"${conn.bytes_out}","client_ip":"${conn.client_ip}","end_ts":"${conn.end_ts}","server_ip":"${conn.server_ip}","server_name":"${conn.server_name}","server_port":${conn.server_port},"start_ts":"${conn.start_ts}"},"ip_policy":{"decision":"${isOpen ? 'allow' : 'block'}"}}}\n`
 }

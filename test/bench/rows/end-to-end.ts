@@ -63,7 +63,7 @@ function* messagesOf(from: number, to: number, records: number): Generator<strin
     yield Array.from({ length: records }, (_, at) => record(n + at)).join('\n')
 }
 
-/** As an ingress node does: without waiting for each answer. */
+/** As an ingress node does: without waiting for each answer. The publishers share the messages. */
 async function publishAll(nats: Nats, messages: Iterable<string>): Promise<void> {
   const publishing = async (): Promise<void> => {
     for (const message of messages) await nats.publish(subject, message)

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { GeoLookup } from '../../../src/record/geo.js'
+import { addressOf } from '../floor/address.js'
 import { accountId, deniedCountries, logs, rules, storedAtMs, subscriptions } from './input.js'
 
 interface Entry {
@@ -18,21 +19,6 @@ interface Entry {
     readonly bytes_in: number
     readonly bytes_out: number
   }
-}
-
-function addressOf(text: string): number {
-  let address = 0
-  let part = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === 46) {
-      address = (address << 8) | part
-      part = 0
-    } else {
-      part = part * 10 + code - 48
-    }
-  }
-  return ((address << 8) | part) >>> 0
 }
 
 /** All denied networks are /16: one look at the first half of an address is enough. */
