@@ -53,31 +53,6 @@ const destroy = (client: Promise<Client> | undefined): void => {
   )
 }
 
-/** The part of a command that replacing its body needs. */
-interface Command {
-  readonly middlewareStack: {
-    add(
-      middleware: <A extends object, R>(next: (args: A) => Promise<R>) => (args: A) => Promise<R>,
-      options: { readonly step: 'build'; readonly priority: 'high' },
-    ): void
-  }
-}
-
-/**
- * Replaces the command's body with one that we serialized, and returns the command. The SDK's serializer walks every
- * record by the service's schema and encodes base64 byte by byte, which takes longer than the rest of a request.
- */
-export function withBody<C extends Command>(command: C, body: Buffer): C {
-  command.middlewareStack.add(
-    (next) => (args) => {
-      if ('request' in args) Object.assign(args.request as object, { body })
-      return next(args)
-    },
-    { step: 'build', priority: 'high' },
-  )
-  return command
-}
-
 /** All of a sender but `send`: one destination's client of a service, created when first needed, and its credentials. */
 export class AwsSender<C extends Client> {
   readonly #config: DestinationConfig

@@ -6,7 +6,7 @@ import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
-import { AwsSender, withBody } from './aws.js'
+import { AwsSender } from './aws.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -21,6 +21,7 @@ import {
 import { endpointAnswers, unlessDenied } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
+import { recordsBody, withBody } from './put-records.js'
 
 // --- address ---
 
@@ -65,7 +66,7 @@ const putRecordBatch = async (
 ) => {
   const { PutRecordBatchCommand } = await sdk()
   const command = new PutRecordBatchCommand({ DeliveryStreamName: name, Records: [] })
-  return client.send(withBody(command, requestBody(name, records)), { abortSignal })
+  return client.send(withBody(command, requestBody(name, records), 'FailedPutCount'), { abortSignal })
 }
 
 const describe = async (client: FirehoseClient, name: string, abortSignal: AbortSignal) => {
@@ -73,10 +74,10 @@ const describe = async (client: FirehoseClient, name: string, abortSignal: Abort
   return client.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
 }
 
-function requestBody(name: string, records: readonly ServiceRecord[]): Buffer {
-  const entries = records.map(({ data }) => `{"Data":"${data.toString('base64')}"}`)
-  return Buffer.from(`{"DeliveryStreamName":${JSON.stringify(name)},"Records":[${entries.join()}]}`)
-}
+const requestBody = (name: string, records: readonly ServiceRecord[]): Buffer =>
+  recordsBody(`"DeliveryStreamName":${JSON.stringify(name)}`, records, entryOf)
+
+const entryOf = ({ data }: ServiceRecord): string => `{"Data":"${data.toString('base64')}"}`
 
 // --- sender ---
 

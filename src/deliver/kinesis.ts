@@ -6,7 +6,7 @@ import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress } from './arn.js'
-import { AwsSender, withBody } from './aws.js'
+import { AwsSender } from './aws.js'
 import {
   type BatchLimits,
   type BillingUnit,
@@ -22,6 +22,7 @@ import {
 import { endpointAnswers } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
+import { asciiJson, recordsBody, withBody } from './put-records.js'
 
 // --- address ---
 
@@ -78,7 +79,7 @@ const putRecords = async (
 ) => {
   const { PutRecordsCommand } = await sdk()
   const command = new PutRecordsCommand({ StreamARN: arn, Records: [] })
-  return client.send(withBody(command, requestBody(arn, records)), { abortSignal })
+  return client.send(withBody(command, requestBody(arn, records), 'FailedRecordCount'), { abortSignal })
 }
 
 /** https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html */
@@ -98,13 +99,11 @@ const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSi
   return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
 }
 
-function requestBody(arn: string, records: readonly ServiceRecord[]): Buffer {
-  const entries = records.map(
-    ({ data, partitionKey }) =>
-      `{"Data":"${data.toString('base64')}","PartitionKey":${JSON.stringify(partitionKey)}}`,
-  )
-  return Buffer.from(`{"StreamARN":${JSON.stringify(arn)},"Records":[${entries.join()}]}`)
-}
+const requestBody = (arn: string, records: readonly ServiceRecord[]): Buffer =>
+  recordsBody(`"StreamARN":${JSON.stringify(arn)}`, records, entryOf)
+
+const entryOf = ({ data, partitionKey }: ServiceRecord): string =>
+  `{"Data":"${data.toString('base64')}","PartitionKey":${asciiJson(partitionKey)}}`
 
 // --- sender ---
 
