@@ -127,8 +127,8 @@ export const payloadHeadroomBytes = 64 * 1024
 export const recordsPerTurnMax = 64
 /** A view of the configuration is built in slices of this length, so that records wait no longer. */
 export const buildSliceMs = 5
-/** Compiled serializers cached for subscriptions that select the same fields. */
-export const serializersCachedMax = 1000
+/** Compiled selections of fields, and filters, cached per kind for subscriptions that have the same. */
+export const compiledOnceMax = 1000
 /** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
 export const policySetsKeptMax = 32
 /** Rows of the past read for one explanation: two policies of the largest size. */

@@ -140,8 +140,8 @@ class Checker<C> {
   #named(path: readonly string[]): Tree<C> | undefined {
     const resolved = resolveName(this.#scope, path)
     if (resolved !== undefined) {
-      const { read, spelling } = resolved.name
-      const name: Tree<C> = { kind: 'name', read, spelling }
+      const { type, read, spelling } = resolved.name
+      const name: Tree<C> = { kind: 'name', type, read, spelling }
       return resolved.members.reduce<Tree<C>>((subject, key) => ({ kind: 'member', subject, key }), name)
     }
     if (valueless.has(path[0]!)) return { kind: 'constant', value: undefined }

@@ -12,7 +12,9 @@ import { checkNames } from './check.js'
 import { compileTree } from './compile.js'
 import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
+import { type Requirement, requirementOf } from './requirement.js'
 import type { Scope } from './scope.js'
+import type { Tree } from './tree.js'
 
 export interface CompiledExpression<C> {
   /** As it was written. */
@@ -23,22 +25,46 @@ export interface CompiledExpression<C> {
   isTrue(context: C, budget: StepBudget): boolean
 }
 
+/** An expression that is one of many which an index chooses from. */
+interface IndexableExpression<C> extends CompiledExpression<C> {
+  /** Undefined if it must be evaluated for each context. */
+  readonly requirement: Requirement<C> | undefined
+}
+
 /** Text ▸ closures. Never throws, however bad the text is. */
-export function compileExpression<C>(
+export const compileExpression = <C>(
   text: unknown,
   scope: Scope<C>,
-): Result<CompiledExpression<C>, ExpressionProblem> {
+): Result<CompiledExpression<C>, ExpressionProblem> => compileWith(text, scope, compiledTree)
+
+export const compileIndexable = <C>(
+  text: unknown,
+  scope: Scope<C>,
+): Result<IndexableExpression<C>, ExpressionProblem> =>
+  compileWith(text, scope, (tree, text) => ({
+    ...compiledTree(tree, text),
+    requirement: requirementOf(tree),
+  }))
+
+function compileWith<C, T>(
+  text: unknown,
+  scope: Scope<C>,
+  compile: (tree: Tree<C>, text: string) => T,
+): Result<T, ExpressionProblem> {
   try {
-    const tree = checkNames(parseExpression(text), scope)
-    const run = compileTree(tree)
-    return ok({
-      text: text as string,
-      evaluate: (context, budget) => run(context, undefined, budget),
-      isTrue: (context, budget) => Boolean(run(context, undefined, budget)),
-    })
+    return ok(compile(checkNames(parseExpression(text), scope), text as string))
   } catch (error) {
     if (error instanceof Refusal) return fail(error.problem)
     throw error
+  }
+}
+
+function compiledTree<C>(tree: Tree<C>, text: string): CompiledExpression<C> {
+  const run = compileTree(tree)
+  return {
+    text,
+    evaluate: (context, budget) => run(context, undefined, budget),
+    isTrue: (context, budget) => Boolean(run(context, undefined, budget)),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ExpressionFunction } from './function-type.js'
-import type { Spelling } from './scope.js'
+import type { NameType, Spelling } from './scope.js'
 
 /** An expression whose names, functions and argument counts are known to be right. */
 export type Tree<C> =
@@ -18,8 +18,9 @@ export type Tree<C> =
   | { readonly kind: 'index'; readonly subject: Tree<C>; readonly key: Tree<C> }
   | CallTree<C>
 
-interface NameTree<C> {
+export interface NameTree<C> {
   readonly kind: 'name'
+  readonly type: NameType
   readonly read: (context: C) => unknown
   readonly spelling?: Spelling | undefined
 }

@@ -3,7 +3,7 @@ import { exprStringBytesMax } from '../core/limits.js'
 import { ExpressionFailure, type StepBudget } from './budget.js'
 
 /** Characters copied or compared in the time of one step. */
-const charsPerStep = 256
+export const charsPerStep = 256
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 

@@ -7,15 +7,10 @@ import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
 import type { Production } from '../produce/produce.js'
-import type { CompiledSource } from '../produce/subscriptions.js'
+import type { CompiledSource } from '../produce/source-list.js'
 import { type RecordType, recordTypes, type TrafficRecord } from '../record/traffic-record.js'
 
 export type CountVector = ReturnType<Counts['vector']>
-
-interface Tally {
-  produced: number
-  filtered: number
-}
 
 const increment = <K>(counts: Map<K, number>, key: K): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1)
@@ -27,7 +22,9 @@ const noneEvaluated = () =>
 export class Counts {
   readonly #evaluated = noneEvaluated()
   readonly #decisions = { allow: 0, block: 0, deny: 0 }
-  readonly #tallies = new Map<CompiledSource, Tally>()
+  /** How often the sources of each list were asked. */
+  readonly #asked = new Map<readonly CompiledSource[], number>()
+  readonly #produced = new Map<CompiledSource, number>()
   readonly #policyFailures = new Map<TrafficPolicy, number>()
   readonly #filterFailures = new Map<CompiledSource, number>()
   readonly #warnings = new Map<string, number>()
@@ -42,19 +39,25 @@ export class Counts {
     if (edgeId === undefined) increment(this.#unserved, endpointName(record))
     this.#evaluated[record.type] += 1
     this.#decisions[verdict.decision] += 1
-    for (const { source } of production.events) this.#tallyOf(source).produced += 1
-    for (const source of production.filtered) this.#tallyOf(source).filtered += 1
+    for (const { sources } of production.lists) increment(this.#asked, sources)
+    for (const { source } of production.events) increment(this.#produced, source)
     for (const source of production.failed) increment(this.#filterFailures, source)
     for (const { policy } of verdict.failures) increment(this.#policyFailures, policy)
     for (const { restrictionId } of verdict.warnings) increment(this.#warnings, restrictionId)
   }
 
-  #tallyOf(source: CompiledSource): Tally {
-    const known = this.#tallies.get(source)
-    if (known !== undefined) return known
-    const tally = { produced: 0, filtered: 0 }
-    this.#tallies.set(source, tally)
-    return tally
+  /** A source that was asked made an event or was filtered. */
+  #tallies(): SourceTally[] {
+    const tallies: SourceTally[] = []
+    for (const [sources, asked] of this.#asked) {
+      for (const source of sources) {
+        const { subscriptionId, kindName, destinationIds } = source
+        const produced = this.#produced.get(source) ?? 0
+        for (const id of destinationIds)
+          tallies.push([subscriptionId, kindName, id, produced, asked - produced])
+      }
+    }
+    return tallies
   }
 
   /** `records` = `bad` + all of `evaluated`. */
@@ -66,11 +69,7 @@ export class Counts {
       decisions: { ...this.#decisions },
       /** Evaluated records that no edge serves, by the endpoint they name. */
       unserved: [...this.#unserved].map(([endpoint, count]) => ({ endpoint, count })),
-      sources: [...this.#tallies].flatMap(([{ subscriptionId, kindName, destinationIds }, tally]) =>
-        destinationIds.map(
-          (id): SourceTally => [subscriptionId, kindName, id, tally.produced, tally.filtered],
-        ),
-      ),
+      sources: this.#tallies(),
       /** Expressions of traffic policies without a result. */
       policyFailures: [...this.#policyFailures].map(([{ edgeId, label }, count]) => ({
         edge_id: edgeId,

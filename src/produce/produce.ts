@@ -3,11 +3,11 @@
  * sends these events, others only count or show them. The room knows subscriptions and never who sends the events.
  */
 import type { Judgement } from '../evaluate/judgement.js'
-import type { FilterInput } from '../event/define.js'
 import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { AccountSources, CompiledSource, EventSource } from './subscriptions.js'
+import { Round } from './round.js'
+import type { AccountSources, CompiledSource, EventSource, SourceList } from './source-list.js'
 
 interface ProducedEvent {
   readonly id: string
@@ -16,17 +16,19 @@ interface ProducedEvent {
   readonly source: CompiledSource
 }
 
-/** The events of a record, and the sources whose filter made none. */
+/** The events of a record, and the sources that made none. */
 export interface Production {
   readonly events: readonly ProducedEvent[]
-  /** Sources whose filter did not match. */
+  /** The lists whose sources each made an event or were filtered, one for each subject of the record. */
+  readonly lists: readonly { readonly sources: readonly CompiledSource[] }[]
+  /** Sources whose filter did not match. There may be thousands: they are found when they are asked for. */
   readonly filtered: readonly CompiledSource[]
   /** Those of them whose filter had no result. */
   readonly failed: readonly CompiledSource[]
 }
 
 const nothing: readonly never[] = []
-const noProduction: Production = { events: nothing, filtered: nothing, failed: nothing }
+const noProduction: Production = { events: nothing, lists: nothing, filtered: nothing, failed: nothing }
 
 /** The events of one record; `timestamp` is RFC 3339 with milliseconds. */
 export function produce(
@@ -45,12 +47,14 @@ export function produce(
 
 /** The sources under a record's type are about records of that type. */
 const sourcesFor = (record: TrafficRecord, sources: AccountSources) =>
-  sources[record.type] as readonly EventSource<TrafficRecord>[]
+  sources[record.type] as SourceList<TrafficRecord>
 
 class Producer implements Production {
   readonly events: ProducedEvent[] = []
-  readonly filtered: CompiledSource[] = []
+  readonly lists: { readonly sources: readonly CompiledSource[] }[] = []
   readonly failed: CompiledSource[] = []
+  /** How many events there were when the sources of each list had been asked. */
+  readonly #eventsUntil: number[] = []
   readonly #recordPart: string
   readonly #judgement: Judgement
   readonly #timestamp: string
@@ -63,35 +67,37 @@ class Producer implements Production {
     this.#budget = budget
   }
 
-  addEvents<S>(sources: readonly EventSource<S>[], subject: S): void {
-    // Subscriptions with the same selection share a serializer, and its text.
-    let serialize: EventSource<S>['serialize'] | undefined
-    let objectJson = ''
-    const input: FilterInput<S> = { subject, decided: this.#judgement }
-    for (let index = 0; index < sources.length; index += 1) {
-      const source = sources[index]!
-      if (!this.#matches(source, input)) {
-        this.filtered.push(source)
-        continue
-      }
+  addEvents<S>(list: SourceList<S>, subject: S): void {
+    const { sources } = list
+    if (sources.length === 0) return
+    const round = new Round(list.repeated, { subject, decided: this.#judgement }, this.#budget)
+    const places = list.placesToAsk(round.input)
+    for (let index = 0; index < places.length; index += 1) {
+      const source = sources[places[index]!]!
+      if (!this.#matches(source, round)) continue
       const id = eventId(this.#recordPart, source.purposeOf(subject))
-      if (serialize !== source.serialize) {
-        serialize = source.serialize
-        objectJson = serialize(subject, this.#judgement)
-      }
-      const json = source.envelope(id, this.#timestamp, objectJson)
+      const json = source.envelope(id, this.#timestamp, round.objectJson(source))
       this.events.push({ id, json, source })
     }
+    this.lists.push(list)
+    this.#eventsUntil.push(this.events.length)
   }
 
-  #matches<S>(source: EventSource<S>, input: FilterInput<S>): boolean {
-    if (source.filter === undefined) return true
+  #matches<S>(source: EventSource<S>, round: Round<S>): boolean {
     try {
-      return source.filter(input, this.#budget)
+      return round.isTrue(source.filter)
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error
       this.failed.push(source)
       return false
     }
+  }
+
+  get filtered(): readonly CompiledSource[] {
+    return this.lists.flatMap(({ sources }, index) => {
+      const events = this.events.slice(this.#eventsUntil[index - 1] ?? 0, this.#eventsUntil[index])
+      const matched = new Set<CompiledSource>(events.map(({ source }) => source))
+      return sources.filter((source) => !matched.has(source))
+    })
   }
 }

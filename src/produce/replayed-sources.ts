@@ -3,8 +3,8 @@
  * without the destinations that get their events later.
  */
 import type { AnyTrafficEvent } from '../event/define.js'
-import { compileExpression } from '../expr/expression.js'
-import type { AccountSources, CompiledSource, EventSource } from './subscriptions.js'
+import { compileIndexable } from '../expr/expression.js'
+import { type AccountSources, type EventSource, SourceList } from './source-list.js'
 import type { TrafficView } from './traffic-view.js'
 
 interface ReplayedEvents {
@@ -37,7 +37,7 @@ export const hasSubscription = (
   accountId: string,
   subscriptionId: string,
 ): boolean =>
-  Object.values(subscriptions.byAccount.get(accountId) ?? {}).some((sources: readonly CompiledSource[]) =>
+  Object.values(subscriptions.byAccount.get(accountId) ?? {}).some(({ sources }: SourceList<never>) =>
     sources.some((source) => source.subscriptionId === subscriptionId),
   )
 
@@ -65,7 +65,7 @@ type Restriction = (source: EventSource<never>) => EventSource<never>[]
 
 const restricted = (sources: AccountSources, restrict: Restriction): AccountSources =>
   Object.fromEntries(
-    Object.entries(sources).map(([origin, list]) => [origin, list.flatMap(restrict)]),
+    Object.entries(sources).map(([origin, list]) => [origin, new SourceList(list.sources.flatMap(restrict))]),
   ) as unknown as AccountSources
 
 const withSources = (view: TrafficView, byAccount: ReadonlyMap<string, AccountSources>): TrafficView => ({
@@ -81,7 +81,13 @@ function alsoFiltered(
 ): EventSource<never>['filter'] {
   const kind = eventKinds.find(({ name }) => name === kindName)
   if (filter === null || kind === undefined) return own
-  const compiled = compileExpression(filter, kind.filterScope)
-  if (!compiled.ok) return () => false
-  return (input, budget) => (own?.(input, budget) ?? true) && compiled.value.isTrue(input, budget)
+  const compiled = compileIndexable(filter, kind.filterScope)
+  if (!compiled.ok) return noEvents
+  if (own === undefined) return compiled.value
+  return {
+    isTrue: (input, budget) => own.isTrue(input, budget) && compiled.value.isTrue(input, budget),
+    requirement: own.requirement,
+  }
 }
+
+const noEvents: EventSource<never>['filter'] = { isTrue: () => false, requirement: { kind: 'any', of: [] } }

@@ -10,6 +10,7 @@ import { row as expressions } from './rows/expressions.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as packing } from './rows/packing.js'
 import { row as replay } from './rows/replay.js'
+import { row as subscriptions } from './rows/subscriptions.js'
 import { row as throttling } from './rows/throttling.js'
 import { row as trial } from './rows/trial.js'
 import { row as walk } from './rows/walk.js'
@@ -22,6 +23,7 @@ const rows: readonly BenchRow[] = [
   ipSets,
   packing,
   replay,
+  subscriptions,
   throttling,
   trial,
   walk,

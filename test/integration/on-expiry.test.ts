@@ -82,7 +82,7 @@ t.test('drop: what leaves the stream is counted, and the destination gets the re
 
   const destinationsAt = (sequence: number, since = run): readonly string[] => {
     const { byAccount } = catchUps.viewFor(view, { sequence, since }).subscriptions
-    return byAccount.get('ac_1')?.tcp_connection.flatMap(({ destinationIds }) => destinationIds) ?? []
+    return byAccount.get('ac_1')?.tcp_connection.sources.flatMap(({ destinationIds }) => destinationIds) ?? []
   }
   await until('the entry is read', () => destinationsAt(7).length === 1)
   t.strictSame(destinationsAt(7), ['ed_2'], 'the live walk leaves it out of the messages of its windows')

@@ -180,9 +180,9 @@ t.test('from a message to packs', async (t) => {
     sources: [
       ['esb_all', closed, 'ed_1', 3, 0],
       ['esb_all', closed, 'ed_2', 3, 0],
+      ['esb_some', closed, 'ed_1', 1, 2],
       ['esb_all', 'log.v0', 'ed_1', 4, 0],
       ['esb_all', 'log.v0', 'ed_2', 4, 0],
-      ['esb_some', closed, 'ed_1', 1, 2],
       ['esb_all', 'http_request_complete.v0', 'ed_1', 1, 0],
       ['esb_all', 'http_request_complete.v0', 'ed_2', 1, 0],
     ],

@@ -1,0 +1,73 @@
+/** The sources of an account that are about the same subjects, and which of them to ask about a subject. */
+import type { LogAction } from '../evaluate/traffic-policy.js'
+import type { FilterInput, Origin, Subjects } from '../event/define.js'
+import type { EnvelopeWriter, ObjectSerializer } from '../event/envelope.js'
+import type { StepBudget } from '../expr/budget.js'
+import type { Requirement } from '../expr/requirement.js'
+import { FilterIndex } from './filter-index.js'
+
+/** One source of one subscription. */
+export interface CompiledSource {
+  readonly subscriptionId: string
+  /** `tcp_connection_closed.v0` … */
+  readonly kindName: string
+  readonly destinationIds: readonly string[]
+}
+
+export interface SourceFilter<S> {
+  /** Throws `ExpressionFailure`. */
+  isTrue(input: FilterInput<S>, budget: StepBudget): boolean
+  /** What an input must have; undefined if the filter must be asked. */
+  readonly requirement: Requirement<FilterInput<S>> | undefined
+}
+
+export interface EventSource<S> extends CompiledSource {
+  /** The same object for sources of a kind with equal filters; undefined if every record is meant. */
+  readonly filter: SourceFilter<S> | undefined
+  readonly serialize: ObjectSerializer<S>
+  readonly envelope: EnvelopeWriter
+  /** Part of the ids of its events. */
+  readonly purposeOf: (subject: S) => string
+}
+
+/** What the walk makes events from; a log action also says which one of which policy it is. */
+type PipelineSubjects = { readonly [O in Origin]: O extends 'log_action' ? LogAction : Subjects[O] }
+
+/** The sources of an account, by what their events are made from: records of each type, log actions. */
+export type AccountSources = { readonly [O in Origin]: SourceList<PipelineSubjects[O]> }
+
+/** With fewer sources, asking each is quicker. */
+const indexedSourcesMin = 8
+
+export class SourceList<S> {
+  readonly sources: readonly EventSource<S>[]
+  /** Filters that several sources have. */
+  readonly repeated: ReadonlySet<SourceFilter<S>>
+  readonly #places: readonly number[]
+  #index: FilterIndex<FilterInput<S>> | undefined
+
+  constructor(sources: readonly EventSource<S>[]) {
+    this.sources = sources
+    this.repeated = repeatedFilters(sources)
+    this.#places = [...sources.keys()]
+  }
+
+  /** The places of all sources but those whose filter is false for the input and would have taken no step. */
+  placesToAsk(input: FilterInput<S>): readonly number[] {
+    if (this.sources.length < indexedSourcesMin) return this.#places
+    // Made when the first record comes: many accounts have no traffic in this process.
+    this.#index ??= new FilterIndex(this.sources.map(({ filter }) => filter?.requirement))
+    return this.#index.find(input)
+  }
+}
+
+function repeatedFilters<S>(sources: readonly EventSource<S>[]): Set<SourceFilter<S>> {
+  const known = new Set<SourceFilter<S>>()
+  const repeated = new Set<SourceFilter<S>>()
+  for (const { filter } of sources) {
+    if (filter === undefined) continue
+    if (known.has(filter)) repeated.add(filter)
+    known.add(filter)
+  }
+  return repeated
+}
