@@ -1,6 +1,20 @@
 /** Metrics registries and their Prometheus text, of one process or several. The only file that uses prom-client. */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { version as nodeVersion } from 'node:process'
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Aggregator, AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import gc from 'prom-client/lib/metrics/gc.js'
+import heapSize from 'prom-client/lib/metrics/heapSizeAndUsed.js'
+import heapSpaces from 'prom-client/lib/metrics/heapSpacesSizeAndUsed.js'
+import memory from 'prom-client/lib/metrics/osMemoryHeap.js'
+import processorTime from 'prom-client/lib/metrics/processCpuTotal.js'
+import handles from 'prom-client/lib/metrics/processHandles.js'
+import filesMax from 'prom-client/lib/metrics/processMaxFileDescriptors.js'
+import openFiles from 'prom-client/lib/metrics/processOpenFileDescriptors.js'
+import requests from 'prom-client/lib/metrics/processRequests.js'
+import activeResources from 'prom-client/lib/metrics/processResources.js'
+import startTime from 'prom-client/lib/metrics/processStartTime.js'
+import nodeInfo from 'prom-client/lib/metrics/version.js'
+import { every, monotonicMs } from './clock.js'
 import { version } from './package.js'
 
 export type { Registry }
@@ -10,12 +24,66 @@ export type MetricsSnapshot = readonly object[]
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
 
+/**
+ * What `collectDefaultMetrics` adds, except for the event loop's lag: to measure that, it wakes the process 100 times a
+ * second, which was most of what an idle Weir did.
+ */
+const ofEveryProcess = [
+  processorTime,
+  startTime,
+  memory,
+  openFiles,
+  filesMax,
+  activeResources,
+  handles,
+  requests,
+  heapSize,
+  heapSpaces,
+  nodeInfo,
+  gc,
+]
+
 /** A registry with the metrics every Node process has: memory, processor time, event loop lag. */
 export function createRegistry(): Registry {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  for (const add of ofEveryProcess) add(registry, {})
+  addEventLoopLag(registry)
   registry.registerMetric(buildInfo())
   return registry
+}
+
+const lagEveryMs = 1_000
+/** How the values of several processes become one, and the value of one process in nanoseconds. */
+const lagStatistics: Readonly<Record<string, readonly [Aggregator, (lag: RecordableHistogram) => number]>> = {
+  min: ['min', ({ min }) => min],
+  max: ['max', ({ max }) => max],
+  mean: ['average', ({ mean }) => mean],
+  stddev: ['average', ({ stddev }) => stddev],
+  p50: ['average', (lag) => lag.percentile(50)],
+  p90: ['average', (lag) => lag.percentile(90)],
+  p99: ['average', (lag) => lag.percentile(99)],
+}
+
+/** How late a timer runs that is due every second. */
+function addEventLoopLag(registry: Registry): void {
+  const lag = createHistogram()
+  let lastMs = monotonicMs()
+  every(lagEveryMs, () => {
+    const nowMs = monotonicMs()
+    // A histogram takes nothing below 1.
+    lag.record(Math.max(1, Math.round((nowMs - lastMs - lagEveryMs) * 1e6)))
+    lastMs = nowMs
+  })
+  for (const [name, [aggregator, nanosOf]] of Object.entries(lagStatistics))
+    new Gauge({
+      name: `nodejs_eventloop_lag_${name}_seconds`,
+      help: `Lag of the event loop, measured every second: ${name} since the process started.`,
+      aggregator,
+      registers: [registry],
+      collect() {
+        if (lag.count > 0) this.set(nanosOf(lag) / 1e9)
+      },
+    })
 }
 
 /** Always 1, also in the sum over several processes. */

@@ -5,7 +5,7 @@
  * requested are taken until the batch is complete or nothing arrives for a short time. A message sent to a process that
  * no longer listens would be redelivered only after the ack wait.
  */
-import { every, sleep } from '../core/clock.js'
+import { every, sleep, type Timer } from '../core/clock.js'
 import type { Consumer, ConsumerMessages } from './consumers.js'
 import { type PulledMessage, pulled } from './messages.js'
 
@@ -60,16 +60,21 @@ export async function* pullAll(
 }
 
 async function* take(messages: ConsumerMessages, signal: AbortSignal): AsyncGenerator<PulledMessage> {
-  let received = 0
-  const watch = every(silenceMs, () => {
-    if (!signal.aborted) return
-    if (messages.getReceived() === received) messages.stop()
-    received = messages.getReceived()
-  })
+  let watch: Timer | undefined
+  const stopAtSilence = (): void => {
+    let received = messages.getReceived()
+    watch = every(silenceMs, () => {
+      if (messages.getReceived() === received) messages.stop()
+      received = messages.getReceived()
+    })
+  }
+  if (signal.aborted) stopAtSilence()
+  else signal.addEventListener('abort', stopAtSilence, { once: true })
   try {
     for await (const message of messages) yield pulled(message)
   } finally {
-    watch.stop()
+    signal.removeEventListener('abort', stopAtSilence)
+    watch?.stop()
     messages.stop()
   }
 }
