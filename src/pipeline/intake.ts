@@ -78,7 +78,8 @@ export class Intake {
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
   readonly #giveUp = new AbortController()
-  readonly #storeDue: Timer
+  /** Runs while there is work. */
+  #storeDue: Timer | undefined
   #isIdle = true
   readonly #work = new RecentWork()
   #messageBytes = prefetchBytesTarget / prefetchMessagesMax
@@ -99,7 +100,6 @@ export class Intake {
       unavailable,
       stoppedEarly,
     })
-    this.#storeDue = every(dueCheckMs, () => this.packs.storeDue(this.#isIdle))
   }
 
   /** Aborted when a stop takes too long: another process repeats what is not stored by then. */
@@ -126,6 +126,7 @@ export class Intake {
         continue
       }
       this.#isIdle = false
+      this.#watchPacks()
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
       const begunMs = monotonicMs()
       await this.#take(message)
@@ -134,6 +135,16 @@ export class Intake {
       this.#isIdle = message.native.info.pending === 0
       if (this.#isIdle) this.packs.storeDue(true)
     }
+  }
+
+  /** Packs become due by themselves, also if no further message comes. Without work there are none to look at. */
+  #watchPacks(): void {
+    this.#storeDue ??= every(dueCheckMs, () => {
+      this.packs.storeDue(this.#isIdle)
+      if (!this.#isIdle || !this.packs.isEmpty) return
+      this.#storeDue?.stop()
+      this.#storeDue = undefined
+    })
   }
 
   /** As many messages as fit the room for them, judged by the size of recent ones. */
@@ -193,7 +204,7 @@ export class Intake {
     await this.packs.close(within(stopStoreWithinMs))
     await this.#ledger.close(within(stopLedgerWithinMs))
     await this.#reader.close()
-    this.#storeDue.stop()
+    this.#storeDue?.stop()
   }
 }
 

@@ -70,7 +70,7 @@ interface PacksDeps {
 const retryPauseMs = 1_000
 /** A pack may exceed its target by as much again plus one event, and must fit a message. */
 const packsPerPayload = 4
-/** The state of a destination without events is dropped after this time. */
+/** The state of a destination without events is dropped after this time, when other events come. */
 const forgetAfterMs = 60_000
 
 export class Packs {
@@ -137,6 +137,11 @@ export class Packs {
       this.#open.set(destinationId, pack)
     } else if (pack.writer.events === 0) pack.begunMs = monotonicMs()
     return pack
+  }
+
+  /** No event waits to be stored, and none is being stored. */
+  get isEmpty(): boolean {
+    return this.#bufferedBytes === 0
   }
 
   /** Stores packs that are due. `isIdle`: no input waits to be processed. */
