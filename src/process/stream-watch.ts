@@ -21,9 +21,18 @@ export interface StreamWatchOptions {
   readonly makeStreams?: () => Promise<void>
 }
 
+/**
+ * On a single server, one stream's answer shows that it works, and a stream changes slowly: all of them are looked at only
+ * every so many times. In a cluster each stream has servers of its own, and is looked at each time.
+ */
+const allEvery = 4
+
 export class StreamWatch {
   readonly #options: StreamWatchOptions
   readonly #pulse: Pulse<Failing>
+  #looks = 0
+  #isCluster = false
+  #failing: Failing = {}
   #making: Promise<void> | undefined
 
   constructor(options: StreamWatchOptions) {
@@ -43,26 +52,39 @@ export class StreamWatch {
   }
 
   async #look(): Promise<Failing> {
-    if (!this.#options.nats.isConnected) throw new Error('the connection to NATS is lost')
+    const { nats, streams } = this.#options
+    if (!nats.isConnected) throw new Error('the connection to NATS is lost')
+    this.#looks += 1
+    const isFine = Object.keys(this.#failing).length === 0
+    if (isFine && !this.#isCluster && this.#looks % allEvery !== 1) {
+      if ((await this.#infoOf(streams[0]!)) !== undefined) return this.#failing
+    }
     const problems = await Promise.all(
-      this.#options.streams.map(async (name) => [name, await this.#problemOf(name)] as const),
+      streams.map(async (name) => [name, await this.#problemOf(name)] as const),
     )
     const failing = problems.filter((each): each is [string, string] => each[1] !== undefined)
     if (failing.some(([, problem]) => problem === missing)) this.#make()
-    return Object.fromEntries(failing)
+    this.#failing = Object.fromEntries(failing)
+    return this.#failing
+  }
+
+  async #infoOf(name: string): Promise<StreamInfo | undefined> {
+    const info = await this.#options.nats.streamInfo(name).catch((error: unknown) => {
+      throw new Error(`JetStream does not answer for ${name} (${messageOf(error)})`)
+    })
+    // A single server names itself as leader, but no cluster.
+    if (info?.cluster?.name) this.#isCluster = true
+    return info
   }
 
   async #problemOf(name: string): Promise<string | undefined> {
-    const { nats } = this.#options
-    const info = await nats.streamInfo(name).catch((error: unknown) => {
-      throw new Error(`JetStream does not answer for ${name} (${messageOf(error)})`)
-    })
+    const info = await this.#infoOf(name)
     if (info === undefined) return missing
     this.#measure(name, info)
     const { bytes } = info.state
     const { max_bytes } = info.config
     // The largest message must fit: smaller ones may still be taken.
-    const isFull = max_bytes > 0 && bytes + nats.payloadBytesMax > max_bytes
+    const isFull = max_bytes > 0 && bytes + this.#options.nats.payloadBytesMax > max_bytes
     return isFull
       ? `The stream is full (${bytes} of ${max_bytes} bytes): it refuses publishes.`
       : quorumProblem(info)

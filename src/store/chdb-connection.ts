@@ -28,6 +28,9 @@ const httpOnly = new Set([
   'cancel_http_readonly_queries_on_client_close',
 ])
 
+/** The engine looks at the memory of its process so often; by default 20 times a second, also while nothing is to be done. */
+const engineArguments = ['--memory_worker_period_ms=1000']
+
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
@@ -79,7 +82,7 @@ export class ChdbConnection {
   constructor(path: string, asClientError: (error: Error) => Error) {
     this.#path = path
     this.#asClientError = asClientError
-    this.#keeper = new Session(path)
+    this.#keeper = new Session(path, { connectionArgs: engineArguments })
     process.on('exit', this.#endWithStatements)
   }
 

@@ -79,6 +79,10 @@ export class Clickhouse {
     this.#incoming = incoming
   }
 
+  get isEmbedded(): boolean {
+    return this.#incoming !== undefined
+  }
+
   /** All rows or an error: a truncated answer must not look like a smaller table. */
   rows<T>(sql: string, params: Record<string, unknown> = {}, timeoutMs = readTimeoutMs): Promise<T[]> {
     return timed(timeoutMs, async (abort_signal) => {

@@ -26,6 +26,8 @@ interface UpkeepParts extends ReconcilerParts {
 
 /** The interval, tries and timeout of the ClickHouse check: a ClickHouse that hangs is noticed within 4 s. */
 const healthCheckMs = 1_000
+/** The embedded engine can't be away while this process runs; only its tables can be damaged. */
+const embeddedCheckMs = 5_000
 const healthTriesMax = 2
 const healthTimeoutMs = 1_500
 const bucketCheckMs = 10_000
@@ -67,11 +69,11 @@ export class Upkeep {
 
   /** Starts the regular checks. */
   start(): void {
-    const { nats, view, dropStaging } = this.#parts
+    const { nats, view, clickhouse, dropStaging } = this.#parts
     this.#stopListening = nats.onReconnect(() => void this.#compareAgain('NATS'))
     const sweep = stagingSweep(view, dropStaging)
     this.#timers.push(
-      every(healthCheckMs, () => this.checkClickhouse()),
+      every(clickhouse.isEmbedded ? embeddedCheckMs : healthCheckMs, () => this.checkClickhouse()),
       every(bucketCheckMs, () => this.#checkBuckets()),
       every(stagingSweepMs, () => this.#whileWritable(sweep)),
       every(foreignCheckMs, () => this.#whileWritable(() => this.#foreignRows.report())),
