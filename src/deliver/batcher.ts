@@ -111,7 +111,7 @@ class Line<T extends Batchable> {
 
   push(item: T): void {
     this.#items.push(item)
-    this.byteLength += item.event.data.length
+    this.byteLength += item.event.dataBytes
   }
 
   keep(wanted: (item: T) => boolean): void {
@@ -123,7 +123,7 @@ class Line<T extends Batchable> {
   }
 
   shift(): void {
-    this.byteLength -= this.#items[this.#head]!.event.data.length
+    this.byteLength -= this.#items[this.#head]!.event.dataBytes
     this.#head += 1
     if (this.#head * 2 < this.#items.length) return
     this.#items = this.#items.slice(this.#head)

@@ -49,7 +49,7 @@ const limits: KindLimits = {
 }
 
 /** The line break of the pack is not part of the message. */
-const messageBytes = (event: Pick<PackedEvent, 'data'>): number => event.data.length - 1
+const messageBytes = (event: Pick<PackedEvent, 'dataBytes'>): number => event.dataBytes - 1
 
 /** Ingestion: the bytes of a message, and 26 for each (https://aws.amazon.com/cloudwatch/pricing/). */
 const billing: readonly BillingUnit[] = [

@@ -45,7 +45,7 @@ export interface BatchLimits {
 }
 
 /** The size of an event or record depends on these. */
-type Sized = Pick<PackedEvent, 'data' | 'partitionKeyBytes'>
+type Sized = Pick<PackedEvent, 'dataBytes' | 'partitionKeyBytes'>
 
 /** What the service bills for a record: it counts the begun units. */
 export interface BillingUnit {

@@ -40,7 +40,7 @@ const mebibyte = 1024 * 1024
 const limits: KindLimits = {
   eventsMax: 500,
   eventBytesMax: 1000 * 1024,
-  sizeOf: (event) => event.data.length,
+  sizeOf: ({ dataBytes }) => dataBytes,
 }
 
 /**

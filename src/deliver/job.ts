@@ -90,7 +90,7 @@ export class Job {
   }
 
   get byteLength(): number {
-    return this.items.reduce((sum, { event }) => sum + event.data.length, 0)
+    return this.items.reduce((sum, { event }) => sum + event.dataBytes, 0)
   }
 
   delivered(): void {

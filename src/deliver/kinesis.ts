@@ -40,7 +40,7 @@ const limits: KindLimits = {
   eventsMax: 500,
   // The limit of a new stream; it can be raised to 10 MiB.
   eventBytesMax: 1024 * 1024,
-  sizeOf: (event) => event.data.length + event.partitionKeyBytes,
+  sizeOf: ({ dataBytes, partitionKeyBytes }) => dataBytes + partitionKeyBytes,
 }
 
 /**

@@ -14,6 +14,7 @@ export type Packing = (typeof packings)[number]
 
 export interface ServiceRecord {
   readonly data: Buffer
+  readonly dataBytes: number
   readonly partitionKey: string
   readonly partitionKeyBytes: number
   /** Indices of its events in the request, ascending; undefined if the record at an index is the event at that index. */
@@ -49,22 +50,23 @@ function pack(events: readonly PackedEvent[], { recordBytes, groupOf }: PackingT
   for (const [index, event] of events.entries()) {
     const group = groupOf(event)
     const record = filling.get(group)
-    const { length } = event.data
-    if (record !== undefined && record.byteLength + length <= recordBytes) {
+    const { dataBytes } = event
+    if (record !== undefined && record.byteLength + dataBytes <= recordBytes) {
       record.indices.push(index)
-      record.byteLength += length
+      record.byteLength += dataBytes
       continue
     }
     const { partitionKey, partitionKeyBytes } = event
-    const byteLength = partitionKeyBytes + length
+    const byteLength = partitionKeyBytes + dataBytes
     const begun = { partitionKey, partitionKeyBytes, indices: [index], byteLength }
     records.push(begun)
     filling.set(group, begun)
   }
-  return records.map(({ byteLength: _, indices, ...key }) => ({
+  return records.map(({ byteLength, indices, ...key }) => ({
     ...key,
     indices,
     data: lines(events, indices),
+    dataBytes: byteLength - key.partitionKeyBytes,
   }))
 }
 

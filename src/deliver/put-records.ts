@@ -84,8 +84,8 @@ export function recordsBody(
   entryOf: (record: ServiceRecord) => string,
 ): Buffer {
   let bytesMax = Buffer.byteLength(head) + entryOverheadBytes
-  for (const { data, partitionKeyBytes } of records)
-    bytesMax += base64Bytes(data.length) + partitionKeyBytes * escapedBytes + entryOverheadBytes
+  for (const { dataBytes, partitionKeyBytes } of records)
+    bytesMax += base64Bytes(dataBytes) + partitionKeyBytes * escapedBytes + entryOverheadBytes
   const body = Buffer.allocUnsafe(bytesMax)
   let end = body.write(`{${head},"Records":[`)
   for (const record of records) end += body.write(`${entryOf(record)},`, end, 'latin1')

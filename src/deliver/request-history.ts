@@ -110,7 +110,8 @@ class Requests {
     const { sizeOf } = this.#kind.limits
     const sizes: number[] = []
     if (records === undefined) {
-      for (const [index, { event }] of items.entries()) if (!refused.has(index)) sizes.push(sizeOf(event))
+      for (let index = 0; index < items.length; index += 1)
+        if (!refused.has(index)) sizes.push(sizeOf(items[index]!.event))
     } else {
       for (const record of records) if (!refused.has(record.indices![0]!)) sizes.push(sizeOf(record))
     }
@@ -133,7 +134,7 @@ function attemptOf(
     outcome: accepted === items.length ? 'delivered' : accepted > 0 ? 'partial' : 'failed',
     events: items.length,
     accepted,
-    bytes: items.reduce((sum, { event }) => sum + event.data.length, 0),
+    bytes: items.reduce((sum, { event }) => sum + event.dataBytes, 0),
     request_id: requestId ?? null,
     error: fault === undefined ? null : { code: fault.code, msg: fault.msg },
   }

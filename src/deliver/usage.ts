@@ -28,12 +28,12 @@ export class UsageCounter {
   /** Accepted records of a request. Returns how many of each unit they take. */
   add(events: number, recordBytes: readonly number[]): readonly number[] {
     const slot = this.#slot()
-    const counts = this.#units.map(() => 0)
-    let total = 0
-    for (const bytes of recordBytes) {
-      total += bytes
-      for (const [index, unit] of this.#units.entries()) counts[index]! += Math.ceil(bytes / unit.bytes)
-    }
+    const counts = this.#units.map((unit) => {
+      let count = 0
+      for (const bytes of recordBytes) count += Math.ceil(bytes / unit.bytes)
+      return count
+    })
+    const total = recordBytes.reduce((sum, bytes) => sum + bytes, 0)
     slot.events += events
     slot.records += recordBytes.length
     slot.bytes += total

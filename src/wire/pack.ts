@@ -13,6 +13,7 @@ const space = 0x20
 const lineFeed = 0x0a
 const quote = 0x22
 const digitZero = 0x30
+const digitNine = 0x39
 
 /** The first bytes of every event. */
 export const eventHead = '{"event_id":"'
@@ -63,36 +64,53 @@ export class PackWriter {
   }
 }
 
-/** One event of a pack, as views of the pack's bytes. */
+/**
+ * One event of a pack: where its line lies in the pack's bytes. Thousands of them are in memory at once, so that what can
+ * be read from the line is read when it is needed.
+ */
 export class PackedEvent {
-  readonly timestampMs: number
-  /** The event's JSON and its line feed. */
-  readonly data: Buffer
   readonly #pack: Buffer
-  readonly #keyStart: number
+  readonly #start: number
   readonly #keyEnd: number
+  readonly #dataStart: number
+  readonly #end: number
 
-  constructor(pack: Buffer, keyStart: number, keyEnd: number, timestampMs: number, data: Buffer) {
+  /** `readLine` has checked the line. */
+  constructor(pack: Buffer, start: number, keyEnd: number, dataStart: number, end: number) {
     this.#pack = pack
-    this.#keyStart = keyStart
+    this.#start = start
     this.#keyEnd = keyEnd
-    this.timestampMs = timestampMs
-    this.data = data
+    this.#dataStart = dataStart
+    this.#end = end
+  }
+
+  get timestampMs(): number {
+    return digitsAt(this.#pack, this.#keyEnd + 1, this.#dataStart - 1)
+  }
+
+  /** The event's JSON and its line feed. */
+  get data(): Buffer {
+    return this.#pack.subarray(this.#dataStart, this.#end)
+  }
+
+  get dataBytes(): number {
+    return this.#end - this.#dataStart
   }
 
   get partitionKey(): string {
-    return this.#pack.toString('utf8', this.#keyStart, this.#keyEnd)
+    return this.#pack.toString('utf8', this.#start, this.#keyEnd)
   }
 
   get partitionKeyBytes(): number {
-    return this.#keyEnd - this.#keyStart
+    return this.#keyEnd - this.#start
   }
 
   /** Is its id its partition key? Then no other event has the same key, and its order does not matter. */
   get isItsOwnKey(): boolean {
-    const idEnd = eventHead.length + this.partitionKeyBytes
-    if (this.data[idEnd] !== quote) return false
-    return this.#pack.compare(this.data, eventHead.length, idEnd, this.#keyStart, this.#keyEnd) === 0
+    const idStart = this.#dataStart + eventHead.length
+    const idEnd = idStart + this.partitionKeyBytes
+    if (this.#pack[idEnd] !== quote) return false
+    return this.#pack.compare(this.#pack, idStart, idEnd, this.#start, this.#keyEnd) === 0
   }
 
   /** The number that stands for the event's id in the decision log. */
@@ -102,7 +120,8 @@ export class PackedEvent {
 
   /** The event's id, `ev_…`. */
   get id(): string {
-    return this.data.toString('latin1', eventHead.length, this.data.indexOf(quote, eventHead.length))
+    const idStart = this.#dataStart + eventHead.length
+    return this.#pack.toString('latin1', idStart, this.#pack.indexOf(quote, idStart))
   }
 }
 
@@ -141,22 +160,30 @@ export function readPack(bytes: Uint8Array): Pack {
 function readLine(pack: Buffer, start: number, end: number): PackedEvent | string {
   const keyEnd = pack.indexOf(space, start)
   if (keyEnd === -1 || keyEnd >= end || keyEnd === start) return 'The line has no partition key.'
-  let timestampMs = 0
   let index = keyEnd + 1
-  for (; index < end; index += 1) {
-    const digit = pack[index]! - digitZero
-    if (digit < 0 || digit > 9) break
-    timestampMs = timestampMs * 10 + digit
-  }
-  if (index === keyEnd + 1 || pack[index] !== space || !Number.isSafeInteger(timestampMs)) {
+  while (index < end && isDigit(pack[index]!)) index += 1
+  const isTimestamp = index > keyEnd + 1 && pack[index] === space
+  if (!isTimestamp || !Number.isSafeInteger(digitsAt(pack, keyEnd + 1, index)))
     return 'The line has no timestamp.'
-  }
   const dataStart = index + 1
   const headEnd = dataStart + eventHead.length
-  if (headEnd >= end || pack.compare(eventHeadBytes, 0, eventHead.length, dataStart, headEnd) !== 0) {
-    return `The event does not begin with ${eventHead}.`
-  }
+  if (headEnd >= end || !isHeadAt(pack, dataStart)) return `The event does not begin with ${eventHead}.`
   const idEnd = pack.indexOf(quote, headEnd)
   if (idEnd === -1 || idEnd >= end || idEnd === headEnd) return 'The event has no id.'
-  return new PackedEvent(pack, start, keyEnd, timestampMs, pack.subarray(dataStart, end))
+  return new PackedEvent(pack, start, keyEnd, dataStart, end)
+}
+
+const isDigit = (byte: number): boolean => byte >= digitZero && byte <= digitNine
+
+function digitsAt(pack: Buffer, start: number, end: number): number {
+  let value = 0
+  for (let index = start; index < end; index += 1) value = value * 10 + pack[index]! - digitZero
+  return value
+}
+
+/** For so few bytes, faster than `Buffer.compare`. */
+function isHeadAt(pack: Buffer, start: number): boolean {
+  for (let index = 0; index < eventHeadBytes.length; index += 1)
+    if (pack[start + index] !== eventHeadBytes[index]) return false
+  return true
 }

@@ -13,14 +13,14 @@ interface Fake extends Batchable {
 const fake = (name: number, bytes: number, timestampMs = 0): Fake => ({
   name,
   abandoned: false,
-  event: { data: Buffer.alloc(bytes), timestampMs } as unknown as PackedEvent,
+  event: { dataBytes: bytes, timestampMs } as unknown as PackedEvent,
 })
 
 const limitsWith = (more: Partial<BatchLimits>): BatchLimits => ({
   eventsMax: 500,
   requestBytesMax: 1000,
   eventBytesMax: 500,
-  sizeOf: (event) => event.data.length + 10,
+  sizeOf: (event) => event.dataBytes + 10,
   ...more,
 })
 

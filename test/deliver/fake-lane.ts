@@ -73,7 +73,7 @@ export function openLane(
       eventsMax: 4,
       requestBytesMax: 1e6,
       eventBytesMax: 1000,
-      sizeOf: ({ data }) => data.length,
+      sizeOf: ({ dataBytes }) => dataBytes,
     }),
     async send(events, signal) {
       requests.push(events.map(({ id }) => id))

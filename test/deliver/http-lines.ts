@@ -26,7 +26,7 @@ const mebibyte = 1024 * 1024
 const limits: KindLimits = {
   eventsMax: 1_000,
   eventBytesMax: mebibyte,
-  sizeOf: ({ data }) => data.length,
+  sizeOf: ({ dataBytes }) => dataBytes,
 }
 
 // --- sender ---

@@ -239,7 +239,7 @@ async function deliverTo(service: Service): Promise<{ accepted: string[]; dead: 
       eventsMax: 40,
       requestBytesMax: 1e6,
       eventBytesMax: 1e5,
-      sizeOf: ({ data }) => data.length,
+      sizeOf: ({ dataBytes }) => dataBytes,
     }),
     async send(events): Promise<SendOutcome> {
       requests += 1

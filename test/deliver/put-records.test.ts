@@ -5,6 +5,7 @@ import { asciiJson, recordsBody, withFirstResult } from '../../src/deliver/put-r
 
 const record = (data: string, partitionKey: string): ServiceRecord => ({
   data: Buffer.from(data),
+  dataBytes: Buffer.byteLength(data),
   partitionKey,
   partitionKeyBytes: Buffer.byteLength(partitionKey),
 })

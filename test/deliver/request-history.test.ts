@@ -101,8 +101,8 @@ t.test('units of accepted records are counted in the metrics', async (t) => {
 t.test('a refused record costs nothing, a packed one counts once', async (t) => {
   const data = Buffer.alloc(300, 'x')
   const records = [
-    { data, partitionKey: 'a', partitionKeyBytes: 1, indices: [0, 2] },
-    { data, partitionKey: 'b', partitionKeyBytes: 1, indices: [1, 3] },
+    { data, dataBytes: data.length, partitionKey: 'a', partitionKeyBytes: 1, indices: [0, 2] },
+    { data, dataBytes: data.length, partitionKey: 'b', partitionKeyBytes: 1, indices: [1, 3] },
   ]
   const { history, lane } = remembered((request) =>
     request === 1

@@ -64,7 +64,7 @@ export async function simulate({ eventsPerSecond, seconds, streamAt }: Load): Pr
       eventsMax: 500,
       requestBytesMax: 5e6,
       eventBytesMax: 1e6,
-      sizeOf: ({ data }) => data.length,
+      sizeOf: ({ dataBytes }) => dataBytes,
     }),
     send: (events) =>
       new Promise<SendOutcome>((resolve) => {
