@@ -21,6 +21,10 @@ import {
 
 t.setTimeout(300_000)
 
+// One deployment for all tests, because starts take longest. Each continues with the next record.
+const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
+let records = 0
+
 /** A pipeline that is stopped, as on an overloaded machine. */
 function signalPipelines(deployment: Deployment, signal: 'SIGSTOP' | 'SIGCONT'): void {
   const pipelines = processesBelow(deployment.weir.process.pid).filter(({ role }) => role === 'pipeline')
@@ -31,7 +35,6 @@ function signalPipelines(deployment: Deployment, signal: 'SIGSTOP' | 'SIGCONT'):
 const wideRecord = (n: number): string => record('run', n).replace('{', `{"note":"${'x'.repeat(60_000)}",`)
 
 t.test('full: it refuses records, discards none, and accepts them again once there is room', async (t) => {
-  const deployment = await openDeployment(t, { WEIR_STORAGE_MAX: '16MiB' })
   const nats = await deployment.weir.nats()
   const state = async () => (await nats.streamInfo(recordsStream))!.state
   signalPipelines(deployment, 'SIGSTOP')
@@ -63,6 +66,7 @@ t.test('full: it refuses records, discards none, and accepts them again once the
   t.ok((await state()).first_seq > 1, 'processed records made room')
   await until('it is ready', () => isReady(deployment.weir.url))
   await checkBooks(t, deployment, more)
+  records = more
 })
 
 const retryWhereFull = (error: unknown): boolean => {
@@ -70,42 +74,7 @@ const retryWhereFull = (error: unknown): boolean => {
   return false
 }
 
-t.test('recreated under a working pipeline: later records are processed', async (t) => {
-  const deployment = await openDeployment(t)
-  const nats = await deployment.weir.nats()
-  await publish(nats, 'run', 0, 100, 1)
-  await untilArrived(deployment, expectedEvents(100))
-  signalPipelines(deployment, 'SIGSTOP')
-  await publish(nats, 'lost', 1_000_000, 1_000_300, 1)
-  // By then the server has delivered some of them to the pipeline.
-  await until('some are in flight', async () => {
-    const position = await nats.consumerInfo(recordsStream, inputConsumer)
-    return position!.delivered > position!.ackFloor
-  })
-  const before = (await nats.streamInfo(recordsStream))!.config.description
-  await nats.request(`$JS.API.STREAM.DELETE.${recordsStream}`, '', 2_000)
-  await until('it is recreated', async () => {
-    const info = await nats.streamInfo(recordsStream)
-    return info !== undefined && info.config.description !== before
-  })
-  await publish(nats, 'run', 100, 500, 1)
-  signalPipelines(deployment, 'SIGCONT')
-  await until(
-    'later records are acknowledged',
-    async () => (await nats.consumerInfo(recordsStream, inputConsumer))?.ackFloor === 400,
-    60_000,
-  )
-  const after = Array.from({ length: 400 }, (_, n) => 100 + n)
-  const arrived = async () => {
-    const numbers = await arrivedRecords(deployment)
-    return after.filter((n) => numbers.has(n)).length
-  }
-  await until('it is delivered', async () => (await arrived()) === after.length)
-  t.equal(await arrived(), after.length)
-})
-
 t.test('restored to a state behind its consumer: later records are processed', async (t) => {
-  const deployment = await openDeployment(t)
   const messages = join(
     deployment.dataDir,
     'nats/store/jetstream',
@@ -120,17 +89,50 @@ t.test('restored to a state behind its consumer: later records are processed', a
     meanwhile()
     deployment.weir = await startWeir(deployment.dataDir, deployment.env)
   }
-  const publishAndWait = async (from: number, to: number): Promise<void> => {
-    await publish(await deployment.weir.nats(), 'run', from, to, 10)
-    await untilArrived(deployment, expectedEvents(to))
-    await checkBooks(t, deployment, to)
+  const publishAndWait = async (count: number): Promise<void> => {
+    const from = records
+    records += count
+    await publish(await deployment.weir.nats(), 'run', from, records, 10)
+    await untilArrived(deployment, expectedEvents(records))
+    await checkBooks(t, deployment, records)
   }
-  await publishAndWait(0, 100)
+  await publishAndWait(100)
   await restart(() => cpSync(messages, saved, { recursive: true }))
-  await publishAndWait(100, 300)
+  await publishAndWait(200)
   await restart(() => {
     rmSync(messages, { recursive: true })
     cpSync(saved, messages, { recursive: true })
   })
-  await publishAndWait(300, 350)
+  await publishAndWait(50)
+})
+
+t.test('recreated under a working pipeline: later records are processed', async (t) => {
+  const nats = await deployment.weir.nats()
+  const before = (await nats.streamInfo(recordsStream))!.config.description
+  signalPipelines(deployment, 'SIGSTOP')
+  await publish(nats, 'lost', 1_000_000, 1_000_300, 1)
+  // By then the server has delivered some of them to the pipeline.
+  await until('some are in flight', async () => {
+    const position = await nats.consumerInfo(recordsStream, inputConsumer)
+    return position!.delivered > position!.ackFloor
+  })
+  await nats.request(`$JS.API.STREAM.DELETE.${recordsStream}`, '', 2_000)
+  await until('it is recreated', async () => {
+    const info = await nats.streamInfo(recordsStream)
+    return info !== undefined && info.config.description !== before
+  })
+  await publish(nats, 'run', records, records + 400, 1)
+  signalPipelines(deployment, 'SIGCONT')
+  await until(
+    'later records are acknowledged',
+    async () => (await nats.consumerInfo(recordsStream, inputConsumer))?.ackFloor === 400,
+    60_000,
+  )
+  const after = Array.from({ length: 400 }, (_, n) => records + n)
+  const arrived = async () => {
+    const numbers = await arrivedRecords(deployment)
+    return after.filter((n) => numbers.has(n)).length
+  }
+  await until('it is delivered', async () => (await arrived()) === after.length)
+  t.equal(await arrived(), after.length)
 })

@@ -6,7 +6,7 @@ import { all, newest, statusOf } from '../harness/caller.js'
 import { total } from '../harness/metrics.js'
 import { metricsOf, readyOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
-import type { StoreApi, StoreFixture } from '../harness/store-fixture.js'
+import type { StoreApi } from '../harness/store-fixture.js'
 import { until } from '../harness/weir.js'
 import { everything, fill, openFixture, takesWrites } from './filled-store.js'
 
@@ -14,14 +14,16 @@ t.setTimeout(600_000)
 
 const lossLine = /^NATS lost what it stored .*undelivered events are gone; the books begin again/m
 
+// One store for all tests, because starts take longest. Each begins with a running API and what the one before it left.
+const fixture = await openFixture(t)
+let api = await fixture.startApi()
+await fill(api.client)
+
 const losses = async ({ url }: StoreApi): Promise<number> =>
   total(await metricsOf(url), 'weir_nats_store_losses_total')
 
 t.test('NATS wiped, ClickHouse kept', async (t) => {
-  const fixture = await openFixture(t)
-  let api = await fixture.startApi()
   t.notMatch(api.process.output(), lossLine, 'a first start has lost nothing')
-  await fill(api.client)
   const before = await everything(api)
   await api.process.kill()
   await fixture.killNats()
@@ -46,9 +48,6 @@ t.test('NATS wiped, ClickHouse kept', async (t) => {
 })
 
 t.test('NATS wiped under a running API', async (t) => {
-  const fixture = await openFixture(t)
-  const api = await fixture.startApi()
-  await fill(api.client)
   const before = await everything(api)
   await fixture.killNats()
   const away = await api.client.raw.send('POST', '/ip_policies', { body: {} })
@@ -62,10 +61,10 @@ t.test('NATS wiped under a running API', async (t) => {
   await fixture.killNats()
   await fixture.startNats()
   await until('and after a restart', () => takesWrites(api))
-  await t.test('ClickHouse hangs, fails, answers short, dies', (t) => clickhouseFails(t, fixture, api))
+  await t.test('ClickHouse hangs, fails, answers short, dies', clickhouseFails)
 })
 
-async function clickhouseFails(t: Test, fixture: StoreFixture, api: StoreApi): Promise<void> {
+async function clickhouseFails(t: Test): Promise<void> {
   const { id } = await newest(api.client.ipPolicy.list())
   for (const mode of ['hang', 'fail', 'short', 'die'] as const) {
     await fixture.front.mode(mode)
@@ -81,9 +80,6 @@ async function clickhouseFails(t: Test, fixture: StoreFixture, api: StoreApi): P
 }
 
 t.test('ClickHouse emptied, NATS kept: nothing is written until an operator decides', async (t) => {
-  const fixture = await openFixture(t)
-  let api = await fixture.startApi()
-  await fill(api.client)
   const before = await everything(api)
   await api.process.kill()
   await fixture.front.process.stop()
@@ -102,12 +98,9 @@ t.test('ClickHouse emptied, NATS kept: nothing is written until an operator deci
 })
 
 t.test('another ClickHouse is adopted by the operator', async (t) => {
-  const fixture = await openFixture(t)
-  let api = await fixture.startApi()
-  await fill(api.client)
   await api.process.kill()
   await fixture.front.process.stop()
-  await fixture.startFront('another')
+  await fixture.startFront('adopted')
   await fixture.killNats()
   fixture.wipeNats()
   await fixture.startNats()
@@ -127,9 +120,6 @@ t.test('another ClickHouse is adopted by the operator', async (t) => {
 })
 
 t.test('everything killed at once', async (t) => {
-  const fixture = await openFixture(t)
-  let api = await fixture.startApi()
-  await fill(api.client)
   const before = await everything(api)
   await Promise.all([api.process.kill(), fixture.killNats(), fixture.front.process.kill()])
   rmSync(join(fixture.dir, 'one', 'runtime.json'), { force: true })
