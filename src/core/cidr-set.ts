@@ -1,40 +1,40 @@
 /**
- * A set of addresses, compiled from up to 100,000 CIDR ranges: disjoint sorted ranges, found by binary search.
+ * A set of addresses, compiled from up to 100,000 CIDR ranges: disjoint sorted ranges, found by an index and
+ * binary search.
  *
  * IP policies ask twice whether any range contains an address (allow rules, deny rules), and for an event that names
  * the rule which one does: the widest, since ranges that lie within another are not kept.
  */
 import { type Cidr, maskOf, parseCidr, prefix128Of } from './cidr.js'
 import type { AddressSlot } from './ip.js'
+import { RangeIndex } from './range-index.js'
 import { withoutPauses } from './slices.js'
 
-/** With this many IPv4 ranges or more, an index over the first 16 bits (256 KiB) saves most steps of the search. */
+/** With this many ranges of a family or more, an index saves most steps of the search. */
 const indexedRangesMin = 512
 
 /** Ranges processed between two pauses of a build: a fraction of a millisecond. */
 const rangesPerSlice = 1024
 
-/** Disjoint sorted ranges of one family: words of their first and last addresses, one column per 32-bit word. */
+/** Disjoint sorted ranges of one family. */
 interface Ranges {
   readonly count: number
   /** The place of each among all ranges that the set was built from. */
   readonly places: Uint32Array
-  readonly first: readonly Uint32Array[]
-  readonly last: readonly Uint32Array[]
+  /** Rows of the first and the last address: one word each for IPv4, four for IPv6. A lookup needs one cache line. */
+  readonly bounds: Uint32Array
+  readonly index: RangeIndex | undefined
 }
 
 export class CidrSet {
   readonly #ipv4: Ranges
   readonly #ipv6: Ranges
-  /** For each value of the first 16 bits, the number of ranges that start below it. */
-  readonly #index: Uint32Array | undefined
   /** Number of ranges, without those that lie within another. */
   readonly rangeCount: number
 
   constructor(ipv4: Ranges, ipv6: Ranges) {
     this.#ipv4 = ipv4
     this.#ipv6 = ipv6
-    this.#index = ipv4.count >= indexedRangesMin ? indexOf(ipv4) : undefined
     this.rangeCount = ipv4.count + ipv6.count
   }
 
@@ -52,60 +52,50 @@ export class CidrSet {
 
   /** The row of the range that contains the address, else -1. */
   #rowOfIpv4(address: number): number {
-    const { count, first, last } = this.#ipv4
-    const starts = first[0]!
-    const index = this.#index
+    const { count, bounds, index } = this.#ipv4
     let low = 0
     let high = count
     if (index !== undefined) {
-      const top = address >>> 16
-      low = index[top]!
-      high = index[top + 1]!
+      const cell = index.cellOf(address, 0)
+      if (cell < 0) return -1
+      low = index.rowsBelow[cell]!
+      high = index.rowsBelow[cell + 1]!
     }
     // Afterwards `low` is the number of ranges that start at or below the address; only the last can contain it.
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (starts[middle]! <= address) low = middle + 1
+      if (bounds[2 * middle]! <= address) low = middle + 1
       else high = middle
     }
-    return low > 0 && address <= last[0]![low - 1]! ? low - 1 : -1
+    return low > 0 && address <= bounds[2 * low - 1]! ? low - 1 : -1
   }
 
   #rowOfIpv6(words: Uint32Array): number {
-    const { count, first, last } = this.#ipv6
-    const [firstWords] = first
-    const word0 = words[0]!
+    const { count, bounds, index } = this.#ipv6
     let low = 0
     let high = count
+    if (index !== undefined) {
+      const cell = index.cellOf(words[0]!, words[1]!)
+      if (cell < 0) return -1
+      low = index.rowsBelow[cell]!
+      high = index.rowsBelow[cell + 1]!
+    }
     while (low < high) {
       const middle = (low + high) >>> 1
-      const start = firstWords![middle]!
-      // Most rows differ in their first word, and one comparison is enough.
-      if (start < word0 || (start === word0 && compareWords(first, middle, words) <= 0)) low = middle + 1
+      if (compareWords(bounds, 8 * middle, words) <= 0) low = middle + 1
       else high = middle
     }
-    return low > 0 && compareWords(last, low - 1, words) >= 0 ? low - 1 : -1
+    return low > 0 && compareWords(bounds, 8 * low - 4, words) >= 0 ? low - 1 : -1
   }
 }
 
-/** Compares a row of the columns with an address of as many words. */
-function compareWords(columns: readonly Uint32Array[], row: number, words: Uint32Array): number {
-  for (let column = 0; column < 4; column++) {
-    const difference = columns[column]![row]! - words[column]!
+/** Compares the address that begins at `start` with another. */
+function compareWords(bounds: Uint32Array, start: number, words: Uint32Array): number {
+  for (let word = 0; word < 4; word++) {
+    const difference = bounds[start + word]! - words[word]!
     if (difference !== 0) return difference
   }
   return 0
-}
-
-function indexOf(ranges: Ranges): Uint32Array {
-  const starts = ranges.first[0]!
-  const index = new Uint32Array(0x10001)
-  let below = 0
-  for (let top = 0; top <= 0x10000; top++) {
-    while (below < ranges.count && starts[below]! < top * 0x10000) below++
-    index[top] = below
-  }
-  return index
 }
 
 /** Below this many ranges a comparison sort is faster than clearing the counters of a radix sort. */
@@ -151,9 +141,17 @@ class Columns {
       if (index % rangesPerSlice === rangesPerSlice - 1) yield
     }
     const rows = kept.subarray(0, count)
-    const pick = (column: Uint32Array) => rows.map((row) => column[row]!)
     const places = rows.map((row) => this.#places[row]!)
-    return { count, places, first: yield* inSlices(first, pick), last: yield* inSlices(last, pick) }
+    yield
+    const width = first.length
+    const bounds = new Uint32Array(2 * width * count)
+    for (const [column, words] of [...first, ...last].entries()) {
+      for (let row = 0; row < count; row++) bounds[2 * width * row + column] = words[rows[row]!]!
+      yield
+    }
+    const start = (column: number) => first[column] && rows.map((row) => first[column]![row]!)
+    const index = count < indexedRangesMin ? undefined : new RangeIndex(start(0)!, start(1))
+    return { count, places, bounds, index }
   }
 }
 

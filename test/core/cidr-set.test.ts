@@ -158,3 +158,32 @@ t.test('A build pauses many times on its way', async (t) => {
   for (let step = build.next(); !step.done; step = build.next()) pauses++
   t.ok(pauses > 30, `${pauses} pauses for ${ranges.length} ranges`)
 })
+
+t.test('Ranges that share their first bits are found, and their neighbours are not', async (t) => {
+  const random = seededRandom(8)
+  const byte = () => Math.floor(random() * 256)
+  const hex = () => (byte() * 256 + byte()).toString(16)
+  const shapes = [
+    { name: 'none', of: () => `${byte()}.${byte()}.${byte()}.0/24`, beyond: ['0.0.0.0', '255.255.255.255'] },
+    { name: '16 of 32', of: () => `10.7.${byte()}.${byte()}/32`, beyond: ['10.6.255.255', '10.8.0.0'] },
+    { name: '13 of 128', of: () => `2a0${byte() & 7}:${hex()}::/32`, beyond: ['29ff:ffff::', '2a08::'] },
+    { name: '32 of 128', of: () => `2001:db8:${hex()}::/48`, beyond: ['2001:db7:ffff::', '2001:db9::'] },
+    { name: '96 of 128', of: () => `2001:db8::${hex()}:${hex()}/128`, beyond: ['2001:db8::1:0:0', '::'] },
+  ]
+  for (const { name, of, beyond } of shapes) {
+    const ranges = Array.from({ length: 1200 }, of)
+    const indexed = compileCidrSet(ranges)
+    const parts = [0, 300, 600, 900].map((start) => compileCidrSet(ranges.slice(start, start + 300)))
+    const addresses = [...ranges, ...Array.from({ length: 1200 }, of)].map((text) => text.split('/')[0]!)
+    const wrong = [...addresses, ...beyond].filter((address) => {
+      slot.read(address)
+      const place = indexed.placeOf(slot)
+      const isIn = parts.some((part) => part.has(slot))
+      return (
+        indexed.has(slot) !== isIn || (place === undefined ? isIn : ranges[place]!.split('/')[0] !== address)
+      )
+    })
+    t.same(wrong, [], `${name} bits in common`)
+    t.ok(indexed.rangeCount > 900, `${name}: ${indexed.rangeCount} ranges, so there is an index`)
+  }
+})
