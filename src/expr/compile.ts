@@ -3,13 +3,12 @@
  * become masks. Per record nothing is looked up by name. No source code is generated.
  */
 import { ExpressionFailure, StepBudget } from './budget.js'
-import { elementReader, indexed, memberReader } from './members.js'
+import { mergeEqualities } from './equalities.js'
+import { elementReader, indexed, indexReader, memberReader } from './members.js'
 import { operationOn, operations } from './operators.js'
 import { Refusal } from './problem.js'
+import type { Run } from './run.js'
 import type { BinaryTree, CallTree, ChoiceTree, LogicTree, Tree } from './tree.js'
-
-/** `element`: the element that a filter tests; undefined outside of filters, and for falsy elements (as in jexl). */
-type Run<C> = (context: C, element: unknown, budget: StepBudget) => unknown
 
 /** A part of the expression, compiled. */
 interface Code<C> {
@@ -78,12 +77,10 @@ function compileStart<C>(tree: Tree<C>): Code<C> {
 function compileLink<C>(tree: Tree<C>, subject: Code<C>): Code<C> {
   const { run } = subject
   switch (tree.kind) {
-    case 'member': {
-      const read = memberReader(tree.key)
-      return folded((context, element, budget) => read(run(context, element, budget)), [subject])
-    }
+    case 'member':
+      return folded(memberReader(tree.key, run), [subject])
     case 'not':
-      return folded((context, element, budget) => !run(context, element, budget), [subject])
+      return folded((context, budget, element) => !run(context, budget, element), [subject])
     case 'binary':
       return compileBinary(tree, subject)
     case 'pick':
@@ -112,7 +109,7 @@ function folded<C>(run: Run<C>, parts: readonly Code<C>[]): Code<C> {
   if (parts.some((part) => part.known === undefined)) return { run, weight }
   try {
     // All parts are constant, so none of them reads the context.
-    return constant(run(undefined as C, undefined, new StepBudget(foldingStepsMax)))
+    return constant(run(undefined as C, new StepBudget(foldingStepsMax), undefined))
   } catch (error) {
     if (error instanceof ExpressionFailure) return { run, weight }
     throw error
@@ -120,51 +117,44 @@ function folded<C>(run: Run<C>, parts: readonly Code<C>[]): Code<C> {
 }
 
 function compileElement<C>(path: readonly string[], outer: Tree<C> | undefined): Code<C> {
-  const read = elementReader(path)
   const outerCode = outer === undefined ? constant<C>(undefined) : compile(outer)
-  const outerRun = outerCode.run
-  return {
-    run: (context, element, budget) =>
-      element === undefined ? outerRun(context, element, budget) : read(element),
-    weight: path.length + outerCode.weight,
-  }
+  return { run: elementReader(path, outerCode.run), weight: path.length + outerCode.weight }
 }
 
 function compileBinary<C>(tree: BinaryTree<C>, left: Code<C>): Code<C> {
   const right = compile(tree.right)
   const leftRun = left.run
   const rightRun = right.run
-  const known = right.known && operationOn(tree.operator, right.known.value)
-  if (known !== undefined) {
-    return folded(
-      (context, element, budget) => known(leftRun(context, element, budget), budget),
-      [left, right],
-    )
-  }
+  const onKnown = right.known && operationOn(tree.operator, right.known.value)
+  if (onKnown !== undefined) return folded(onKnown(leftRun), [left, right])
   const operation = operations[tree.operator]
-  const run: Run<C> = (context, element, budget) =>
-    operation(leftRun(context, element, budget), rightRun(context, element, budget), budget)
+  const run: Run<C> = (context, budget, element) =>
+    operation(leftRun(context, budget, element), rightRun(context, budget, element), budget)
   return folded(run, [left, right])
 }
 
 function compileLogic<C>(tree: LogicTree<C>): Code<C> {
   const parts = tree.parts.map((part) => compile(part))
-  const runs = parts.map((part) => part.run)
+  const runs = mergeEqualities(
+    tree,
+    parts.map((part) => part.run),
+  )
   const [first, second] = runs as [Run<C>, Run<C>]
+  if (runs.length === 1) return folded(first, parts)
   const stopsAt = tree.operator === '||'
   if (runs.length === 2) {
     return folded(
       stopsAt
-        ? (context, element, budget) => first(context, element, budget) || second(context, element, budget)
-        : (context, element, budget) => first(context, element, budget) && second(context, element, budget),
+        ? (context, budget, element) => first(context, budget, element) || second(context, budget, element)
+        : (context, budget, element) => first(context, budget, element) && second(context, budget, element),
       parts,
     )
   }
-  const run: Run<C> = (context, element, budget) => {
+  const run: Run<C> = (context, budget, element) => {
     let value: unknown
     for (let index = 0; index < runs.length; index++) {
-      value = runs[index]!(context, element, budget)
-      if (Boolean(value) === stopsAt) return value
+      value = runs[index]!(context, budget, element)
+      if (value ? stopsAt : !stopsAt) return value
     }
     return value
   }
@@ -177,31 +167,31 @@ function compileChoice<C>(tree: ChoiceTree<C>): Code<C> {
   const testRun = test.run
   const alternateRun = alternate.run
   if (tree.consequent === undefined) {
-    const run: Run<C> = (context, element, budget) =>
-      testRun(context, element, budget) || alternateRun(context, element, budget)
+    const run: Run<C> = (context, budget, element) =>
+      testRun(context, budget, element) || alternateRun(context, budget, element)
     return folded(run, [test, alternate])
   }
   const consequent = compile(tree.consequent)
   const consequentRun = consequent.run
-  const run: Run<C> = (context, element, budget) =>
-    testRun(context, element, budget)
-      ? consequentRun(context, element, budget)
-      : alternateRun(context, element, budget)
+  const run: Run<C> = (context, budget, element) =>
+    testRun(context, budget, element)
+      ? consequentRun(context, budget, element)
+      : alternateRun(context, budget, element)
   return folded(run, [test, consequent, alternate])
 }
 
 function compileList<C>(items: readonly Tree<C>[]): Code<C> {
   const parts = items.map((item) => compile(item))
   const runs = parts.map((part) => part.run)
-  return folded((context, element, budget) => runs.map((run) => run(context, element, budget)), parts)
+  return folded((context, budget, element) => runs.map((run) => run(context, budget, element)), parts)
 }
 
 function compileObject<C>(entries: readonly (readonly [string, Tree<C>])[]): Code<C> {
   const parts = entries.map(([, value]) => compile(value))
   const runs = parts.map((part) => part.run)
   const keys = entries.map(([key]) => key)
-  const run: Run<C> = (context, element, budget) =>
-    Object.fromEntries(runs.map((value, index) => [keys[index]!, value(context, element, budget)]))
+  const run: Run<C> = (context, budget, element) =>
+    Object.fromEntries(runs.map((value, index) => [keys[index]!, value(context, budget, element)]))
   return folded(run, parts)
 }
 
@@ -210,14 +200,17 @@ function compilePick<C>(subject: Code<C>, test: Code<C>): Code<C> {
   const subjectRun = subject.run
   const testRun = test.run
   const stepsPerElement = test.weight
-  const run: Run<C> = (context, element, budget) => {
-    const value = subjectRun(context, element, budget)
+  const run: Run<C> = (context, budget, element) => {
+    const value = subjectRun(context, budget, element)
     if (value === undefined) return []
     const list: readonly unknown[] = Array.isArray(value) ? value : [value]
-    return list.filter((item) => {
+    const picked: unknown[] = []
+    for (let index = 0; index < list.length; index++) {
+      const item = list[index]
       budget.take(stepsPerElement)
-      return testRun(context, item || undefined, budget)
-    })
+      if (testRun(context, budget, item || undefined)) picked.push(item)
+    }
+    return picked
   }
   return { run, weight: weightOf([subject, test]) }
 }
@@ -225,8 +218,10 @@ function compilePick<C>(subject: Code<C>, test: Code<C>): Code<C> {
 function compileIndex<C>(subject: Code<C>, key: Code<C>): Code<C> {
   const subjectRun = subject.run
   const keyRun = key.run
-  const run: Run<C> = (context, element, budget) =>
-    indexed(subjectRun(context, element, budget), keyRun(context, element, budget), budget)
+  const read = key.known && indexReader(key.known.value, subjectRun)
+  if (read !== undefined) return folded(read, [subject, key])
+  const run: Run<C> = (context, budget, element) =>
+    indexed(subjectRun(context, budget, element), keyRun(context, budget, element), budget)
   return folded(run, [subject, key])
 }
 
@@ -237,17 +232,17 @@ function compileCall<C>(tree: CallTree<C>, args: readonly Code<C>[]): Code<C> {
   const firstRun = first.run
   let run: Run<C>
   if (second === undefined) {
-    run = (context, element, budget) => callee.call(firstRun(context, element, budget), undefined, budget)
+    run = (context, budget, element) => callee.call(firstRun(context, budget, element), undefined, budget)
   } else if (second.known !== undefined && callee.withSecond !== undefined) {
     const known = callee.withSecond(second.known.value)
     if (!known.ok) throw badArgument(tree, 1, known.problem.msg)
     const { value: call } = known
-    run = (context, element, budget) => call(firstRun(context, element, budget), budget)
+    run = (context, budget, element) => call(firstRun(context, budget, element), budget)
   } else {
     if (callee.secondIsLiteral) throw badArgument(tree, 1, `${callee.parameters[1]} must be a literal`)
     const secondRun = second.run
-    run = (context, element, budget) =>
-      callee.call(firstRun(context, element, budget), secondRun(context, element, budget), budget)
+    run = (context, budget, element) =>
+      callee.call(firstRun(context, budget, element), secondRun(context, budget, element), budget)
   }
   return callee.neverFolded ? { run, weight: weightOf(args) } : folded(run, args)
 }

@@ -63,8 +63,8 @@ function compiledTree<C>(tree: Tree<C>, text: string): CompiledExpression<C> {
   const run = compileTree(tree)
   return {
     text,
-    evaluate: (context, budget) => run(context, undefined, budget),
-    isTrue: (context, budget) => Boolean(run(context, undefined, budget)),
+    evaluate: run,
+    isTrue: (context, budget) => Boolean(run(context, budget)),
   }
 }
 

@@ -1,9 +1,8 @@
 /** Reads members as jexl does, but only own ones. */
 import { ExpressionFailure, type StepBudget } from './budget.js'
+import type { Run } from './run.js'
 import { forbiddenNames } from './tokens.js'
 import { isObject, primitiveOf } from './values.js'
-
-type Reader = (value: unknown) => unknown
 
 const builtIns = [Object, String, Number, Boolean, Array]
 const inheritedKeys: ReadonlySet<string> = new Set([
@@ -29,15 +28,17 @@ function firstOf(list: readonly unknown[], key: string): unknown {
   return first
 }
 
-/** Reads `value.key`; no value has no members. */
-export function memberReader(key: string): Reader {
+/** Reads `.key` from the value of `subject`; no value has no members. */
+export function memberReader<C>(key: string, subject: Run<C>): Run<C> {
   if (isSometimesInherited(key)) {
-    return (value) => {
+    return (context, budget, element) => {
+      const value = subject(context, budget, element)
       if (value === undefined || value === null) return undefined
       return ownMember(Array.isArray(value) ? firstOf(value, key) : value, key)
     }
   }
-  return (value) => {
+  return (context, budget, element) => {
+    const value = subject(context, budget, element)
     if (value === undefined || value === null) return undefined
     const member = (value as Members)[key]
     if (member !== undefined || !Array.isArray(value)) return member
@@ -45,14 +46,26 @@ export function memberReader(key: string): Reader {
   }
 }
 
-/** Reads `.a.b` from an element of a list: the first key from the element itself, even if that is a list. */
-export function elementReader(path: readonly string[]): Reader {
-  const [first, ...rest] = path
-  const readers = rest.map(memberReader)
-  return (element) => {
-    let value = ownMember(element, first!)
-    for (const read of readers) value = read(value)
-    return value
+/**
+ * Reads `.a.b` from an element of a list: the first key from the element itself, even if that is a list. `outer` is
+ * evaluated instead if there is no element.
+ */
+export function elementReader<C>([first, ...rest]: readonly string[], outer: Run<C>): Run<C> {
+  const key = first!
+  const own: Run<C> = isSometimesInherited(key)
+    ? (_context, _budget, element) => ownMember(element, key)
+    : (_context, _budget, element) => (element as Members)[key]
+  const read = rest.reduce((subject, member) => memberReader(member, subject), own)
+  return (context, budget, element) =>
+    element === undefined ? outer(context, budget, element) : read(context, budget, element)
+}
+
+/** Reads `subject[key]` for a key that is known beforehand; undefined if `indexed` has to look at each value. */
+export function indexReader<C>(key: unknown, subject: Run<C>): Run<C> | undefined {
+  if (typeof key !== 'string' || isSometimesInherited(key) || forbiddenNames.has(key)) return undefined
+  return (context, budget, element) => {
+    const value = subject(context, budget, element)
+    return value === undefined || value === null ? indexed(value, key, budget) : (value as Members)[key]
   }
 }
 

@@ -1,10 +1,12 @@
 /** The operators of the language as functions of two values, with faster variants for a constant right side. */
 import type { StepBudget } from './budget.js'
+import type { Run } from './run.js'
 import type { BinaryOperator } from './tree.js'
 import { bounded, isAmong, isObject, paySearch, payText, primitiveOf } from './values.js'
 
 type Operation = (left: unknown, right: unknown, budget: StepBudget) => unknown
-type KnownOperation = (left: unknown, budget: StepBudget) => unknown
+/** An operator with a constant right side: wraps the left side. One closure for both is one call less per record. */
+type OnKnown = <C>(left: Run<C>) => Run<C>
 
 function looselyEqual(left: unknown, right: unknown, budget: StepBudget): boolean {
   if (typeof left === 'string') payText(left, budget)
@@ -65,49 +67,57 @@ export const operations: Readonly<Record<BinaryOperator, Operation>> = {
 }
 
 /** The operator specialised for a constant right side; undefined if that would not be faster. */
-export function operationOn(operator: BinaryOperator, right: unknown): KnownOperation | undefined {
+export function operationOn(operator: BinaryOperator, right: unknown): OnKnown | undefined {
   if (operator === 'in') return Array.isArray(right) ? amongKnown(right) : undefined
   if (operator === '==' || operator === '!=') return equalToKnown(right, operator === '==')
   return typeof right === 'number' ? comparedToNumber(operator, right) : undefined
 }
 
 /** Values of the same type are compared directly; only the rare others are converted. */
-function equalToKnown(known: unknown, whenEqual: boolean): KnownOperation | undefined {
+function equalToKnown(known: unknown, whenEqual: boolean): OnKnown | undefined {
   if (isObject(known)) return undefined
   if (known === undefined || known === null) {
-    return (left) => (left === undefined || left === null) === whenEqual
+    return (run) => (context, budget, element) => {
+      const left = run(context, budget, element)
+      return (left === undefined || left === null) === whenEqual
+    }
   }
   const type = typeof known
-  return (left, budget) =>
-    left === known
-      ? whenEqual
-      : (typeof left !== type && left !== undefined && looselyEqual(left, known, budget)) === whenEqual
+  return (run) => (context, budget, element) => {
+    const left = run(context, budget, element)
+    if (left === known) return whenEqual
+    return (typeof left !== type && left !== undefined && looselyEqual(left, known, budget)) === whenEqual
+  }
 }
 
-function comparedToNumber(operator: BinaryOperator, known: number): KnownOperation | undefined {
+const numberOf = (value: unknown, budget: StepBudget): number =>
+  typeof value === 'number' ? value : (primitiveOf(value, budget) as number)
+
+function comparedToNumber(operator: BinaryOperator, known: number): OnKnown | undefined {
   switch (operator) {
     case '<':
-      return (left, budget) =>
-        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) < known
+      return (run) => (context, budget, element) => numberOf(run(context, budget, element), budget) < known
     case '<=':
-      return (left, budget) =>
-        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) <= known
+      return (run) => (context, budget, element) => numberOf(run(context, budget, element), budget) <= known
     case '>':
-      return (left, budget) =>
-        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) > known
+      return (run) => (context, budget, element) => numberOf(run(context, budget, element), budget) > known
     case '>=':
-      return (left, budget) =>
-        (typeof left === 'number' ? left : (primitiveOf(left, budget) as number)) >= known
+      return (run) => (context, budget, element) => numberOf(run(context, budget, element), budget) >= known
     default:
       return undefined
   }
 }
 
-function amongKnown(list: readonly unknown[]): KnownOperation {
+function amongKnown(list: readonly unknown[]): OnKnown {
   // NaN equals nothing, but a Set would find it.
   const items = new Set(list.filter((item) => !Number.isNaN(item)))
   const [first, second] = items
-  if (items.size === 1) return (left) => left === first
-  if (items.size === 2) return (left) => left === first || left === second
-  return (left) => items.has(left)
+  if (items.size === 1) return (run) => (context, budget, element) => run(context, budget, element) === first
+  if (items.size === 2) {
+    return (run) => (context, budget, element) => {
+      const left = run(context, budget, element)
+      return left === first || left === second
+    }
+  }
+  return (run) => (context, budget, element) => items.has(run(context, budget, element))
 }
