@@ -21,8 +21,10 @@ interface Ranges {
   readonly count: number
   /** The place of each among all ranges that the set was built from. */
   readonly places: Uint32Array
-  /** Rows of the first and the last address: one word each for IPv4, four for IPv6. A lookup needs one cache line. */
+  /** Rows of the first and the last address, `width` words each, so that a lookup needs one cache line. */
   readonly bounds: Uint32Array
+  /** One for IPv4; for IPv6 as many as the longest prefix reaches into: two for networks, four for single addresses. */
+  readonly width: number
   readonly index: RangeIndex | undefined
 }
 
@@ -71,7 +73,7 @@ export class CidrSet {
   }
 
   #rowOfIpv6(words: Uint32Array): number {
-    const { count, bounds, index } = this.#ipv6
+    const { count, bounds, width, index } = this.#ipv6
     let low = 0
     let high = count
     if (index !== undefined) {
@@ -82,18 +84,19 @@ export class CidrSet {
     }
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (compareWords(bounds, 8 * middle, words) <= 0) low = middle + 1
+      if (compareWords(bounds, 2 * middle * width, words, width) <= 0) low = middle + 1
       else high = middle
     }
-    return low > 0 && compareWords(bounds, 8 * low - 4, words) >= 0 ? low - 1 : -1
+    return low > 0 && compareWords(bounds, (2 * low - 1) * width, words, width) >= 0 ? low - 1 : -1
   }
 }
 
-/** Compares the address that begins at `start` with another. */
-function compareWords(bounds: Uint32Array, start: number, words: Uint32Array): number {
-  for (let word = 0; word < 4; word++) {
-    const difference = bounds[start + word]! - words[word]!
-    if (difference !== 0) return difference
+/** Compares the address that begins at `start` with the first `width` words of another. */
+function compareWords(bounds: Uint32Array, start: number, words: Uint32Array, width: number): number {
+  for (let index = 0; index < width; index++) {
+    const bound = bounds[start + index]!
+    const word = words[index]!
+    if (bound !== word) return bound < word ? -1 : 1
   }
   return 0
 }
@@ -108,6 +111,7 @@ class Columns {
   readonly #first: number[][]
   readonly #last: number[][]
   readonly #places: number[] = []
+  #longestPrefix = 0
 
   constructor(words: readonly number[]) {
     this.#words = words
@@ -118,6 +122,7 @@ class Columns {
   add(cidr: Cidr, place: number): void {
     this.#places.push(place)
     const prefix128 = prefix128Of(cidr)
+    this.#longestPrefix = Math.max(this.#longestPrefix, prefix128)
     for (let column = 0; column < this.#words.length; column++) {
       const word = this.#words[column]!
       const first = cidr.words[word]!
@@ -128,8 +133,10 @@ class Columns {
 
   /** Sorts and drops inner ranges: two CIDR ranges are disjoint, or one lies within the other. */
   *join(): Generator<void, Ranges> {
-    const first = yield* inSlices(this.#first, (column) => new Uint32Array(column))
-    const last = yield* inSlices(this.#last, (column) => new Uint32Array(column))
+    // Behind the longest prefix no two ranges differ.
+    const width = this.#words.filter((word) => maskOf(word, this.#longestPrefix) !== 0).length || 1
+    const first = yield* inSlices(this.#first.slice(0, width), (column) => new Uint32Array(column))
+    const last = yield* inSlices(this.#last.slice(0, width), (column) => new Uint32Array(column))
     const order = yield* sortedOrder(first)
     const kept = new Uint32Array(order.length)
     let count = 0
@@ -143,7 +150,6 @@ class Columns {
     const rows = kept.subarray(0, count)
     const places = rows.map((row) => this.#places[row]!)
     yield
-    const width = first.length
     const bounds = new Uint32Array(2 * width * count)
     for (const [column, words] of [...first, ...last].entries()) {
       for (let row = 0; row < count; row++) bounds[2 * width * row + column] = words[rows[row]!]!
@@ -151,7 +157,7 @@ class Columns {
     }
     const start = (column: number) => first[column] && rows.map((row) => first[column]![row]!)
     const index = count < indexedRangesMin ? undefined : new RangeIndex(start(0)!, start(1))
-    return { count, places, bounds, index }
+    return { count, places, bounds, width, index }
   }
 }
 
