@@ -14,7 +14,7 @@ import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
 import type { Scope } from './scope.js'
-import type { Tree } from './tree.js'
+import { isCondition, type Tree } from './tree.js'
 
 export interface CompiledExpression<C> {
   /** As it was written. */
@@ -60,12 +60,11 @@ function compileWith<C, T>(
 }
 
 function compiledTree<C>(tree: Tree<C>, text: string): CompiledExpression<C> {
-  const run = compileTree(tree)
-  return {
-    text,
-    evaluate: run,
-    isTrue: (context, budget) => Boolean(run(context, budget)),
-  }
+  const evaluate = compileTree(tree)
+  const isTrue: CompiledExpression<C>['isTrue'] = isCondition(tree)
+    ? (evaluate as (context: C, budget: StepBudget) => boolean)
+    : (context, budget) => Boolean(evaluate(context, budget))
+  return { text, evaluate, isTrue }
 }
 
 /** The problem of a text; the compiled expression is dropped. */

@@ -69,3 +69,23 @@ export type BinaryOperator =
   | '//'
   | '%'
   | '^'
+
+const conditions: ReadonlySet<BinaryOperator> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in'])
+
+/** Whether the value is known to be true or false, and never another one that only counts as such. */
+export function isCondition<C>(tree: Tree<C>): boolean {
+  switch (tree.kind) {
+    case 'constant':
+      return typeof tree.value === 'boolean'
+    case 'not':
+      return true
+    case 'binary':
+      return conditions.has(tree.operator)
+    case 'logic':
+      return tree.parts.every((part) => isCondition(part))
+    case 'choice':
+      return isCondition(tree.consequent ?? tree.test) && isCondition(tree.alternate)
+    default:
+      return false
+  }
+}
