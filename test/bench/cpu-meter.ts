@@ -29,38 +29,41 @@ export class CpuMeter {
   /** Measures what the system takes while nothing is to be done: it is left out of later turns. */
   async measureIdle(): Promise<void> {
     await sleep(settleMs)
-    const before = this.#used()
+    const before = cpuUsed(this.#processes())
     await sleep(idleMs)
-    const spent = difference(this.#used(), before)
+    const spent = difference(cpuUsed(this.#processes()), before)
     this.#idle = Object.fromEntries(Object.entries(spent).map(([role, us]) => [role, us / (idleMs / 1_000)]))
   }
 
   /** `work` resolves when so many records are done. */
   async turn(records: number, work: () => Promise<void>): Promise<Turn> {
-    const [before, begunMs] = [this.#used(), monotonicMs()]
+    const [before, begunMs] = [cpuUsed(this.#processes()), monotonicMs()]
     await work()
     const workMs = monotonicMs() - begunMs
     await sleep(settleMs)
     const seconds = (workMs + settleMs) / 1_000
     const perRecord = ([role, us]: [string, number]) =>
       [role, (us - (this.#idle[role] ?? 0) * seconds) / records] as const
-    const cpu = Object.fromEntries(Object.entries(difference(this.#used(), before)).map(perRecord))
+    const cpu = Object.fromEntries(
+      Object.entries(difference(cpuUsed(this.#processes()), before)).map(perRecord),
+    )
     return { cpu, recordsPerSecond: (records / workMs) * 1_000 }
-  }
-
-  #used(): CpuByRole {
-    const used: Record<string, number> = {}
-    for (const { pid, role } of this.#processes()) {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      const ticks = Number(fields[11]) + Number(fields[12])
-      used[role] = (used[role] ?? 0) + (ticks / ticksPerSecond) * 1e6
-    }
-    return used
   }
 }
 
-const difference = (after: CpuByRole, before: CpuByRole): CpuByRole =>
+/** Microseconds of CPU since each process started. */
+export function cpuUsed(processes: readonly TreeProcess[]): CpuByRole {
+  const used: Record<string, number> = {}
+  for (const { pid, role } of processes) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const ticks = Number(fields[11]) + Number(fields[12])
+    used[role] = (used[role] ?? 0) + (ticks / ticksPerSecond) * 1e6
+  }
+  return used
+}
+
+export const difference = (after: CpuByRole, before: CpuByRole): CpuByRole =>
   Object.fromEntries(Object.entries(after).map(([role, us]) => [role, us - (before[role] ?? 0)]))
 
 export const totalCpu = (cpu: CpuByRole): number => Object.values(cpu).reduce((sum, us) => sum + us, 0)

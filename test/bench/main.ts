@@ -7,9 +7,11 @@ import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
 import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
+import { row as idle } from './rows/idle.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as packing } from './rows/packing.js'
 import { row as replay } from './rows/replay.js'
+import { row as start } from './rows/start.js'
 import { row as subscriptions } from './rows/subscriptions.js'
 import { row as throttling } from './rows/throttling.js'
 import { row as trial } from './rows/trial.js'
@@ -20,9 +22,11 @@ const rows: readonly BenchRow[] = [
   decisions,
   endToEnd,
   expressions,
+  idle,
   ipSets,
   packing,
   replay,
+  start,
   subscriptions,
   throttling,
   trial,

@@ -3,17 +3,17 @@
  * bytes, five conditions, 100 networks, one event of nine fields per record. A build, the floor (`floor/end-to-end.ts`),
  * and with `--against DIR` the build of another checkout, take turns, each with a nats-server and an emulator of its own.
  */
-import { join, relative } from 'node:path'
 import type { EmulatorClient } from '../../../src/emulator/client.js'
 import { type Nats, openNats } from '../../../src/nats/nats.js'
 import { OwnNats } from '../../harness/own-nats.js'
-import { compiled, run } from '../../harness/processes.js'
+import { run } from '../../harness/processes.js'
 import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow } from '../../harness/tree.js'
 import { type Serve, startEmulator, startWeir, until } from '../../harness/weir.js'
 import { settle, token } from '../../integration/deployment.js'
 import { type BenchRow, type BenchTools, type Measure, median } from '../bench.js'
 import { CpuMeter, type Turn, totalCpu } from '../cpu-meter.js'
+import { serveOf } from '../serve-of.js'
 
 const recordBytes = 600
 const destination = { service: 'kinesis', name: 'all' } as const
@@ -172,12 +172,6 @@ async function openFloor(closers: Closers): Promise<Contender> {
   ]
   return new Contender(nats, emulator.client, new CpuMeter(() => processes))
 }
-
-/** `weir serve` of another checkout, which is built. */
-const serveOf =
-  (checkout: string): Serve =>
-  (env) =>
-    run(relative(compiled(''), join(checkout, 'dist/programs/main.js')), ['serve'], env)
 
 async function measure(contenders: ReadonlyMap<string, Contender>, { quick, against }: BenchTools) {
   const cpu: Record<string, number> = {}
