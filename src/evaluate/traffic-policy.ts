@@ -33,8 +33,32 @@ export interface TrafficPolicies {
   readonly outbound: readonly TrafficPolicy[]
 }
 
-/** Compiles the policies of an enabled module. */
-export function compileTrafficPolicies(edgeId: string, module: PoliciesModule): TrafficPolicies {
+/**
+ * The policies of an enabled module. They are compiled when they are first evaluated: a process that starts with ten
+ * thousand edges has no traffic for most of them, and would be ready seconds later.
+ */
+export class LazyPolicies implements TrafficPolicies {
+  readonly #edgeId: string
+  readonly #module: PoliciesModule
+  #compiled: TrafficPolicies | undefined
+
+  constructor(edgeId: string, module: PoliciesModule) {
+    this.#edgeId = edgeId
+    this.#module = module
+  }
+
+  get inbound(): readonly TrafficPolicy[] {
+    this.#compiled ??= compileTrafficPolicies(this.#edgeId, this.#module)
+    return this.#compiled.inbound
+  }
+
+  get outbound(): readonly TrafficPolicy[] {
+    this.#compiled ??= compileTrafficPolicies(this.#edgeId, this.#module)
+    return this.#compiled.outbound
+  }
+}
+
+function compileTrafficPolicies(edgeId: string, module: PoliciesModule): TrafficPolicies {
   const taken = new Set<string>()
   const compile = (direction: Direction, scope: Scope<PolicyContext>) =>
     module[direction].map((row, index) => {
