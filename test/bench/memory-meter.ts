@@ -6,7 +6,7 @@ import type { TreeProcess } from '../harness/tree.js'
 const mappingHead = /^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (?<inode>\d+) *(?<path>.*)$/
 const kibibyte = 1024
 
-export interface Resident {
+interface Resident {
   /** Anonymous memory and changed pages of files, added up over the processes. */
   readonly privateBytes: number
   /** Pages of programs and libraries. Processes share them, so a file counts once: as in the process that has most of it. */
