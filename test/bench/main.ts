@@ -11,6 +11,7 @@ import { row as idle } from './rows/idle.js'
 import { row as ipSets } from './rows/ip-sets.js'
 import { row as packing } from './rows/packing.js'
 import { row as replay } from './rows/replay.js'
+import { row as size } from './rows/size.js'
 import { row as start } from './rows/start.js'
 import { row as subscriptions } from './rows/subscriptions.js'
 import { row as throttling } from './rows/throttling.js'
@@ -27,6 +28,7 @@ const rows: readonly BenchRow[] = [
   packing,
   replay,
   start,
+  size,
   subscriptions,
   throttling,
   trial,
