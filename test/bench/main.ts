@@ -5,10 +5,12 @@ import { parseArgs } from 'node:util'
 import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
 import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
+import { row as destinations } from './rows/destinations.js'
 import { row as endToEnd } from './rows/end-to-end.js'
 import { row as expressions } from './rows/expressions.js'
 import { row as idle } from './rows/idle.js'
 import { row as ipSets } from './rows/ip-sets.js'
+import { row as latency } from './rows/latency.js'
 import { row as packing } from './rows/packing.js'
 import { row as replay } from './rows/replay.js'
 import { row as size } from './rows/size.js'
@@ -21,10 +23,12 @@ import { row as walk } from './rows/walk.js'
 const rows: readonly BenchRow[] = [
   decisionLog, //
   decisions,
+  destinations,
   endToEnd,
   expressions,
   idle,
   ipSets,
+  latency,
   packing,
   replay,
   start,

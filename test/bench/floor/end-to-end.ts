@@ -1,9 +1,10 @@
 /**
  * The least that the path of a record costs in Node: the same records in, the same conditions and networks, events of
  * the same form and size out, by signed requests to Kinesis; acknowledged when Kinesis has them. Written for this one
- * case: nothing is checked, configured, counted, repeated or explained, and nothing of Weir is in it.
+ * case: nothing is checked, configured, counted, repeated or explained, and nothing of Weir is in it. If LINGER_MS is not
+ * 0, events wait so long for others that can share their request.
  *
- *     node end-to-end.js NATS EMULATOR ARN ACCESS_KEY SECRET_KEY
+ *     node end-to-end.js NATS EMULATOR ARN ACCESS_KEY SECRET_KEY LINGER_MS
  */
 import { createHash, createHmac, hash } from 'node:crypto'
 import { Agent, request } from 'node:http'
@@ -11,7 +12,9 @@ import { AckPolicy, DiscardPolicy, type JsMsg, jetstream, jetstreamManager } fro
 import { connect } from '@nats-io/transport-node'
 import { addressOf } from './address.js'
 
-const [natsUrl = '', emulatorUrl = '', arn = '', accessKey = '', secretKey = ''] = process.argv.slice(2)
+const [natsUrl = '', emulatorUrl = '', arn = '', accessKey = '', secretKey = '', linger] =
+  process.argv.slice(2)
+const lingerMs = Number(linger)
 const eventsMax = 500
 const requestsAtOnce = 2
 const stream = 'RECORDS'
@@ -131,8 +134,11 @@ console.log('ready')
 let entries: string[] = []
 let messages: JsMsg[] = []
 const underWay = new Set<Promise<void>>()
+let lingering: NodeJS.Timeout | undefined
 
 function flush(): void {
+  clearTimeout(lingering)
+  lingering = undefined
   const [events, done] = [entries, messages]
   entries = []
   messages = []
@@ -152,6 +158,7 @@ for await (const message of await consumer.consume({ max_messages: 2_000 })) {
   }
   messages.push(message)
   const isLast = message.info.pending === 0
-  if (entries.length >= eventsMax - 99 || isLast) flush()
+  if (entries.length >= eventsMax - 99 || (isLast && lingerMs === 0)) flush()
+  else if (lingerMs > 0) lingering ??= setTimeout(flush, lingerMs)
   while (underWay.size >= requestsAtOnce) await Promise.race(underWay)
 }

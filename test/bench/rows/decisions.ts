@@ -6,7 +6,7 @@ import { KeyUses } from '../../../src/api/key-uses.js'
 import { buildPolicySet } from '../../../src/evaluate/policy-set.js'
 import type { Row } from '../../../src/resource/define.js'
 import { noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
-import type { BenchRow } from '../bench.js'
+import { type BenchRow, percentile } from '../bench.js'
 
 const rulesMax = 10_000
 const edgesMax = 1_000
@@ -41,9 +41,6 @@ const ask = (options: RequestOptions) =>
     sent.on('error', reject)
     sent.end()
   })
-
-const percentile = (times: readonly number[], share: number): number =>
-  times.toSorted((one, other) => one - other)[Math.floor(times.length * share)] ?? 0
 
 export const row: BenchRow = {
   name: 'decisions',

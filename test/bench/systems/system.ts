@@ -1,0 +1,151 @@
+/**
+ * What rows of the whole path compare: Weir, or the floor program, each with a nats-server and an AWS emulator of its
+ * own. Five conditions, 100 networks, one event of nine fields per record and destination.
+ */
+import type { Client } from '../../../src/client/client.js'
+import type { Keep } from '../../../src/emulator/wire.js'
+import { type Nats, openNats } from '../../../src/nats/nats.js'
+import { OwnNats } from '../../harness/own-nats.js'
+import { run } from '../../harness/processes.js'
+import { tempDir } from '../../harness/temp-dir.js'
+import { processesBelow, type TreeProcess } from '../../harness/tree.js'
+import { type Emulator, type Serve, startEmulator, startWeir } from '../../harness/weir.js'
+import { settle, token } from '../../integration/deployment.js'
+import { hostport } from './traffic.js'
+
+export interface Closers {
+  teardown(close: () => unknown): void
+}
+
+/** Calls `work`, then closes what it opened, the last first. */
+export async function withClosers<T>(work: (closers: Closers) => Promise<T>): Promise<T> {
+  const open: (() => unknown)[] = []
+  try {
+    return await work({ teardown: (close) => void open.push(close) })
+  } finally {
+    for (const close of open.toReversed()) await close()
+  }
+}
+
+export interface System {
+  /** With all rights. */
+  readonly nats: Nats
+  readonly emulator: Emulator
+  /** Names of the Kinesis streams that get an event of every record. */
+  readonly streams: readonly string[]
+  /** Its processes without the emulator. */
+  processes(): readonly TreeProcess[]
+}
+
+interface Options {
+  readonly destinations?: number
+  /** What the emulator remembers; default: counts. */
+  readonly keep?: Keep
+}
+
+interface WeirOptions extends Options {
+  /** Default: `weir serve` of this build. */
+  readonly serve?: Serve | undefined
+  readonly env?: Readonly<Record<string, string>>
+}
+
+interface FloorOptions extends Options {
+  /** How long events wait for others; default: not at all. */
+  readonly lingerMs?: number
+}
+
+interface Sink {
+  readonly emulator: Emulator
+  readonly streams: readonly string[]
+  readonly arns: readonly string[]
+}
+
+async function openSink(closers: Closers, { destinations = 1, keep = 'counts' }: Options): Promise<Sink> {
+  const emulator = await startEmulator()
+  closers.teardown(() => emulator.stop())
+  const unlimited = { recordsPerSecond: null, bytesPerSecond: null, requestsPerSecond: null }
+  const streams = Array.from({ length: destinations }, (_, n) => `events-${n}`)
+  const arns: string[] = []
+  for (const name of streams)
+    arns.push(await emulator.client.addResource({ service: 'kinesis', name, ...unlimited, keep }))
+  return { emulator, streams, arns }
+}
+
+export async function openWeir(closers: Closers, options: WeirOptions = {}): Promise<System> {
+  const sink = await openSink(closers, options)
+  const env = {
+    AWS_ENDPOINT_URL: sink.emulator.url,
+    WEIR_BOOTSTRAP_TOKEN: token,
+    WEIR_RATE_LIMIT: '0',
+    // Measured by itself, in the row "decision-log".
+    WEIR_DECISION_LOG: 'off',
+    ...options.env,
+  }
+  const weir = await startWeir(tempDir(closers), env, '', options.serve)
+  closers.teardown(() => weir.stop())
+  await configure(weir.api, sink)
+  await settle()
+  return { ...sink, nats: await weir.nats(), processes: () => processesBelow(weir.process.pid) }
+}
+
+async function configure(api: Client, { emulator, arns }: Sink): Promise<void> {
+  const policy = await api.ipPolicy.create({})
+  const networks = Array.from({ length: 100 }, (_, n) => ({
+    cidr: `10.${n}.0.0/16`,
+    action: 'allow' as const,
+  }))
+  await api.replaceRules(policy.id, networks)
+  const expressions = [
+    'conn.server_port == 2222',
+    'conn.client_port < 1024',
+    "conn.server_name == 'closed.example.com'",
+    "conn.server_ip == '198.51.100.1'",
+    "inCidrRange(conn.client_ip, '127.0.0.0/8')",
+  ]
+  const policies = expressions.map((expression, n) => ({
+    name: `condition ${n}`,
+    expressions: [expression],
+    actions: [{ type: 'deny' as const }],
+  }))
+  await api.tcpEdge.create({
+    hostports: [hostport],
+    ip_restriction: { ip_policy_ids: [policy.id] },
+    policies: { inbound: policies },
+  })
+  const { accessKeyId, secretAccessKey } = emulator.key
+  const creds = { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey }
+  const destination_ids: string[] = []
+  for (const arn of arns) {
+    const { id } = await api.eventDestination.create({
+      target: { kinesis: { stream_arn: arn, auth: { creds } } },
+    })
+    destination_ids.push(id)
+  }
+  await api.eventSubscription.create({ sources: [{ type: 'tcp_connection_closed.v0' }], destination_ids })
+}
+
+export async function openFloor(closers: Closers, options: FloorOptions = {}): Promise<System> {
+  const { emulator, streams, arns } = await openSink(closers, options)
+  const server = new OwnNats(tempDir(closers))
+  await server.start()
+  closers.teardown(() => server.stop())
+  const { accessKeyId, secretAccessKey } = emulator.key
+  const { lingerMs = 0 } = options
+  const program = run('test/bench/floor/end-to-end.js', [
+    server.url,
+    emulator.url,
+    arns[0]!,
+    accessKeyId,
+    secretAccessKey,
+    String(lingerMs),
+  ])
+  closers.teardown(() => program.stop())
+  await program.line(/^ready$/)
+  const nats = await openNats({ servers: [server.url], name: 'bench', replicas: 1 })
+  closers.teardown(() => nats.close())
+  const processes = [
+    { pid: program.pid, role: 'floor' },
+    { pid: server.pid, role: 'nats-server' },
+  ]
+  return { emulator, streams, nats, processes: () => processes }
+}

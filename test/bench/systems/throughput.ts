@@ -1,0 +1,70 @@
+/** Turns of a system: so many records are published, and the turn ends when all their events have arrived. */
+import { until } from '../../harness/weir.js'
+import { median } from '../bench.js'
+import { CpuMeter, type Turn, totalCpu } from '../cpu-meter.js'
+import type { System } from './system.js'
+import { messagesOf, publishAll } from './traffic.js'
+
+/** Records per message. */
+export const shapes = { packed: 100, single: 1 }
+export type Shape = keyof typeof shapes
+
+export class Throughput {
+  readonly #system: System
+  readonly #meter: CpuMeter
+  #published = 0
+
+  constructor(system: System) {
+    this.#system = system
+    this.#meter = new CpuMeter(system.processes)
+  }
+
+  async warmUp(warmed: readonly Shape[]): Promise<void> {
+    for (const shape of warmed) await this.turn(shape, 10_000)
+    await this.#meter.measureIdle()
+  }
+
+  turn(shape: Shape, records: number): Promise<Turn> {
+    return this.#meter.turn(records, async () => {
+      const from = this.#published
+      this.#published += records
+      await publishAll(this.#system.nats, messagesOf(from, this.#published, shapes[shape]))
+      await until('all events have arrived', () => this.#hasArrived())
+    })
+  }
+
+  async #hasArrived(): Promise<boolean> {
+    const { streams, emulator } = this.#system
+    for (const name of streams) {
+      const { events } = await emulator.client.counts({ service: 'kinesis', name })
+      if (events < this.#published) return false
+    }
+    return true
+  }
+}
+
+/** Lets the systems take turns; the turns of each. */
+export async function takeTurns(
+  systems: ReadonlyMap<string, Throughput>,
+  shape: Shape,
+  { records, turns }: { readonly records: number; readonly turns: number },
+): Promise<ReadonlyMap<string, readonly Turn[]>> {
+  const taken = new Map<string, Turn[]>([...systems.keys()].map((name) => [name, []]))
+  for (let turn = 0; turn < turns; turn += 1)
+    for (const [name, system] of systems) taken.get(name)!.push(await system.turn(shape, records))
+  return taken
+}
+
+/** Nanoseconds of CPU per record, of all processes. */
+export const costOf = (turns: readonly Turn[]): number => median(turns.map(({ cpu }) => totalCpu(cpu))) * 1e3
+
+/** Medians for the table: CPU and time per record, and the CPU of each role. */
+export function nsPerRecord(name: string, turns: readonly Turn[]): Record<string, number> {
+  const ofRole = (role: string) => median(turns.map(({ cpu }) => cpu[role] ?? 0)) * 1e3
+  const roles = Object.keys(turns[0]!.cpu).map((role) => [`${name}, ${role}`, ofRole(role)])
+  return {
+    [`${name}, CPU per record`]: costOf(turns),
+    ...Object.fromEntries(roles),
+    [`${name}, time per record`]: 1e9 / median(turns.map(({ recordsPerSecond }) => recordsPerSecond)),
+  }
+}
