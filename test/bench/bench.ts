@@ -33,6 +33,8 @@ export interface BenchRow {
   readonly name: string
   /** What it must reach, in words. */
   readonly mustReach: string
+  /** Needs no deployment and takes a few seconds with `quick`: CI compares it with the recorded ratios. */
+  readonly inCi?: true
   run(bench: BenchTools): Promise<RowResult>
 }
 

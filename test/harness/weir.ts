@@ -36,6 +36,8 @@ export interface RunningWeir {
   /** The printed address at which ingress nodes publish. */
   readonly natsUrl: string
   readonly accountId: string
+  /** Where connections have all rights. */
+  readonly adminUrl: string
   /** A connection with all rights, to look into streams. */
   nats(): Promise<Nats>
   stop(): Promise<unknown>
@@ -52,7 +54,7 @@ const serve: Serve = (env) => run('programs/main.js', ['serve'], env)
 export const serveModules: Serve = (env) => run('src/main.js', ['serve'], env)
 
 /** The user of the local nats-server with all rights. */
-const adminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''
+const localAdminUrl = (dataDir: string): string => readUserUrl(join(dataDir, 'nats'), 'admin') ?? ''
 
 /** `weir serve` on free ports and this data directory; waits until it is ready. */
 export async function startWeir(
@@ -67,6 +69,7 @@ export async function startWeir(
   const [, made = token] = /^API key: (\S+)$/m.exec(running.output()) ?? []
   const [, accountId = ''] = /^account: (\S+)$/m.exec(running.output()) ?? []
   const key = env['WEIR_BOOTSTRAP_TOKEN'] ?? made
+  const adminUrl = env['NATS_URL'] ?? localAdminUrl(dataDir)
   const opened: Nats[] = []
   return {
     process: running,
@@ -75,9 +78,9 @@ export async function startWeir(
     api: openClient({ url, token: key }),
     natsUrl,
     accountId,
+    adminUrl,
     nats: async () => {
-      const servers = [env['NATS_URL'] ?? adminUrl(dataDir)]
-      const nats = await openNats({ servers, name: 'test', replicas: 1 })
+      const nats = await openNats({ servers: [adminUrl], name: 'test', replicas: 1 })
       opened.push(nats)
       return nats
     },

@@ -214,6 +214,7 @@ async function compareCounts(bench: BenchTools, contexts: readonly Context[]) {
 /** Room for more contenders (a CEL package) is in `compareSeven`. */
 export const row: BenchRow = {
   name: 'expressions',
+  inCi: true,
   mustReach:
     "30 × jexl's compiled evalSync, at most 5 × hand-written JavaScript, 5,000 distinct ones 6 × the cost of 10",
   async run(bench) {

@@ -75,6 +75,7 @@ async function compareFamily(bench: Parameters<BenchRow['run']>[0], family: keyo
 
 export const row: BenchRow = {
   name: 'ip-sets',
+  inCi: true,
   mustReach: '100,000 rules at most 3 × the cost of 10; 50 × ipaddr.js at 1,000 rules',
   async run(bench) {
     const results = [await compareFamily(bench, 'ipv4'), await compareFamily(bench, 'ipv6')]

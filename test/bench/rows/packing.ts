@@ -105,6 +105,7 @@ const stepsBilled = ({ kind, stepBytes }: Service, packing: Packing): number =>
 
 export const row: BenchRow = {
   name: 'packing',
+  inCi: true,
   mustReach: 'with several events in a record, less time per event, and a fraction of what is billed',
   async run(bench) {
     const measures: Measure[] = []

@@ -53,6 +53,7 @@ const packageFile = createRequire(import.meta.url).resolve('@ip-location-db/dbip
 
 export const row: BenchRow = {
   name: 'walk',
+  inCi: true,
   mustReach: 'at least 10 times the naive program, at least 0.6 times the floor',
   async run(bench) {
     const view = await buildTrafficView(configuration(), undefined, noYield)

@@ -37,6 +37,12 @@ export interface System {
   processes(): readonly TreeProcess[]
 }
 
+export interface WeirSystem extends System {
+  /** Where connections have all rights; and another one. */
+  readonly natsUrl: string
+  openNats(): Promise<Nats>
+}
+
 interface Options {
   readonly destinations?: number
   /** What the emulator remembers; default: counts. */
@@ -71,7 +77,7 @@ async function openSink(closers: Closers, { destinations = 1, keep = 'counts' }:
   return { emulator, streams, arns }
 }
 
-export async function openWeir(closers: Closers, options: WeirOptions = {}): Promise<System> {
+export async function openWeir(closers: Closers, options: WeirOptions = {}): Promise<WeirSystem> {
   const sink = await openSink(closers, options)
   const env = {
     AWS_ENDPOINT_URL: sink.emulator.url,
@@ -85,7 +91,8 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
   closers.teardown(() => weir.stop())
   await configure(weir.api, sink)
   await settle()
-  return { ...sink, nats: await weir.nats(), processes: () => processesBelow(weir.process.pid) }
+  const processes = (): readonly TreeProcess[] => processesBelow(weir.process.pid)
+  return { ...sink, nats: await weir.nats(), openNats: () => weir.nats(), natsUrl: weir.adminUrl, processes }
 }
 
 async function configure(api: Client, { emulator, arns }: Sink): Promise<void> {

@@ -1,0 +1,98 @@
+/**
+ * Decisions over NATS against a bare service that answers the same bytes on the same nats-server, while the pipeline works
+ * at half load. Both take turns. The rate: 64 requests under way at a time. The p99: 8 under way, so that what is measured
+ * is an answer and not a queue.
+ */
+import type { Nats } from '../../../src/nats/nats.js'
+import { run } from '../../harness/processes.js'
+import { type BenchRow, median, percentile } from '../bench.js'
+import { openWeir, type System, withClosers } from '../systems/system.js'
+import { messagesOf, publish, record } from '../systems/traffic.js'
+
+const underWay = { rate: 64, latency: 8 }
+/** About half of what one pipeline does beside all else on a machine with two cores. */
+const loadRecordsPerSecond = 15_000
+const recordsPerMessage = 100
+const timeoutMs = 10_000
+
+type Subject = 'weir.decide' | 'echo'
+const subjects: readonly Subject[] = ['weir.decide', 'echo']
+
+/** As an ingress node asks: a record that has not ended. */
+function requestOf(n: number): string {
+  const { type, conn } = JSON.parse(record(n)) as { type: string; conn: Record<string, unknown> }
+  const { client_ip, client_port, server_ip, server_name, server_port, start_ts } = conn
+  return JSON.stringify({
+    type,
+    conn: { client_ip, client_port, server_ip, server_name, server_port, start_ts },
+  })
+}
+
+/** Nanoseconds of each request, and of all of them. */
+async function ask(nats: Nats, subject: Subject, requests: readonly string[], atOnce: number) {
+  const waits: number[] = []
+  const queue = requests.values()
+  const begun = process.hrtime.bigint()
+  const asking = async (): Promise<void> => {
+    for (const request of queue) {
+      const asked = process.hrtime.bigint()
+      await nats.request(subject, request, timeoutMs)
+      waits.push(Number(process.hrtime.bigint() - asked))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, asking))
+  return { waits, totalNs: Number(process.hrtime.bigint() - begun) }
+}
+
+/** Publishes at a steady rate until it is closed. */
+function openLoad({ nats }: System): { close(): void } {
+  const messages = messagesOf(0, Number.MAX_SAFE_INTEGER, recordsPerMessage)
+  const everyMs = (recordsPerMessage / loadRecordsPerSecond) * 1_000
+  const beganMs = Date.now()
+  let published = 0
+  const timer = setInterval(() => {
+    for (; published < (Date.now() - beganMs) / everyMs; published += 1)
+      publish(nats, messages.next().value as string)
+  }, everyMs)
+  return { close: () => clearInterval(timer) }
+}
+
+export const row: BenchRow = {
+  name: 'nats-decide',
+  mustReach: 'at least 0.6 of the rate of a bare NATS service, p99 at most 2.5 times its, at half load',
+  run: ({ quick }) =>
+    withClosers(async (closers) => {
+      const weir = await openWeir(closers)
+      const asking = await weir.openNats()
+      const requests = Array.from({ length: quick ? 2_000 : 10_000 }, (_, n) => requestOf(n))
+      const answer = Buffer.from(await asking.request('weir.decide', requests[0]!, timeoutMs)).toString()
+      const echo = run('test/bench/floor/echo.js', [weir.natsUrl, answer])
+      closers.teardown(() => echo.stop())
+      await echo.line(/^ready$/)
+      for (const subject of subjects) await ask(asking, subject, requests, underWay.rate)
+      const load = openLoad(weir)
+      closers.teardown(() => load.close())
+      const rates: Record<Subject, number[]> = { 'weir.decide': [], echo: [] }
+      const p99s: Record<Subject, number[]> = { 'weir.decide': [], echo: [] }
+      for (let turn = 0; turn < (quick ? 3 : 7); turn += 1)
+        for (const subject of subjects) {
+          rates[subject].push((await ask(asking, subject, requests, underWay.rate)).totalNs / requests.length)
+          const { waits } = await ask(asking, subject, requests, underWay.latency)
+          p99s[subject].push(percentile(waits, 0.99))
+        }
+      const [decideNs, echoNs] = subjects.map((subject) => median(rates[subject])) as [number, number]
+      const [decideP99, echoP99] = subjects.map((subject) => median(p99s[subject])) as [number, number]
+      return {
+        measures: [
+          { name: 'rate of a bare service', ratio: echoNs / decideNs, bound: { atLeast: 0.6 } },
+          { name: 'p99 of a bare service', ratio: decideP99 / echoP99, bound: { atMost: 2.5 } },
+        ],
+        nsPerOperation: {
+          'a decision, 64 at once': decideNs,
+          'a bare answer, 64 at once': echoNs,
+          'a decision, p99': decideP99,
+          'a bare answer, p99': echoP99,
+        },
+      }
+    }),
+}
