@@ -62,7 +62,7 @@ class Latencies {
 }
 
 /** The number of a record is its `bytes_in`. */
-const numberOf = (event: string): number => Number(/"bytes_in":"(\d+)"/.exec(event)?.[1])
+const numberOf = (event: string): number => Number(/"bytes_in":"?(\d+)/.exec(event)?.[1])
 
 export const row: BenchRow = {
   name: 'latency',
