@@ -6,7 +6,7 @@ import type { FieldReference } from './field-reference.js'
 
 const code = (text: string): string => `\`${text}\``
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
     .join('\n')
@@ -114,10 +114,14 @@ const tables: Readonly<Record<string, (reference: FieldReference) => string>> = 
 
 const generatedPart = /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end of generated -->)/g
 
-/** A document with its generated parts as they should be. */
-export const withTables = (text: string, reference: FieldReference): string =>
+/** A document with its generated parts as they should be; `others` are tables of other subjects. */
+export const withTables = (
+  text: string,
+  reference: FieldReference,
+  others: Readonly<Record<string, () => string>> = {},
+): string =>
   text.replaceAll(generatedPart, (_, begin: string, name: string, end: string) => {
-    const render = tables[name]
+    const render = others[name] ?? tables[name]
     if (render === undefined) throw new Error(`There is no table ${name}.`)
     return `${begin}\n${render(reference)}\n\n${end}`
   })

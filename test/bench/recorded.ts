@@ -3,7 +3,6 @@
  * Ratios of a busy machine differ by tens of percent; a collapse, such as a loop where an index was, differs by more.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { Measure, RowResult } from './bench.js'
 
 export interface RecordedRow extends RowResult {
@@ -12,7 +11,8 @@ export interface RecordedRow extends RowResult {
 
 export type Recorded = Readonly<Record<string, RecordedRow>>
 
-const file = fileURLToPath(new URL('../../../test/bench/recorded.json', import.meta.url))
+/** As npm starts everything in the checkout. */
+const file = 'test/bench/recorded.json'
 
 export const readRecorded = (): Recorded => JSON.parse(readFileSync(file, 'utf8'))
 

@@ -12,6 +12,7 @@ import { outboundScope } from '../../src/record/policy-scope.js'
 import { recordFields } from '../../src/record/record-fields.js'
 import { recordSchemas } from '../../src/record/record-schemas.js'
 import { recordTypes } from '../../src/record/traffic-record.js'
+import { performanceTables } from '../bench/performance-tables.js'
 import { httpLines } from '../deliver/http-lines.js'
 import { openTestStore } from '../harness/api.js'
 import { pages } from './pages.js'
@@ -19,11 +20,20 @@ import { pages } from './pages.js'
 const reference = fieldReference()
 
 t.test('generated parts of the documents are up to date; `npm run docs` writes them', (t) => {
-  for (const { file, text } of pages) t.equal(withTables(text, reference), text, file)
+  for (const { file, text } of pages) t.equal(withTables(text, reference, performanceTables), text, file)
   const marked = pages.flatMap(({ text }) =>
     [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name),
   )
-  t.strictSame(marked.toSorted(), ['destinations', 'fields', 'functions', 'names', 'records'])
+  t.strictSame(marked.toSorted(), [
+    'costs',
+    'destinations',
+    'fields',
+    'functions',
+    'machines',
+    'names',
+    'performance',
+    'records',
+  ])
   t.end()
 })
 

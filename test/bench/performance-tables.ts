@@ -1,0 +1,58 @@
+/** The generated parts of `docs/performance.md`, from the recorded ratios. */
+import { table } from '../../src/event/field-tables.js'
+import { isReached, type Measure } from './bench.js'
+import { type RecordedRow, readRecorded } from './recorded.js'
+
+const figure = (ratio: number): string => `${Number(ratio.toPrecision(3)).toLocaleString('en')} ×`
+
+const boundOf = ({ bound }: Measure): string =>
+  'atLeast' in bound
+    ? `≥ ${bound.atLeast.toLocaleString('en')} ×`
+    : `≤ ${bound.atMost.toLocaleString('en')} ×`
+
+const rows = (): [string, RecordedRow][] => Object.entries(readRecorded())
+
+/** A line per measure, the row's name in its first. */
+const ratios = (): string =>
+  table(
+    ['Row', 'Measure', 'Must reach', 'Recorded', ''],
+    rows().flatMap(([row, { measures }]) =>
+      measures.map((measure, index) => [
+        index === 0 ? `\`${row}\`` : '',
+        measure.name,
+        boundOf(measure),
+        figure(measure.ratio),
+        isReached(measure) ? '' : 'missed',
+      ]),
+    ),
+  )
+
+/** Rows by the machine that they were recorded on. */
+const machines = (): string => {
+  const names = [...new Set(rows().map(([, { machine }]) => machine))]
+  const on = (name: string) => rows().filter(([, { machine }]) => machine === name)
+  return table(
+    ['Recorded on', 'Rows'],
+    names.map((name) => [
+      name,
+      on(name)
+        .map(([row]) => `\`${row}\``)
+        .join(', '),
+    ]),
+  )
+}
+
+/** CPU per record of the rows of the whole path, by process. */
+const costs = (): string =>
+  table(
+    ['Row', 'What', 'CPU per record, µs'],
+    rows().flatMap(([row, { nsPerOperation }]) =>
+      row === 'end-to-end' || row === 'destinations'
+        ? Object.entries(nsPerOperation)
+            .filter(([name]) => !name.endsWith('time per record'))
+            .map(([name, ns]) => [`\`${row}\``, name, (ns / 1_000).toFixed(1)])
+        : [],
+    ),
+  )
+
+export const performanceTables = { performance: ratios, machines, costs }
