@@ -9,7 +9,7 @@ export interface RecordedRow extends RowResult {
   readonly machine: string
 }
 
-export type Recorded = Readonly<Record<string, RecordedRow>>
+type Recorded = Readonly<Record<string, RecordedRow>>
 
 /** As npm starts everything in the checkout. */
 const file = 'test/bench/recorded.json'
@@ -28,7 +28,7 @@ const rounded = (key: string, value: unknown): unknown =>
   typeof value === 'number' && key !== 'atLeast' && key !== 'atMost' ? Number(value.toPrecision(3)) : value
 
 /** Is it less than half as good as it was? */
-export function hasCollapsed({ ratio, bound }: Measure, before: Measure): boolean {
+function hasCollapsed({ ratio, bound }: Measure, before: Measure): boolean {
   return 'atLeast' in bound ? ratio < before.ratio / 2 : ratio > before.ratio * 2
 }
 

@@ -7,7 +7,8 @@
 import { connect } from '@nats-io/transport-node'
 
 const [url = '', answer = ''] = process.argv.slice(2)
-const nats = await connect({ servers: url })
+const { host, username, password } = new URL(url)
+const nats = await connect({ servers: host, user: username, pass: password })
 const bytes = Buffer.from(answer)
 nats.subscribe('echo', { callback: (_, message) => void message.respond(bytes) })
 await nats.flush()

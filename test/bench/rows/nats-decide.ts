@@ -3,6 +3,7 @@
  * at half load. Both take turns. The rate: 64 requests under way at a time. The p99: 8 under way, so that what is measured
  * is an answer and not a queue.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Nats } from '../../../src/nats/nats.js'
 import { run } from '../../harness/processes.js'
 import { type BenchRow, median, percentile } from '../bench.js'
@@ -13,6 +14,7 @@ const underWay = { rate: 64, latency: 8 }
 /** About half of what one pipeline does beside all else on a machine with two cores. */
 const loadRecordsPerSecond = 15_000
 const recordsPerMessage = 100
+const publishersAtOnce = 4
 const timeoutMs = 10_000
 
 type Subject = 'weir.decide' | 'echo'
@@ -44,17 +46,25 @@ async function ask(nats: Nats, subject: Subject, requests: readonly string[], at
   return { waits, totalNs: Number(process.hrtime.bigint() - begun) }
 }
 
-/** Publishes at a steady rate until it is closed. */
-function openLoad({ nats }: System): { close(): void } {
-  const messages = messagesOf(0, Number.MAX_SAFE_INTEGER, recordsPerMessage)
-  const everyMs = (recordsPerMessage / loadRecordsPerSecond) * 1_000
-  const beganMs = Date.now()
-  let published = 0
-  const timer = setInterval(() => {
-    for (; published < (Date.now() - beganMs) / everyMs; published += 1)
-      publish(nats, messages.next().value as string)
-  }, everyMs)
-  return { close: () => clearInterval(timer) }
+/** Publishes at a steady rate, the same messages again and again, until it is closed; later if NATS is slow. */
+function openLoad({ nats }: System): { close(): Promise<void> } {
+  const messages = [...messagesOf(0, 100 * recordsPerMessage, recordsPerMessage)]
+  const pauseMs = (recordsPerMessage / loadRecordsPerSecond) * 1_000 * publishersAtOnce
+  const closing = new AbortController()
+  const publishing = async (): Promise<void> => {
+    for (let n = 0; !closing.signal.aborted; n += 1) {
+      const pause = sleep(pauseMs)
+      await publish(nats, messages[n % messages.length]!)
+      await pause
+    }
+  }
+  const all = Promise.all(Array.from({ length: publishersAtOnce }, publishing))
+  return {
+    close: async () => {
+      closing.abort()
+      await all
+    },
+  }
 }
 
 export const row: BenchRow = {

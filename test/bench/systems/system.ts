@@ -13,7 +13,7 @@ import { type Emulator, type Serve, startEmulator, startWeir } from '../../harne
 import { settle, token } from '../../integration/deployment.js'
 import { hostport } from './traffic.js'
 
-export interface Closers {
+interface Closers {
   teardown(close: () => unknown): void
 }
 
@@ -37,7 +37,7 @@ export interface System {
   processes(): readonly TreeProcess[]
 }
 
-export interface WeirSystem extends System {
+interface WeirSystem extends System {
   /** Where connections have all rights; and another one. */
   readonly natsUrl: string
   openNats(): Promise<Nats>

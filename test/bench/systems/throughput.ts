@@ -6,7 +6,7 @@ import type { System } from './system.js'
 import { messagesOf, publishAll } from './traffic.js'
 
 /** Records per message. */
-export const shapes = { packed: 100, single: 1 }
+const shapes = { packed: 100, single: 1 }
 export type Shape = keyof typeof shapes
 
 export class Throughput {
