@@ -35,15 +35,21 @@ function secondsOf(text: string): number {
 
 const isLeapSecond = (text: string): boolean => text.charCodeAt(17) === sixDigit
 
-const isUtc = (text: string): boolean => /[Zz]$/.test(text)
+const isUtc = (text: string): boolean => {
+  const last = text.charCodeAt(text.length - 1)
+  return last === capitalZ || last === smallZ
+}
 
 const zoneStart = (text: string): number => text.length - (isUtc(text) ? 'Z' : '+00:00').length
 
 const sixDigit = 0x36
 const capitalT = 0x54
 const capitalZ = 0x5a
+const smallZ = 0x7a
 /** `2026-11-20T10:00:00.123456Z` */
 const microsCharsCount = 27
+/** `2026-11-20T10:00:00.123Z` */
+const millisCharsCount = 24
 const fractionStart = 20
 const fractionDigits = 6
 /** The range of years with four digits. */
@@ -56,7 +62,8 @@ const secondsMax = Date.parse('9999-12-31T23:59:59Z') / 1000
  * valid timestamp.
  */
 export function utcMicros(text: string): string | undefined {
-  if (isUtcMicros(text)) return text
+  if (isUtcWith(text, microsCharsCount)) return text
+  if (isUtcWith(text, millisCharsCount)) return `${text.slice(0, millisCharsCount - 1)}000Z`
   const hasFraction = text.charCodeAt(fractionStart - 1) === 0x2e
   const fraction = hasFraction ? text.slice(fractionStart, zoneStart(text)) : ''
   const micros = fraction.slice(0, fractionDigits).padEnd(fractionDigits, '0')
@@ -66,9 +73,13 @@ export function utcMicros(text: string): string | undefined {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`
 }
 
-/** True for most timestamps, which then need no conversion. This length and ending imply six fractional digits. */
-const isUtcMicros = (text: string): boolean =>
-  text.length === microsCharsCount &&
-  text.charCodeAt(microsCharsCount - 1) === capitalZ &&
+/** True for most timestamps, which then need little or no conversion. Length and ending imply the fractional digits. */
+const isUtcWith = (text: string, charsCount: number): boolean =>
+  text.length === charsCount &&
+  text.charCodeAt(charsCount - 1) === capitalZ &&
   text.charCodeAt(10) === capitalT &&
   !isLeapSecond(text)
+
+/** Is the year in UTC within the range? `text` must be a valid timestamp. */
+export const hasUtcYear = (text: string): boolean =>
+  (isUtc(text) && !isLeapSecond(text)) || utcMicros(text) !== undefined

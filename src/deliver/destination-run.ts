@@ -159,7 +159,7 @@ export class DestinationRun {
   }
 
   #take(message: PulledMessage): void {
-    this.#hasBacklog = message.native.info.pending > 0
+    this.#hasBacklog = message.pending > 0
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return
     // A message can be on its way when the pause begins.

@@ -154,10 +154,15 @@ export class DurableReader {
   }
 }
 
-/** The most recently added values, up to a maximum. */
+/**
+ * The most recently added values, up to a maximum. A ring says which is the oldest: to ask the set for its first value
+ * takes longer the more of them were deleted.
+ */
 class Recent<T> {
   readonly #max: number
   readonly #values = new Set<T>()
+  readonly #ring: T[] = []
+  #oldest = 0
 
   constructor(max: number) {
     this.#max = max
@@ -168,9 +173,14 @@ class Recent<T> {
   }
 
   add(value: T): void {
+    if (this.#values.has(value)) return
     this.#values.add(value)
-    if (this.#values.size <= this.#max) return
-    const [oldest] = this.#values
-    this.#values.delete(oldest!)
+    if (this.#ring.length < this.#max) {
+      this.#ring.push(value)
+      return
+    }
+    this.#values.delete(this.#ring[this.#oldest]!)
+    this.#ring[this.#oldest] = value
+    this.#oldest = (this.#oldest + 1) % this.#max
   }
 }

@@ -1,7 +1,7 @@
 /** Messages of JetStream, in Weir's own types. */
 import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
-import { messageOf } from '../core/errors.js'
+import { messageOf, shown } from '../core/errors.js'
 import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
 
 export interface PublishOptions extends Patience {
@@ -24,22 +24,53 @@ export interface PulledMessage {
   /** 1 for a first delivery. */
   readonly deliveries: number
   readonly storedAtMs: number
+  /** Messages of the consumer that were waiting behind it. */
+  readonly pending: number
   readonly headers: MsgHdrs | undefined
   readonly native: JsMsg
 }
 
-export const pulled = (message: JsMsg): PulledMessage => ({
-  subject: message.subject,
-  data: message.data,
-  sequence: message.seq,
-  deliveries: message.info.deliveryCount,
-  storedAtMs:
-    message.timestampNanos === undefined
-      ? Date.parse(message.time.toISOString())
-      : Number(message.timestampNanos / 1_000_000n),
-  headers: message.headers,
-  native: message,
-})
+export function pulled(message: JsMsg): PulledMessage {
+  const { deliveries, sequence, storedAtNanos, pending } = deliveryOf(replyOf(message))
+  return {
+    subject: message.subject,
+    data: message.data,
+    sequence,
+    deliveries,
+    storedAtMs: Number(storedAtNanos.slice(0, -nanosDigits)),
+    pending,
+    headers: message.headers,
+    native: message,
+  }
+}
+
+const nanosDigits = 6
+
+/** The subject that a message is acknowledged on; every message of a consumer has one. */
+const replyOf = (message: JsMsg): string => (message as JsMsg & { readonly reply: string }).reply
+
+/**
+ * What the acknowledgement subject says, in one pass for every message: the library takes it apart again for each
+ * question. `$JS.ACK.` [domain `.` account hash `.`] stream `.` consumer `.` deliveries `.` sequence `.` sequence of
+ * the consumer `.` ns since the epoch `.` pending [`.` random]; see ADR-15 of NATS.
+ */
+function deliveryOf(reply: string) {
+  const tokens = reply.split('.')
+  const first = tokens.length === shortForm ? shortFirst : longFirst
+  const [deliveries, sequence, , storedAtNanos, pending] = tokens.slice(first, first + 5)
+  if (tokens[1] !== 'ACK' || storedAtNanos === undefined || pending === undefined)
+    throw new Error(`A message of a consumer has an unknown acknowledgement subject: ${shown(reply)}`)
+  return {
+    deliveries: Number(deliveries),
+    sequence: Number(sequence),
+    storedAtNanos,
+    pending: Number(pending),
+  }
+}
+
+const shortForm = 9
+const shortFirst = 4
+const longFirst = 6
 
 /** A server with a busy disk may take seconds. */
 const confirmTimeoutMs = 5_000
@@ -54,8 +85,7 @@ export async function confirmAcks(
   { native }: Pick<PulledMessage, 'native'>,
 ): Promise<boolean> {
   try {
-    const { reply } = native as JsMsg & { readonly reply: string }
-    await connection.request(reply, '+ACK', { timeout: confirmTimeoutMs })
+    await connection.request(replyOf(native), '+ACK', { timeout: confirmTimeoutMs })
     return true
   } catch {
     return false

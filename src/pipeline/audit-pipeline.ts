@@ -67,11 +67,11 @@ export class AuditPipeline {
     const { packs, gaveUp } = this.#intake
     const { events, counts } = await this.#source.read(message, input, gaveUp)
     const tallies = new Map<string, SourceTally>()
-    const buffers = packs.buffersFor(input)
+    packs.begin(input)
     try {
-      for (const event of events) this.#routes.route(event, buffers, tallies)
+      for (const event of events) this.#routes.route(event, packs, tallies)
     } finally {
-      buffers.close()
+      packs.end()
     }
     // The next message comes only when this one is done, so no pack waits to be filled.
     packs.storeAll()

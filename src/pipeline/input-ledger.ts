@@ -6,7 +6,8 @@ import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
 import { SequenceSet } from '../wire/sequence-set.js'
 
-interface DoneMessage {
+/** A message that is processed, and everything it caused is stored. */
+export interface DoneMessage {
   readonly sequence: number
   readonly since: string
   readonly counts: InputCounts
@@ -17,16 +18,16 @@ export class InputLedger {
   readonly #commits: GroupCommit<DoneMessage>
 
   constructor(ledger: LedgerWriter, stream: InputStream) {
-    this.#commits = new GroupCommit({ write: (done) => ledger.write([...entriesOf(done, stream)]) })
+    this.#commits = new GroupCommit({
+      write: async (done) => {
+        await ledger.write([...entriesOf(done, stream)])
+        for (const message of done) message.acknowledge()
+      },
+    })
   }
 
   add(message: DoneMessage): void {
-    this.#commits.add(message).then(
-      () => message.acknowledge(),
-      () => {
-        // The ledger closes. The message is not acknowledged, so it is redelivered.
-      },
-    )
+    this.#commits.add(message).catch(ledgerCloses)
   }
 
   /** Waits for messages that were added; gives up after `withinMs`. */
@@ -36,6 +37,9 @@ export class InputLedger {
     ended.abort()
   }
 }
+
+/** The messages are not acknowledged, so they are redelivered. */
+const ledgerCloses = (): void => {}
 
 /** Messages with equal counts share an entry. */
 function* entriesOf(done: readonly DoneMessage[], stream: InputStream): Generator<InputEntry> {

@@ -16,7 +16,7 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullAll } from '../nats/pull.js'
 import { inputConsumer } from '../wire/names.js'
-import { InputLedger } from './input-ledger.js'
+import { type DoneMessage, InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'
 
 const acknowledgedMax = 20_000
@@ -40,7 +40,7 @@ const stopWithoutNatsMs = 500
 export interface ProcessedMessage {
   readonly counts: InputCounts
   /** Called when the message is acknowledged. */
-  readonly acknowledged?: () => void
+  acknowledged?(): void
 }
 
 interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
@@ -66,10 +66,54 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly unstored: (error: unknown, sequence?: number) => void
 }
 
-interface IntakeMessage extends InputMessage {
-  readonly inFlight: MessageInFlight
-  /** Set when the message is processed; taken when it is done. */
-  processed: ProcessedMessage | undefined
+/** A message from its pull to its acknowledgement. A class, because there may be tens of thousands of them. */
+class IntakeMessage implements InputMessage, DoneMessage {
+  packsOpen = 0
+  isRouted = false
+  readonly #inFlight: MessageInFlight
+  readonly #reader: DurableReader
+  readonly #ledger: InputLedger
+  #processed: ProcessedMessage | undefined
+  #isEntered = false
+
+  constructor(inFlight: MessageInFlight, reader: DurableReader, ledger: InputLedger) {
+    this.#inFlight = inFlight
+    this.#reader = reader
+    this.#ledger = ledger
+  }
+
+  get sequence(): number {
+    return this.#inFlight.sequence
+  }
+
+  get since(): string {
+    return this.#inFlight.since
+  }
+
+  get counts(): InputCounts {
+    return this.#processed!.counts
+  }
+
+  processed(processed: ProcessedMessage): void {
+    this.#processed = processed
+    this.stored()
+  }
+
+  /** Entered in the ledger once, when it is processed and everything it caused is stored. */
+  stored(): void {
+    if (this.#processed === undefined || this.#isEntered || !this.isRouted || this.packsOpen > 0) return
+    this.#isEntered = true
+    this.#ledger.add(this)
+  }
+
+  acknowledge(): void {
+    this.#processed?.acknowledged?.()
+    this.#reader.acknowledge(this.#inFlight)
+  }
+
+  giveBack(): void {
+    this.#reader.giveBack(this.#inFlight, messagePauseMs)
+  }
 }
 
 export class Intake {
@@ -130,9 +174,9 @@ export class Intake {
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
       const begunMs = monotonicMs()
       await this.#take(message)
-      await this.packs.roomToFill()
+      if (this.packs.isFull) await this.packs.roomToFill()
       this.#work.addSince(begunMs)
-      this.#isIdle = message.native.info.pending === 0
+      this.#isIdle = message.pending === 0
       if (this.#isIdle) this.packs.storeDue(true)
     }
   }
@@ -158,38 +202,16 @@ export class Intake {
   async #take(message: PulledMessage): Promise<void> {
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return
-    const { sequence, since } = inFlight
-    const input: IntakeMessage = {
-      sequence,
-      since,
-      inFlight,
-      packsOpen: 0,
-      isRouted: false,
-      processed: undefined,
-      stored: () => this.#endWhenStored(input),
-    }
+    const input = new IntakeMessage(inFlight, this.#reader, this.#ledger)
     try {
-      input.processed = await this.#options.process(message, input)
-      if (input.processed === undefined) return this.#reader.giveBack(inFlight, messagePauseMs)
+      const processed = await this.#options.process(message, input)
+      if (processed === undefined) input.giveBack()
+      else input.processed(processed)
     } catch (error) {
       // Part of what it caused may be stored; the message is processed again from the start.
-      this.#reader.giveBack(inFlight, messagePauseMs)
-      if (!this.#reader.stopping.aborted) this.#options.unstored(error, sequence)
-      return
+      input.giveBack()
+      if (!this.#reader.stopping.aborted) this.#options.unstored(error, input.sequence)
     }
-    this.#endWhenStored(input)
-  }
-
-  #endWhenStored(input: IntakeMessage): void {
-    const { processed, sequence, since, inFlight } = input
-    if (processed === undefined || !input.isRouted || input.packsOpen > 0) return
-    input.processed = undefined
-    const { counts, acknowledged } = processed
-    const acknowledge = (): void => {
-      acknowledged?.()
-      this.#reader.acknowledge(inFlight)
-    }
-    this.#ledger.add({ sequence, since, counts, acknowledge })
   }
 
   /** Stops pulling; processes, stores and acknowledges what was asked for, and gives back what takes too long. */

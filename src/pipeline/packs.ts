@@ -73,7 +73,7 @@ const packsPerPayload = 4
 /** The state of a destination without events is dropped after this time, when other events come. */
 const forgetAfterMs = 60_000
 
-export class Packs {
+export class Packs implements Buffers {
   readonly #deps: PacksDeps
   readonly #open = new Map<string, OpenPack>()
   readonly #storing = new Set<Promise<void>>()
@@ -81,8 +81,10 @@ export class Packs {
   readonly #packBytes: number
   /** Bytes of packs being filled or stored. */
   #bufferedBytes = 0
-  /** A message is partly in packs: they must wait until all of it is. */
-  #isRouting = false
+  /** The message that is partly in packs: they must wait until all of it is. */
+  #routing: InputMessage | undefined
+  /** Its parts in packs that are not stored yet, by destination. */
+  readonly #parts = new Map<string, Part>()
   #since = ''
 
   constructor(deps: PacksDeps) {
@@ -90,40 +92,48 @@ export class Packs {
     this.#packBytes = Math.min(packBytesTarget, Math.floor(deps.nats.payloadBytesMax / packsPerPayload))
   }
 
-  /** Buffers for one message: events that are appended until `close` belong to it. */
-  buffersFor(message: InputMessage): Buffers & { close(): void } {
+  /** A message begins: events that are appended until `end` belong to it. */
+  begin(message: InputMessage): void {
     if (message.since !== this.#since) {
       this.storeAll()
       this.#since = message.since
     }
-    this.#isRouting = true
-    const parts = new Map<string, Part>()
-    return {
-      packOf: (destinationId) => {
-        const pack = this.#pack(destinationId)
-        const part = parts.get(destinationId)
-        if (part === undefined) parts.set(destinationId, beginPart(pack, 0))
-        else if (pack.writer.byteLength - part.bytesBefore >= this.#packBytes) {
-          this.#endPart(pack, part, message)
-          this.#store(destinationId, pack)
-          parts.set(destinationId, beginPart(pack, part.number + 1))
-        }
-        return pack.writer
-      },
-      close: () => {
-        for (const [destinationId, part] of parts) {
-          const pack = this.#pack(destinationId)
-          this.#endPart(pack, part, message)
-          if (pack.writer.byteLength >= this.#packBytes) this.#store(destinationId, pack)
-        }
-        this.#isRouting = false
-        message.isRouted = true
-        if (message.packsOpen === 0) message.stored()
-      },
-    }
+    this.#routing = message
   }
 
-  #endPart(pack: OpenPack, part: Part, message: InputMessage): void {
+  packOf(destinationId: string): PackWriter {
+    const pack = this.#pack(destinationId)
+    const part = this.#parts.get(destinationId)
+    if (part === undefined) this.#parts.set(destinationId, beginPart(pack, 0))
+    else if (pack.writer.byteLengthAtLeast - part.bytesBefore >= this.#packBytes) {
+      this.#endPart(pack, part)
+      this.#store(destinationId, pack)
+      this.#parts.set(destinationId, beginPart(pack, part.number + 1))
+    }
+    return pack.writer
+  }
+
+  /** All events of the message are in packs. */
+  end(): void {
+    const message = this.#routingMessage()
+    for (const [destinationId, part] of this.#parts) {
+      const pack = this.#pack(destinationId)
+      this.#endPart(pack, part)
+      if (pack.writer.byteLength >= this.#packBytes) this.#store(destinationId, pack)
+    }
+    this.#parts.clear()
+    this.#routing = undefined
+    message.isRouted = true
+    if (message.packsOpen === 0) message.stored()
+  }
+
+  #routingMessage(): InputMessage {
+    if (this.#routing === undefined) throw new Error('An event is put into a pack, but no message has begun.')
+    return this.#routing
+  }
+
+  #endPart(pack: OpenPack, part: Part): void {
+    const message = this.#routingMessage()
     addToSegments(pack.segments, message.sequence, part.number, pack.writer.events - part.eventsBefore)
     this.#bufferedBytes += pack.writer.byteLength - part.bytesBefore
     pack.messages.push(message)
@@ -146,7 +156,7 @@ export class Packs {
 
   /** Stores packs that are due. `isIdle`: no input waits to be processed. */
   storeDue(isIdle: boolean): void {
-    if (this.#isRouting) return
+    if (this.#routing !== undefined) return
     const nowMs = monotonicMs()
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
@@ -162,11 +172,15 @@ export class Packs {
     for (const [id, pack] of this.#open) if (pack.writer.events > 0) this.#store(id, pack)
   }
 
-  /** Waits while the buffer for events that are not stored yet is full. */
+  /** Is the buffer for events that are not stored yet full? */
+  get isFull(): boolean {
+    return this.#bufferedBytes > packsBufferedBytesMax
+  }
+
+  /** Waits while it is full. */
   async roomToFill(): Promise<void> {
-    if (this.#bufferedBytes > packsBufferedBytesMax && !this.#isRouting) this.storeAll()
-    while (this.#bufferedBytes > packsBufferedBytesMax && this.#storing.size > 0)
-      await Promise.race(this.#storing)
+    if (this.isFull && this.#routing === undefined) this.storeAll()
+    while (this.isFull && this.#storing.size > 0) await Promise.race(this.#storing)
   }
 
   #store(destinationId: string, pack: OpenPack): void {

@@ -112,19 +112,19 @@ export class ReplayRun {
     isOne: boolean,
   ): Promise<readonly SourceTally[]> {
     const { packs } = this.#intake
-    const buffers = packs.buffersFor(input)
+    packs.begin(input)
     try {
       if (!isOne) return []
-      const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers }
+      const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers: packs }
       const walk = walkMessage({ bytes: data, storedAtMs }, context)
       for (let step = walk.next(); ; step = walk.next()) {
         // A record that is bad, or has no result, was reported when it came.
         if (step.done) return step.value.counts.sources
         await yieldTurn()
-        await packs.roomToFill()
+        if (packs.isFull) await packs.roomToFill()
       }
     } finally {
-      buffers.close()
+      packs.end()
     }
   }
 

@@ -8,7 +8,7 @@
  * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
  */
 
-import type { LedgerWriter } from '../books/ledger.js'
+import type { InputCounts, LedgerWriter } from '../books/ledger.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
@@ -86,32 +86,26 @@ export class Pipeline {
     const culprits = isSuspect ? await this.#deps.quarantine.culpritsIn(message.data) : []
     const { counts, bad } = await this.#walk(message, withoutLines(message.data, culprits), input)
     await this.#park([...bad, ...culprits], input)
-    return {
-      counts: inputCounts(withBad(counts, culprits.length)),
-      acknowledged: () => {
-        this.#failures.add(counts)
-        this.#unserved.add(counts)
-      },
-    }
+    return new ProcessedRecords(withBad(counts, culprits.length), this.#failures, this.#unserved)
   }
 
   async #walk({ storedAtMs }: PulledMessage, bytes: Uint8Array, input: InputMessage): Promise<MessageResult> {
     const { configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
-    const buffers = packs.buffersFor(input)
     const { sequence } = input
     const judged = (judgement: Judgement, line: number) =>
       decisionLog.add(judgement, { storedAtMs, sequence, line })
+    packs.begin(input)
     try {
       const view = catchUps.viewFor(configuration.current, input)
-      const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers, judged })
+      const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
       for (let step = walk.next(); ; step = walk.next()) {
         if (step.done) return step.value
         await yieldTurn()
-        await packs.roomToFill()
+        if (packs.isFull) await packs.roomToFill()
       }
     } finally {
-      buffers.close()
+      packs.end()
     }
   }
 
@@ -141,8 +135,25 @@ export class Pipeline {
   }
 }
 
-const withBad = (counts: CountVector, more: number): CountVector => ({
-  ...counts,
-  records: counts.records + more,
-  bad: counts.bad + more,
-})
+/** A class, because there may be tens of thousands of them. */
+class ProcessedRecords implements ProcessedMessage {
+  readonly counts: InputCounts
+  readonly #reported: CountVector
+  readonly #failures: FailureReports
+  readonly #unserved: UnservedReports
+
+  constructor(counts: CountVector, failures: FailureReports, unserved: UnservedReports) {
+    this.counts = inputCounts(counts)
+    this.#reported = counts
+    this.#failures = failures
+    this.#unserved = unserved
+  }
+
+  acknowledged(): void {
+    this.#failures.add(this.#reported)
+    this.#unserved.add(this.#reported)
+  }
+}
+
+const withBad = (counts: CountVector, more: number): CountVector =>
+  more === 0 ? counts : { ...counts, records: counts.records + more, bad: counts.bad + more }

@@ -5,7 +5,7 @@
 import { memberName, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
-import { isTimestamp, utcMicros } from '../core/timestamp.js'
+import { hasUtcYear, isTimestamp } from '../core/timestamp.js'
 import { type RecordType, recordTypes } from './traffic-record.js'
 
 type Complaint = string | undefined
@@ -49,7 +49,7 @@ const status: Check = (value, name) =>
     : wrong(name, value, 'an integer from 0 to 2^31-1')
 
 const timestamp: Check = (value, name) =>
-  isAbsent(value) || (typeof value === 'string' && isTimestamp(value) && utcMicros(value) !== undefined)
+  isAbsent(value) || (typeof value === 'string' && isTimestamp(value) && hasUtcYear(value))
     ? undefined
     : wrong(name, value, 'an RFC 3339 time in the years 0000 to 9999 (UTC)')
 

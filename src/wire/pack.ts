@@ -20,17 +20,27 @@ export const eventHead = '{"event_id":"'
 
 const eventHeadBytes = Buffer.from(eventHead)
 const bufferBytesMin = 4 * 1024
+/** Lines are encoded together, because each call takes a while. */
+const encodedChars = 4 * 1024
 
 /** Appends events to a growing buffer; `take` returns the pack and starts the next one. */
 export class PackWriter {
   #buffer = Buffer.alloc(0)
   #byteLength = 0
+  /** Lines that are not in the buffer yet. */
+  #text = ''
   #events = 0
   /** The size of the last pack: the next one is likely to need as much, and then need not grow. */
   #expectedBytes = bufferBytesMin
 
   get byteLength(): number {
+    this.#encode()
     return this.#byteLength
+  }
+
+  /** Like `byteLength`, but characters that are not encoded yet count as one byte each. */
+  get byteLengthAtLeast(): number {
+    return this.#byteLength + this.#text.length
   }
 
   get events(): number {
@@ -38,14 +48,21 @@ export class PackWriter {
   }
 
   append(partitionKey: string, timestampMs: number, json: string): void {
-    const line = `${partitionKey} ${timestampMs} ${json}\n`
-    this.#reserve(line.length * 3)
-    this.#byteLength += this.#buffer.write(line, this.#byteLength)
+    this.#text += `${partitionKey} ${timestampMs} ${json}\n`
     this.#events += 1
+    if (this.#text.length >= encodedChars) this.#encode()
+  }
+
+  #encode(): void {
+    if (this.#text === '') return
+    this.#reserve(this.#text.length * 3)
+    this.#byteLength += this.#buffer.write(this.#text, this.#byteLength)
+    this.#text = ''
   }
 
   /** The pack's bytes, which the caller owns from now on; empty if nothing was appended. */
   take(): Uint8Array {
+    this.#encode()
     const pack = this.#buffer.subarray(0, this.#byteLength)
     this.#expectedBytes = Math.max(bufferBytesMin, this.#byteLength)
     this.#buffer = Buffer.alloc(0)

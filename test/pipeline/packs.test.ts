@@ -13,9 +13,9 @@ t.test(
     const store = (sequence: number): Promise<void> =>
       new Promise((stored) => {
         const message: InputMessage = { sequence, since: 'run 1', packsOpen: 0, isRouted: false, stored }
-        const buffers = packs.buffersFor(message)
-        buffers.packOf('ed_a').append('ev_1', 1_790_000_000_000, '{"event_id":"ev_1"}')
-        buffers.close()
+        packs.begin(message)
+        packs.packOf('ed_a').append('ev_1', 1_790_000_000_000, '{"event_id":"ev_1"}')
+        packs.end()
         packs.storeAll()
       })
     // The last one comes again, as after the end of a process that had stored its pack.
