@@ -24,8 +24,8 @@ import {
 
 t.setTimeout(1_800_000)
 
-/** `--full` stops as often as it takes to be sure. */
-const stops = process.argv.includes('--full') ? 30 : 2
+/** `--full` stops as often as it takes to be sure. Two more stops follow in every run. */
+const stops = process.argv.includes('--full') ? 30 : 1
 const recordsPerMessage = 10
 /** Some thousands of records a second. */
 const publishPauseMs = 2
@@ -69,7 +69,7 @@ function startPublishing({ weir }: Deployment, from: number): { stop(): Promise<
   }
 }
 
-t.test('stopped under load and started again, more than once', async (t) => {
+t.test('stopped under load and started again', async (t) => {
   let deployment = await openDeployment(t)
   let records = 0
   const startAgain = async (): Promise<void> => {

@@ -13,12 +13,14 @@ import { openFixture } from './filled-store.js'
 
 t.setTimeout(600_000)
 
+// One store for all tests, because starts take longest.
+const fixture = await openFixture(t)
+let api = await fixture.startApi()
+
 /** Together they exceed what one message holds. `--full` makes so many that their ids alone fill a statement, too. */
 const [routes, metadataChars] = process.argv.includes('--full') ? [1_000, 1_000] : [300, 3_500]
 
 t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) => {
-  const fixture = await openFixture(t)
-  let api = await fixture.startApi()
   const edge = await api.client.httpsEdge.create({ hostports: ['a.example.com:443'] })
   const other = await api.client.httpsEdge.create({ hostports: ['b.example.com:443'] })
   const route = (match: string) => ({
@@ -57,8 +59,7 @@ t.test('an HTTPS edge with very many routes', { timeout: 600_000 }, async (t) =>
 })
 
 t.test('a resource of the maximum size, and a larger one', async (t) => {
-  const fixture = await openFixture(t)
-  const { client } = await fixture.startApi()
+  const { client } = api
   const log = (bytes: number) => ({
     type: 'log' as const,
     config: { Metadata: { x: 'm'.repeat(bytes - 8) } },
@@ -87,9 +88,8 @@ t.test('a resource of the maximum size, and a larger one', async (t) => {
 })
 
 t.test('a change that does not fit the head record', async (t) => {
-  const fixture = await openFixture(t)
   const nats = await fixture.nats()
-  const bucket = await nats.openBucket('heads', 1024 * 1024)
+  const bucket = await nats.openBucket('test_heads', 1024 * 1024)
   const heads = new Heads({
     bucket,
     bytesMax: () => 2_000,
