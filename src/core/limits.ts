@@ -172,8 +172,6 @@ export const unservedEndpointsListed = 5
 export const packBytesTarget = 256 * 1024
 /** … or is this old, whichever is first: few packs per second, however many destinations a message is for. */
 export const packAgeMaxMs = 400
-/** If no input waits, a pack is stored at once, but per destination no sooner than this after the previous one. */
-export const packIdleSpacingMs = 350
 /** Bytes in all unfinished packs together; pulling pauses beyond it. */
 export const packsBufferedBytesMax = 64 * 1024 * 1024
 /** Packs of one destination in flight in one process. */

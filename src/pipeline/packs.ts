@@ -9,7 +9,7 @@
 
 import type { InputStream, LedgerWriter } from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
-import { packAgeMaxMs, packBytesTarget, packIdleSpacingMs, packsBufferedBytesMax } from '../core/limits.js'
+import { packAgeMaxMs, packBytesTarget, packsBufferedBytesMax } from '../core/limits.js'
 import type { Nats } from '../nats/nats.js'
 import { deliverySubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
@@ -67,6 +67,12 @@ interface PacksDeps {
   readonly failed: (error: unknown) => void
 }
 
+/**
+ * If no input waits, a pack is stored at once, but per destination no sooner than this after the previous one: a
+ * millisecond for each destination that has events, within these limits. So latency is low with few of them, and NATS
+ * does not get thousands of small packs per second with many.
+ */
+const idleSpacingMs = { min: 150, max: 350, perDestination: 1 }
 const retryPauseMs = 1_000
 /** A pack may exceed its target by as much again plus one event, and must fit a message. */
 const packsPerPayload = 4
@@ -158,13 +164,15 @@ export class Packs implements Buffers {
   storeDue(isIdle: boolean): void {
     if (this.#routing !== undefined) return
     const nowMs = monotonicMs()
+    const { min, max, perDestination } = idleSpacingMs
+    const spacingMs = Math.min(max, Math.max(min, perDestination * this.#open.size))
     for (const [id, pack] of this.#open) {
       if (pack.writer.events === 0) {
         if (nowMs - pack.storedMs > forgetAfterMs) this.#open.delete(id)
         continue
       }
       const isOld = nowMs - pack.begunMs >= packAgeMaxMs
-      if (isOld || (isIdle && nowMs - pack.storedMs >= packIdleSpacingMs)) this.#store(id, pack)
+      if (isOld || (isIdle && nowMs - pack.storedMs >= spacingMs)) this.#store(id, pack)
     }
   }
 

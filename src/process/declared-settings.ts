@@ -26,6 +26,7 @@ const secondMs = 1000
 const dayMs = 24 * 60 * 60 * secondMs
 const mebibyte = 1024 ** 2
 const tebibyte = 1024 ** 4
+const workersMax = 64
 
 export const declared = {
   api: {
@@ -43,6 +44,10 @@ export const declared = {
     key: optional('WEIR_API_KEY', form.accessToken),
   },
   trial: { natsServers: optional('WEIR_TRIAL_NATS_URL', form.natsServers) },
+  workers: {
+    pipelines: optional('WEIR_PIPELINES', form.integer(1, workersMax)),
+    deliverers: optional('WEIR_DELIVERERS', form.integer(1, workersMax)),
+  },
   decide: { port: optional('WEIR_DECIDE_PORT', form.integer(0, 65_535)) },
   ops: {
     port: optional('WEIR_OPS_PORT', form.integer(0, 65_535)),

@@ -22,6 +22,10 @@ export const roleSpec = (
   env: RoleSpec['env'] = () => ({}),
 ): RoleSpec => ({ name, module, argv: argumentsOf(name), env, readyTimeoutMs, stopTimeoutMs })
 
+/** The first process of a role has its name, the others a number: health, metrics and log tell them apart. */
+export const workerNames = (role: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => (index === 0 ? role : `${role}-${index + 1}`))
+
 /** Starts the process that answers decisions for a pipeline that runs alone: records must not delay an answer. */
 export const startDecider = ({ occurrences, registry }: RoleContext, program: Program): Supervisor =>
   new Supervisor({ roles: [roleSpec(program, 'decide')], occurrences, registry })

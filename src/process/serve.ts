@@ -1,9 +1,10 @@
 /**
- * Start here: `weir serve` runs every role as a process, stopped in order, and a nats-server unless one is configured. How
+ * Start here: `weir serve` runs every role as a process, some as several, stopped in order, and a nats-server unless one is configured. How
  * a process runs one role is in `child.ts`, what an operator can set in `declared-settings.ts`. The room never knows what
  * the roles do.
  */
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { version } from '../core/package.js'
 import { ReleaseStack } from '../core/release.js'
 import { announceApi, announceDecisions } from './announce.js'
@@ -12,11 +13,15 @@ import { localNatsEnvironment, openLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
 import { natsUserOf } from './nats-users.js'
 import { preflight } from './preflight.js'
-import { type Program, roleSpec } from './programs.js'
+import { type Program, roleSpec, workerNames } from './programs.js'
 import type { RoleContext } from './role-context.js'
 import { withoutCredentials } from './setting-value.js'
 import { describeSettings } from './settings.js'
 import { type RoleSpec, Supervisor } from './supervisor.js'
+
+/** A worker of each role takes up to a core; nats-server, the API and decisions need about as much together. */
+const coresPerWorker = 4
+const workersByCores = (): number => Math.max(1, Math.floor(availableParallelism() / coresPerWorker))
 
 export async function serve(context: RoleContext, program: Program): Promise<void> {
   const stop = stopSignal()
@@ -40,6 +45,8 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
     server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec =>
     roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
+  const workers = (name: string, count: number | undefined): RoleSpec[] =>
+    workerNames(name, count ?? workersByCores()).map((worker) => ({ ...role(name), name: worker }))
   // A restarted process keeps its port, which clients know.
   const samePort =
     (setting: string): RoleSpec['env'] =>
@@ -47,12 +54,13 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
       Object.fromEntries(Object.values(last ?? {}).map((url) => [setting, new URL(url).port]))
   say(`nats: ${server?.urlOf('ingress') ?? withoutCredentials(String(servers))}`)
   const decide = role('decide', samePort('WEIR_DECIDE_PORT'))
+  const { pipelines, deliverers } = settings.workers
   const ofTrials = server === undefined ? {} : { WEIR_TRIAL_NATS_URL: server.urlOf('trial') }
   const api = role('api', (last) => ({ ...ofTrials, ...samePort('WEIR_PORT')(last) }))
   const supervisor = release.own(
     new Supervisor({
       // In stop order: each passes its remaining work to the roles after it.
-      roles: [api, role('pipeline'), decide, role('deliver')],
+      roles: [api, ...workers('pipeline', pipelines), decide, ...workers('deliver', deliverers)],
       occurrences,
       registry,
     }),

@@ -20,8 +20,8 @@ t.setTimeout(300_000)
 const records = 4_000
 const hostileMessages = 3
 
-t.test('processes killed one after the other under load', async (t) => {
-  const deployment = await openDeployment(t)
+t.test('two pipelines and two deliverers, killed one role after the other under load', async (t) => {
+  const deployment = await openDeployment(t, { WEIR_PIPELINES: '2', WEIR_DELIVERERS: '2' })
   const nats = await deployment.weir.nats()
   const publishing = publish(nats, 'run', 0, records, 20)
   for (const role of ['pipeline', 'deliver', 'nats-server', 'pipeline', 'deliver']) {

@@ -71,6 +71,7 @@ t.test('the manual has the settings of every destination kind, with the defaults
 
 const values = [
   { name: 'a port', set: { WEIR_PORT: '0' }, want: { api: { port: 0 } } },
+  { name: 'several pipelines', set: { WEIR_PIPELINES: '3' }, want: { workers: { pipelines: 3 } } },
   { name: 'an empty variable is unset', set: { WEIR_PORT: '' }, want: { api: { port: 8080 } } },
   {
     name: 'a base URL loses its last slash',
