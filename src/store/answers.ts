@@ -35,6 +35,8 @@ export interface StoredAnswer extends RequestKey {
 
 /** A commit whose request may be repeated. */
 export interface Repeatable<T> {
+  /** The request's. */
+  readonly key: string
   /** The first answer to the request. */
   before(): Promise<T | undefined>
   kept(result: T): StoredAnswer

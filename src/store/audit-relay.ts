@@ -39,13 +39,17 @@ export class AuditRelay {
     this.#renderBulk = renderBulk
   }
 
-  async publish(accountId: string, version: number, change: Change): Promise<void> {
-    if (change.audits.length === 0 && !hasBulk(change)) return
+  /** `changes`: committed together, the last one as this version; only the last one may have events it does not hold. */
+  async publish(accountId: string, version: number, changes: readonly Change[]): Promise<void> {
+    const last = changes.at(-1)!
+    const audits = changes.flatMap((change) => change.audits)
+    if (audits.length === 0 && !hasBulk(last)) return
     let part = 0
-    let last = await this.#lastPublished(accountId)
-    for await (const pack of ahead(packsOf(change, this.#renderBulk(accountId, version, change)))) {
+    let published = await this.#lastPublished(accountId)
+    const rendered = this.#renderBulk(accountId, version, last)
+    for await (const pack of ahead(packsOf({ audits, at: last.at }, rendered))) {
       part += 1
-      while (!isBeyond(last, version, part)) {
+      while (!isBeyond(published, version, part)) {
         const headers = {
           [auditHeaders.account]: accountId,
           [auditHeaders.version]: String(version),
@@ -53,10 +57,11 @@ export class AuditRelay {
         }
         const sequence = await this.#nats.publishAfter(auditSubject(accountId), pack, {
           headers,
-          afterSequence: last.sequence,
+          afterSequence: published.sequence,
           patienceMs,
         })
-        last = sequence === undefined ? await this.#lastPublished(accountId) : { version, part, sequence }
+        published =
+          sequence === undefined ? await this.#lastPublished(accountId) : { version, part, sequence }
       }
     }
   }
@@ -77,7 +82,7 @@ export const isBeyond = (last: PublishedPart, version: number, part: number): bo
 
 /** Every run cuts at the same places: by the bytes of the change's own events, then by the renderer's messages. */
 export async function* packsOf(
-  { audits, at }: Change,
+  { audits, at }: Pick<Change, 'audits' | 'at'>,
   rendered: AsyncIterable<readonly AuditEvent[]>,
 ): AsyncGenerator<Uint8Array> {
   const writer = new PackWriter()

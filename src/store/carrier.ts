@@ -1,11 +1,14 @@
 /**
- * Carries out a committed change. Every step can be repeated, also by several processes at once: the rows are inserted
+ * Carries out changes that were committed together. Every step can be repeated, also by several processes at once: the rows are inserted
  * into ClickHouse and synced ▸ the configuration bucket is written, while the audit events are published ▸ released
  * claims are deleted ▸ the answer is stored, if its request has an idempotency key.
  */
+
+import { eachOf } from '../core/concurrency.js'
+import { keysAtOnceMax } from '../core/limits.js'
 import type { Answers } from './answers.js'
 import type { AuditRelay } from './audit-relay.js'
-import type { Change } from './change.js'
+import { type Change, versioned } from './change.js'
 import type { ChangeRows } from './change-rows.js'
 import type { Claims } from './claims.js'
 import { splitRelease } from './plan.js'
@@ -25,18 +28,24 @@ export async function carryOut(
   { rows, projection, audits, repair, claims, answers }: CarrierParts,
   accountId: string,
   version: number,
-  change: Change,
+  changes: readonly Change[],
 ): Promise<void> {
-  if (change.isRepair) return repair.apply(accountId, version)
-  const replaced = await projection.replacedRules(version, change)
-  if (replaced !== 'gone') await rows.insert(accountId, version, change, replaced)
+  const last = changes.at(-1)!
+  if (last.isRepair) return repair.apply(accountId, version)
+  // Only a change that is committed alone replaces rules.
+  const replaced = await projection.replacedRules(version, last)
+  const each = versioned(version, changes)
+  if (replaced !== 'gone')
+    await Promise.all(each.map((one) => rows.insert(accountId, one.version, one.change, replaced)))
   await Promise.all([
-    replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, change),
-    audits.publish(accountId, version, change),
+    replaced === 'gone' ? repair.apply(accountId, version) : projection.apply(accountId, version, changes),
+    audits.publish(accountId, version, changes),
   ])
-  for (const release of change.releases) {
-    const [id, claim] = splitRelease(release)
-    await claims.release(accountId, version, id, claim)
-  }
-  if (change.answer !== undefined) await answers.keep(change.answer)
+  await eachOf(each, keysAtOnceMax, async ({ version, change }) => {
+    for (const release of change.releases) {
+      const [id, claim] = splitRelease(release)
+      await claims.release(accountId, version, id, claim)
+    }
+    if (change.answer !== undefined) await answers.keep(change.answer)
+  })
 }

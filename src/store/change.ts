@@ -98,6 +98,16 @@ export interface Change {
   readonly isRepair?: true
 }
 
+/** A change, and the version of its account that it makes. */
+export interface VersionedChange {
+  readonly version: number
+  readonly change: Change
+}
+
+/** Changes that were committed together, the last one as this version. */
+export const versioned = (version: number, changes: readonly Change[]): VersionedChange[] =>
+  changes.map((change, index) => ({ version: version - changes.length + 1 + index, change }))
+
 /** A change that only raises the account's version. */
 export const emptyChange: Omit<Change, 'id' | 'at' | 'counts' | 'stored'> = {
   principal: { source: 'API', credentialId: null },
@@ -122,6 +132,8 @@ export interface Head {
   readonly version: number
   /** Committed, but not completely carried out. */
   readonly change: Change | null
+  /** Changes that were committed together with it: those of the versions just before, in their order. */
+  readonly earlier?: readonly Change[]
   /** Ids of the last changes: a writer that lost the answer to its commit looks for its own here. */
   readonly recent: readonly string[]
 }

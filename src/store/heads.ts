@@ -13,7 +13,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { jsonOf } from '../view/keys.js'
-import { type Change, type Head, subjectOf } from './change.js'
+import { type Change, type Head, subjectOf, versioned } from './change.js'
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
 export const versionGap = 1_000
@@ -34,18 +34,18 @@ interface HeadsParts {
   /** The size of a message: a larger head does not fit. */
   readonly bytesMax: () => number
   readonly occurrences: Occurrences
-  /** Every step after the commit; may run several times for one change, also in several processes at once. */
-  readonly carryOut: (accountId: string, version: number, change: Change) => Promise<void>
+  /** Every step after the commit; may run several times for one commit, also in several processes at once. */
+  readonly carryOut: (accountId: string, version: number, changes: readonly Change[]) => Promise<void>
   /** May abandoned changes be finished? Not if the database contradicts the buckets. */
   readonly maySweep: () => boolean
   /** For an account without a head: the highest known version, and the one in the configuration. */
   readonly known: (accountId: string) => Promise<{ highest: number; seen: number }>
 }
 
-/** A committed change. */
-interface Commit extends Head {
-  readonly change: Change
-  /** The revision of the head that holds the change; undefined if another process has already finished it. */
+/** Committed changes, the last one as this version. */
+interface Commit extends Pick<Head, 'version' | 'recent'> {
+  readonly changes: readonly Change[]
+  /** The revision of the head that holds them; undefined if another process has already finished it. */
   readonly revision: number | undefined
 }
 
@@ -80,9 +80,9 @@ export class Heads {
       const entry = await this.#parts.bucket.get(accountId)
       if (entry?.value === undefined) return this.#recreated(accountId, entry?.revision ?? 0)
       const { revision } = entry
-      const { version, change, recent } = decodeHead(entry.value)
+      const { version, change, earlier = [], recent } = decodeHead(entry.value)
       if (change === null) return { version, seen: version, revision, recent }
-      await this.carryOut(accountId, { version, change, recent, revision })
+      await this.carryOut(accountId, { version, changes: [...earlier, change], recent, revision })
     }
   }
 
@@ -91,29 +91,38 @@ export class Heads {
     return { version: highest === 0 ? 0 : highest + versionGap, seen, revision, recent: [] }
   }
 
-  /** Commits the account's next change as `version`; undefined if another writer committed first. */
+  /** The bytes of a head. */
+  get bytesMax(): number {
+    return this.#parts.bytesMax()
+  }
+
+  /**
+   * Commits the account's next changes as the versions that follow, or up to `version`; undefined if another writer
+   * committed first.
+   */
   async commit(
     accountId: string,
     known: FinishedHead,
-    version: number,
-    change: Change,
+    changes: readonly Change[],
+    version = known.version + changes.length,
   ): Promise<Commit | undefined> {
-    const { bucket, bytesMax } = this.#parts
-    const recent = [...known.recent, change.id]
-    const text = encodeHead({ version, change, recent: recent.slice(-recentChangesMax) }, bytesMax())
-    const revision = await bucket.replace(accountId, text, known.revision)
-    const committed = { version, change, recent, revision }
+    const change = changes.at(-1)!
+    const earlier = changes.length > 1 ? { earlier: changes.slice(0, -1) } : {}
+    const recent = [...known.recent, change.id].slice(-recentChangesMax)
+    const text = encodeHead({ version, change, ...earlier, recent }, this.bytesMax)
+    const revision = await this.#parts.bucket.replace(accountId, text, known.revision)
+    const committed = { version, changes, recent, revision }
     return revision === undefined ? this.#lookUp(accountId, known, committed) : committed
   }
 
   /** Throws if `commit` would refuse the change for its size. */
   checkSize({ recent }: FinishedHead, version: number, change: Change): void {
-    encodeHead({ version, change, recent }, this.#parts.bytesMax())
+    encodeHead({ version, change, recent }, this.bytesMax)
   }
 
   /** The commit that was first may be our own, if the answer to our first try was lost. */
   async #lookUp(accountId: string, known: FinishedHead, committed: Commit): Promise<Commit | undefined> {
-    const { id } = committed.change
+    const { id } = committed.changes.at(-1)!
     const entry = await this.#parts.bucket.get(accountId)
     if (entry?.value === undefined) return undefined
     const head = decodeHead(entry.value)
@@ -128,15 +137,16 @@ export class Heads {
     )
   }
 
-  /** Carries out a change and marks it done, unless another process was faster. */
+  /** Carries out changes and marks them done, unless another process was faster. */
   async carryOut(accountId: string, committed: Commit): Promise<void> {
-    const { version, change, revision } = committed
+    const { version, changes, revision } = committed
     if (revision === undefined) return
     this.#inProgress.add(accountId)
     try {
-      await this.#parts.carryOut(accountId, version, change)
+      await this.#parts.carryOut(accountId, version, changes)
       await this.done(accountId, committed, revision)
-      this.#report(accountId, committed)
+      for (const { version, change } of versioned(committed.version, changes))
+        this.#report(accountId, version, change)
     } catch (error) {
       this.#parts.occurrences.changeUnfinished({ account_id: accountId, version, reason: messageOf(error) })
       if (error instanceof WeirError) throw error
@@ -149,14 +159,18 @@ export class Heads {
     }
   }
 
-  /** Marks a change as carried out, unless another process did so first. */
-  async done(accountId: string, { version, recent }: Commit, revision: number): Promise<void> {
+  /** Marks changes as carried out, unless another process did so first. */
+  async done(
+    accountId: string,
+    { version, recent }: Pick<Commit, 'version' | 'recent'>,
+    revision: number,
+  ): Promise<void> {
     const head: Head = { version, change: null, recent }
     await this.#parts.bucket.replace(accountId, JSON.stringify(head), revision)
   }
 
   /** Every process that carries a change out reports it: rather twice than not at all. */
-  #report(account_id: string, { version, change }: Commit): void {
+  #report(account_id: string, version: number, change: Change): void {
     const subject = subjectOf(change)
     if (subject === undefined) return
     const { source, credentialId: key_id, operationId: operation_id } = change.principal

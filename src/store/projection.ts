@@ -76,13 +76,18 @@ export class Projection {
     return { state: latest, revision: latest.revision }
   }
 
-  /** Brings the bucket to the state after the change. */
-  async apply(accountId: string, version: number, change: Change): Promise<void> {
+  /**
+   * Brings the bucket to the state after these changes, which were committed together, the last one as this version. Only
+   * the last one may write rules or remove more than one resource, and none writes what another one writes.
+   */
+  async apply(accountId: string, version: number, changes: readonly Change[]): Promise<void> {
     // The bucket has at least everything that the own view has.
     if (this.#view.latest.versionOf(accountId) >= version) return
     const writers = this.writers(accountId, version)
-    const puts = change.puts.filter(({ kind }) => kind !== ruleKind)
-    const removals = change.removals.filter(({ kind }) => kind !== ruleKind)
+    const change = changes.at(-1)!
+    const allPuts = changes.flatMap((each) => each.puts)
+    const puts = allPuts.filter(({ kind }) => kind !== ruleKind)
+    const removals = changes.flatMap((each) => each.removals).filter(({ kind }) => kind !== ruleKind)
     await eachOf(puts, keysAtOnceMax, ({ kind, row }) => this.putRow(writers, kind, row))
     const rules = new Map(change.puts.flatMap(({ kind, row }) => (kind === ruleKind ? [[row.id, row]] : [])))
     await eachOf(change.chunks, keysAtOnceMax, (chunk) => this.#editChunk(writers, accountId, chunk, rules))
@@ -91,7 +96,7 @@ export class Projection {
     for (const replacement of change.replacements) await this.#replaceRules(writers, replacement)
     const { counts, stored } = change
     await this.putState(writers, accountId, { version, stored, counts })
-    if (change.puts.some(({ kind, isNew }) => kind === account.kind && isNew)) await this.#countAccounts()
+    if (allPuts.some(({ kind, isNew }) => kind === account.kind && isNew)) await this.#countAccounts()
   }
 
   writers(accountId: string, version: number, basis?: Basis): Writers {

@@ -26,8 +26,8 @@ export class Queues {
     return turn
   }
 
-  /** Resolves when all work requested so far has ended. */
+  /** Resolves when all work has ended, also work that other work requested. */
   async idle(): Promise<void> {
-    await Promise.all(this.#last.values())
+    while (this.#last.size > 0) await Promise.all(this.#last.values())
   }
 }

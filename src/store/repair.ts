@@ -36,7 +36,7 @@ export async function commitRepair(
     const version = known.version >= floor ? known.version + 1 : floor + versionGap
     const change = newChange({ counts: {}, stored: 0, isRepair: true })
     const basis = projection.basis()
-    const committed = await heads.commit(accountId, known, version, change)
+    const committed = await heads.commit(accountId, known, [change], version)
     if (committed === undefined) continue
     const { revision } = committed
     return async (stored) => {

@@ -78,7 +78,7 @@ export class RuleReplacer {
         counts: countsWith(state, accountId, ruleKind, rules.length - countRules(state, policyId)),
         stored: version,
       })
-      const committed = await heads.commit(accountId, known, version, change)
+      const committed = await heads.commit(accountId, known, [change], version)
       if (committed === undefined) continue
       await heads.carryOut(accountId, committed)
       await view.reached(accountId, version)

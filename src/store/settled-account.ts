@@ -53,7 +53,7 @@ export async function commitNothing(
 ): Promise<void> {
   const { stored = 0 } = view.state.accounts.get(accountId) ?? {}
   const counts = view.state.countsOf(accountId)
-  await heads.commit(accountId, known, version, newChange({ counts, stored }))
+  await heads.commit(accountId, known, [newChange({ counts, stored })], version)
 }
 
 /**

@@ -2,11 +2,10 @@
  * Start here: the store of an API process, which writes resources.
  *
  * A write reads its account's head, plans its change against a view that has seen every earlier change, and commits
- * the change to the head. The rest is the same for every process that finds a change there: it is carried out (see
- * `carrier.ts`), and the head is marked done. The store knows rows, changes and buckets; it must never know HTTP,
- * traffic or delivery.
+ * the change to the head, together with those of other writes that wait (see `commits.ts`). The rest is the same for
+ * every process that finds changes there: they are carried out (see `carrier.ts`), and the head is marked done. The
+ * store knows rows, changes and buckets; it must never know HTTP, traffic or delivery.
  */
-import { now } from '../core/clock.js'
 import { payloadHeadroomBytes } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { expectSameKey } from '../core/seal.js'
@@ -14,7 +13,7 @@ import type { Nats } from '../nats/nats.js'
 import type { AnyResource } from '../resource/define.js'
 import { View } from '../view/view.js'
 import type { IdleGeneration, ViewState } from '../view/view-state.js'
-import { Answers, type Repeatable, type RequestKey, storedAnswer, type WriteAnswer } from './answers.js'
+import { Answers, type RequestKey, storedAnswer, type WriteAnswer } from './answers.js'
 import { AuditRelay, type RenderBulk } from './audit-relay.js'
 import { openBuckets, type StoreBuckets } from './buckets.js'
 import { carryOut } from './carrier.js'
@@ -22,17 +21,18 @@ import type { Principal } from './change.js'
 import { ChangeRows } from './change-rows.js'
 import { Claims } from './claims.js'
 import type { Clickhouse } from './clickhouse.js'
+import { Commits, planChange } from './commits.js'
 import { Heads } from './heads.js'
 import { History } from './history.js'
 import { KnownKeys } from './known-keys.js'
 import { type Deployment, migrate } from './migrate.js'
 import { PastRows } from './past-rows.js'
-import { changeOf, isEmpty, type Plan, type RulesPlan } from './plan.js'
+import { isEmpty, type Plan, type RulesPlan } from './plan.js'
 import { Projection } from './projection.js'
 import { Queues } from './queues.js'
 import { Repair } from './repair.js'
 import { RuleReplacer } from './replace-rules.js'
-import { readSecrets, withKeptSecrets } from './sealed-values.js'
+import { readSecrets } from './sealed-values.js'
 import { type SettledAccount, settle } from './settled-account.js'
 import { highestVersion, readStored } from './stored-rows.js'
 import { Upkeep } from './upkeep.js'
@@ -66,7 +66,8 @@ export class Store {
   readonly #answers: Answers
   readonly #replacer: RuleReplacer
   readonly #upkeep: Upkeep
-  /** One write of an account at a time in this process: parallel ones would only lose the race for the head. */
+  readonly #commits: Commits
+  /** One commit of an account at a time in this process: parallel ones would only lose the race for the head. */
   readonly #queues = new Queues()
   readonly view: View
   readonly rows: ChangeRows
@@ -110,6 +111,8 @@ export class Store {
     )
     const carriers = { rows, projection, repair, audits, claims: this.#claims, answers: this.#answers }
     const settled = (accountId: string) => this.#settle(accountId)
+    const { secrets } = buckets
+    this.#commits = new Commits({ heads, view, queues: this.#queues, claims: this.#claims, secrets, settled })
     this.#replacer = new RuleReplacer({ config: buckets.config, heads, view, projection, rows, settled })
     const dropStaging = (idle: IdleGeneration) => this.dropStaging(idle)
     const repairs = { heads, projection, repair }
@@ -139,7 +142,7 @@ export class Store {
 
   /** Commits the result of `plan` on the account's present state and carries it out; resolves when it is durable. */
   commit<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
-    return this.#write(accountId, () => this.#commit(accountId, principal, plan))
+    return this.#checked(this.#commits.add(accountId, principal, plan))
   }
 
   /** Like `commit`, but once for each key: a repeated request gets its first answer again. */
@@ -150,21 +153,23 @@ export class Store {
     key: RequestKey,
   ): Promise<WriteAnswer> {
     const repeatable = {
+      key: key.key,
       before: () => this.#answers.find(key),
       kept: (answer: WriteAnswer) => storedAnswer(key, answer),
     }
-    return this.#write(accountId, () => this.#commit(accountId, principal, plan, repeatable))
+    return this.#checked(this.#commits.add(accountId, principal, plan, repeatable))
   }
 
   /** Replaces all rules of an IP policy as one change that is seen whole; resolves when it is durable. */
   replaceRules<T>(accountId: string, principal: Principal, policyId: string, plan: RulesPlan<T>): Promise<T> {
-    return this.#write(accountId, () => this.#replacer.replace(accountId, principal, policyId, plan))
+    const replace = () => this.#replacer.replace(accountId, principal, policyId, plan)
+    return this.#checked(this.#queues.inTurn(accountId, replace))
   }
 
   /** A failed write may mean that ClickHouse is away, which others should learn without trying. */
-  async #write<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+  async #checked<T>(write: Promise<T>): Promise<T> {
     try {
-      return await this.#queues.inTurn(accountId, work)
+      return await write
     } catch (error) {
       await this.#upkeep.checkClickhouse()
       throw error
@@ -205,50 +210,16 @@ export class Store {
     return settle({ heads: this.#heads, view: this.view }, () => this.refusal, accountId)
   }
 
-  async #commit<T>(
-    accountId: string,
-    principal: Principal,
-    plan: Plan<T>,
-    repeatable?: Repeatable<T>,
-  ): Promise<T> {
-    for (;;) {
-      const settled = await this.#settle(accountId)
-      const before = await repeatable?.before()
-      if (before !== undefined) return before
-      const { version, draft, change } = await this.#planned(accountId, principal, plan, settled)
-      if (isEmpty(draft) && repeatable === undefined) return draft.result
-      if (!(await this.#claims.acquire(accountId, version, draft))) continue
-      const whole = repeatable === undefined ? change : { ...change, answer: repeatable.kept(draft.result) }
-      const committed = await this.#heads.commit(accountId, settled.known, version, whole)
-      if (committed === undefined) continue
-      await this.#heads.carryOut(accountId, committed)
-      await this.view.reached(accountId, version)
-      return draft.result
-    }
-  }
-
   async #rehearse<T>(accountId: string, principal: Principal, plan: Plan<T>): Promise<T> {
+    const { secrets } = this.#buckets
     for (;;) {
-      const settled = await this.#settle(accountId)
-      const { version, draft, change } = await this.#planned(accountId, principal, plan, settled)
+      const { known, state } = await this.#settle(accountId)
+      const version = known.version + 1
+      const { draft, change } = await planChange(accountId, version, principal, plan, state, secrets)
       if (isEmpty(draft)) return draft.result
-      this.#heads.checkSize(settled.known, version, change)
+      this.#heads.checkSize(known, version, change)
       if (await this.#claims.rehearse(accountId, version, draft)) return draft.result
     }
-  }
-
-  async #planned<T>(
-    accountId: string,
-    principal: Principal,
-    plan: Plan<T>,
-    { known, state }: SettledAccount,
-  ) {
-    const version = known.version + 1
-    const at = now()
-    const draft = plan(state, version, at)
-    const puts = await withKeptSecrets(this.#buckets.secrets, draft.puts, state)
-    const change = changeOf(accountId, version, at, principal, { ...draft, puts }, state)
-    return { version, draft, change }
   }
 
   /** Waits for the writes that are under way. */

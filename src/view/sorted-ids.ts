@@ -2,6 +2,12 @@
 export class SortedIds {
   #ids: string[] = []
 
+  copy(): SortedIds {
+    const copy = new SortedIds()
+    copy.#ids = this.#ids.slice()
+    return copy
+  }
+
   get size(): number {
     return this.#ids.length
   }

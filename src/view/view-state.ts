@@ -265,7 +265,8 @@ const newGeneration = (): Generation => ({ chunks: new Map(), chunkOf: new Map()
 
 const parentFields = new Map(resources.map(({ kind, parent }) => [kind, parent?.field]))
 
-function ownersOf(kind: string, row: Row): readonly string[] {
+/** The account of a row, and the resource above it. */
+export function ownersOf(kind: string, row: Row): readonly string[] {
   const field = parentFields.get(kind)
   return field === undefined ? [row.account_id] : [row.account_id, String(row[field])]
 }

@@ -111,7 +111,7 @@ t.test('a change that does not fit the head record', async (t) => {
     }),
   })
   const known = await heads.finished('ac_1')
-  await heads.commit('ac_1', known, 1, removing(10))
+  await heads.commit('ac_1', known, [removing(10)])
   const kept = decodeHead((await bucket.get('ac_1'))!.value!)
   t.strictSame(
     kept.change?.removals.map((removal) => removal.row),
@@ -119,7 +119,7 @@ t.test('a change that does not fit the head record', async (t) => {
     'removed rows are left out, to be read from ClickHouse',
   )
   const finished = await heads.finished('ac_1')
-  await t.rejects(heads.commit('ac_1', finished, 2, removing(100)), {
+  await t.rejects(heads.commit('ac_1', finished, [removing(100)]), {
     code: 'ERR_INVALID_REQUEST',
     message: /has \d+ bytes: at most 2000 are allowed/,
   })

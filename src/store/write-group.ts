@@ -1,0 +1,91 @@
+/**
+ * Writes of one account that are committed together: one head, one insert for each table, one projection. Each has a
+ * version of its own, and is planned with the state that those before it leave.
+ *
+ * A write that depends on another one of the group in a way that this state can't show is left for the next group: it
+ * writes the same resource, takes or releases the same claim, or repeats the request. Two sorts of writes let none
+ * follow: those of IP policy rules, and those whose audit events the change does not hold.
+ */
+
+import { policyKind, ruleKind } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
+import type { Change } from './change.js'
+import { type Draft, splitRelease } from './plan.js'
+import { PlannedState } from './planned-state.js'
+
+/** Bounds what the client of the first write waits for. */
+const changesMax = 64
+
+export class WriteGroup {
+  readonly #accountId: string
+  readonly #firstVersion: number
+  readonly #bytesMax: number
+  readonly #base: ViewState
+  #planned: PlannedState | undefined
+  readonly changes: Change[] = []
+  /** Resources, claims and requests of its writes. */
+  readonly #names = new Set<string>()
+  #bytes = 0
+  #isClosed = false
+
+  constructor(accountId: string, firstVersion: number, base: ViewState, bytesMax: number) {
+    this.#accountId = accountId
+    this.#firstVersion = firstVersion
+    this.#base = base
+    this.#bytesMax = bytesMax
+  }
+
+  /** The version of the next write. */
+  get nextVersion(): number {
+    return this.#firstVersion + this.changes.length
+  }
+
+  /** The state that the next write is planned with. */
+  get state(): ViewState {
+    return this.#planned ?? this.#base
+  }
+
+  get isFull(): boolean {
+    return this.#isClosed || this.changes.length >= changesMax
+  }
+
+  /** Was this request already made by another write of the group? */
+  hasRequest(key: string): boolean {
+    return this.#names.has(key)
+  }
+
+  /** May a write with this draft be committed together with those before it? */
+  takes<T>(draft: Draft<T>, change: Change): boolean {
+    if (this.changes.length === 0) return true
+    return (
+      this.#bytes + bytesOf(change) <= this.#bytesMax && !namesOf(draft).some((name) => this.#names.has(name))
+    )
+  }
+
+  add<T>(draft: Draft<T>, change: Change): void {
+    const version = this.nextVersion
+    this.changes.push(change)
+    this.#bytes += bytesOf(change)
+    for (const name of namesOf(draft)) this.#names.add(name)
+    if (change.answer !== undefined) this.#names.add(change.answer.key)
+    this.#isClosed = !mayBeFollowed(change)
+    if (this.#isClosed) return
+    this.#planned ??= new PlannedState(this.#base)
+    this.#planned.add(this.#accountId, version, change)
+  }
+}
+
+const bytesOf = (change: Change): number => Buffer.byteLength(JSON.stringify(change))
+
+const namesOf = <T>({ puts, removals, claims = [], releases = [] }: Draft<T>): string[] => [
+  ...[...puts, ...removals].map(({ row }) => row.id),
+  ...claims.map(({ claim }) => claim),
+  ...releases.map((release) => splitRelease(release)[1]),
+]
+
+/** Rules are stored in chunks, and a policy takes its rules with it. */
+const mayBeFollowed = ({ puts, removals, emptiedPolicies }: Change): boolean =>
+  emptiedPolicies.length === 0 &&
+  removals.length <= 1 &&
+  !puts.some(({ kind }) => kind === ruleKind) &&
+  !removals.some(({ kind }) => kind === ruleKind || kind === policyKind)
