@@ -99,7 +99,7 @@ export interface Change {
 }
 
 /** A change, and the version of its account that it makes. */
-export interface VersionedChange {
+interface VersionedChange {
   readonly version: number
   readonly change: Change
 }

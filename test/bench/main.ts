@@ -11,6 +11,8 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchRow, benchTools, isReached, type Measure, type RowResult } from './bench.js'
 import { collapsed, readRecorded, record } from './recorded.js'
+import { row as apiCreate } from './rows/api-create.js'
+import { row as apiRead } from './rows/api-read.js'
 import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
 import { row as destinations } from './rows/destinations.js'
@@ -30,7 +32,9 @@ import { row as trial } from './rows/trial.js'
 import { row as walk } from './rows/walk.js'
 
 const rows: readonly BenchRow[] = [
-  decisionLog, //
+  apiCreate, //
+  apiRead,
+  decisionLog,
   decisions,
   destinations,
   endToEnd,
