@@ -44,7 +44,6 @@ const ask = (options: RequestOptions) =>
 
 export const row: BenchRow = {
   name: 'decisions',
-  inCi: true,
   mustReach: `p99 of a decision over HTTP at most ${bound} × that of a bare server`,
   async run({ quick }) {
     const set = await policySet()
