@@ -3,8 +3,9 @@
  * version of its own, and is planned with the state that those before it leave.
  *
  * A write that depends on another one of the group in a way that this state can't show is left for the next group: it
- * writes the same resource, takes or releases the same claim, or repeats the request. Two sorts of writes let none
- * follow: those of IP policy rules, and those whose audit events the change does not hold.
+ * writes the same resource, takes or releases the same claim, or repeats the request. Three sorts of writes let none
+ * follow: those of IP policy rules, those whose audit events the change does not hold, and those that take a claim. A
+ * group that held one claim while it asked for the next could wait for another account's group, and that for this one.
  */
 
 import { policyKind, ruleKind } from '../view/keys.js'
@@ -68,7 +69,7 @@ export class WriteGroup {
     this.#bytes += bytesOf(change)
     for (const name of namesOf(draft)) this.#names.add(name)
     if (change.answer !== undefined) this.#names.add(change.answer.key)
-    this.#isClosed = !mayBeFollowed(change)
+    this.#isClosed = !mayBeFollowed(change) || (draft.claims ?? []).length > 0
     if (this.#isClosed) return
     this.#planned ??= new PlannedState(this.#base)
     this.#planned.add(this.#accountId, version, change)
