@@ -20,14 +20,19 @@ export class InputLedger {
   constructor(ledger: LedgerWriter, stream: InputStream) {
     this.#commits = new GroupCommit({
       write: async (done) => {
-        await ledger.write([...entriesOf(done, stream)])
+        try {
+          await ledger.write([...entriesOf(done, stream)])
+        } catch {
+          // The ledger closes. The messages are not acknowledged, so they are redelivered.
+          return
+        }
         for (const message of done) message.acknowledge()
       },
     })
   }
 
   add(message: DoneMessage): void {
-    this.#commits.add(message).catch(ledgerCloses)
+    void this.#commits.add(message)
   }
 
   /** Waits for messages that were added; gives up after `withinMs`. */
@@ -37,9 +42,6 @@ export class InputLedger {
     ended.abort()
   }
 }
-
-/** The messages are not acknowledged, so they are redelivered. */
-const ledgerCloses = (): void => {}
 
 /** Messages with equal counts share an entry. */
 function* entriesOf(done: readonly DoneMessage[], stream: InputStream): Generator<InputEntry> {

@@ -1,7 +1,7 @@
 /**
- * Start here: `weir serve` runs every role as a process, some as several, stopped in order, and a nats-server unless one is configured. How
- * a process runs one role is in `child.ts`, what an operator can set in `declared-settings.ts`. The room never knows what
- * the roles do.
+ * Start here: `weir serve` runs every role as a process, some as several, stopped in order, and a nats-server unless one
+ * is configured. How a process runs one role is in `child.ts`, what an operator can set in `declared-settings.ts`. The
+ * room never knows what the roles do.
  */
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

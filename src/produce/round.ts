@@ -21,7 +21,7 @@ export class Round<S> {
   #outcomes: Map<SourceFilter<S>, Outcome> | undefined
   #serialize: ObjectSerializer<S> | undefined
   #objectJson = ''
-  /** Of the serializers before the last one. */
+  /** What the serializers before the last one wrote. */
   #objects: Map<ObjectSerializer<S>, string> | undefined
 
   /** `repeated`: filters that several sources have. */

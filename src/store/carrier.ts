@@ -1,7 +1,7 @@
 /**
- * Carries out changes that were committed together. Every step can be repeated, also by several processes at once: the rows are inserted
- * into ClickHouse and synced ▸ the configuration bucket is written, while the audit events are published ▸ released
- * claims are deleted ▸ the answer is stored, if its request has an idempotency key.
+ * Carries out changes that were committed together. Every step can be repeated, also by several processes at once: the
+ * rows are inserted into ClickHouse and synced ▸ the configuration bucket is written, while the audit events are
+ * published ▸ released claims are deleted ▸ the answers are stored to requests that have an idempotency key.
  */
 
 import { eachOf } from '../core/concurrency.js'
