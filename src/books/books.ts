@@ -29,8 +29,9 @@ import {
   type PackContents,
   resentInput,
 } from './ledger.js'
+import { SourceBooks, type SourcesSnapshot, type SourceTotals } from './source-books.js'
 
-type RecordTotals = Record<Exclude<keyof InputCounts, 'sources'>, number>
+type RecordTotals = Record<Exclude<keyof InputCounts, 'sources' | 'asked'>, number>
 
 /** All zero: the initial totals, and the counts of a message without records. */
 export const noRecords: Readonly<RecordTotals> = {
@@ -43,14 +44,6 @@ export const noRecords: Readonly<RecordTotals> = {
   unserved: 0,
   audits: 0,
   audits_bad: 0,
-}
-
-interface SourceTotals {
-  readonly subscription: string
-  readonly kind: string
-  readonly destination: string
-  produced: number
-  filtered: number
 }
 
 /** Runs kept per stream: entries of the previous run may still arrive when the next one has begun. */
@@ -71,11 +64,10 @@ interface OpenPack {
 }
 
 /** The books as stored in a bucket. */
-export interface BooksSnapshot {
+export interface BooksSnapshot extends SourcesSnapshot {
   /** The ledger is included up to this sequence. */
   readonly sequence: number
   readonly records: RecordTotals
-  readonly sources: readonly SourceTotals[]
   readonly destinations: readonly (readonly [string, DestinationTotals])[]
   readonly runs: readonly InputRunSnapshot[]
   readonly packs: readonly (readonly [string, OpenPack])[]
@@ -84,17 +76,17 @@ export interface BooksSnapshot {
 export class Books {
   sequence = 0
   readonly records: RecordTotals = { ...noRecords }
-  readonly #sources = new Map<string, SourceTotals>()
+  readonly #sources: SourceBooks
   readonly #destinations = new Map<string, DestinationTotals>()
   /** The newest last. */
   #runs: InputRun[] = []
   readonly #packs = new Map<string, OpenPack>()
 
   constructor(snapshot?: BooksSnapshot) {
+    this.#sources = new SourceBooks(snapshot)
     if (snapshot === undefined) return
     this.sequence = snapshot.sequence
     Object.assign(this.records, snapshot.records)
-    for (const source of snapshot.sources) this.#sources.set(sourceKey(source), { ...source })
     for (const [id, totals] of snapshot.destinations)
       this.#destinations.set(id, { ...newTotals(), ...totals })
     this.#runs = snapshot.runs.map((run) => new InputRun(run))
@@ -106,7 +98,7 @@ export class Books {
     return {
       sequence: this.sequence,
       records: { ...this.records },
-      sources: [...this.#sources.values()].map((source) => ({ ...source })),
+      ...this.#sources.snapshot(),
       destinations: [...this.#destinations].map(([id, totals]) => [id, { ...totals }]),
       runs: this.#runs.map((run) => run.snapshot()),
       packs: [...this.#packs],
@@ -115,6 +107,9 @@ export class Books {
 
   add(entry: LedgerEntry): void {
     switch (entry.type) {
+      case 'sources':
+        this.#sources.name(entry.list, entry.sources)
+        break
       case 'input':
         this.#addInput(entry)
         break
@@ -147,10 +142,10 @@ export class Books {
     if (messages === 0) return
     for (const name of Object.keys(this.records) as (keyof RecordTotals)[])
       this.records[name] += messages * (counts[name] ?? 0)
+    for (const [list, times] of counts.asked ?? []) this.#sources.ask(list, messages * times)
     for (const [subscription, kind, destination, produced, filtered] of counts.sources) {
-      const totals = this.#source({ subscription, kind, destination, produced: 0, filtered: 0 })
-      totals.produced += messages * produced
-      totals.filtered += messages * filtered
+      const asked = counts.asked === undefined ? produced + filtered : 0
+      this.#sources.add([subscription, kind, destination], messages * produced, messages * asked)
     }
   }
 
@@ -186,10 +181,6 @@ export class Books {
     return run
   }
 
-  #source(fresh: SourceTotals): SourceTotals {
-    return getOrMake(this.#sources, sourceKey(fresh), () => fresh)
-  }
-
   /** Counts a pack; a pack without new events is not kept. */
   #enter(contents: PackContents): OpenPack {
     const known = this.#packs.get(contents.pack)
@@ -216,8 +207,7 @@ export class Books {
 
   #resend(run: InputRun, sequence: number, destination: string, events: number): number {
     const fresh = run.settle([sequence, sequence], new Map(), this.#addExtra) * events
-    const source = { subscription: resentInput, kind: resentKind, destination, produced: 0, filtered: 0 }
-    this.#source(source).produced += fresh
+    this.#sources.add([resentInput, resentKind, destination], fresh, fresh)
     return fresh
   }
 
@@ -242,8 +232,8 @@ export class Books {
     return getOrMake(this.#destinations, id, newTotals)
   }
 
-  get sources(): Iterable<Readonly<SourceTotals>> {
-    return this.#sources.values()
+  get sources(): Iterable<SourceTotals> {
+    return this.#sources.all()
   }
 
   destination(id: string): DestinationCounts {
@@ -268,7 +258,7 @@ export class Books {
   /** Counts of these destinations, by default of all that events were produced or filtered for. */
   destinations(ids: Iterable<string> = this.#allIds()): ReadonlyMap<string, DestinationCounts> {
     const sums = new Map([...ids].map((id) => [id, { produced: this.extra(id), filtered: 0 }]))
-    for (const { destination, produced, filtered } of this.#sources.values()) {
+    for (const { destination, produced, filtered } of this.#sources.all()) {
       const sum = sums.get(destination)
       if (sum === undefined) continue
       sum.produced += produced
@@ -281,14 +271,11 @@ export class Books {
 
   #allIds(): ReadonlySet<string> {
     return new Set([
-      ...[...this.#sources.values()].map(({ destination }) => destination),
+      ...[...this.#sources.all()].map(({ destination }) => destination),
       ...this.#destinations.keys(),
     ])
   }
 }
-
-const sourceKey = ({ subscription, kind, destination }: SourceTotals): string =>
-  `${subscription} ${kind} ${destination}`
 
 function eventsByDestination({ sources }: InputCounts): ReadonlyMap<string, number> {
   const events = new Map<string, number>()

@@ -3,6 +3,7 @@
  * that dies in between leaves work to be repeated and entries to be written again; `books.ts` recognises repeated
  * entries: input messages by their sequences, packs by their ids.
  */
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { newId } from '../core/ids.js'
@@ -18,6 +19,20 @@ export const resentInput = 'dead_letters'
 
 /** The stream that input came from; `replay.<id>`: records that are processed again. */
 export type InputStream = 'records' | 'audit' | 'audit_in' | typeof resentInput | `replay.${string}`
+
+/**
+ * Names sources that are asked together, so that the messages that ask them need not: there may be thousands. Written
+ * before the entries that refer to it, and again from time to time, since the ledger can be lost.
+ */
+export interface SourcesEntry {
+  readonly type: 'sources'
+  /** A hash of `sources`. */
+  readonly list: string
+  readonly sources: readonly SourceName[]
+}
+
+/** One kind of one subscription at one destination: subscription, kind, destination. */
+export type SourceName = readonly [string, string, string]
 
 /** Counts of input messages; messages with equal counts share an entry. */
 export interface InputEntry {
@@ -42,10 +57,15 @@ export interface InputCounts extends Readonly<Record<RecordType, number>> {
   readonly audits?: number
   readonly audits_bad?: number
   readonly sources: readonly SourceTally[]
+  /**
+   * How often the sources of each list were asked: each time, each of them produced an event or filtered it. With it,
+   * `sources` has those that produced events, and none that they filtered.
+   */
+  readonly asked?: readonly (readonly [list: string, times: number])[]
 }
 
-/** Counts of one kind of one subscription at one destination: subscription, kind, destination, produced, filtered. */
-export type SourceTally = readonly [string, string, string, number, number]
+/** Counts of a source: its name, events produced, events filtered. */
+export type SourceTally = readonly [...SourceName, number, number]
 
 /** The contents of a pack, from its headers. */
 export interface PackContents {
@@ -101,6 +121,7 @@ interface ReplayEndedEntry {
 }
 
 export type LedgerEntry =
+  | SourcesEntry
   | InputEntry
   | PackEntry
   | DestinationEntry
@@ -114,6 +135,19 @@ const retryPauseMs = 1_000
 
 const linesOf = (entries: readonly LedgerEntry[]): string =>
   entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+
+/** The bytes of a message. One entry can be larger than messages may be, if thousands of sources produced events. */
+const encode = (lines: string): string | Uint8Array =>
+  lines.length > messageBytesMax ? gzipSync(lines) : lines
+
+const gzipMagic = 0x1f
+
+/** The entries of a message of the ledger. */
+export function* readEntries(data: Uint8Array): Generator<LedgerEntry> {
+  const bytes =
+    data[0] === gzipMagic ? gunzipSync(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  for (const line of bytes.toString().split('\n')) if (line !== '') yield JSON.parse(line) as LedgerEntry
+}
 
 /** Writes entries at once, for a process that has few; gives up in time. */
 export async function writeEntries(
@@ -149,9 +183,10 @@ export class LedgerWriter {
   async #store(lines: string): Promise<void> {
     const { signal } = this.#stop
     const msgId = newId('lg_')
+    const data = encode(lines)
     for (;;) {
       try {
-        await this.#nats.publish(ledgerSubject, lines, { msgId, signal })
+        await this.#nats.publish(ledgerSubject, data, { msgId, signal })
         return
       } catch (error) {
         if (signal.aborted) throw error

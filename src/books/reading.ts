@@ -13,7 +13,7 @@ import type { Nats } from '../nats/nats.js'
 import { streamIdentity } from '../nats/streams.js'
 import { ledgerStream, ledgerSubject } from '../wire/names.js'
 import { Books } from './books.js'
-import type { LedgerEntry } from './ledger.js'
+import { readEntries } from './ledger.js'
 import type { Snapshots } from './snapshots.js'
 
 const lookEveryMs = 20
@@ -87,8 +87,7 @@ export class LedgerReading {
     }
     this.#skipTo(sequence)
     this.books.sequence = sequence
-    for (const line of Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString().split('\n'))
-      if (line !== '') this.books.add(JSON.parse(line) as LedgerEntry)
+    for (const entry of readEntries(data)) this.books.add(entry)
   }
 
   #skipTo(sequence: number): void {

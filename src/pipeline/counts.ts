@@ -2,13 +2,14 @@
  * The counts of one message. They are added to the totals once, when everything the message caused is stored; a message
  * that is processed again gives the same counts.
  */
-import type { InputCounts, SourceTally } from '../books/ledger.js'
+import type { InputCounts, SourcesEntry, SourceTally } from '../books/ledger.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
 import type { Production } from '../produce/produce.js'
 import type { CompiledSource } from '../produce/source-list.js'
 import { type RecordType, recordTypes, type TrafficRecord } from '../record/traffic-record.js'
+import type { SourceNames } from './source-names.js'
 
 export type CountVector = ReturnType<Counts['vector']>
 
@@ -46,17 +47,10 @@ export class Counts {
     for (const { restrictionId } of verdict.warnings) increment(this.#warnings, restrictionId)
   }
 
-  /** A source that was asked made an event or was filtered. */
   #tallies(): SourceTally[] {
     const tallies: SourceTally[] = []
-    for (const [sources, asked] of this.#asked) {
-      for (const source of sources) {
-        const { subscriptionId, kindName, destinationIds } = source
-        const produced = this.#produced.get(source) ?? 0
-        for (const id of destinationIds)
-          tallies.push([subscriptionId, kindName, id, produced, asked - produced])
-      }
-    }
+    for (const [{ subscriptionId, kindName, destinationIds }, produced] of this.#produced)
+      for (const id of destinationIds) tallies.push([subscriptionId, kindName, id, produced, 0])
     return tallies
   }
 
@@ -69,7 +63,10 @@ export class Counts {
       decisions: { ...this.#decisions },
       /** Evaluated records that no edge serves, by the endpoint they name. */
       unserved: [...this.#unserved].map(([endpoint, count]) => ({ endpoint, count })),
+      /** Sources that produced events, and how many of them. */
       sources: this.#tallies(),
+      /** Each source of a list produced an event or filtered one as often. There may be thousands. */
+      asked: [...this.#asked].map(([sources, times]) => ({ sources, times })),
       /** Expressions of traffic policies without a result. */
       policyFailures: [...this.#policyFailures].map(([{ edgeId, label }, count]) => ({
         edge_id: edgeId,
@@ -88,19 +85,24 @@ export class Counts {
   }
 }
 
-/** The counts that are entered in the ledger. */
-export const inputCounts = ({
-  records,
-  bad,
-  evaluated,
-  decisions,
-  unserved,
-  sources,
-}: CountVector): InputCounts => ({
-  records,
-  bad,
-  ...evaluated,
-  ...decisions,
-  unserved: unserved.reduce((sum, { count }) => sum + count, 0),
-  sources,
-})
+/** What is entered in the ledger: counts, and the lists of sources that they refer to. */
+export interface EnteredCounts {
+  readonly counts: InputCounts
+  readonly lists: readonly SourcesEntry[]
+}
+
+export function enteredCounts(vector: CountVector, names: SourceNames): EnteredCounts {
+  const { records, bad, evaluated, decisions, unserved, sources } = vector
+  const lists: SourcesEntry[] = []
+  const asked: (readonly [string, number])[] = []
+  for (const { sources: of, times } of vector.asked)
+    for (const list of names.of(of)) {
+      lists.push(list)
+      asked.push([list.list, times])
+    }
+  const all = { records, bad, ...evaluated, ...decisions, unserved: unservedIn(unserved), sources, asked }
+  return { counts: all, lists }
+}
+
+const unservedIn = (unserved: CountVector['unserved']): number =>
+  unserved.reduce((sum, { count }) => sum + count, 0)

@@ -1,7 +1,7 @@
 /** Enters input messages whose packs are stored in the ledger, then acknowledges them. */
 
-import type { InputCounts, InputEntry, InputStream, LedgerWriter } from '../books/ledger.js'
-import { sleep } from '../core/clock.js'
+import type { InputCounts, InputEntry, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
+import { monotonicMs, sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
 import { SequenceSet } from '../wire/sequence-set.js'
@@ -11,17 +11,27 @@ export interface DoneMessage {
   readonly sequence: number
   readonly since: string
   readonly counts: InputCounts
+  /** The lists of sources that the counts refer to. */
+  readonly lists: readonly SourcesEntry[]
   acknowledge(): void
 }
 
+/** A list that is in use is named again after this time: the ledger may have been lost. */
+const namedAgainAfterMs = 60_000
+/** Lists whose last naming is remembered: more than the accounts that have traffic within a minute. */
+const namedMax = 100_000
+
 export class InputLedger {
   readonly #commits: GroupCommit<DoneMessage>
+  /** When each list was named. */
+  readonly #namedMs = new Map<string, number>()
 
   constructor(ledger: LedgerWriter, stream: InputStream) {
     this.#commits = new GroupCommit({
       write: async (done) => {
         try {
-          await ledger.write([...entriesOf(done, stream)])
+          const entries = [...this.#listsToName(done), ...entriesOf(done, stream)]
+          await Promise.all(entries.map((entry) => ledger.write([entry])))
         } catch {
           // The ledger closes. The messages are not acknowledged, so they are redelivered.
           return
@@ -33,6 +43,21 @@ export class InputLedger {
 
   add(message: DoneMessage): void {
     void this.#commits.add(message)
+  }
+
+  /** The lists that these messages refer to and that were not named lately. */
+  #listsToName(done: readonly DoneMessage[]): readonly SourcesEntry[] {
+    const atMs = monotonicMs()
+    const due: SourcesEntry[] = []
+    for (const { lists } of done)
+      for (const entry of lists) {
+        const namedMs = this.#namedMs.get(entry.list)
+        if (namedMs !== undefined && atMs - namedMs < namedAgainAfterMs) continue
+        if (this.#namedMs.size >= namedMax) this.#namedMs.clear()
+        this.#namedMs.set(entry.list, atMs)
+        due.push(entry)
+      }
+    return due
   }
 
   /** Waits for messages that were added; gives up after `withinMs`. */

@@ -7,7 +7,7 @@
  * processed again from the start.
  */
 
-import type { InputCounts, InputStream, LedgerWriter } from '../books/ledger.js'
+import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
 import { prefetchBytesTarget, prefetchMessagesMax } from '../core/limits.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
@@ -39,6 +39,8 @@ const stopWithoutNatsMs = 500
 /** The result of processing a message, all of whose events are in packs. */
 export interface ProcessedMessage {
   readonly counts: InputCounts
+  /** The lists of sources that the counts refer to. */
+  readonly lists?: readonly SourcesEntry[]
   /** Called when the message is acknowledged. */
   acknowledged?(): void
 }
@@ -66,6 +68,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly unstored: (error: unknown, sequence?: number) => void
 }
 
+const noLists: readonly SourcesEntry[] = []
+
 /** A message from its pull to its acknowledgement. A class, because there may be tens of thousands of them. */
 class IntakeMessage implements InputMessage, DoneMessage {
   packsOpen = 0
@@ -92,6 +96,10 @@ class IntakeMessage implements InputMessage, DoneMessage {
 
   get counts(): InputCounts {
     return this.#processed!.counts
+  }
+
+  get lists(): readonly SourcesEntry[] {
+    return this.#processed?.lists ?? noLists
   }
 
   processed(processed: ProcessedMessage): void {

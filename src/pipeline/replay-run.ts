@@ -9,7 +9,7 @@
  * run takes a thirtieth of it. It pulls nothing while the destination holds more than a quarter of its share.
  */
 import { noRecords } from '../books/books.js'
-import type { InputCounts, LedgerWriter, SourceTally } from '../books/ledger.js'
+import type { LedgerWriter } from '../books/ledger.js'
 import { monotonicMs, sleep, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -21,10 +21,12 @@ import { replayedView } from '../produce/replayed-sources.js'
 import type { TrafficView } from '../produce/traffic-view.js'
 import type { GeoLookup } from '../record/geo.js'
 import { recordsStream, replayConsumer } from '../wire/names.js'
+import { type CountVector, type EnteredCounts, enteredCounts } from './counts.js'
 import { Intake, type ProcessedMessage } from './intake.js'
 import type { InputMessage } from './packs.js'
 import { walkMessage } from './process-record.js'
 import type { Shares } from './shares.js'
+import { SourceNames } from './source-names.js'
 
 /** Messages in flight, in all pipelines together. */
 const ackPendingMax = 1_000
@@ -68,6 +70,7 @@ export class ReplayRun {
   readonly #deps: ReplayRunDeps
   readonly #intake: Intake
   readonly #stop = new AbortController()
+  readonly #names = new SourceNames(replayedKind)
   /** Time that the run still leaves to live records: pauses for small messages are made together. */
   #owedMs = 0
   #view: { readonly of: TrafficView; readonly restricted: TrafficView } | undefined
@@ -101,25 +104,25 @@ export class ReplayRun {
     const isOne = this.#records.has(message.sequence)
     if (isOne === undefined) return undefined
     const begunMs = monotonicMs()
-    const sources = await this.#walk(message, input, isOne)
+    const counts = await this.#walk(message, input, isOne)
     await this.#giveWay((monotonicMs() - begunMs) * (1 / timeShare - 1))
-    return { counts: replayedCounts(sources) }
+    return counts === undefined ? { counts: nothing } : replayedCounts(counts, this.#names)
   }
 
   async #walk(
     { storedAtMs, data }: PulledMessage,
     input: InputMessage,
     isOne: boolean,
-  ): Promise<readonly SourceTally[]> {
+  ): Promise<CountVector | undefined> {
     const { packs } = this.#intake
     packs.begin(input)
     try {
-      if (!isOne) return []
+      if (!isOne) return undefined
       const context = { view: this.#viewNow(), geo: this.#deps.geo, buffers: packs }
       const walk = walkMessage({ bytes: data, storedAtMs }, context)
       for (let step = walk.next(); ; step = walk.next()) {
         // A record that is bad, or has no result, was reported when it came.
-        if (step.done) return step.value.counts.sources
+        if (step.done) return step.value.counts
         await yieldTurn()
         if (packs.isFull) await packs.roomToFill()
       }
@@ -173,15 +176,16 @@ export async function endReplay(
   }
 }
 
+const nothing = { ...noRecords, sources: [] }
+
 /** Records were counted when they came. In the books, replayed events are a kind of their own. */
-function replayedCounts(sources: readonly SourceTally[]): InputCounts {
-  const bySubscription = new Map<string, SourceTally>()
-  for (const [subscription, , destination, produced, filtered] of sources) {
-    const [, , , ...known] = bySubscription.get(subscription) ?? ['', '', '', 0, 0]
-    const tally = [produced + known[0], filtered + known[1]] as const
-    bySubscription.set(subscription, [subscription, replayedKind, destination, ...tally])
-  }
-  return { ...noRecords, sources: [...bySubscription.values()] }
+function replayedCounts(vector: CountVector, names: SourceNames): EnteredCounts {
+  const { counts, lists } = enteredCounts(vector, names)
+  const sources = counts.sources.map(
+    ([subscription, , destination, produced]) =>
+      [subscription, replayedKind, destination, produced, 0] as const,
+  )
+  return { counts: { ...noRecords, sources, asked: counts.asked! }, lists }
 }
 
 const replayedKind = 'replayed'

@@ -8,7 +8,7 @@
  * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
  */
 
-import type { InputCounts, LedgerWriter } from '../books/ledger.js'
+import type { LedgerWriter } from '../books/ledger.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
@@ -21,7 +21,7 @@ import type { GeoLookup } from '../record/geo.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
 import type { CatchUps } from './catch-ups.js'
-import { type CountVector, inputCounts } from './counts.js'
+import { type CountVector, type EnteredCounts, enteredCounts } from './counts.js'
 import type { DecisionLog } from './decision-log.js'
 import { FailureReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
@@ -29,6 +29,7 @@ import type { InputMessage } from './packs.js'
 import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
+import { SourceNames } from './source-names.js'
 import { UnservedReports } from './unserved-reports.js'
 
 /** More than a machine processes in half a second if each message holds one record. */
@@ -52,6 +53,7 @@ export class Pipeline {
   readonly #intake: Intake
   readonly #failures: FailureReports
   readonly #unserved: UnservedReports
+  readonly #names = new SourceNames()
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
@@ -86,7 +88,8 @@ export class Pipeline {
     const culprits = isSuspect ? await this.#deps.quarantine.culpritsIn(message.data) : []
     const { counts, bad } = await this.#walk(message, withoutLines(message.data, culprits), input)
     await this.#park([...bad, ...culprits], input)
-    return new ProcessedRecords(withBad(counts, culprits.length), this.#failures, this.#unserved)
+    const all = withBad(counts, culprits.length)
+    return new ProcessedRecords(all, enteredCounts(all, this.#names), this.#failures, this.#unserved)
   }
 
   async #walk({ storedAtMs }: PulledMessage, bytes: Uint8Array, input: InputMessage): Promise<MessageResult> {
@@ -137,14 +140,21 @@ export class Pipeline {
 
 /** A class, because there may be tens of thousands of them. */
 class ProcessedRecords implements ProcessedMessage {
-  readonly counts: InputCounts
+  readonly counts: EnteredCounts['counts']
+  readonly lists: EnteredCounts['lists']
   readonly #reported: CountVector
   readonly #failures: FailureReports
   readonly #unserved: UnservedReports
 
-  constructor(counts: CountVector, failures: FailureReports, unserved: UnservedReports) {
-    this.counts = inputCounts(counts)
-    this.#reported = counts
+  constructor(
+    reported: CountVector,
+    { counts, lists }: EnteredCounts,
+    failures: FailureReports,
+    unserved: UnservedReports,
+  ) {
+    this.counts = counts
+    this.lists = lists
+    this.#reported = reported
     this.#failures = failures
     this.#unserved = unserved
   }
