@@ -4,7 +4,7 @@ import { listFilterStepsMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Static, TSchema } from '../core/schema.js'
 import { ExpressionFailure, StepBudget } from '../expr/budget.js'
-import { compileExpression } from '../expr/expression.js'
+import { compileClosures } from '../expr/expression.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../expr/scope.js'
 import type { AnyResource } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
@@ -27,7 +27,7 @@ export const compileSchemaFilter = <S extends TSchema>(
   compileIn(scopeOfSchema(schema), text, parameter) as (shown: unknown) => boolean
 
 function compileIn(scope: Scope<Shown>, text: string, parameter = 'filter'): Filter {
-  const compiled = compileExpression(text, scope)
+  const compiled = compileClosures(text, scope)
   if (!compiled.ok) {
     throw new WeirError(
       'ERR_INVALID_EXPRESSION',

@@ -40,6 +40,7 @@ export const inCidrRange: ExpressionFunction = {
   about: 'Whether the address is in the range.',
   example: "conn.client_ip|inCidrRange('10.0.0.0/8')",
   parameters: ['ip', 'cidr'],
+  isQuestion: true,
   checkFirst: checkAddress,
   withSecond: (range) => {
     const cidr = readRange(range)
@@ -53,6 +54,7 @@ export const inCidrRanges: ExpressionFunction = {
   about: 'Whether the address is in one of the ranges.',
   example: "inCidrRanges(conn.client_ip, ['10.0.0.0/8', '2001:db8::/32'])",
   parameters: ['ip', '[cidr…]'],
+  isQuestion: true,
   checkFirst: checkAddress,
   checkItem: checkRange,
   withSecond: (ranges) => {

@@ -1,26 +1,30 @@
 /**
- * A checked tree ▸ closures. Everything constant is computed here, once: constants are folded, lists become sets, ranges
- * become masks. Per record nothing is looked up by name. No source code is generated.
+ * A checked tree ▸ closures, or a function of its shape (`draft.ts`). Everything constant is computed here, once:
+ * constants are folded, lists become sets, ranges become masks. Per record nothing is looked up by name.
  */
-import { ExpressionFailure, StepBudget } from './budget.js'
+import { type Code, constant, folded, weightOf, written } from './code.js'
+import { Draft, type Writer } from './draft.js'
 import { mergeEqualities } from './equalities.js'
 import { elementReader, indexed, indexReader, memberReader } from './members.js'
 import { operationOn, operations } from './operators.js'
 import { Refusal } from './problem.js'
 import type { Run } from './run.js'
 import type { BinaryTree, CallTree, ChoiceTree, LogicTree, Tree } from './tree.js'
+import { elementWriter, firstPicked, indexWriter, memberWriter, operatorWriter } from './writers.js'
 
-/** A part of the expression, compiled. */
-interface Code<C> {
-  readonly run: Run<C>
-  /** The number of its parts: the steps that one element of a filter costs. */
-  readonly weight: number
-  /** Its value, if it is constant. */
-  readonly known?: { readonly value: unknown }
-}
-
-/** Throws a `Refusal` for literals that are not valid ranges, addresses or patterns. */
+/** The closures of an expression. Throws a `Refusal` for literals that are not valid ranges, addresses or patterns. */
 export const compileTree = <C>(tree: Tree<C>): Run<C> => compile(tree).run
+
+/** More would nest too deep for a function. */
+const shapePartsMax = 200
+
+/** The function of an expression's shape, or its closures. Throws like `compileTree`. */
+export function compileShape<C>(tree: Tree<C>): Run<C> {
+  const { run, write, weight } = compile(tree)
+  if (write === undefined || weight > shapePartsMax) return run
+  const draft = new Draft()
+  return draft.finish<C>(write(draft)) ?? run
+}
 
 /** Follows a chain in a loop, as the checker does: only nested brackets recurse. */
 function compile<C>(tree: Tree<C>): Code<C> {
@@ -58,7 +62,7 @@ function compileStart<C>(tree: Tree<C>): Code<C> {
     case 'constant':
       return constant(tree.value)
     case 'name':
-      return { run: tree.read, weight: 1 }
+      return { run: tree.read, write: (draft) => `${draft.common(tree.read)}(context)`, weight: 1 }
     case 'element':
       return compileElement(tree.path, tree.outer)
     case 'logic':
@@ -78,9 +82,13 @@ function compileLink<C>(tree: Tree<C>, subject: Code<C>): Code<C> {
   const { run } = subject
   switch (tree.kind) {
     case 'member':
-      return folded(memberReader(tree.key, run), [subject])
+      return folded(memberReader(tree.key, run), [subject], memberWriter(tree.key, subject))
     case 'not':
-      return folded((context, budget, element) => !run(context, budget, element), [subject])
+      return folded(
+        (context, budget, element) => !run(context, budget, element),
+        [subject],
+        (draft) => `!${written(subject, draft)}`,
+      )
     case 'binary':
       return compileBinary(tree, subject)
     case 'pick':
@@ -94,62 +102,39 @@ function compileLink<C>(tree: Tree<C>, subject: Code<C>): Code<C> {
   }
 }
 
-function constant<C>(value: unknown): Code<C> {
-  return { run: () => value, weight: 1, known: { value } }
-}
-
-const weightOf = <C>(parts: readonly Code<C>[]): number => parts.reduce((sum, part) => sum + part.weight, 1)
-
-/** Enough to fold any literals that fit into 16 KiB. */
-const foldingStepsMax = 10_000
-
-/** A part that depends on `parts` alone: constant if all of them are, unless its evaluation fails. */
-function folded<C>(run: Run<C>, parts: readonly Code<C>[]): Code<C> {
-  const weight = weightOf(parts)
-  if (parts.some((part) => part.known === undefined)) return { run, weight }
-  try {
-    // All parts are constant, so none of them reads the context.
-    return constant(run(undefined as C, new StepBudget(foldingStepsMax), undefined))
-  } catch (error) {
-    if (error instanceof ExpressionFailure) return { run, weight }
-    throw error
-  }
-}
-
 function compileElement<C>(path: readonly string[], outer: Tree<C> | undefined): Code<C> {
   const outerCode = outer === undefined ? constant<C>(undefined) : compile(outer)
-  return { run: elementReader(path, outerCode.run), weight: path.length + outerCode.weight }
+  return {
+    run: elementReader(path, outerCode.run),
+    write: elementWriter(path, outerCode),
+    weight: path.length + outerCode.weight,
+  }
 }
 
 function compileBinary<C>(tree: BinaryTree<C>, left: Code<C>): Code<C> {
   const right = compile(tree.right)
   const leftRun = left.run
   const rightRun = right.run
-  const onKnown = right.known && operationOn(tree.operator, right.known.value)
-  if (onKnown !== undefined) return folded(onKnown(leftRun), [left, right])
   const operation = operations[tree.operator]
+  const onKnown = right.known && operationOn(tree.operator, right.known.value)
+  if (onKnown !== undefined)
+    return folded(onKnown(leftRun), [left, right], operatorWriter(tree.operator, left, right.known?.value))
   const run: Run<C> = (context, budget, element) =>
     operation(leftRun(context, budget, element), rightRun(context, budget, element), budget)
-  return folded(run, [left, right])
+  return folded(
+    run,
+    [left, right],
+    (draft) => `${draft.common(operation)}(${written(left, draft)}, ${written(right, draft)}, budget)`,
+  )
 }
 
 function compileLogic<C>(tree: LogicTree<C>): Code<C> {
   const parts = tree.parts.map((part) => compile(part))
-  const runs = mergeEqualities(
-    tree,
-    parts.map((part) => part.run),
-  )
-  const [first, second] = runs as [Run<C>, Run<C>]
-  if (runs.length === 1) return folded(first, parts)
+  const merged = mergeEqualities(tree, parts)
+  const write: Writer = (draft) =>
+    `(${merged.map((part) => written(part, draft)).join(tree.operator === '||' ? ' || ' : ' && ')})`
+  const runs = merged.map((part) => part.run)
   const stopsAt = tree.operator === '||'
-  if (runs.length === 2) {
-    return folded(
-      stopsAt
-        ? (context, budget, element) => first(context, budget, element) || second(context, budget, element)
-        : (context, budget, element) => first(context, budget, element) && second(context, budget, element),
-      parts,
-    )
-  }
   const run: Run<C> = (context, budget, element) => {
     let value: unknown
     for (let index = 0; index < runs.length; index++) {
@@ -158,7 +143,7 @@ function compileLogic<C>(tree: LogicTree<C>): Code<C> {
     }
     return value
   }
-  return folded(run, parts)
+  return folded(run, parts, write)
 }
 
 function compileChoice<C>(tree: ChoiceTree<C>): Code<C> {
@@ -169,7 +154,11 @@ function compileChoice<C>(tree: ChoiceTree<C>): Code<C> {
   if (tree.consequent === undefined) {
     const run: Run<C> = (context, budget, element) =>
       testRun(context, budget, element) || alternateRun(context, budget, element)
-    return folded(run, [test, alternate])
+    return folded(
+      run,
+      [test, alternate],
+      (draft) => `(${written(test, draft)} || ${written(alternate, draft)})`,
+    )
   }
   const consequent = compile(tree.consequent)
   const consequentRun = consequent.run
@@ -177,7 +166,11 @@ function compileChoice<C>(tree: ChoiceTree<C>): Code<C> {
     testRun(context, budget, element)
       ? consequentRun(context, budget, element)
       : alternateRun(context, budget, element)
-  return folded(run, [test, consequent, alternate])
+  const parts = [test, consequent, alternate]
+  return folded(run, parts, (draft) => {
+    const [testScript, consequentScript, alternateScript] = parts.map((part) => written(part, draft))
+    return `(${testScript} ? ${consequentScript} : ${alternateScript})`
+  })
 }
 
 function compileList<C>(items: readonly Tree<C>[]): Code<C> {
@@ -212,14 +205,15 @@ function compilePick<C>(subject: Code<C>, test: Code<C>): Code<C> {
     }
     return picked
   }
-  return { run, weight: weightOf([subject, test]) }
+  return { run, writeFirst: firstPicked(subject, test), weight: weightOf([subject, test]) }
 }
 
 function compileIndex<C>(subject: Code<C>, key: Code<C>): Code<C> {
   const subjectRun = subject.run
   const keyRun = key.run
   const read = key.known && indexReader(key.known.value, subjectRun)
-  if (read !== undefined) return folded(read, [subject, key])
+  if (read !== undefined)
+    return folded(read, [subject, key], indexWriter(key.known!.value as string, subject))
   const run: Run<C> = (context, budget, element) =>
     indexed(subjectRun(context, budget, element), keyRun(context, budget, element), budget)
   return folded(run, [subject, key])
@@ -231,20 +225,29 @@ function compileCall<C>(tree: CallTree<C>, args: readonly Code<C>[]): Code<C> {
   refuseBadArguments(tree, first)
   const firstRun = first.run
   let run: Run<C>
+  let write: Writer
   if (second === undefined) {
     run = (context, budget, element) => callee.call(firstRun(context, budget, element), undefined, budget)
+    write = (draft) => `${draft.common(callee.call)}(${written(first, draft)}, undefined, budget)`
   } else if (second.known !== undefined && callee.withSecond !== undefined) {
     const known = callee.withSecond(second.known.value)
     if (!known.ok) throw badArgument(tree, 1, known.problem.msg)
     const { value: call } = known
     run = (context, budget, element) => call(firstRun(context, budget, element), budget)
+    write = (draft) => {
+      // The calls of one function are alike, those of two functions are not.
+      draft.common(callee)
+      return `${draft.value(call)}(${written(first, draft)}, budget)`
+    }
   } else {
     if (callee.secondIsLiteral) throw badArgument(tree, 1, `${callee.parameters[1]} must be a literal`)
     const secondRun = second.run
     run = (context, budget, element) =>
       callee.call(firstRun(context, budget, element), secondRun(context, budget, element), budget)
+    write = (draft) =>
+      `${draft.common(callee.call)}(${written(first, draft)}, ${written(second, draft)}, budget)`
   }
-  return callee.neverFolded ? { run, weight: weightOf(args) } : folded(run, args)
+  return callee.neverFolded ? { run, write, weight: weightOf(args) } : folded(run, args, write)
 }
 
 function refuseBadArguments<C>(tree: CallTree<C>, first: Code<C>): void {

@@ -2,16 +2,22 @@
  * Runs of equality tests, as people write them for want of a list: `name == 'a' || name == 'b' || asn == 1 || …`, or the
  * same with `!=` and `&&`. One lookup per name replaces a comparison per test.
  */
+import { type Code, internalized, weightOf } from './code.js'
+import type { Writer } from './draft.js'
 import type { Run } from './run.js'
 import type { LogicTree, Tree } from './tree.js'
+import { sieved, sieveOf } from './writers.js'
 
 /** Fewer tests of one name are as fast one by one. */
 const testsPerNameMin = 4
 
-/** The compiled `parts` with each long run of equality tests as one part. */
-export function mergeEqualities<C>({ operator, parts }: LogicTree<C>, runs: readonly Run<C>[]): Run<C>[] {
+/** The compiled parts with each long run of equality tests as one part. */
+export function mergeEqualities<C>(
+  { operator, parts }: LogicTree<C>,
+  compiled: readonly Code<C>[],
+): Code<C>[] {
   const test = operator === '||' ? '==' : '!='
-  const merged: Run<C>[] = []
+  const merged: Code<C>[] = []
   for (let start = 0, end = 0; start < parts.length; start = end) {
     const tests: EqualityTest<C>[] = []
     for (end = start; end < parts.length; end++) {
@@ -20,9 +26,9 @@ export function mergeEqualities<C>({ operator, parts }: LogicTree<C>, runs: read
       tests.push(found)
     }
     if (end === start) end += 1
-    const each = runs.slice(start, end)
+    const each = compiled.slice(start, end)
     const groups = groupsOf(tests)
-    merged.push(...(groups === undefined ? each : [mergedRun(groups, each, operator === '||')]))
+    merged.push(...(groups === undefined ? each : [mergedCode(groups, each, operator === '||')]))
   }
   return merged
 }
@@ -39,7 +45,7 @@ function equalityTest<C>(tree: Tree<C>, operator: '==' | '!='): EqualityTest<C> 
   if (left.kind !== 'name' || right.kind !== 'constant') return undefined
   const constant = right.value
   if (typeof constant !== 'string' && typeof constant !== 'number') return undefined
-  return { read: left.read, constant }
+  return { read: left.read, constant: typeof constant === 'string' ? internalized(constant) : constant }
 }
 
 /** The constants that a name is compared with, all of one type. */
@@ -61,6 +67,31 @@ function groupsOf<C>(tests: readonly EqualityTest<C>[]): Group<C>[] | undefined 
   }
   return tests.length >= testsPerNameMin * groups.size && groups.size > 0 ? [...groups.values()] : undefined
 }
+
+function mergedCode<C>(groups: readonly Group<C>[], each: readonly Code<C>[], whenEqual: boolean): Code<C> {
+  const run = mergedRun(
+    groups,
+    each.map((part) => part.run),
+    whenEqual,
+  )
+  return { run, write: mergedWriter(groups, run, whenEqual), weight: weightOf(each) }
+}
+
+/** The lookups, if all values have the types of the constants; `run` if not. */
+const mergedWriter =
+  <C>(groups: readonly Group<C>[], run: Run<C>, whenEqual: boolean): Writer =>
+  (draft) => {
+    const scripts = groups.map(({ read, type, constants }) => {
+      const value = draft.variable()
+      return {
+        hasType: `typeof (${value} = ${draft.common(read)}(context)) === '${type}'`,
+        isAmong: `${sieved(type, value, sieveOf(constants), draft)} && ${draft.value(constants)}.has(${value})`,
+      }
+    })
+    const haveTypes = scripts.map(({ hasType }) => hasType).join(' && ')
+    const isEqual = scripts.map(({ isAmong }) => isAmong).join(' || ')
+    return `(${haveTypes} ? ${whenEqual ? '' : '!'}(${isEqual}) : ${draft.callOf(run)})`
+  }
 
 /**
  * Values of another type than the constants are converted, which takes steps and can fail: then, and only then, the

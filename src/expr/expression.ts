@@ -3,16 +3,17 @@
  * scope is given.
  *
  * An expression goes through one phase per file: parse (jexl's lexer and parser, and limits in front of them) ▸ check
- * (names, functions and arguments known) ▸ compile (constants folded, closures). All of it happens once, when the
- * expression is saved or a view is built; per record only the closures run.
+ * (names, functions and arguments known) ▸ compile (constants folded, a function made). All of it happens once, when the
+ * expression is saved or a view is built; per record only that function runs.
  */
 import { fail, ok, type Result } from '../core/errors.js'
 import type { StepBudget } from './budget.js'
 import { checkNames } from './check.js'
-import { compileTree } from './compile.js'
+import { compileShape, compileTree } from './compile.js'
 import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
+import type { Run } from './run.js'
 import type { Scope } from './scope.js'
 import { isCondition, type Tree } from './tree.js'
 
@@ -31,18 +32,26 @@ interface IndexableExpression<C> extends CompiledExpression<C> {
   readonly requirement: Requirement<C> | undefined
 }
 
-/** Text ▸ closures. Never throws, however bad the text is. */
+/** For an expression that is evaluated often. Never throws, however bad the text is. */
 export const compileExpression = <C>(
   text: unknown,
   scope: Scope<C>,
-): Result<CompiledExpression<C>, ExpressionProblem> => compileWith(text, scope, compiledTree)
+): Result<CompiledExpression<C>, ExpressionProblem> =>
+  compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileShape(tree)))
+
+/** For an expression that is evaluated a few times and then forgotten: makes no code. Never throws. */
+export const compileClosures = <C>(
+  text: unknown,
+  scope: Scope<C>,
+): Result<CompiledExpression<C>, ExpressionProblem> =>
+  compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileTree(tree)))
 
 export const compileIndexable = <C>(
   text: unknown,
   scope: Scope<C>,
 ): Result<IndexableExpression<C>, ExpressionProblem> =>
   compileWith(text, scope, (tree, text) => ({
-    ...compiledTree(tree, text),
+    ...compiledAs(tree, text, compileShape(tree)),
     requirement: requirementOf(tree),
   }))
 
@@ -59,8 +68,7 @@ function compileWith<C, T>(
   }
 }
 
-function compiledTree<C>(tree: Tree<C>, text: string): CompiledExpression<C> {
-  const evaluate = compileTree(tree)
+function compiledAs<C>(tree: Tree<C>, text: string, evaluate: Run<C>): CompiledExpression<C> {
   const isTrue: CompiledExpression<C>['isTrue'] = isCondition(tree)
     ? (evaluate as (context: C, budget: StepBudget) => boolean)
     : (context, budget) => Boolean(evaluate(context, budget))
@@ -69,6 +77,6 @@ function compiledTree<C>(tree: Tree<C>, text: string): CompiledExpression<C> {
 
 /** The problem of a text; the compiled expression is dropped. */
 export function checkExpression<C>(text: unknown, scope: Scope<C>): ExpressionProblem | undefined {
-  const compiled = compileExpression(text, scope)
+  const compiled = compileClosures(text, scope)
   return compiled.ok ? undefined : compiled.problem
 }

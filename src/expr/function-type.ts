@@ -19,6 +19,8 @@ export interface ExpressionFunction {
   withSecond?(second: unknown): Result<(first: unknown, budget: StepBudget) => unknown>
   /** The second argument has to be known when the expression is saved. */
   readonly secondIsLiteral?: boolean
+  /** Its value is always true or false. */
+  readonly isQuestion?: boolean
   /** Not evaluated when the expression is saved, even if all arguments are known. */
   readonly neverFolded?: boolean
 }

@@ -89,6 +89,7 @@ const textQuestion = (
   about,
   example,
   parameters: ['text', second],
+  isQuestion: true,
   call: (first, other, budget) => {
     const text = textOf(first)
     const otherText = textOf(other)
@@ -121,6 +122,7 @@ const matches: ExpressionFunction = {
   about: 'Whether the pattern (RE2 syntax, unanchored) occurs in the text; takes linear time.',
   example: "conn.server_name|matches('^db[0-9]+[.]')",
   parameters: ['text', 'pattern'],
+  isQuestion: true,
   secondIsLiteral: true,
   neverFolded: true,
   withSecond: (pattern) => {

@@ -11,7 +11,7 @@ const inheritedKeys: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a JSON value can inherit a member of this name. All others are read without checking ownership. */
-const isSometimesInherited = (key: string): boolean => inheritedKeys.has(key) || /^\d+$/.test(key)
+export const isSometimesInherited = (key: string): boolean => inheritedKeys.has(key) || /^\d+$/.test(key)
 
 type Members = Readonly<Record<PropertyKey, unknown>>
 
@@ -21,12 +21,20 @@ function ownMember(value: unknown, key: PropertyKey): unknown {
 
 /** What a member is read from: the first item of a list, as in jexl, which then fails on an empty one. */
 function firstOf(list: readonly unknown[], key: string): unknown {
-  const [first] = list
-  if (first === undefined || first === null) {
+  return firstItem(list[0], key)
+}
+
+/** The first item of a list, from which `key` is to be read. */
+export function firstItem(item: unknown, key: string): unknown {
+  if (item === undefined || item === null) {
     throw new ExpressionFailure(`${key} can't be read: the list has no first item with a value.`)
   }
-  return first
+  return item
 }
+
+/** What a value that itself has no such member has: a list has the members of its first item. */
+export const memberOfFirst = (value: unknown, key: string): unknown =>
+  Array.isArray(value) ? (firstOf(value, key) as Members)[key] : undefined
 
 /** Reads `.key` from the value of `subject`; no value has no members. */
 export function memberReader<C>(key: string, subject: Run<C>): Run<C> {
@@ -41,8 +49,7 @@ export function memberReader<C>(key: string, subject: Run<C>): Run<C> {
     const value = subject(context, budget, element)
     if (value === undefined || value === null) return undefined
     const member = (value as Members)[key]
-    if (member !== undefined || !Array.isArray(value)) return member
-    return (firstOf(value, key) as Members)[key]
+    return member === undefined ? memberOfFirst(value, key) : member
   }
 }
 

@@ -85,6 +85,8 @@ export function isCondition<C>(tree: Tree<C>): boolean {
       return tree.parts.every((part) => isCondition(part))
     case 'choice':
       return isCondition(tree.consequent ?? tree.test) && isCondition(tree.alternate)
+    case 'call':
+      return tree.callee.isQuestion === true
     default:
       return false
   }

@@ -1,8 +1,8 @@
-/** Compares expressions with jexl; also a program: `node dist/test/expr/compare.js [pairs] [seed]`. */
+/** Compares expressions, as functions and as closures, with jexl; also a program: `node dist/test/expr/compare.js [pairs] [seed]`. */
 import { pathToFileURL } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { StepBudget } from '../../src/expr/budget.js'
-import { type CompiledExpression, compileExpression } from '../../src/expr/expression.js'
+import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { Generator, names } from './generator.js'
 import { compileReference } from './reference.js'
@@ -84,7 +84,13 @@ function compareText(text: string, referenceText: string, generator: Generator, 
     return
   }
   const reference = parsed.value as { evalSync(context: Context): unknown }
-  for (let round = 0; round < 3; round++) comparePair(compiled.value, reference, generator.context(), result)
+  const closures = compileClosures(text, generatedScope)
+  if (!closures.ok) throw new Error(`${text}: ${closures.problem.msg}`)
+  for (let round = 0; round < 3; round++) {
+    const context = generator.context()
+    comparePair(compiled.value, reference, context, result)
+    compareCosts(compiled.value, closures.value, context, result)
+  }
 }
 
 function comparePair(
@@ -103,6 +109,23 @@ function comparePair(
     result.differences.push(`${compiled.text} on ${JSON.stringify(context)}: ${we}, jexl ${they}`)
   } else if ('error' in ours) result.bothFailed++
   else result.equal++
+}
+
+/** A function and closures have the same value, or the same failure, and take the same steps. */
+function compareCosts(
+  compiled: CompiledExpression<Context>,
+  closures: CompiledExpression<Context>,
+  context: Context,
+  result: Comparison,
+): void {
+  const [one, other] = [compiled, closures].map(({ evaluate }) => {
+    const budget = new StepBudget()
+    const outcome = outcomeOf(() => evaluate(context, budget))
+    return { outcome, spent: budget.spent }
+  })
+  if (isDeepStrictEqual(one, other)) return
+  const [ours, theirs] = [one, other].map((outcome) => JSON.stringify(outcome))
+  result.differences.push(`${compiled.text} on ${JSON.stringify(context)}: ${ours}, closures ${theirs}`)
 }
 
 function count(counts: Record<string, number>, key: string): void {

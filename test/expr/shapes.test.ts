@@ -1,0 +1,158 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { StepBudget } from '../../src/expr/budget.js'
+import { compileClosures, compileExpression } from '../../src/expr/expression.js'
+import { defineScope } from '../../src/expr/scope.js'
+
+type Context = Readonly<Record<string, unknown>>
+
+const any = (key: string) => ({ type: 'any' as const, read: (context: Context) => context[key] })
+const scope = defineScope<Context>({ names: { a: any('a'), b: any('b'), list: any('list') } })
+
+/** The value as a function and as closures, with the steps it takes; a failure as its message. */
+function outcomes(text: string, context: Context): unknown[] {
+  return [compileExpression, compileClosures].map((compile) => {
+    const compiled = compile(text, scope)
+    if (!compiled.ok) return compiled.problem
+    const budget = new StepBudget()
+    try {
+      return { value: compiled.value.evaluate(context, budget), spent: budget.spent }
+    } catch (error) {
+      return { failure: String(error), spent: budget.spent }
+    }
+  })
+}
+
+/** Calls `work`; the texts that were made code. */
+function codeMadeBy(work: () => void): string[] {
+  const texts: string[] = []
+  const original = globalThis.Function
+  globalThis.Function = new Proxy(original, {
+    construct(target, args: string[]) {
+      texts.push(...args)
+      return Reflect.construct(target, args)
+    },
+  })
+  try {
+    work()
+  } finally {
+    globalThis.Function = original
+  }
+  return texts
+}
+
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`
+
+/** Everywhere a text may stand. */
+const places: readonly ((literal: string) => string)[] = [
+  (x) => `a == ${x} || b != ${x}`,
+  (x) => `a in [${x}] || a in [${x}, 'p'] || a in ['q', 'r', 's', ${x}]`,
+  (x) => `a == ${x} || a == 'p' || a == 'q' || a == 'r' || b == 1`,
+  (x) => `list[.k == ${x}].v == ${x}`,
+  (x) => `b[${x}]`,
+  (x) => `a ? b[${x}] : ${x}`,
+  (x) => `startsWith(a, ${x}) || a.contains(${x}) || a|endsWith(${x})`,
+  (x) => `a + ${x}`,
+  (x) => `[a, {k: ${x}}, ${x}]`,
+  (x) => `${x} == a && ${x} in b`,
+]
+
+const hostile = [
+  ...[
+    "'",
+    '"',
+    '`',
+    '\\',
+    "\\'",
+    "');process.exit(1);('",
+    `\${process.exit(1)}`,
+    '*/ process.exit(1) /*',
+    '//',
+  ],
+  ...['\u2028', '\u2029', '\n', '\0', '\ud800', '</script>', 'c0', 'k0', 'context', 'helpers', 'arguments'],
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'length', '0', '', 'k', 'v', 'x'.repeat(300)],
+]
+
+const contextWith = (text: string): Context => ({
+  a: text,
+  b: JSON.parse(`{${JSON.stringify(text)}: 1, "k": 2}`),
+  list: [{ k: text, v: text }, { k: 'k', v: 'v' }, 7],
+})
+
+t.test('Whatever stands in a literal, a function does what closures do', async (t) => {
+  let compared = 0
+  const check = (place: (literal: string) => string, text: string) => {
+    const expression = place(quoted(text))
+    for (const context of [contextWith(text), contextWith('p'), { a: 1, list: [[]] }, {}]) {
+      const [asFunction, asClosures] = outcomes(expression, context)
+      compared++
+      if (!isDeepStrictEqual(asFunction, asClosures))
+        t.fail(JSON.stringify({ expression, context, asFunction, asClosures }))
+    }
+  }
+  for (const place of places) for (const text of hostile) check(place, text)
+  fc.assert(fc.property(fc.constantFrom(...places), fc.string({ unit: 'binary', maxLength: 40 }), check), {
+    seed: 5,
+    numRuns: 2000,
+  })
+  t.ok(compared > 8000, `${compared} values`)
+})
+
+t.test('Nothing from an expression becomes code', async (t) => {
+  const texts = codeMadeBy(() => {
+    for (const place of places) compileExpression(place(quoted('xyzzy')), scope)
+    compileExpression('a.xyzzy.b == list[.xyzzy].xyzzy && b == 4711', scope)
+  })
+  t.ok(texts.length > 5, 'code is made')
+  t.notMatch(texts.join('\n'), /xyzzy|4711/, 'without names of members or literals')
+  const again = codeMadeBy(() => {
+    for (const place of [places[0]!, places[2]!, places[6]!]) compileExpression(place(quoted('again')), scope)
+  })
+  t.same(again, [], 'expressions that differ in literals share a function')
+})
+
+t.test('Two expressions of one shape keep their own literals', async (t) => {
+  const [one, other] = ["a == 'x' && b > 1", "a == 'y' && b > 2"].map((text) =>
+    compileExpression(text, scope),
+  )
+  if (!one?.ok || !other?.ok) throw new Error('They are valid.')
+  const isTrue = (a: string, b: number) =>
+    [one, other].map(({ value }) => value.isTrue({ a, b }, new StepBudget()))
+  t.same(
+    [isTrue('x', 2), isTrue('y', 3), isTrue('y', 2)],
+    [
+      [true, false],
+      [false, true],
+      [false, false],
+    ],
+  )
+})
+
+t.test('Where no code may be made, expressions are closures', async (t) => {
+  const original = globalThis.Function
+  globalThis.Function = class {
+    constructor() {
+      throw new EvalError('Code generation from strings disallowed for this context')
+    }
+  } as unknown as FunctionConstructor
+  try {
+    t.same(outcomes("a == 'x' && !!b && a != 'only here'", { a: 'x', b: 1 })[0], { value: true, spent: 0 })
+  } finally {
+    globalThis.Function = original
+  }
+})
+
+t.test('Expressions of ever more shapes are closures at last', async (t) => {
+  const expression = (n: number) => `${n % 2 ? '!' : ''}a.m${n} == 1 || b.n${n} < ${n}`
+  const texts = codeMadeBy(() => {
+    for (let n = 0; n < 1200; n++) {
+      const [asFunction, asClosures] = outcomes(expression(n), {
+        a: { [`m${n}`]: n % 3 },
+        b: { [`n${n}`]: n - 1 },
+      })
+      if (n % 100 === 0 || n > 1100) t.strictSame(asFunction, asClosures, expression(n))
+    }
+  })
+  t.ok(texts.length / 3 < 1000, 'memory for code is bounded')
+})
