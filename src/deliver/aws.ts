@@ -31,11 +31,12 @@ const idleSocketMs = 15_000
 const sessionNameCharsMax = 64
 
 /** Options of every client. */
-interface ClientOptions {
+export interface ClientOptions {
   readonly region: string
   readonly endpoint?: string
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>)
   readonly maxAttempts: number
+  readonly cacheMiddleware: boolean
   readonly requestHandler: NodeHttpHandler
   /** Our name in AWS's logs. */
   readonly customUserAgent: [name: string, version: string][]
@@ -136,6 +137,7 @@ async function clientOptions(
   return {
     region,
     maxAttempts: 1,
+    cacheMiddleware: true,
     customUserAgent: [['weir', version]],
     requestHandler: new NodeHttpHandler({
       httpAgent: agent,

@@ -63,8 +63,11 @@ export class Batcher<T extends Batchable> {
       if (size > eventBytesMax) {
         oversize.push(item)
       } else {
-        oldestMs = Math.min(oldestMs, item.event.timestampMs)
-        newestMs = Math.max(newestMs, item.event.timestampMs)
+        if (spanMaxMs < Number.POSITIVE_INFINITY) {
+          const { timestampMs } = item.event
+          oldestMs = Math.min(oldestMs, timestampMs)
+          newestMs = Math.max(newestMs, timestampMs)
+        }
         bytes += size
         const fits = bytes <= requestBytesMax && newestMs - oldestMs <= spanMaxMs
         if (!fits && batch.length > 0) break

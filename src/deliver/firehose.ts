@@ -6,7 +6,7 @@ import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
-import { AwsSender } from './aws.js'
+import { AwsSender, type ClientOptions } from './aws.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -21,7 +21,7 @@ import {
 import { endpointAnswers, unlessDenied } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
-import { recordsBody, withBody } from './put-records.js'
+import { prepare, recordsBody, sendsPrepared } from './put-records.js'
 
 // --- address ---
 
@@ -58,6 +58,9 @@ const billing: readonly BillingUnit[] = [
 
 const sdk = () => import('@aws-sdk/client-firehose')
 
+const openClient = async (options: ClientOptions) =>
+  sendsPrepared(new (await sdk()).FirehoseClient(options), 'FailedPutCount')
+
 const putRecordBatch = async (
   client: FirehoseClient,
   name: string,
@@ -65,8 +68,11 @@ const putRecordBatch = async (
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordBatchCommand } = await sdk()
-  const command = new PutRecordBatchCommand({ DeliveryStreamName: name, Records: [] })
-  return client.send(withBody(command, requestBody(name, records), 'FailedPutCount'), { abortSignal })
+  const input = prepare(
+    { DeliveryStreamName: name, Records: [] },
+    { body: requestBody(name, records), abortSignal },
+  )
+  return client.send(new PutRecordBatchCommand(input))
 }
 
 const describe = async (client: FirehoseClient, name: string, abortSignal: AbortSignal) => {
@@ -77,7 +83,7 @@ const describe = async (client: FirehoseClient, name: string, abortSignal: Abort
 const requestBody = (name: string, records: readonly ServiceRecord[]): Buffer =>
   recordsBody(`"DeliveryStreamName":${JSON.stringify(name)}`, records, entryOf)
 
-const entryOf = ({ data }: ServiceRecord): string => `{"Data":"${data.toString('base64')}"}`
+const entryOf = ({ base64 }: ServiceRecord): string => `{"Data":"${base64}"}`
 
 // --- sender ---
 
@@ -87,7 +93,7 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   readonly #packing: Packing
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
-    super(config, deps, async (options) => new (await sdk()).FirehoseClient(options))
+    super(config, deps, openClient)
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
     this.#packing = config.packing
   }

@@ -123,3 +123,8 @@ export class Job {
     this.#resolve(result)
   }
 }
+
+/** These items were accepted. A function of its own: within an async function, V8 runs such a loop much more slowly. */
+export function countDelivered(items: readonly Item[]): void {
+  for (const { job } of items) job.delivered()
+}

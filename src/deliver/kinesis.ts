@@ -6,7 +6,7 @@ import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress } from './arn.js'
-import { AwsSender } from './aws.js'
+import { AwsSender, type ClientOptions } from './aws.js'
 import {
   type BatchLimits,
   type BillingUnit,
@@ -22,7 +22,7 @@ import {
 import { endpointAnswers } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
 import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
-import { asciiJson, recordsBody, withBody } from './put-records.js'
+import { asciiJson, prepare, recordsBody, sendsPrepared } from './put-records.js'
 
 // --- address ---
 
@@ -71,6 +71,9 @@ const billing: readonly BillingUnit[] = [
 
 const sdk = () => import('@aws-sdk/client-kinesis')
 
+const openClient = async (options: ClientOptions) =>
+  sendsPrepared(new (await sdk()).KinesisClient(options), 'FailedRecordCount')
+
 const putRecords = async (
   client: KinesisClient,
   arn: string,
@@ -78,8 +81,8 @@ const putRecords = async (
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordsCommand } = await sdk()
-  const command = new PutRecordsCommand({ StreamARN: arn, Records: [] })
-  return client.send(withBody(command, requestBody(arn, records), 'FailedRecordCount'), { abortSignal })
+  const input = prepare({ StreamARN: arn, Records: [] }, { body: requestBody(arn, records), abortSignal })
+  return client.send(new PutRecordsCommand(input))
 }
 
 /** https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html */
@@ -102,8 +105,8 @@ const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSi
 const requestBody = (arn: string, records: readonly ServiceRecord[]): Buffer =>
   recordsBody(`"StreamARN":${JSON.stringify(arn)}`, records, entryOf)
 
-const entryOf = ({ data, partitionKey }: ServiceRecord): string =>
-  `{"Data":"${data.toString('base64')}","PartitionKey":${asciiJson(partitionKey)}}`
+const entryOf = ({ base64, partitionKey }: ServiceRecord): string =>
+  `{"Data":"${base64}","PartitionKey":${asciiJson(partitionKey)}}`
 
 // --- sender ---
 
@@ -114,7 +117,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   #limitsAsked = false
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
-    super(config, deps, async (options) => new (await sdk()).KinesisClient(options))
+    super(config, deps, openClient)
     this.#arn = config.address
     this.#packing = config.packing
     this.#limits = deps.limits

@@ -29,7 +29,7 @@ import type { BatchLimits, DestinationConfig, Fault, SendAnswer, Sender, SendOut
 import { timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { HeldPacks } from './held-packs.js'
-import { type Item, Job, type PackResult } from './job.js'
+import { countDelivered, type Item, Job, type PackResult } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { acceptedOf, throttledIn } from './outcomes.js'
 import { Pace } from './pace.js'
@@ -183,7 +183,7 @@ export class Lane {
   // --- answered: some records may still have failed ---
 
   async #answered(batch: readonly Item[], answer: SendAnswer): Promise<void> {
-    for (const { job } of acceptedOf(batch, answer)) job.delivered()
+    countDelivered(acceptedOf(batch, answer))
     if (answer.outcome === 'accepted') return this.#accepted(true)
     const { retry, rejected, suspects, reason } = answer
     const age = this.#credentials.value

@@ -13,7 +13,8 @@ export const packings = ['none', 'ndjson'] as const
 export type Packing = (typeof packings)[number]
 
 export interface ServiceRecord {
-  readonly data: Buffer
+  /** Its data. */
+  readonly base64: string
   readonly dataBytes: number
   readonly partitionKey: string
   readonly partitionKeyBytes: number
@@ -65,7 +66,7 @@ function pack(events: readonly PackedEvent[], { recordBytes, groupOf }: PackingT
   return records.map(({ byteLength, indices, ...key }) => ({
     ...key,
     indices,
-    data: lines(events, indices),
+    base64: lines(events, indices).toString('base64'),
     dataBytes: byteLength - key.partitionKeyBytes,
   }))
 }

@@ -2,23 +2,11 @@
  * What PutRecords and PutRecordBatch share: bodies and answers with hundreds of records, which the SDK's serializers take
  * longer for than for all the rest of a request.
  *
- * - A body is written into one buffer, and replaces the one that the SDK made.
+ * - A body is written into one buffer, and replaces the one that the SDK made from an input without records.
  * - An answer that says that no record failed reaches the SDK with the result of the first record alone. All others are
  *   left to the SDK.
  */
 import type { ServiceRecord } from './packing.js'
-
-type Middleware = <A extends object, R extends object>(
-  next: (args: A) => Promise<R>,
-) => (args: A) => Promise<R>
-
-/** The part of an SDK command that this file needs. */
-interface Command {
-  readonly middlewareStack: {
-    add(middleware: Middleware, options: { readonly step: 'build'; readonly priority: 'high' }): void
-    add(middleware: Middleware, options: { readonly step: 'deserialize'; readonly priority: 'low' }): void
-  }
-}
 
 /** An answer as it comes from the SDK's HTTP handler. */
 interface HttpAnswer {
@@ -26,25 +14,70 @@ interface HttpAnswer {
   body: AsyncIterable<Buffer> | Buffer
 }
 
-/** Gives the command a serialized body, and returns it. `failedCount` names the count of failed records in the answer. */
-export function withBody<C extends Command>(command: C, body: Buffer, failedCount: string): C {
-  command.middlewareStack.add(
+interface Args {
+  readonly input: object
+  /** Present once the input is serialized. */
+  readonly request?: unknown
+}
+type Middleware = <A extends Args, R extends object>(next: (args: A) => Promise<R>) => (args: A) => Promise<R>
+
+/** The part of an SDK client that this file needs. */
+interface Client {
+  readonly config: {
+    readonly requestHandler: {
+      handle(
+        request: never,
+        options: { readonly abortSignal: AbortSignal },
+      ): Promise<{ response: HttpAnswer }>
+    }
+  }
+  readonly middlewareStack: {
+    add(middleware: Middleware, options: { readonly step: 'build'; readonly priority: 'high' }): void
+    add(middleware: Middleware, options: { readonly step: 'deserialize'; readonly priority: 'low' }): void
+  }
+}
+
+/** What is sent in place of an input's serialization, and until when. */
+interface Prepared {
+  readonly body: Buffer
+  readonly abortSignal: AbortSignal
+}
+
+const preparedOf = new WeakMap<object, Prepared>()
+
+/**
+ * Returns the input, for which a client of `sendsPrepared` sends this body. Send the command without options: then the
+ * client resolves its stack of middleware once (`cacheMiddleware`), otherwise for every request.
+ */
+export function prepare<I extends object>(input: I, prepared: Prepared): I {
+  preparedOf.set(input, prepared)
+  return input
+}
+
+/** Makes a client send the bodies of `prepare`. `failedCount` names the count of failed records in an answer. */
+export function sendsPrepared<C extends Client>(client: C, failedCount: string): C {
+  const { middlewareStack, config } = client
+  middlewareStack.add(
     (next) => (args) => {
-      if ('request' in args) Object.assign(args.request as object, { body })
+      const prepared = preparedOf.get(args.input)
+      if (prepared !== undefined) Object.assign(args.request as object, { body: prepared.body })
       return next(args)
     },
     { step: 'build', priority: 'high' },
   )
-  command.middlewareStack.add(
+  middlewareStack.add(
     (next) => async (args) => {
-      const result = await next(args)
-      if ('response' in result) await shortenAnswer(result.response as HttpAnswer, failedCount)
-      return result
+      const prepared = preparedOf.get(args.input)
+      if (prepared === undefined) return next(args)
+      const { abortSignal } = prepared
+      const result = await config.requestHandler.handle(args.request as never, { abortSignal })
+      await shortenAnswer(result.response, failedCount)
+      return result as never
     },
-    // Directly around the HTTP handler: before the SDK's deserializer gets the answer.
+    // In place of the last step of the stack, which calls the handler without a signal.
     { step: 'deserialize', priority: 'low' },
   )
-  return command
+  return client
 }
 
 async function shortenAnswer(answer: HttpAnswer, failedCount: string): Promise<void> {

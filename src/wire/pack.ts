@@ -110,6 +110,11 @@ export class PackedEvent {
     return this.#pack.subarray(this.#dataStart, this.#end)
   }
 
+  /** The same bytes in base64. */
+  get base64(): string {
+    return this.#pack.toString('base64', this.#dataStart, this.#end)
+  }
+
   get dataBytes(): number {
     return this.#end - this.#dataStart
   }
@@ -132,7 +137,7 @@ export class PackedEvent {
 
   /** The number that stands for the event's id in the decision log. */
   get tag(): number {
-    return tagAt(this.data, eventHead.length)
+    return tagAt(this.#pack, this.#dataStart + eventHead.length)
   }
 
   /** The event's id, `ev_…`. */

@@ -1,6 +1,7 @@
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { version } from '../../src/core/package.js'
 import { checkRole } from '../../src/deliver/aws.js'
 import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/deliver/destination.js'
@@ -191,24 +192,34 @@ t.test('CloudWatch Logs: if a log stream could not be created, the next request 
   t.match(await sender.send(someEvents(1), signal), { outcome: 'accepted' })
 })
 
-t.test('requests name Weir and its version as their user agent', async (t) => {
-  const world = await openAwsWorld(t)
-  const seen: string[] = []
-  const server = createServer((request, response) => {
-    seen.push(`${request.headers['user-agent']}`)
-    response.writeHead(500).end()
-  })
+/** A web server in place of AWS; `deps` send all requests to it. */
+async function serveInstead(t: Test, world: AwsWorld, answer: RequestListener): Promise<AwsWorld['deps']> {
+  const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const deps = { ...world.deps, aws: { ...world.deps.aws, endpointUrl: `http://127.0.0.1:${port}` } }
+  return { ...world.deps, aws: { ...world.deps.aws, endpointUrl: `http://127.0.0.1:${port}` } }
+}
+
+t.test('requests name Weir and its version as their user agent, the second like the first', async (t) => {
+  const world = await openAwsWorld(t)
+  const seen = new Map<string, string[]>()
+  const deps = await serveInstead(t, world, ({ headers }, response) => {
+    const operation = `${headers['x-amz-target']}`
+    seen.set(operation, [...(seen.get(operation) ?? []), `${headers['user-agent']}`])
+    response.writeHead(500).end()
+  })
   for (const kind of kindNames) {
     const sender = openSender(world.config(kind, kind === 'kinesis' ? roleAuth : keyAuth), deps)
-    await sender.send(someEvents(1), new AbortController().signal)
+    for (let n = 0; n < 2; n += 1) await sender.send(someEvents(1), new AbortController().signal)
     sender.close()
   }
-  t.ok(seen.length >= kindNames.length)
-  for (const userAgent of seen) t.ok(userAgent.split(' ').includes(`weir/${version}`), userAgent)
+  t.ok(seen.size >= kindNames.length)
+  for (const [operation, userAgents] of seen) {
+    t.equal(new Set(userAgents).size, 1, operation)
+    for (const userAgent of userAgents)
+      t.ok(userAgent.split(' ').includes(`weir/${version}`), `${operation}: ${userAgent}`)
+  }
 })
 
 t.test('a Kinesis stream that accepts larger records is asked for its limit', async (t) => {
@@ -282,6 +293,20 @@ t.test('an abort ends a request at once', async (t) => {
     { fault: { code: 'Aborted' } },
     'aborted beforehand',
   )
+})
+
+t.test('an abort closes the connection', async (t) => {
+  const world = await openAwsWorld(t)
+  const abort = new AbortController()
+  let closed: Promise<unknown> | undefined
+  const deps = await serveInstead(t, world, (_request, response) => {
+    closed = once(response, 'close')
+    abort.abort()
+  })
+  const sender = openSender(world.config('firehose', keyAuth), deps)
+  t.teardown(() => sender.close())
+  t.match(await sender.send(someEvents(1), abort.signal), { fault: { code: 'Aborted' } })
+  await t.resolves(closed ?? Promise.reject(new Error('No request came.')))
 })
 
 t.test('a test event is sent, or the reason is returned', async (t) => {

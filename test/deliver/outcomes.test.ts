@@ -18,7 +18,7 @@ t.test('a packed record that fails stands for all of its events', (t) => {
   const throttled = { ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'slow' }
   const refused = { ErrorCode: 'ValidationException', ErrorMessage: 'bad' }
   const poison = { class: 'poison', code: 'ValidationException' }
-  const held = { data: Buffer.alloc(0), dataBytes: 0, partitionKey: 'key', partitionKeyBytes: 3 }
+  const held = { base64: '', dataBytes: 0, partitionKey: 'key', partitionKeyBytes: 3 }
   const records = [[0, 2], [1], [3, 5], [4, 6]].map((indices) => ({ ...held, indices }))
   const cases = [
     {

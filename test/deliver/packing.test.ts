@@ -43,7 +43,8 @@ t.test(
             events.map((_, index) => index),
             'each event once',
           )
-          for (const { data, partitionKey, indices = [] } of records) {
+          for (const { base64, partitionKey, indices = [] } of records) {
+            const data = Buffer.from(base64, 'base64')
             const inside = indices.map((index) => events[index]!)
             t.ok(data.equals(Buffer.concat(inside.map((event) => event.data))), 'unchanged')
             t.ok(inside.length === 1 || data.length + partitionKey.length <= recordBytes)
@@ -77,7 +78,7 @@ t.test('a full request becomes a few full records', (t) => {
   ] as const) {
     const target = kindNamed(kind).packing!
     const records = recordsOf(events, 'ndjson', target)
-    const billed = records.map(({ data }) => Math.ceil(data.length / unitBytes))
+    const billed = records.map(({ dataBytes }) => Math.ceil(dataBytes / unitBytes))
     t.equal(target.recordBytes % unitBytes, 0, 'no begun unit is left unused')
     t.ok(billed.reduce((sum, each) => sum + each) <= units * 1.05, `${kind}: ${billed.join(' + ')} units`)
     t.equal(recordsOf(events, 'none', target), events, 'not packed: each event is a record')

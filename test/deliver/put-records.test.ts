@@ -4,14 +4,14 @@ import type { ServiceRecord } from '../../src/deliver/packing.js'
 import { asciiJson, recordsBody, withFirstResult } from '../../src/deliver/put-records.js'
 
 const record = (data: string, partitionKey: string): ServiceRecord => ({
-  data: Buffer.from(data),
+  base64: Buffer.from(data).toString('base64'),
   dataBytes: Buffer.byteLength(data),
   partitionKey,
   partitionKeyBytes: Buffer.byteLength(partitionKey),
 })
 
-const entryOf = ({ data, partitionKey }: ServiceRecord): string =>
-  `{"Data":"${data.toString('base64')}","PartitionKey":${asciiJson(partitionKey)}}`
+const entryOf = ({ base64, partitionKey }: ServiceRecord): string =>
+  `{"Data":"${base64}","PartitionKey":${asciiJson(partitionKey)}}`
 
 const bodies: { name: string; records: ServiceRecord[] }[] = [
   { name: 'one record', records: [record('{"event_id":"ev_1"}\n', 'ev_1')] },
@@ -32,8 +32,8 @@ for (const { name, records } of bodies) {
   t.test(`a body holds its records: ${name}`, (t) => {
     const head = `"StreamARN":"arn:aws:kinesis:…"`
     const parsed = JSON.parse(recordsBody(head, records, entryOf).toString())
-    const Records = records.map(({ data, partitionKey }) => ({
-      Data: data.toString('base64'),
+    const Records = records.map(({ base64, partitionKey }) => ({
+      Data: base64,
       PartitionKey: partitionKey,
     }))
     t.same(parsed, { StreamARN: 'arn:aws:kinesis:…', Records })

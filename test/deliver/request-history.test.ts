@@ -99,10 +99,10 @@ t.test('units of accepted records are counted in the metrics', async (t) => {
 })
 
 t.test('a refused record costs nothing, a packed one counts once', async (t) => {
-  const data = Buffer.alloc(300, 'x')
+  const data = { base64: Buffer.alloc(300, 'x').toString('base64'), dataBytes: 300 }
   const records = [
-    { data, dataBytes: data.length, partitionKey: 'a', partitionKeyBytes: 1, indices: [0, 2] },
-    { data, dataBytes: data.length, partitionKey: 'b', partitionKeyBytes: 1, indices: [1, 3] },
+    { ...data, partitionKey: 'a', partitionKeyBytes: 1, indices: [0, 2] },
+    { ...data, partitionKey: 'b', partitionKeyBytes: 1, indices: [1, 3] },
   ]
   const { history, lane } = remembered((request) =>
     request === 1

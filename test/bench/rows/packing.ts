@@ -101,7 +101,7 @@ async function nsPerEvent(
 }
 
 const stepsBilled = ({ kind, stepBytes }: Service, packing: Packing): number =>
-  recordsFor(kind, packing).reduce((sum, { data }) => sum + Math.ceil(data.length / stepBytes), 0)
+  recordsFor(kind, packing).reduce((sum, { dataBytes }) => sum + Math.ceil(dataBytes / stepBytes), 0)
 
 export const row: BenchRow = {
   name: 'packing',
