@@ -10,6 +10,7 @@ import { checkRestriction } from '../evaluate/ip-restriction.js'
 import { isExpired, rightsOf } from '../resource/api-key.js'
 import type { Row } from '../resource/define.js'
 import type { Principal } from '../store/change.js'
+import type { KnownKeys } from '../store/known-keys.js'
 import type { View } from '../view/view.js'
 import { type Caller, expiredKey, invalidKey, unauthenticated } from './caller.js'
 import { callerAddress, loginSource } from './caller-address.js'
@@ -23,8 +24,8 @@ export const supportedVersion = '2'
 
 interface AuthOptions {
   readonly view: View
-  /** Did Weir create this key? A row can be forged in the bucket. */
-  readonly isKeyGenuine: (row: Row) => Promise<boolean>
+  /** Did Weir create a key? A row can be forged in the bucket. */
+  readonly keys: Pick<KnownKeys, 'isKnown' | 'isGenuine'>
   readonly versionHeaders: readonly string[]
   readonly occurrences: Occurrences
   readonly usage: Usage
@@ -40,11 +41,19 @@ export class Auth {
     this.#keysOf = keyFinder(options.view)
   }
 
-  /** The caller of the request, or a `WeirError`. */
-  async check(request: FastifyRequest): Promise<Caller> {
+  /** The caller of the request, or a `WeirError`. It is a promise only if a key was never compared before. */
+  check(request: FastifyRequest): Caller | Promise<Caller> {
     if (!this.#options.view.isUsable) throw unavailable('The configuration is not complete yet.')
     const address = callerAddress(request.ip)
-    const key = await this.#authenticate(request, address)
+    const keys = this.#keysOf(tokenOf(request))
+    const known = keys.find((key) => this.#options.keys.isKnown(key))
+    if (known !== undefined || keys.length === 0)
+      return this.#callerWith(this.#valid(known, address), request, address)
+    return this.#genuine(keys).then((key) => this.#callerWith(this.#valid(key, address), request, address))
+  }
+
+  /** The caller with this key, if it may make the request. */
+  #callerWith(key: Row, request: FastifyRequest, address: string): Caller {
     const { view, occurrences, usage, keyUses } = this.#options
     // Also if the request is refused below: a key in the wrong hands should be seen.
     keyUses.note(key.id, address)
@@ -75,11 +84,8 @@ export class Auth {
     return { accountId: key.account_id, principal, rights: rightsOf(key), address }
   }
 
-  async #authenticate(request: FastifyRequest, address: string): Promise<Row> {
-    const token = /^Bearer +(\S+)\s*$/i.exec(onlyHeader(request, 'Authorization') ?? '')?.[1]
-    // Without a token nothing was guessed, so it does not count as a failed login.
-    if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
-    const key = await this.#genuineKey(token)
+  /** The key of a login, unless that failed. */
+  #valid(key: Row | undefined, address: string): Row {
     // Failed logins of other clients at the same address or proxy don't count against a valid key.
     if (key !== undefined && !isExpired(key, now())) return key
     const waitSeconds = this.#options.usage.failedLogins.take(loginSource(address))
@@ -92,8 +98,8 @@ export class Auth {
     throw key === undefined ? invalidKey() : expiredKey(key)
   }
 
-  async #genuineKey(token: string): Promise<Row | undefined> {
-    for (const key of this.#keysOf(token)) if (await this.#options.isKeyGenuine(key)) return key
+  async #genuine(keys: readonly Row[]): Promise<Row | undefined> {
+    for (const key of keys) if (await this.#options.keys.isGenuine(key)) return key
     return undefined
   }
 
@@ -119,6 +125,13 @@ export class Auth {
       `The header ${versionOf(first)} is refused: ${supportedVersion} is the supported version.`,
     )
   }
+}
+
+/** The token of a request. Without one nothing was guessed, so it does not count as a failed login. */
+function tokenOf(request: FastifyRequest): string {
+  const token = /^Bearer +(\S+)\s*$/i.exec(onlyHeader(request, 'Authorization') ?? '')?.[1]
+  if (token === undefined) throw unauthenticated('The header "Authorization: Bearer <API key>" is needed.')
+  return token
 }
 
 /** Repeats a value only if it looks like a version: it may be a token that was meant for another header. */

@@ -5,6 +5,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
 import type { Auth } from './auth.js'
+import { browserHeaders } from './browser-headers.js'
+import type { Caller } from './caller.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { parseJsonBody } from './json-body.js'
 import { checkKeyRight, rightFor } from './key-rights.js'
@@ -18,17 +20,32 @@ declare module 'fastify' {
   }
 }
 
-export function guard(app: FastifyInstance, auth: Auth): void {
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('Operation-Id', request.id)
-    if (request.routeOptions.config.isOpen) return
-    reply.header('Cache-Control', 'no-store')
-    request.caller = await auth.check(request)
-    checkRight(request)
-    if (request.is404) throw nothingThere(request)
-    checkHost(request)
-    checkContentType(request)
+/** Answers are data: a browser must not run or frame them. */
+const contentSecurityPolicy = {
+  useDefaults: false,
+  directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+}
+
+export async function guard(app: FastifyInstance, auth: Auth): Promise<void> {
+  const open = await browserHeaders(contentSecurityPolicy)
+  const guarded = { ...open, 'cache-control': 'no-store' }
+  app.addHook('onRequest', (request, reply, done) => {
+    const { isOpen } = request.routeOptions.config
+    reply.headers(isOpen ? open : guarded).header('Operation-Id', request.id)
+    if (isOpen) return done()
+    const caller = auth.check(request)
+    if (caller instanceof Promise) return caller.then((found) => admit(request, found))
+    admit(request, caller)
+    done()
   })
+}
+
+function admit(request: FastifyRequest, caller: Caller): void {
+  request.caller = caller
+  checkRight(request)
+  if (request.is404) throw nothingThere(request)
+  checkHost(request)
+  checkContentType(request)
 }
 
 function checkRight({ caller, method, routeOptions }: FastifyRequest): void {

@@ -8,7 +8,13 @@ import { badRequest } from '../core/errors.js'
 /** The value of each line of a header, in the order of the request. */
 export function headerLines({ raw: { rawHeaders } }: FastifyRequest, name: string): string[] {
   const wanted = name.toLowerCase()
-  return rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === wanted && index % 2 === 1)
+  const lines: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at]!
+    // Every request gets here several times, and most names differ in their lengths already.
+    if (given.length === wanted.length && given.toLowerCase() === wanted) lines.push(rawHeaders[at + 1]!)
+  }
+  return lines
 }
 
 /** The value of a header that may occur only once. */

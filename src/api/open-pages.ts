@@ -2,7 +2,6 @@
  * Pages that need no key: the API reference and its document; `GET /fields`, the field reference; and
  * `GET /schemas/<name>.json`, the JSON Schema of each record type and event kind.
  */
-import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import type { TSchema } from '../core/schema.js'
@@ -14,18 +13,11 @@ import { Components } from './openapi-components.js'
 import { finishDocument, type OpenapiOptions, openapiHead } from './openapi-document.js'
 import { registerReference } from './reference-page.js'
 
-/** Answers are data: a browser must not run or frame them. */
-const contentSecurityPolicy = {
-  useDefaults: false,
-  directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-}
-
 /** Options of routes that the document does not list. */
 const hidden = { schema: { hide: true }, exposeHeadRoute: true }
 
 /** Must be called before the first route is registered, because the document lists later routes only. */
 export async function openReference(app: FastifyInstance, options: OpenapiOptions): Promise<void> {
-  await app.register(helmet, { contentSecurityPolicy, hsts: false })
   await app.register(swagger, {
     openapi: openapiHead(options),
     transformObject: finishDocument(options),

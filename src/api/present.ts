@@ -71,6 +71,7 @@ export class Presenter {
   readonly #observe: Observe
   /** Rows are immutable, so their JSON is cached, except for kinds that embed others or show what is observed. */
   readonly #json = new WeakMap<Row, string>()
+  readonly #fixed = new WeakMap<AnyResource, boolean>()
 
   constructor(links: Links, observe: Observe) {
     this.links = links
@@ -93,7 +94,15 @@ export class Presenter {
 
   showJson(resource: AnyResource, row: Row, state: ViewState): string {
     const make = (): string => JSON.stringify(this.show(resource, row, state))
-    const isFixed = childKindsOf(resource).length === 0 && !hasObserved(resource.fields)
-    return isFixed ? getOrMake(this.#json, row, make) : make()
+    return this.#isFixed(resource) ? getOrMake(this.#json, row, make) : make()
+  }
+
+  /** Depends the JSON of such a row on the row alone? */
+  #isFixed(resource: AnyResource): boolean {
+    return getOrMake(
+      this.#fixed,
+      resource,
+      () => childKindsOf(resource).length === 0 && !hasObserved(resource.fields),
+    )
   }
 }

@@ -3,6 +3,7 @@
  * forbid inline scripts and other origins.
  */
 import { type FastifyInstance, fastify } from 'fastify'
+import { browserHeaders } from './browser-headers.js'
 import { faviconIco } from './favicon.js'
 
 const title = 'Weir management API'
@@ -65,8 +66,11 @@ const contentSecurityPolicy = {
 
 export async function registerReference(app: FastifyInstance): Promise<void> {
   const hidden = { schema: { hide: true }, exposeHeadRoute: true }
-  const html = { ...hidden, helmet: { contentSecurityPolicy } }
-  app.get('/docs', html, (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
+  const headers = {
+    ...(await browserHeaders(contentSecurityPolicy)),
+    'content-type': 'text/html; charset=utf-8',
+  }
+  app.get('/docs', hidden, (_request, reply) => reply.headers(headers).send(page))
   // Relative, because a proxy may serve the API below a path.
   app.get('/', hidden, (_request, reply) => reply.redirect('docs', 302))
   // The page refers to its scripts by relative paths.

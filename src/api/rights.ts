@@ -1,5 +1,5 @@
 /** Rights of accounts, which operators grant. */
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { WeirError } from '../core/errors.js'
 import type { AccountRight, AnyResource } from '../resource/define.js'
 import { type ApiContext, readable } from './context.js'
@@ -16,7 +16,12 @@ const rightsOf = (context: ApiContext, accountId: string): readonly string[] =>
 export const rightNeeded = (context: ApiContext, { right }: AnyResource) =>
   right === undefined
     ? {}
-    : { onRequest: async (request: FastifyRequest) => checkRight(context, request, right) }
+    : {
+        onRequest: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+          checkRight(context, request, right)
+          done()
+        },
+      }
 
 function checkRight(
   context: ApiContext,

@@ -89,13 +89,13 @@ const pathParamCharsMax = 16 * 1024
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const { occurrences, listening } = options
   const answer = answerProblem(occurrences)
-  const auth = new Auth({ ...options, isKeyGenuine: (row) => options.context.store.keys.isGenuine(row) })
+  const auth = new Auth({ ...options, keys: options.context.store.keys })
   const connections = new Connections()
   const takeover = takeoverOf(listening)
   const app = fastify({
     ...httpOptions(options, connections),
     ...takeover.options,
-    frameworkErrors: undecodablePath((request) => auth.check(request), answer),
+    frameworkErrors: undecodablePath(async (request) => auth.check(request), answer),
   })
   connections.watch(app.server)
   app.setValidatorCompiler(() => () => true)
@@ -103,14 +103,15 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.setErrorHandler(answer)
   acceptBodies(app)
   app.decorateRequest('caller')
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request
     occurrences.requestServed({ method, status: String(reply.statusCode) })
     // The pattern, not the path: paths hold ids, and anyone can make up new ones.
     occurrences.requestTimed({ method, route: routeOptions.url ?? 'none' }, reply.elapsedTime / 1000)
+    done()
   })
   await openReference(app, options)
-  guard(app, auth)
+  await guard(app, auth)
   await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
@@ -154,7 +155,10 @@ const httpOptions = (
 
 function registerResources(app: FastifyInstance, options: ApiOptions): void {
   const { context, destinations, live, log, replays, trials } = options
-  app.addHook('preHandler', async (request) => refuseBody(request))
+  app.addHook('preHandler', (request, _reply, done) => {
+    refuseBody(request)
+    done()
+  })
   const starts = new PastStarts(replays, () => options.view.state.rowsOf(eventSubscription.kind))
   app.addHook('onClose', async () => starts.close())
   for (const resource of resources) {

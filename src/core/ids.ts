@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash, randomInt } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
-const nextUlid = monotonicFactory()
+/** `randomInt` draws from a pool; the generator's own source asks the operating system for each character. */
+const nextUlid = monotonicFactory(() => randomInt(2 ** 32) / 2 ** 32)
 
 /** A new id: the prefix of its kind and a ULID, so ids sort by creation time and increase within a process. */
 export const newId = (prefix: string): string => `${prefix}${nextUlid()}`
@@ -27,4 +28,4 @@ export const hashBytes128 = (bytes: Uint8Array, about: string): string =>
     .slice(0, 22)
 
 /** The stored form of a bearer token. Tokens are random, so a plain SHA-256 can't be reversed by search. */
-export const hashToken = (token: string): string => createHash('sha256').update(token).digest('base64url')
+export const hashToken = (token: string): string => hash('sha256', token, 'base64url')

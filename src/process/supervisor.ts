@@ -21,6 +21,8 @@ export interface RoleSpec {
   /** The program, a file that calls `runRole`, and its arguments. */
   readonly module: string
   readonly argv: readonly string[]
+  /** Options of Node for this role alone. */
+  readonly nodeOptions?: readonly string[]
   /** Added to this process' environment. `last`: its addresses before a restart, so that it gets them again. */
   readonly env: (last: Addresses | undefined) => Readonly<Record<string, string>>
   readonly readyTimeoutMs: number
@@ -182,10 +184,10 @@ class Child {
 
   /** Resolves with `undefined` when the process is ready, otherwise with the reason it failed; it is then ending. */
   async #start(): Promise<string | undefined> {
-    const { module, argv, env, readyTimeoutMs } = this.#spec
+    const { module, argv, nodeOptions = [], env, readyTimeoutMs } = this.#spec
     const child = fork(module, [...argv], {
       env: environmentWith(env(this.#addresses)),
-      execArgv: forkOptions(),
+      execArgv: [...forkOptions(), ...nodeOptions],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#process = child
