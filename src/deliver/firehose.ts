@@ -7,6 +7,7 @@ import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, type ClientOptions } from './aws.js'
+import { BodyPool } from './body-pool.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -65,14 +66,16 @@ const putRecordBatch = async (
   client: FirehoseClient,
   name: string,
   records: readonly ServiceRecord[],
+  pool: BodyPool,
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordBatchCommand } = await sdk()
-  const input = prepare(
-    { DeliveryStreamName: name, Records: [] },
-    { body: requestBody(name, records), abortSignal },
-  )
-  return client.send(new PutRecordBatchCommand(input))
+  const body = requestBody(pool, name, records)
+  const input = prepare({ DeliveryStreamName: name, Records: [] }, { body, abortSignal })
+  const answer = await client.send(new PutRecordBatchCommand(input))
+  // Only an answer says that it was read: after an error, it may still be on its way.
+  pool.giveBack(body)
+  return answer
 }
 
 const describe = async (client: FirehoseClient, name: string, abortSignal: AbortSignal) => {
@@ -80,8 +83,8 @@ const describe = async (client: FirehoseClient, name: string, abortSignal: Abort
   return client.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
 }
 
-const requestBody = (name: string, records: readonly ServiceRecord[]): Buffer =>
-  recordsBody(`"DeliveryStreamName":${JSON.stringify(name)}`, records, entryOf)
+const requestBody = (pool: BodyPool, name: string, records: readonly ServiceRecord[]): Buffer =>
+  recordsBody(pool, `"DeliveryStreamName":${JSON.stringify(name)}`, records, entryOf)
 
 const entryOf = ({ base64 }: ServiceRecord): string => `{"Data":"${base64}"}`
 
@@ -91,6 +94,7 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   /** The service takes the delivery stream's name, not its ARN. */
   readonly #name: string
   readonly #packing: Packing
+  readonly #bodies = new BodyPool()
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
     super(config, deps, openClient)
@@ -100,7 +104,9 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const records = recordsOf(events, this.#packing, packing)
-    const put = await this.call(signal, (client, abort) => putRecordBatch(client, this.#name, records, abort))
+    const put = await this.call(signal, (client, abort) =>
+      putRecordBatch(client, this.#name, records, this.#bodies, abort),
+    )
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value
     return outcomeOfRecords(results, failed, $metadata.requestId, records)

@@ -7,6 +7,7 @@ import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress } from './arn.js'
 import { AwsSender, type ClientOptions } from './aws.js'
+import { BodyPool } from './body-pool.js'
 import {
   type BatchLimits,
   type BillingUnit,
@@ -78,11 +79,16 @@ const putRecords = async (
   client: KinesisClient,
   arn: string,
   records: readonly ServiceRecord[],
+  pool: BodyPool,
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordsCommand } = await sdk()
-  const input = prepare({ StreamARN: arn, Records: [] }, { body: requestBody(arn, records), abortSignal })
-  return client.send(new PutRecordsCommand(input))
+  const body = requestBody(pool, arn, records)
+  const input = prepare({ StreamARN: arn, Records: [] }, { body, abortSignal })
+  const answer = await client.send(new PutRecordsCommand(input))
+  // Only an answer says that it was read: after an error, it may still be on its way.
+  pool.giveBack(body)
+  return answer
 }
 
 /** https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.html */
@@ -102,8 +108,8 @@ const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSi
   return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
 }
 
-const requestBody = (arn: string, records: readonly ServiceRecord[]): Buffer =>
-  recordsBody(`"StreamARN":${JSON.stringify(arn)}`, records, entryOf)
+const requestBody = (pool: BodyPool, arn: string, records: readonly ServiceRecord[]): Buffer =>
+  recordsBody(pool, `"StreamARN":${JSON.stringify(arn)}`, records, entryOf)
 
 const entryOf = ({ base64, partitionKey }: ServiceRecord): string =>
   `{"Data":"${base64}","PartitionKey":${asciiJson(partitionKey)}}`
@@ -113,6 +119,7 @@ const entryOf = ({ base64, partitionKey }: ServiceRecord): string =>
 class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   readonly #arn: string
   readonly #packing: Packing
+  readonly #bodies = new BodyPool()
   #limits: BatchLimits
   #limitsAsked = false
 
@@ -131,7 +138,9 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     if (!this.#limitsAsked) void this.#askLimits(signal)
     const recordBytes = Math.min(packing.recordBytes, this.#limits.eventBytesMax)
     const records = recordsOf(events, this.#packing, { ...packing, recordBytes })
-    const put = await this.call(signal, (client, abort) => putRecords(client, this.#arn, records, abort))
+    const put = await this.call(signal, (client, abort) =>
+      putRecords(client, this.#arn, records, this.#bodies, abort),
+    )
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value
     return outcomeOfRecords(results, failed, $metadata.requestId, records)

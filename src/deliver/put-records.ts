@@ -6,6 +6,7 @@
  * - An answer that says that no record failed reaches the SDK with the result of the first record alone. All others are
  *   left to the SDK.
  */
+import type { BodyPool } from './body-pool.js'
 import type { ServiceRecord } from './packing.js'
 
 /** An answer as it comes from the SDK's HTTP handler. */
@@ -108,10 +109,11 @@ const entryOverheadBytes = 64
 const escapedBytes = 6
 
 /**
- * The body `{<head>,"Records":[…]}`. `entryOf` returns the JSON of a record, in ASCII. It contains the data of the record
+ * The body `{<head>,"Records":[…]}`, in a buffer of the pool. `entryOf` returns the JSON of a record, in ASCII. It contains the data of the record
  * in base64, and its partition key at most.
  */
 export function recordsBody(
+  pool: BodyPool,
   head: string,
   records: readonly ServiceRecord[],
   entryOf: (record: ServiceRecord) => string,
@@ -119,7 +121,7 @@ export function recordsBody(
   let bytesMax = Buffer.byteLength(head) + entryOverheadBytes
   for (const { dataBytes, partitionKeyBytes } of records)
     bytesMax += base64Bytes(dataBytes) + partitionKeyBytes * escapedBytes + entryOverheadBytes
-  const body = Buffer.allocUnsafe(bytesMax)
+  const body = pool.take(bytesMax)
   let end = body.write(`{${head},"Records":[`)
   for (const record of records) end += body.write(`${entryOf(record)},`, end, 'latin1')
   // Replaces the last comma.

@@ -1,5 +1,6 @@
 /** Bodies of requests and their answers, against JSON.parse; the services' own behaviour is in `lane-aws.test.ts`. */
 import t from 'tap'
+import { BodyPool } from '../../src/deliver/body-pool.js'
 import type { ServiceRecord } from '../../src/deliver/packing.js'
 import { asciiJson, recordsBody, withFirstResult } from '../../src/deliver/put-records.js'
 
@@ -31,7 +32,7 @@ const bodies: { name: string; records: ServiceRecord[] }[] = [
 for (const { name, records } of bodies) {
   t.test(`a body holds its records: ${name}`, (t) => {
     const head = `"StreamARN":"arn:aws:kinesis:…"`
-    const parsed = JSON.parse(recordsBody(head, records, entryOf).toString())
+    const parsed = JSON.parse(recordsBody(new BodyPool(), head, records, entryOf).toString())
     const Records = records.map(({ base64, partitionKey }) => ({
       Data: base64,
       PartitionKey: partitionKey,
@@ -40,6 +41,18 @@ for (const { name, records } of bodies) {
     t.end()
   })
 }
+
+t.test('a buffer is used again for bodies that it can hold', (t) => {
+  const pool = new BodyPool()
+  const [first, second] = [pool.take(100_000), pool.take(100_000)]
+  t.not(first.buffer, second.buffer, 'both are in use')
+  pool.giveBack(first.subarray(0, 70_000))
+  const third = pool.take(120_000)
+  t.equal(third.buffer, first.buffer)
+  pool.giveBack(third)
+  t.not(pool.take(200_000).buffer, first.buffer, 'it is too small')
+  t.end()
+})
 
 const result = (n: number) => ({ SequenceNumber: `4959${n}`, ShardId: 'shardId-000000000000' })
 const failure = { ErrorCode: 'InternalFailure', ErrorMessage: 'Internal service failure.' }
