@@ -164,14 +164,13 @@ export class DestinationRun {
     if (inFlight === undefined) return
     // A message can be on its way when the pause begins.
     if (this.#pause.isOn) this.#reader.giveBack(inFlight, giveBackDelayMsMax)
-    else this.#beginDelivery(inFlight)
+    else this.#beginDelivery(inFlight, message)
   }
 
-  #beginDelivery(inFlight: MessageInFlight): void {
-    const { message } = inFlight
+  #beginDelivery(inFlight: MessageInFlight, message: PulledMessage): void {
     const { budget } = this.#deps
     budget.take(message.data.length)
-    const delivering = this.#deliver(inFlight).finally(() => {
+    const delivering = this.#deliver(inFlight, message).finally(() => {
       budget.give(message.data.length)
       this.#delivering.delete(delivering)
     })
@@ -180,8 +179,7 @@ export class DestinationRun {
 
   // --- a pack, from its arrival to its acknowledgement ---
 
-  async #deliver(inFlight: MessageInFlight): Promise<void> {
-    const { message } = inFlight
+  async #deliver(inFlight: MessageInFlight, message: PulledMessage): Promise<void> {
     const { occurrences } = this.#deps
     const { events, malformed } = readPack(message.data)
     for (const { line, reason } of malformed)

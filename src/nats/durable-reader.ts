@@ -23,12 +23,12 @@ export interface MessageInFlight {
   /** The run of the stream's sequences that `sequence` belongs to. */
   readonly since: string
   readonly identity: string
-  /** As it was delivered last. */
-  readonly message: PulledMessage
+  /** Of its last delivery. Its bytes are not kept: whoever needs them has the message. */
+  readonly reply: string
 }
 
 export interface DurableReaderOptions {
-  readonly nats: Pick<Nats, 'openConsumer' | 'confirmAcks' | 'onReconnect'>
+  readonly nats: Pick<Nats, 'openConsumer' | 'acknowledgements' | 'onReconnect'>
   readonly consumer: Omit<ConsumerOptions, 'ackWaitMs'>
   /** Equal for the same message only, even if its stream was recreated or restored. */
   readonly identityOf: (message: PulledMessage, since: string) => string
@@ -50,7 +50,8 @@ export class DurableReader {
   /** By sequence. */
   readonly #inFlight = new Map<number, { -readonly [K in keyof MessageInFlight]: MessageInFlight[K] }>()
   readonly #acknowledged: Recent<string>
-  #acknowledgedLast: PulledMessage | undefined
+  /** The reply of the message that was acknowledged last. */
+  #acknowledgedLast: string | undefined
   #since = ''
   #session = new AbortController()
   #running: Promise<void> = Promise.resolve()
@@ -59,7 +60,7 @@ export class DurableReader {
     this.#options = options
     this.#acknowledged = new Recent(options.acknowledgedMax)
     this.#progress = every(ackWaitMs / 3, () => {
-      for (const { message } of this.#inFlight.values()) message.native.working()
+      for (const { reply } of this.#inFlight.values()) options.nats.acknowledgements.working(reply)
     })
     this.#stopListening = options.nats.onReconnect(() => this.#session.abort())
   }
@@ -98,18 +99,18 @@ export class DurableReader {
 
   /** Puts a message in flight; undefined if it was redelivered although it is in flight or acknowledged. */
   begin(message: PulledMessage): MessageInFlight | undefined {
-    const { sequence } = message
+    const { sequence, reply } = message
     const identity = this.#options.identityOf(message, this.#since)
     if (this.#acknowledged.has(identity)) {
-      this.#acknowledge(message)
+      this.#acknowledge(reply)
       return undefined
     }
     const known = this.#inFlight.get(sequence)
     if (known?.identity === identity) {
-      known.message = message
+      known.reply = reply
       return undefined
     }
-    const inFlight = { sequence, since: this.#since, identity, message }
+    const inFlight = { sequence, since: this.#since, identity, reply }
     this.#inFlight.set(sequence, inFlight)
     return inFlight
   }
@@ -117,12 +118,12 @@ export class DurableReader {
   /** Everything that the message caused is stored. */
   acknowledge(inFlight: MessageInFlight): void {
     this.#acknowledged.add(inFlight.identity)
-    if (this.#end(inFlight)) this.#acknowledge(inFlight.message)
+    if (this.#end(inFlight)) this.#acknowledge(inFlight.reply)
   }
 
   /** The message is redelivered, to any process, after `delayMs`. */
   giveBack(inFlight: MessageInFlight, delayMs: number): void {
-    if (this.#end(inFlight)) inFlight.message.native.nak(delayMs)
+    if (this.#end(inFlight)) this.#options.nats.acknowledgements.again(inFlight.reply, delayMs)
   }
 
   /** False if the message is not ours any more: its sequence may belong to another message by now. */
@@ -131,9 +132,14 @@ export class DurableReader {
     return this.#inFlight.get(sequence) === inFlight && this.#inFlight.delete(sequence)
   }
 
-  #acknowledge(message: PulledMessage): void {
-    message.native.ack()
-    this.#acknowledgedLast = message
+  /** A message that was pulled and not begun is redelivered at once, to any process. */
+  refuse({ reply }: PulledMessage): void {
+    this.#options.nats.acknowledgements.again(reply)
+  }
+
+  #acknowledge(reply: string): void {
+    this.#options.nats.acknowledgements.done(reply)
+    this.#acknowledgedLast = reply
   }
 
   /** Ends pulling; resolves when the owner has taken what was asked for. */
@@ -145,9 +151,9 @@ export class DurableReader {
   /** After `stop`: gives back what is still in flight, and waits until the server has the last acknowledgement. */
   async close(): Promise<void> {
     const { nats, stoppedEarly } = this.#options
-    for (const { message } of this.#inFlight.values()) message.native.nak()
+    for (const { reply } of this.#inFlight.values()) nats.acknowledgements.again(reply)
     const last = this.#acknowledgedLast
-    const isConfirmed = last === undefined || (await nats.confirmAcks(last))
+    const isConfirmed = last === undefined || (await nats.acknowledgements.confirm(last))
     if (this.#inFlight.size > 0 || !isConfirmed) stoppedEarly(this.#inFlight.size)
     this.#stopListening()
     this.#progress.stop()

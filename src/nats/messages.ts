@@ -1,6 +1,6 @@
 /** Messages of JetStream, in Weir's own types. */
 import type { JsMsg, StoredMsg } from '@nats-io/jetstream'
-import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+import { headers as createHeaders, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/nats-core'
 import { messageOf, shown } from '../core/errors.js'
 import { isMessageMissing, type Patience, retried, undefinedIf } from './retry.js'
 
@@ -27,11 +27,13 @@ export interface PulledMessage {
   /** Messages of the consumer that were waiting behind it. */
   readonly pending: number
   readonly headers: MsgHdrs | undefined
-  readonly native: JsMsg
+  /** Where the server hears what becomes of it. */
+  readonly reply: string
 }
 
 export function pulled(message: JsMsg): PulledMessage {
-  const { deliveries, sequence, storedAtNanos, pending } = deliveryOf(replyOf(message))
+  const reply = replyOf(message)
+  const { deliveries, sequence, storedAtNanos, pending } = deliveryOf(reply)
   return {
     subject: message.subject,
     data: message.data,
@@ -40,7 +42,7 @@ export function pulled(message: JsMsg): PulledMessage {
     storedAtMs: Number(storedAtNanos.slice(0, -nanosDigits)),
     pending,
     headers: message.headers,
-    native: message,
+    reply,
   }
 }
 
@@ -75,20 +77,52 @@ const longFirst = 6
 /** A server with a busy disk may take seconds. */
 const confirmTimeoutMs = 5_000
 
+/** What becomes of a message that a consumer delivered; ADR-13 of NATS. */
+const progress = {
+  done: Buffer.from('+ACK'),
+  again: Buffer.from('-NAK'),
+  working: Buffer.from('+WPI'),
+}
+
 /**
- * Waits until the server has processed the acknowledgement of this message, and with it all earlier ones of its
- * consumer: it processes them in order. Until then, a server that ends may lose them and redeliver the messages.
- * Returns false if that was not confirmed: NATS is unreachable, or the consumer was deleted.
+ * Answers of a consumer's messages. They take only the subject of the answer: a message that is kept until then would
+ * keep its bytes, too, and tens of thousands of messages can be in flight.
  */
-export async function confirmAcks(
-  connection: NatsConnection,
-  { native }: Pick<PulledMessage, 'native'>,
-): Promise<boolean> {
-  try {
-    await connection.request(replyOf(native), '+ACK', { timeout: confirmTimeoutMs })
-    return true
-  } catch {
-    return false
+export class Acknowledgements {
+  readonly #connection: NatsConnection
+
+  constructor(connection: NatsConnection) {
+    this.#connection = connection
+  }
+
+  /** The message is done. */
+  done(reply: string): void {
+    this.#connection.publish(reply, progress.done)
+  }
+
+  /** The message is redelivered, to any process, at once or after `delayMs`. */
+  again(reply: string, delayMs = 0): void {
+    const payload = delayMs === 0 ? progress.again : `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`
+    this.#connection.publish(reply, payload)
+  }
+
+  /** The message stays ours for as long again as when it was delivered. */
+  working(reply: string): void {
+    this.#connection.publish(reply, progress.working)
+  }
+
+  /**
+   * Waits until the server knows that this message is done, and with it all earlier ones of its consumer: it processes
+   * acknowledgements in order. Until then, a server that ends may lose them and redeliver the messages. Returns false if
+   * that was not confirmed: NATS is unreachable, or the consumer was deleted.
+   */
+  async confirm(reply: string): Promise<boolean> {
+    try {
+      await this.#connection.request(reply, progress.done, { timeout: confirmTimeoutMs })
+      return true
+    } catch {
+      return false
+    }
   }
 }
 

@@ -23,12 +23,11 @@ import {
   type OpenedConsumer,
 } from './consumers.js'
 import {
-  confirmAcks,
+  Acknowledgements,
   gatherAnswers,
   headersOf,
   type PublishAfterOptions,
   type PublishOptions,
-  type PulledMessage,
   type StoredMessage,
   storedMessage,
 } from './messages.js'
@@ -60,6 +59,8 @@ export async function openNats(options: NatsOptions): Promise<Nats> {
 
 export class Nats {
   readonly #connection: NatsConnection
+  /** Of messages that consumers delivered. */
+  readonly acknowledgements: Acknowledgements
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient
   readonly #consumers: Consumers
@@ -73,6 +74,7 @@ export class Nats {
     { replicas, occurrences }: Pick<NatsOptions, 'replicas' | 'occurrences'>,
   ) {
     this.#connection = connection
+    this.acknowledgements = new Acknowledgements(connection)
     this.#manager = manager
     this.#jetstream = jetstream(connection, { timeout: callTimeoutMs })
     this.#consumers = new Consumers(manager, this.#jetstream)
@@ -147,11 +149,6 @@ export class Nats {
 
   async request(subject: string, data: Uint8Array | string, timeoutMs: number): Promise<Uint8Array> {
     return (await this.#connection.request(subject, data, { timeout: timeoutMs })).data
-  }
-
-  /** Before a stop; `last` is the message of its consumer that was acknowledged last. */
-  confirmAcks(last: Pick<PulledMessage, 'native'>): Promise<boolean> {
-    return confirmAcks(this.#connection, last)
   }
 
   /** Answers requests; processes with the same `queue` share them. */

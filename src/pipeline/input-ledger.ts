@@ -10,6 +10,7 @@ import { SequenceSet } from '../wire/sequence-set.js'
 export interface DoneMessage {
   readonly sequence: number
   readonly since: string
+  /** The same object for messages with equal counts, so that they share an entry. */
   readonly counts: InputCounts
   /** The lists of sources that the counts refer to. */
   readonly lists: readonly SourcesEntry[]
@@ -68,13 +69,13 @@ export class InputLedger {
   }
 }
 
-/** Messages with equal counts share an entry. */
+/** Messages with the same counts share an entry. */
 function* entriesOf(done: readonly DoneMessage[], stream: InputStream): Generator<InputEntry> {
-  const groups = new Map<string, { since: string; counts: InputCounts; sequences: SequenceSet }>()
+  const runs = new Map<string, Map<InputCounts, SequenceSet>>()
   for (const { sequence, since, counts } of done) {
-    const fresh = () => ({ since, counts, sequences: new SequenceSet() })
-    getOrMake(groups, `${since} ${JSON.stringify(counts)}`, fresh).sequences.add([sequence, sequence])
+    const run = getOrMake(runs, since, () => new Map<InputCounts, SequenceSet>())
+    getOrMake(run, counts, () => new SequenceSet()).add([sequence, sequence])
   }
-  for (const { since, counts, sequences } of groups.values())
-    yield { type: 'input', stream, since, ranges: sequences.ranges, counts }
+  for (const [since, run] of runs)
+    for (const [counts, { ranges }] of run) yield { type: 'input', stream, since, ranges, counts }
 }

@@ -174,7 +174,7 @@ export class Intake {
   async #pull(consumer: Consumer, signal: AbortSignal): Promise<void> {
     for await (const message of pullAll(consumer, () => this.#messagesAhead(), signal)) {
       if (this.#giveUp.signal.aborted) {
-        message.native.nak()
+        this.#reader.refuse(message)
         continue
       }
       this.#isIdle = false

@@ -21,12 +21,12 @@ import { replayedView } from '../produce/replayed-sources.js'
 import type { TrafficView } from '../produce/traffic-view.js'
 import type { GeoLookup } from '../record/geo.js'
 import { recordsStream, replayConsumer } from '../wire/names.js'
-import { type CountVector, type EnteredCounts, enteredCounts } from './counts.js'
+import type { CountVector } from './counts.js'
 import { Intake, type ProcessedMessage } from './intake.js'
+import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
 import { walkMessage } from './process-record.js'
 import type { Shares } from './shares.js'
-import { SourceNames } from './source-names.js'
 
 /** Messages in flight, in all pipelines together. */
 const ackPendingMax = 1_000
@@ -70,7 +70,8 @@ export class ReplayRun {
   readonly #deps: ReplayRunDeps
   readonly #intake: Intake
   readonly #stop = new AbortController()
-  readonly #names = new SourceNames(replayedKind)
+  /** Records were counted when they came. In the books, replayed events are a kind of their own. */
+  readonly #ledgerCounts = new LedgerCounts('replayed')
   /** Time that the run still leaves to live records: pauses for small messages are made together. */
   #owedMs = 0
   #view: { readonly of: TrafficView; readonly restricted: TrafficView } | undefined
@@ -106,7 +107,7 @@ export class ReplayRun {
     const begunMs = monotonicMs()
     const counts = await this.#walk(message, input, isOne)
     await this.#giveWay((monotonicMs() - begunMs) * (1 / timeShare - 1))
-    return counts === undefined ? { counts: nothing } : replayedCounts(counts, this.#names)
+    return counts === undefined ? { counts: nothing } : this.#ledgerCounts.of(counts)
   }
 
   async #walk(
@@ -176,16 +177,5 @@ export async function endReplay(
   }
 }
 
+/** Counts of a message that is not replayed. */
 const nothing = { ...noRecords, sources: [] }
-
-/** Records were counted when they came. In the books, replayed events are a kind of their own. */
-function replayedCounts(vector: CountVector, names: SourceNames): EnteredCounts {
-  const { counts, lists } = enteredCounts(vector, names)
-  const sources = counts.sources.map(
-    ([subscription, , destination, produced]) =>
-      [subscription, replayedKind, destination, produced, 0] as const,
-  )
-  return { counts: { ...noRecords, sources, asked: counts.asked! }, lists }
-}
-
-const replayedKind = 'replayed'

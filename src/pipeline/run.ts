@@ -21,15 +21,15 @@ import type { GeoLookup } from '../record/geo.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
 import type { CatchUps } from './catch-ups.js'
-import { type CountVector, type EnteredCounts, enteredCounts } from './counts.js'
+import type { CountVector } from './counts.js'
 import type { DecisionLog } from './decision-log.js'
 import { FailureReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
+import { LedgerCounts } from './ledger-counts.js'
 import type { InputMessage } from './packs.js'
 import { type BadRecord, type MessageResult, walkMessage } from './process-record.js'
 import { type Quarantine, withoutLines } from './quarantine.js'
 import type { Shares } from './shares.js'
-import { SourceNames } from './source-names.js'
 import { UnservedReports } from './unserved-reports.js'
 
 /** More than a machine processes in half a second if each message holds one record. */
@@ -53,7 +53,7 @@ export class Pipeline {
   readonly #intake: Intake
   readonly #failures: FailureReports
   readonly #unserved: UnservedReports
-  readonly #names = new SourceNames()
+  readonly #ledgerCounts = new LedgerCounts()
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
@@ -89,7 +89,15 @@ export class Pipeline {
     const { counts, bad } = await this.#walk(message, withoutLines(message.data, culprits), input)
     await this.#park([...bad, ...culprits], input)
     const all = withBad(counts, culprits.length)
-    return new ProcessedRecords(all, enteredCounts(all, this.#names), this.#failures, this.#unserved)
+    const entered = this.#ledgerCounts.of(all)
+    if (!isReported(all)) return entered
+    return {
+      ...entered,
+      acknowledged: () => {
+        this.#failures.add(all)
+        this.#unserved.add(all)
+      },
+    }
   }
 
   async #walk({ storedAtMs }: PulledMessage, bytes: Uint8Array, input: InputMessage): Promise<MessageResult> {
@@ -138,32 +146,9 @@ export class Pipeline {
   }
 }
 
-/** A class, because there may be tens of thousands of them. */
-class ProcessedRecords implements ProcessedMessage {
-  readonly counts: EnteredCounts['counts']
-  readonly lists: EnteredCounts['lists']
-  readonly #reported: CountVector
-  readonly #failures: FailureReports
-  readonly #unserved: UnservedReports
-
-  constructor(
-    reported: CountVector,
-    { counts, lists }: EnteredCounts,
-    failures: FailureReports,
-    unserved: UnservedReports,
-  ) {
-    this.counts = counts
-    this.lists = lists
-    this.#reported = reported
-    this.#failures = failures
-    this.#unserved = unserved
-  }
-
-  acknowledged(): void {
-    this.#failures.add(this.#reported)
-    this.#unserved.add(this.#reported)
-  }
-}
+/** Does it hold more than counts? Few messages do: the others need not keep it until they are acknowledged. */
+const isReported = ({ policyFailures, filterFailures, warnings, unserved }: CountVector): boolean =>
+  policyFailures.length + filterFailures.length + warnings.length + unserved.length > 0
 
 const withBad = (counts: CountVector, more: number): CountVector =>
   more === 0 ? counts : { ...counts, records: counts.records + more, bad: counts.bad + more }

@@ -34,6 +34,12 @@ import { deliveriesTable } from './delivery-tables.js'
 import type { LogBounds } from './log-table.js'
 import { decisionsTable, dropOldestRows, shapeLogTables } from './log-tables.js'
 
+/** Rows that are not inserted yet. */
+interface LogMessage {
+  readonly inFlight: MessageInFlight
+  readonly message: PulledMessage
+}
+
 interface LogWriterOptions {
   readonly nats: DurableReaderOptions['nats']
   readonly clickhouse: Clickhouse
@@ -60,7 +66,7 @@ export class LogWriter {
   readonly #options: LogWriterOptions
   readonly #reader: DurableReader
   readonly #sizeCheck: Timer
-  #batch: MessageInFlight[] = []
+  #batch: LogMessage[] = []
   #bytes = 0
   #due: Timer | undefined
   /** The insert that runs; the next one waits for it. */
@@ -96,7 +102,7 @@ export class LogWriter {
     for await (const message of pullAll(consumer, () => decisionInsertMessages, signal)) {
       const inFlight = this.#reader.begin(message)
       if (inFlight === undefined) continue
-      this.#batch.push(inFlight)
+      this.#batch.push({ inFlight, message })
       this.#bytes += message.data.length
       if (this.#bytes >= decisionInsertBytes) await Promise.race([this.#store(), aborted])
       else this.#due ??= after(this.#waitMs(), () => void this.#store())
@@ -132,18 +138,18 @@ export class LogWriter {
     return this.#inserting
   }
 
-  async #insert(batch: readonly MessageInFlight[]): Promise<void> {
-    const bySubject = new Map<string, MessageInFlight[]>()
-    for (const inFlight of batch) getOrMake(bySubject, inFlight.message.subject, () => []).push(inFlight)
+  async #insert(batch: readonly LogMessage[]): Promise<void> {
+    const bySubject = new Map<string, LogMessage[]>()
+    for (const one of batch) getOrMake(bySubject, one.message.subject, () => []).push(one)
     for (const [subject, messages] of bySubject) {
       const kind = rowKinds.get(subject)
-      if (kind === undefined) for (const inFlight of messages) this.#drop(inFlight)
+      if (kind === undefined) for (const one of messages) this.#drop(one)
       else await this.#insertInto(kind, messages)
     }
   }
 
   /** Resolves when the rows are stored, or were given up at a stop: another process inserts them then. */
-  async #insertInto(kind: RowKind, messages: readonly MessageInFlight[]): Promise<void> {
+  async #insertInto(kind: RowKind, messages: readonly LogMessage[]): Promise<void> {
     let batch = messages
     let pauseMs = retryPauseMs.first
     while (batch.length > 0) {
@@ -162,21 +168,21 @@ export class LogWriter {
     if (this.#isClosed) return
     const rows = batch.reduce((sum, { message }) => sum + rowsOf(message), 0)
     this.#options.occurrences.decisionRowsStored({}, rows)
-    for (const inFlight of batch) this.#reader.acknowledge(inFlight)
+    for (const { inFlight } of batch) this.#reader.acknowledge(inFlight)
   }
 
   /** ClickHouse refused the batch: messages that hold no rows are the reason, if there are any, and are dropped. */
-  #withoutMalformed(kind: RowKind, batch: readonly MessageInFlight[]): MessageInFlight[] {
-    return batch.filter((inFlight) => {
-      if (holdsRows(inFlight.message, kind)) return true
-      this.#drop(inFlight)
+  #withoutMalformed(kind: RowKind, batch: readonly LogMessage[]): LogMessage[] {
+    return batch.filter((one) => {
+      if (holdsRows(one.message, kind)) return true
+      this.#drop(one)
       return false
     })
   }
 
-  #drop(inFlight: MessageInFlight): void {
-    const { sequence, subject } = inFlight.message
-    this.#options.occurrences.decisionRowsMalformed({ sequence, subject }, rowsOf(inFlight.message))
+  #drop({ inFlight, message }: LogMessage): void {
+    const { sequence, subject } = message
+    this.#options.occurrences.decisionRowsMalformed({ sequence, subject }, rowsOf(message))
     this.#reader.acknowledge(inFlight)
   }
 

@@ -1,0 +1,67 @@
+/** What the counts of a message look like in the ledger. */
+import { noRecords } from '../books/books.js'
+import type { InputCounts, SourcesEntry, SourceTally } from '../books/ledger.js'
+import type { CountVector } from './counts.js'
+import { SourceNames } from './source-names.js'
+
+/** Counts, and the lists of sources that they refer to. Shared by messages with equal counts. */
+interface EnteredCounts {
+  readonly counts: InputCounts
+  readonly lists: readonly SourcesEntry[]
+}
+
+/** Different counts that are remembered: messages of a few records repeat theirs. */
+const knownMax = 1_000
+
+export class LedgerCounts {
+  readonly #kind: string | undefined
+  readonly #names: SourceNames
+  /** By their JSON. */
+  readonly #known = new Map<string, EnteredCounts>()
+
+  /** `kind`: only events count, and as events of this kind. Default: records count, and events as of their own kinds. */
+  constructor(kind?: string) {
+    this.#kind = kind
+    this.#names = new SourceNames(kind)
+  }
+
+  of(vector: CountVector): EnteredCounts {
+    const lists: SourcesEntry[] = []
+    const asked: (readonly [string, number])[] = []
+    for (const { sources, times } of vector.asked)
+      for (const list of this.#names.of(sources)) {
+        lists.push(list)
+        asked.push([list.list, times])
+      }
+    const counts = { ...this.#recordsOf(vector), sources: this.#talliesOf(vector), asked }
+    return this.#shared({ counts, lists })
+  }
+
+  #recordsOf({ records, bad, evaluated, decisions, unserved }: CountVector): Omit<InputCounts, 'sources'> {
+    if (this.#kind !== undefined) return noRecords
+    const unservedRecords = unserved.reduce((sum, { count }) => sum + count, 0)
+    return { records, bad, ...evaluated, ...decisions, unserved: unservedRecords }
+  }
+
+  #talliesOf({ sources }: CountVector): readonly SourceTally[] {
+    const kind = this.#kind
+    if (kind === undefined) return sources
+    return sources.map(([subscription, , destination, produced]) => [
+      subscription,
+      kind,
+      destination,
+      produced,
+      0,
+    ])
+  }
+
+  /** The same object for equal counts: tens of thousands of messages can wait for their entries. */
+  #shared(entered: EnteredCounts): EnteredCounts {
+    const key = JSON.stringify(entered.counts)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    if (this.#known.size >= knownMax) this.#known.clear()
+    this.#known.set(key, entered)
+    return entered
+  }
+}
