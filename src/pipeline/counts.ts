@@ -26,11 +26,10 @@ class Tally<K> {
   }
 }
 
-const noneEvaluated = () =>
-  Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>
+const noneEvaluated = Object.fromEntries(recordTypes.map((type) => [type, 0])) as Record<RecordType, number>
 
 export class Counts {
-  readonly #evaluated = noneEvaluated()
+  readonly #evaluated = { ...noneEvaluated }
   readonly #decisions = { allow: 0, block: 0, deny: 0 }
   /** How often the sources of each list were asked. */
   readonly #asked = new Tally<readonly CompiledSource[]>()
@@ -68,8 +67,8 @@ export class Counts {
     return {
       records: this.#bad + recordTypes.reduce((sum, type) => sum + this.#evaluated[type], 0),
       bad: this.#bad,
-      evaluated: { ...this.#evaluated },
-      decisions: { ...this.#decisions },
+      evaluated: this.#evaluated as Readonly<Record<RecordType, number>>,
+      decisions: this.#decisions as Readonly<Record<Verdict['decision'], number>>,
       /** Evaluated records that no edge serves, by the endpoint they name. */
       unserved: this.#unserved.map((endpoint, count) => ({ endpoint, count })),
       /** Sources that produced events, and how many of them. */

@@ -33,14 +33,13 @@ export class LedgerCounts {
         lists.push(list)
         asked.push([list.list, times])
       }
-    const counts = { ...this.#recordsOf(vector), sources: this.#talliesOf(vector), asked }
+    const sources = this.#talliesOf(vector)
+    if (this.#kind !== undefined) return this.#shared({ counts: { sources, asked, ...noRecords }, lists })
+    const { records, bad, evaluated, decisions } = vector
+    const unserved = vector.unserved.reduce((sum, { count }) => sum + count, 0)
+    // V8 adds members that follow a spread slowly, one by one.
+    const counts: InputCounts = { records, bad, unserved, sources, asked, ...evaluated, ...decisions }
     return this.#shared({ counts, lists })
-  }
-
-  #recordsOf({ records, bad, evaluated, decisions, unserved }: CountVector): Omit<InputCounts, 'sources'> {
-    if (this.#kind !== undefined) return noRecords
-    const unservedRecords = unserved.reduce((sum, { count }) => sum + count, 0)
-    return { records, bad, ...evaluated, ...decisions, unserved: unservedRecords }
   }
 
   #talliesOf({ sources }: CountVector): readonly SourceTally[] {
