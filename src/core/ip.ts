@@ -207,7 +207,14 @@ function findGap(words: ArrayLike<number>): { readonly start: number; readonly l
  * So is IPv4 text, which has only one spelling.
  */
 export function canonicalAddress(text: string): string {
-  if (!text.includes(':')) return text
+  if (!beginsLikeIpv6(text)) return text
   const family = scratch.read(text)
   return family === 0 ? text : formatAddress(family, scratch.words)
+}
+
+/** IPv6 text has a colon behind four digits at most. */
+function beginsLikeIpv6(text: string): boolean {
+  for (let index = 0; index < text.length && index < 5; index++)
+    if (text.charCodeAt(index) === colon) return true
+  return false
 }

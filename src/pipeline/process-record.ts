@@ -18,7 +18,7 @@ import { produce } from '../produce/produce.js'
 import type { TrafficView } from '../produce/traffic-view.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
-import { parseMessage, parseRecord } from '../record/record.js'
+import { type Line, parseLine, parseMessage } from '../record/record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
 
@@ -70,7 +70,7 @@ export function* walkMessage(
       yield
     }
     untilPause -= 1
-    walk.add(line.number, line.bytes)
+    walk.add(line)
   }
   return walk.result()
 }
@@ -93,29 +93,29 @@ class MessageWalk {
   }
 
   /** A record that can't be processed is bad; the other records of the message are not affected. */
-  add(line: number, bytes: Buffer): void {
-    const reason = this.#attempt(line, bytes)
+  add(line: Line): void {
+    const reason = this.#attempt(line)
     if (reason === undefined) return
     this.#counts.addBad()
-    this.#bad.push({ line, bytes, reason: inOneLine(reason) })
+    this.#bad.push({ line: line.number, bytes: line.bytes, reason: inOneLine(reason) })
   }
 
   result(): MessageResult {
     return { counts: this.#counts.vector(), bad: this.#bad }
   }
 
-  #attempt(line: number, bytes: Buffer): string | undefined {
+  #attempt(line: Line): string | undefined {
     try {
-      return this.#process(line, bytes)
+      return this.#process(line)
     } catch (error) {
       return `The record could not be processed: ${messageOf(error)}`
     }
   }
 
   /** The reason why the record is bad; undefined if it was processed. */
-  #process(line: number, bytes: Buffer): string | undefined {
+  #process(line: Line): string | undefined {
     const { view, geo, buffers, judged } = this.#context
-    const parsed = parseRecord(bytes)
+    const parsed = parseLine(line)
     if (!parsed.ok) return parsed.problem.msg
     const record = parsed.value
 
@@ -135,7 +135,7 @@ class MessageWalk {
         buffers.packOf(destinationId).append(id, this.#storedAtMs, json)
     }
     this.#counts.add(record, edgeId, verdict, production)
-    judged?.(judgement, line)
+    judged?.(judgement, line.number)
     return undefined
   }
 }

@@ -16,23 +16,50 @@ const space = 0x20
 const tab = 0x09
 const carriageReturn = 0x0d
 
-/** One line of a message; its bytes are a view into the message. */
-interface Line {
+/** One line of a message. */
+export class Line {
   /** Counted from 1, blank lines included. */
   readonly number: number
-  readonly bytes: Buffer
+  readonly #message: Buffer
+  readonly #text: string | undefined
+  readonly #start: number
+  readonly #end: number
+
+  /** `text` is that of the whole message if it is ASCII. */
+  constructor(message: Buffer, text: string | undefined, number: number, start: number, end: number) {
+    this.number = number
+    this.#message = message
+    this.#text = text
+    this.#start = start
+    this.#end = end
+  }
+
+  get byteLength(): number {
+    return this.#end - this.#start
+  }
+
+  /** A view into the message. */
+  get bytes(): Buffer {
+    return this.#message.subarray(this.#start, this.#end)
+  }
+
+  /** Undefined if it is not UTF-8. */
+  get text(): string | undefined {
+    return this.#text === undefined ? textOf(this.bytes) : this.#text.slice(this.#start, this.#end)
+  }
 }
 
-/** The lines of a message that are not blank. */
+/** The lines of a message that are not blank. They are decoded together: a call for each takes a while. */
 export function parseMessage(bytes: Uint8Array): Line[] {
   const message = bufferOf(bytes)
+  const text = isAscii(message) ? message.toString('latin1') : undefined
   const lines: Line[] = []
   let number = 0
   for (let start = 0; start < message.length; ) {
     number += 1
     const lineEnd = message.indexOf(lineFeed, start)
     const end = lineEnd === -1 ? message.length : lineEnd
-    if (!isBlank(message, start, end)) lines.push({ number, bytes: message.subarray(start, end) })
+    if (!isBlank(message, start, end)) lines.push(new Line(message, text, number, start, end))
     start = end + 1
   }
   return lines
@@ -47,8 +74,12 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** Reads and normalizes one record; the problem is one sentence that names the member and its value. */
-export function parseRecord(line: Uint8Array): Result<TrafficRecord> {
-  const parsed = parseJson(line)
+export const parseRecord = (bytes: Uint8Array): Result<TrafficRecord> => recordOf(parseJson(bytes))
+
+/** `parseRecord` for a line of a message. */
+export const parseLine = (line: Line): Result<TrafficRecord> => recordOf(parseText(line))
+
+function recordOf(parsed: Result<unknown>): Result<TrafficRecord> {
   if (!parsed.ok) return parsed
   const complaint = complaintAboutRecord(parsed.value)
   return complaint === undefined ? ok(spellAlike(parsed.value as TrafficRecord)) : problem(complaint)
@@ -72,11 +103,20 @@ export function parseDecisionRequest(value: unknown): Result<DecisionRequest> {
 }
 
 /** Any JSON value of at most 64 KiB. */
-export function parseJson(bytes: Uint8Array): Result<unknown> {
-  if (bytes.byteLength > recordBytesMax) {
-    return problem(`It has ${bytes.byteLength} bytes; at most ${recordBytesMax} are allowed.`)
-  }
-  const text = textOf(bytes)
+export const parseJson = (bytes: Uint8Array): Result<unknown> =>
+  parseText({
+    byteLength: bytes.byteLength,
+    get text() {
+      return textOf(bytes)
+    },
+  })
+
+/** The text is asked for only if it is short enough. */
+function parseText(given: Pick<Line, 'byteLength' | 'text'>): Result<unknown> {
+  const { byteLength } = given
+  if (byteLength > recordBytesMax)
+    return problem(`It has ${byteLength} bytes; at most ${recordBytesMax} are allowed.`)
+  const { text } = given
   if (text === undefined) return problem('It is not UTF-8.')
   try {
     return ok(JSON.parse(text))

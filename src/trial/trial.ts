@@ -15,7 +15,7 @@ import {
 } from '../core/limits.js'
 import type { Endpoint } from '../evaluate/edges.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
-import { parseMessage, parseRecord } from '../record/record.js'
+import { type Line, parseLine, parseMessage } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { Trial, TrialDecisions, TrialEvents } from '../resource/trial.js'
 
@@ -121,11 +121,11 @@ class Reading {
   }
 
   add({ data, storedAtMs }: RecordMessage): void {
-    for (const { bytes } of parseMessage(data)) {
+    for (const line of parseMessage(data)) {
       this.#records += 1
-      if (!this.#examine(bytes, storedAtMs)) continue
+      if (!this.#examine(line, storedAtMs)) continue
       this.#ownRecords += 1
-      this.#ownBytes += bytes.length
+      this.#ownBytes += line.byteLength
     }
     this.#bytes += data.length
     this.#firstMs ||= storedAtMs
@@ -133,10 +133,10 @@ class Reading {
   }
 
   /** True if the record is one of the account. A bad record belongs to no account. */
-  #examine(bytes: Buffer, storedAtMs: number): boolean {
+  #examine(line: Line, storedAtMs: number): boolean {
     const { policySet, accountId, examiner } = this.#options
     try {
-      const parsed = parseRecord(bytes)
+      const parsed = parseLine(line)
       if (!parsed.ok) return false
       const found = policySet.findEdge(parsed.value)
       if (!found.ok || found.value.accountId !== accountId) return false

@@ -30,6 +30,9 @@ export class PackWriter {
   /** Lines that are not in the buffer yet. */
   #text = ''
   #events = 0
+  /** The last timestamp, which most events share with the one before, and its text between spaces. */
+  #timestampMs = Number.NaN
+  #timestamp = ''
   /** The size of the last pack: the next one is likely to need as much, and then need not grow. */
   #expectedBytes = bufferBytesMin
 
@@ -48,7 +51,11 @@ export class PackWriter {
   }
 
   append(partitionKey: string, timestampMs: number, json: string): void {
-    this.#text += `${partitionKey} ${timestampMs} ${json}\n`
+    if (timestampMs !== this.#timestampMs) {
+      this.#timestampMs = timestampMs
+      this.#timestamp = ` ${timestampMs} `
+    }
+    this.#text += `${partitionKey}${this.#timestamp}${json}\n`
     this.#events += 1
     if (this.#text.length >= encodedChars) this.#encode()
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { normalizeHeaders } from '../../src/record/normalize.js'
-import { parseDecisionRequest, parseMessage, parseRecord } from '../../src/record/record.js'
+import { parseDecisionRequest, parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 
 const conn = { client_ip: '203.0.113.7' }
 const base = { record_id: 'r1', type: 'tcp_connection', conn }
@@ -266,7 +266,7 @@ t.test('messages', async (t) => {
       lines,
       name,
     )
-    for (const { bytes } of parsed) t.ok(parseRecord(bytes).ok, name)
+    for (const line of parsed) t.ok(parseLine(line).ok, name)
   }
 })
 
@@ -280,6 +280,42 @@ t.test('whatever the bytes, the answer is a value', async (t) => {
       for (const line of parseMessage(message)) t.type(parseRecord(line.bytes).ok, 'boolean')
     }),
     { seed: 4, numRuns: 300 },
+  )
+})
+
+t.test('a line of a message is read like its bytes alone', async (t) => {
+  const record = fc
+    .record({
+      ...Object.fromEntries(Object.entries(base).map(([name, value]) => [name, fc.constant(value)])),
+      note: fc.string(),
+    })
+    .map((given) => JSON.stringify(given))
+  const line = fc.oneof(
+    record,
+    record.map((text) => text.slice(0, -1)),
+    fc.json(),
+    fc.string(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', ' \t\r', 'x'.repeat(65_537), '}, {'),
+  )
+  const message = fc.oneof(
+    fc.array(line.map((text) => Buffer.from(text))),
+    fc.array(
+      fc.oneof(
+        line.map((text) => Buffer.from(text)),
+        fc.uint8Array(),
+      ),
+    ),
+  )
+  fc.assert(
+    fc.property(message, (lines) => {
+      const bytes = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')]))
+      for (const line of parseMessage(bytes)) {
+        t.equal(line.byteLength, line.bytes.length)
+        t.same(parseLine(line), parseRecord(line.bytes))
+      }
+    }),
+    { seed: 12, numRuns: 300 },
   )
 })
 
