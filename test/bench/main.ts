@@ -13,6 +13,7 @@ import { type BenchRow, benchTools, isReached, type Measure, type RowResult } fr
 import { collapsed, readRecorded, record } from './recorded.js'
 import { row as apiCreate } from './rows/api-create.js'
 import { row as apiRead } from './rows/api-read.js'
+import { row as apiRules } from './rows/api-rules.js'
 import { row as decisionLog } from './rows/decision-log.js'
 import { row as decisions } from './rows/decisions.js'
 import { row as destinations } from './rows/destinations.js'
@@ -34,6 +35,7 @@ import { row as walk } from './rows/walk.js'
 const rows: readonly BenchRow[] = [
   apiCreate, //
   apiRead,
+  apiRules,
   decisionLog,
   decisions,
   destinations,

@@ -4,7 +4,6 @@
  * ClickHouse that syncs as Weir's does. They take turns. What must be reached in absolute terms was set where `node -e 0`
  * takes 40 ms, so it is scaled by what that takes here.
  */
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { monotonicMs } from '../../../src/core/clock.js'
 import { anyResource, type Row } from '../../../src/resource/define.js'
@@ -16,25 +15,14 @@ import { processesBelow } from '../../harness/tree.js'
 import { startWeir } from '../../harness/weir.js'
 import { type BenchRow, median } from '../bench.js'
 import { CpuMeter, type Turn, totalCpu } from '../cpu-meter.js'
+import { nodeStartMs, slowness } from '../slowness.js'
 
 const clients = 64
-const nodeStartMs = 40
 const createsPerSecond = 500
 const cpuMsPerCreate = 3
 
 interface Closers {
   teardown(close: () => unknown): void
-}
-
-/** How much slower than the machine of the bounds this one is. */
-function slowness(): number {
-  const times = Array.from({ length: 10 }, () => {
-    const begunMs = monotonicMs()
-    spawnSync(process.execPath, ['-e', '0'])
-    return monotonicMs() - begunMs
-  })
-  // The fastest, because others use the machine, too.
-  return Math.min(...times) / nodeStartMs
 }
 
 /** Milliseconds for each, one after the other. */
