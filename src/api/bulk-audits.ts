@@ -3,6 +3,7 @@
  * their IP policy or replaced all at once, and of resources that were deleted with the one above them.
  */
 import { ruleBytesPerMessage, ruleEventsPerMessage } from '../core/limits.js'
+import { Slices } from '../core/slices.js'
 import { auditEvent } from '../event/audit.js'
 import { resourceOf } from '../resource/registry.js'
 import type { RenderBulk } from '../store/audit-relay.js'
@@ -23,7 +24,9 @@ export const renderBulk = (rows: ChangeRows, presenter: Presenter, stateOf: () =
         auditEvent({ ...occasion, at: change.at, principal, shown: presenter.showAlone(resource, row) }),
       ]
     }
+    const slices = new Slices()
     for await (const changed of messagesOf(rows.bulkRows(accountId, version, change))) {
+      if (slices.isDue()) await slices.pause()
       yield changed.flatMap(eventsOf)
     }
   }

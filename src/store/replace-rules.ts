@@ -8,6 +8,7 @@
 import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
 import { keysAtOnceMax } from '../core/limits.js'
+import { Slices } from '../core/slices.js'
 import type { Bucket } from '../nats/bucket.js'
 import type { Row } from '../resource/define.js'
 import { newStagedGeneration, ruleKind, rulesKey, versionOfStaged } from '../view/keys.js'
@@ -101,8 +102,11 @@ export class RuleReplacer {
   ): Promise<RulesReplacement> {
     const { policyId, from, to } = staging
     const chunks = [...chunksOf(rules, accountId)].entries()
+    const slices = new Slices()
     await eachOf(chunks, keysAtOnceMax, async ([index, chunk]) => {
       if (isSame(staging.chunks[index], chunk.rules)) return
+      // Answers that arrive meanwhile would let the next chunks be written in the same turn.
+      if (slices.isDue()) await slices.pause()
       const revision = await this.#parts.config.put(rulesKey(policyId, to, index), JSON.stringify(chunk))
       staging.revision = Math.max(staging.revision, revision)
       staging.chunks[index] = chunk.rules
