@@ -141,9 +141,9 @@ export async function openApi(
     void (await restoreStreams(nats, settings.nats, store.view.state.accounts.size > 0, occurrences))
   const failing = (): Failing => ({ ...behind.failing, ...(store.refusal && { store: store.refusal }) })
   await readiness.started({ nats, streams: neededStreams.api, view: store.view, books, makeStreams, failing })
-  // A supervisor prints the addresses itself.
+  // A supervisor prints the addresses itself, and need not ask for the health that the API reports.
   if (parent === undefined) announceApi(listening.url)
-  return { ...roleOf(context), addresses: { api: listening.url } }
+  return { ...roleOf(readiness), failing: async () => ({}), addresses: { api: listening.url } }
 }
 
 /** A stop waits so long for requests under way. */
@@ -212,7 +212,7 @@ export async function openPipeline(
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
   await decider?.ready
   await readiness.started({ nats, streams: neededStreams.pipeline, view, books, below: decider })
-  return roleOf(context, readiness)
+  return roleOf(readiness)
 }
 
 const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
@@ -250,7 +250,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const port = await openDecisionPort(host, settings.decide.port, asked)
   release.add(() => port?.close(requestsEndMs))
   await readiness.started({ nats, streams: neededStreams.decide, view })
-  return { ...roleOf(context, readiness), addresses: port === undefined ? {} : { decide: port.url } }
+  return { ...roleOf(readiness), addresses: port === undefined ? {} : { decide: port.url } }
 }
 
 // --- deliver ---
@@ -289,5 +289,5 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   update()
   release.own(answerQuestions(nats, deliverer))
   await readiness.started({ nats, streams: neededStreams.deliver, view, books })
-  return roleOf(context, readiness)
+  return roleOf(readiness)
 }

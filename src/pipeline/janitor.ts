@@ -11,7 +11,7 @@
  */
 
 import type { LedgerWriter } from '../books/ledger.js'
-import { every, now, type Timer } from '../core/clock.js'
+import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import {
   destinationGoneAfterMs,
@@ -47,18 +47,22 @@ interface JanitorOptions {
 const sweepAfterDefault = { leftoverMs: leftoverPackAfterMs, goneMs: destinationGoneAfterMs }
 
 const inputEveryMs = 1_000
+/** A stream is not looked at before it could be nearly full, if it grew faster than any server stores. */
+const growthMaxPerMs = (512 * 1024 ** 2) / 1000
+const inputEveryMaxMs = 10_000
 const packsEveryMs = 60_000
 
 export class Janitor {
   readonly #options: JanitorOptions
   readonly #timers: readonly Timer[]
+  #inputDueMs = 0
   /** When a destination that has packs was first found to be deleted. */
   readonly #deletedSinceMs = new Map<string, number>()
 
   constructor(options: JanitorOptions) {
     this.#options = options
     this.#timers = [
-      every(inputEveryMs, () => this.#attempt(() => this.removeInput())),
+      every(inputEveryMs, () => this.#attempt(() => this.#removeInputInTime())),
       every(packsEveryMs, () => this.#attempt(() => this.sweepPacks())),
     ]
   }
@@ -71,27 +75,39 @@ export class Janitor {
     }
   }
 
-  /** If an input stream is nearly full, removes processed messages until there is room again. */
-  async removeInput(): Promise<void> {
-    await this.#removeProcessed(recordsStream, this.#options.catchUps.keptFrom())
-    for (const stream of [auditInStream, auditStream]) await this.#removeProcessed(stream)
+  async #removeInputInTime(): Promise<void> {
+    if (monotonicMs() < this.#inputDueMs) return
+    const roomBytes = await this.removeInput()
+    this.#inputDueMs = monotonicMs() + Math.min(inputEveryMaxMs, roomBytes / growthMaxPerMs)
   }
 
-  async #removeProcessed(stream: string, keptFrom = Number.POSITIVE_INFINITY): Promise<void> {
+  /**
+   * If an input stream is nearly full, removes processed messages until there is room again. Resolves with the bytes
+   * that the fullest one can take before that.
+   */
+  async removeInput(): Promise<number> {
+    const rooms = [await this.#removeProcessed(recordsStream, this.#options.catchUps.keptFrom())]
+    for (const stream of [auditInStream, auditStream]) rooms.push(await this.#removeProcessed(stream))
+    return Math.min(...rooms)
+  }
+
+  async #removeProcessed(stream: string, keptFrom = Number.POSITIVE_INFINITY): Promise<number> {
     const { nats, occurrences } = this.#options
     const info = await nats.streamInfo(stream)
-    if (info === undefined) return
+    if (info === undefined) return 0
     const { bytes, messages, first_seq, last_seq } = info.state
     const { max_bytes } = info.config
-    if (bytes < max_bytes * removalStartShare) return
+    const roomBytes = max_bytes * removalStartShare - bytes
+    if (roomBytes > 0) return roomBytes
     const consumer = await nats.consumerInfo(stream, inputConsumer)
     // The position of a consumer that is ahead of its stream means nothing.
-    if (consumer === undefined || consumer.delivered > last_seq) return
+    if (consumer === undefined || consumer.delivered > last_seq) return 0
     const excess = Math.ceil((messages * (bytes - max_bytes * removalStopShare)) / bytes)
     const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1, keptFrom)
-    if (below <= first_seq) return
+    if (below <= first_seq) return 0
     await nats.removeMessages(stream, range(first_seq, below))
     occurrences.inputRemoved({ stream, messages: below - first_seq, bytes, bytes_max: max_bytes })
+    return 0
   }
 
   async sweepPacks(): Promise<void> {

@@ -46,7 +46,7 @@ export type FromParent =
 export interface Role {
   readonly addresses: Addresses
   /** Parts that don't work, also those of processes it runs itself. */
-  failing(): Failing
+  failing(): Promise<Failing>
   /** Its own metrics, and those of processes it runs itself. */
   metrics(): Promise<readonly MetricsSnapshot[]>
 }
@@ -71,7 +71,7 @@ const stopTimeoutMs = 30_000
 /** A role that is not ready has little to finish. */
 const stopStartingMs = 4_000
 /** An orphan hurries: a new start may soon take its place, and nats-server ended with the parent. */
-const orphanMs = 5_000
+const orphanMs = 4_500
 
 /** Runs a role until it is stopped, and ends the process: with 0 after a stop, with 1 if the role can't start. */
 export async function runRole(options: RoleOptions): Promise<never> {

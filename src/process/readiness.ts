@@ -12,16 +12,15 @@ import { within } from '../core/clock.js'
 import { StartFault } from '../core/errors.js'
 import type { Failing } from '../core/health.js'
 import { type ListeningServer, listenFault } from '../core/http-listen.js'
-import { metricsSnapshot, metricsText } from '../core/metrics.js'
+import { type MetricsSnapshot, metricsSnapshot, metricsText } from '../core/metrics.js'
 import { version } from '../core/package.js'
 import type { ReleaseStack } from '../core/release.js'
 import type { View } from '../view/view.js'
 import type { Parent, Role } from './child.js'
 import { type OpsServerOptions, openOpsServer } from './ops-server.js'
-import { pulseLimits } from './pulse.js'
 import type { RoleContext } from './role-context.js'
 import { StreamWatch, type StreamWatchOptions } from './stream-watch.js'
-import type { Supervisor } from './supervisor.js'
+import { parentAnswerMs, type Supervisor } from './supervisor.js'
 
 /** What a role needs to do its work. */
 interface Needs extends Omit<StreamWatchOptions, 'occurrences'> {
@@ -58,38 +57,47 @@ export class Readiness {
     const { occurrences } = this.#context
     const watch = this.#release.own(new StreamWatch({ ...needs, occurrences }))
     this.waitsFor('JetStream')
-    await watch.first
+    await watch.first()
     this.#parts = { ...needs, watch }
   }
 
   /** Parts of this process that don't work. */
-  own(): Failing {
+  async own(): Promise<Failing> {
     if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor}.` }
     const { watch, view, failing, below } = this.#parts
+    const [processes, streams] = await Promise.all([below?.failing(), watch.failing()])
     return {
       ...failing?.(),
-      ...below?.failing(),
-      ...watch.failing,
+      ...processes,
+      ...streams,
       ...(view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
     }
   }
 
   /** The same for this process and the others of its supervisor. */
   async failing(): Promise<Failing> {
-    return { ...(await this.#others()), ...this.own() }
+    const [others, own] = await Promise.all([this.#others(), this.own()])
+    return { ...others, ...own }
   }
 
   async #others(): Promise<Failing> {
     if (this.#parent === undefined) return {}
     try {
-      return await within(pulseLimits.answerMs, this.#parent.ask('failing'), 'late')
+      return await within(parentAnswerMs, this.#parent.ask('failing'), 'late')
     } catch {
       return { serve: 'The process that supervises this one does not answer.' }
     }
   }
 
+  /** The metrics of this process, with its streams as they are now. */
+  async snapshot(): Promise<MetricsSnapshot> {
+    await this.#parts?.watch.measured()
+    return metricsSnapshot(this.#context.registry)
+  }
+
   /** Prometheus' text. */
   async metrics(): Promise<string> {
+    if (this.#parent === undefined) await this.#parts?.watch.measured()
     const { books, view, below } = this.#parts ?? {}
     const processes = await (this.#parent?.ask('metrics') ??
       below?.metrics() ??
@@ -142,9 +150,9 @@ export async function openReadiness(
 /** The other roles find streams and buckets only after an API has started once. */
 export const firstApiStart = 'an API to create the streams and buckets'
 
-/** A role whose parts are open. The API reports its own health, so its supervisor need not ask. */
-export const roleOf = ({ registry }: RoleContext, readiness?: Readiness): Role => ({
+/** A role whose parts are open. */
+export const roleOf = (readiness: Readiness): Role => ({
   addresses: {},
-  failing: () => readiness?.own() ?? {},
-  metrics: async () => [await metricsSnapshot(registry)],
+  failing: () => readiness.own(),
+  metrics: async () => [await readiness.snapshot()],
 })

@@ -1,16 +1,17 @@
 /**
- * Keeps checking the streams that a role needs, and measures them. Each must answer, have a leader with a quorum, and
- * have room. An open connection proves nothing: the server may be frozen, or the cluster without a quorum.
+ * Checks the streams that a role needs, and measures them, when somebody wants to know. Each must answer, have a leader
+ * with a quorum, and have room. An open connection proves nothing: the server may be frozen, or the cluster without a
+ * quorum.
  */
 
 import type { StreamInfo } from '@nats-io/jetstream'
-import { now } from '../core/clock.js'
+import { every, now, type Timer, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Failing } from '../core/health.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { quorumProblem } from '../nats/streams.js'
-import { Pulse } from './pulse.js'
+import { Inquiry } from './inquiry.js'
 
 export interface StreamWatchOptions {
   readonly nats: Nats
@@ -21,44 +22,44 @@ export interface StreamWatchOptions {
   readonly makeStreams?: () => Promise<void>
 }
 
-/**
- * On a single server, one stream's answer shows that it works, and a stream changes slowly: all of them are looked at only
- * every so many times. In a cluster each stream has servers of its own, and is looked at each time.
- */
-const allEvery = 4
+/** A stream that is deleted is missed at the next publish; it is back after so long. */
+const makeEveryMs = 10_000
+
+/** Metrics wait so long for a look at the streams; then they have the values of the last one. */
+const measureWithinMs = 500
 
 export class StreamWatch {
   readonly #options: StreamWatchOptions
-  readonly #pulse: Pulse<Failing>
-  #looks = 0
-  #isCluster = false
+  readonly #inquiry: Inquiry<Failing>
+  readonly #timer: Timer | undefined
   #failing: Failing = {}
   #making: Promise<void> | undefined
 
   constructor(options: StreamWatchOptions) {
     this.#options = options
-    this.#pulse = new Pulse(() => this.#look())
+    this.#inquiry = new Inquiry(() => this.#look())
+    if (options.makeStreams !== undefined) this.#timer = every(makeEveryMs, () => this.#inquiry.now())
   }
 
   /** Resolves when all streams have answered for the first time. */
-  get first(): Promise<void> {
-    return this.#pulse.first
+  first(): Promise<void> {
+    return this.#inquiry.first()
   }
 
   /** Streams that refuse publishes, each with the reason as a sentence. */
-  get failing(): Failing {
-    const { answer = {}, lost } = this.#pulse
-    return lost === undefined ? answer : { ...answer, nats: `Nothing can be stored: ${lost}.` }
+  async failing(): Promise<Failing> {
+    const { lost } = await this.#inquiry.now()
+    return lost === undefined ? this.#failing : { ...this.#failing, nats: `Nothing can be stored: ${lost}.` }
+  }
+
+  /** Brings the metrics of the streams up to date, if they answer. */
+  async measured(): Promise<void> {
+    await within(measureWithinMs, this.#inquiry.now(), 'late').catch(() => {})
   }
 
   async #look(): Promise<Failing> {
     const { nats, streams } = this.#options
     if (!nats.isConnected) throw new Error('the connection to NATS is lost')
-    this.#looks += 1
-    const isFine = Object.keys(this.#failing).length === 0
-    if (isFine && !this.#isCluster && this.#looks % allEvery !== 1) {
-      if ((await this.#infoOf(streams[0]!)) !== undefined) return this.#failing
-    }
     const problems = await Promise.all(
       streams.map(async (name) => [name, await this.#problemOf(name)] as const),
     )
@@ -68,17 +69,10 @@ export class StreamWatch {
     return this.#failing
   }
 
-  async #infoOf(name: string): Promise<StreamInfo | undefined> {
+  async #problemOf(name: string): Promise<string | undefined> {
     const info = await this.#options.nats.streamInfo(name).catch((error: unknown) => {
       throw new Error(`JetStream does not answer for ${name} (${messageOf(error)})`)
     })
-    // A single server names itself as leader, but no cluster.
-    if (info?.cluster?.name) this.#isCluster = true
-    return info
-  }
-
-  async #problemOf(name: string): Promise<string | undefined> {
-    const info = await this.#infoOf(name)
     if (info === undefined) return missing
     this.#measure(name, info)
     const { bytes } = info.state
@@ -112,7 +106,8 @@ export class StreamWatch {
   }
 
   close(): void {
-    this.#pulse.close()
+    this.#timer?.stop()
+    this.#inquiry.close()
   }
 }
 

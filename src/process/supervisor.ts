@@ -13,7 +13,7 @@ import { type MetricsSnapshot, metricsSnapshot, type Registry, sumMetrics } from
 import type { Occurrences } from '../core/occurrences.js'
 import { forkOptions } from '../core/source-maps.js'
 import type { Addresses, ChildAnswers, FromChild, FromParent } from './child.js'
-import { Pulse, pulseLimits } from './pulse.js'
+import { inquiryMaxMs } from './inquiry.js'
 import { environmentWith } from './settings.js'
 
 export interface RoleSpec {
@@ -43,6 +43,10 @@ const restartDelayMaxMs = 10_000
 const wellAfterMs = 30_000
 /** A process that does not answer within this time is left out of the sum. */
 const metricsTimeoutMs = 2_000
+/** A process that does not say within this time how it is does not answer: it may have to find out first. */
+export const childAnswerMs = inquiryMaxMs + 500
+/** The same for the supervisor itself. */
+export const parentAnswerMs = childAnswerMs + 500
 
 export class Supervisor {
   readonly #options: SupervisorOptions
@@ -64,8 +68,8 @@ export class Supervisor {
   }
 
   /** Roles that don't run or don't answer, and failing parts of the others. */
-  failing(): Failing {
-    return Object.assign({}, ...this.#children.map((child) => child.failing()))
+  async failing(): Promise<Failing> {
+    return Object.assign({}, ...(await Promise.all(this.#children.map((child) => child.failing()))))
   }
 
   /** This process and all below it. */
@@ -93,13 +97,11 @@ class Child {
   readonly #occurrences: Occurrences
   readonly #supervisor: Supervisor
   readonly #closing = new AbortController()
-  readonly #pending = new Map<number, (value: unknown) => void>()
+  readonly #pending = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   #lastId = 0
   #process: ChildProcess | undefined
   #addresses: Addresses | undefined
   #running = false
-  /** Runs while the process does. */
-  #pulse: Pulse<Failing> | undefined
   #ended: Promise<string> = Promise.resolve('')
   #supervision: Promise<void> = Promise.resolve()
 
@@ -128,12 +130,13 @@ class Child {
   }
 
   /** A running process may be frozen, and one that answers may be cut off from what it needs. */
-  failing(): Failing {
+  async failing(): Promise<Failing> {
     const { name } = this
     if (!this.#running) return { [name]: `The process ${name} is not running; it is being started.` }
-    if (this.#pulse?.lost !== undefined) return { [name]: `The process ${name} does not answer.` }
-    const parts = Object.entries(this.#pulse?.answer ?? {})
-    return Object.fromEntries(parts.map(([part, why]) => [`${name}.${part}`, why]))
+    const parts = await this.#ask('failing', childAnswerMs).catch(() => undefined)
+    if (!this.#running) return this.failing()
+    if (parts === undefined) return { [name]: `The process ${name} does not answer.` }
+    return Object.fromEntries(Object.entries(parts).map(([part, why]) => [`${name}.${part}`, why]))
   }
 
   async snapshots(): Promise<readonly MetricsSnapshot[]> {
@@ -141,10 +144,11 @@ class Child {
     return this.#ask('metrics', metricsTimeoutMs).catch(() => [])
   }
 
+  /** Rejects if the process ends before it answers. */
   async #ask<About extends keyof ChildAnswers>(about: About, ms: number): Promise<ChildAnswers[About]> {
     this.#lastId += 1
     const id = this.#lastId
-    const answer = new Promise<unknown>((resolve) => this.#pending.set(id, resolve))
+    const answer = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { resolve, reject }))
     this.#send({ type: 'ask', id, about })
     try {
       return (await within(ms, answer, 'late')) as ChildAnswers[About]
@@ -212,7 +216,7 @@ class Child {
     return new Promise((resolve) => {
       const onEnd = (how: string) => {
         this.#running = false
-        this.#pulse?.close()
+        for (const { reject } of this.#pending.values()) reject(new Error(`The process has ended: ${how}.`))
         resolve(how)
       }
       child.on('error', (error) => child.pid === undefined && onEnd(error.message))
@@ -223,11 +227,10 @@ class Child {
   #ready(addresses: Addresses): undefined {
     this.#addresses = addresses
     this.#running = true
-    this.#pulse = new Pulse(() => this.#ask('failing', pulseLimits.answerMs))
   }
 
   async #receive(message: FromChild): Promise<void> {
-    if (message.type === 'answer') this.#pending.get(message.id)?.(message.value)
+    if (message.type === 'answer') this.#pending.get(message.id)?.resolve(message.value)
     if (message.type !== 'ask') return
     this.#send({ type: 'answer', id: message.id, value: await this.#supervisor[message.about]() })
   }

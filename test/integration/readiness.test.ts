@@ -16,7 +16,7 @@ import { startWeir, until } from '../harness/weir.js'
 t.setTimeout(300_000)
 
 const token = 'token-of-the-first-key'
-/** The promise is 5 s, and `test/core/pulse.test.ts` holds the limits to it; this is for a machine with other work. */
+/** The promise is 5 s, and `test/process/inquiry.test.ts` holds the limits to it; this is for a machine with other work. */
 const noticedMs = 15_000
 
 interface RunningRole {

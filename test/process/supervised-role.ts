@@ -43,7 +43,7 @@ await runRole({
     })
     return {
       addresses: { ops: server.url, pid: String(process.pid) },
-      failing: () => (behaviour === 'fails' ? { nats: 'Away.' } : {}),
+      failing: async () => (behaviour === 'fails' ? { nats: 'Away.' } : {}),
       metrics: async () => [await metricsSnapshot(registry)],
     }
   },

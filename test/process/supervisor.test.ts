@@ -57,7 +57,7 @@ function setUp(t: Test, roles: readonly (readonly [name: string, behaviour?: str
 t.test('roles are stopped one after the other, in order', async (t) => {
   const { open, happened } = setUp(t, [['api'], ['pipeline'], ['deliver']])
   const supervisor = await open()
-  t.strictSame(supervisor.failing(), {}, 'all are ready')
+  t.strictSame(await supervisor.failing(), {}, 'all are ready')
   await supervisor.close()
   const stops = happened().filter((line) => line.includes('stop'))
   const inOrder = ['api', 'pipeline', 'deliver'].flatMap((name) => [`${name} stops`, `${name} stopped`])
@@ -69,8 +69,8 @@ t.test('a killed role is restarted on its earlier address', async (t) => {
   const supervisor = await open()
   const { pid } = supervisor.addressesOf('deliver')
   process.kill(Number(pid), 'SIGKILL')
-  await until(() => 'deliver' in supervisor.failing())
-  await until(() => !('deliver' in supervisor.failing()))
+  await until(async () => 'deliver' in (await supervisor.failing()))
+  await until(async () => !('deliver' in (await supervisor.failing())))
   t.not(supervisor.addressesOf('deliver')['pid'], pid)
   t.match(happened().at(-1), new RegExp(`^deliver starts \\d+ ${pid}$`))
   t.match(await supervisor.metrics(), /weir_process_restarts_total\{role="deliver"\} 1\n/)
@@ -80,16 +80,16 @@ t.test('a killed role is restarted on its earlier address', async (t) => {
 t.test('a role that cannot work, and a frozen one, are reported by name', async (t) => {
   const { open } = setUp(t, [['pipeline', 'fails'], ['deliver']])
   const supervisor = await open()
-  await until(() => 'pipeline.nats' in supervisor.failing())
-  t.strictSame(supervisor.failing(), { 'pipeline.nats': 'Away.' })
+  await until(async () => 'pipeline.nats' in (await supervisor.failing()))
+  t.strictSame(await supervisor.failing(), { 'pipeline.nats': 'Away.' })
   const other = supervisor.addressesOf('deliver')
   t.strictSame(await readyz(other), { status: 503, parts: ['pipeline.nats'] }, 'another role reports it')
   const pid = Number(supervisor.addressesOf('deliver')['pid'])
   process.kill(pid, 'SIGSTOP')
-  await until(() => 'deliver' in supervisor.failing())
-  t.match(supervisor.failing(), { deliver: 'The process deliver does not answer.' })
+  await until(async () => 'deliver' in (await supervisor.failing()))
+  t.match(await supervisor.failing(), { deliver: 'The process deliver does not answer.' })
   process.kill(pid, 'SIGCONT')
-  await until(() => !('deliver' in supervisor.failing()))
+  await until(async () => !('deliver' in (await supervisor.failing())))
   await supervisor.close()
 })
 
@@ -264,6 +264,6 @@ async function alive(happened: readonly string[]): Promise<number[]> {
   return pids.filter((pid) => processStart(pid) !== undefined)
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(10)
+async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await holds())) await sleep(10)
 }
