@@ -168,11 +168,18 @@ export class LedgerWriter {
     sizeOf: (lines) => lines.length,
     sizeMax: messageBytesMax,
   })
+  #sequence = 0
+  #runs = 0
 
   /** `failed` reports writes that did not succeed and are retried. */
   constructor(nats: Nats, failed: (error: unknown) => void) {
     this.#nats = nats
     this.#failed = failed
+  }
+
+  /** Increases when sequences begin again: the ledger was lost, and with it the entries before. */
+  get runs(): number {
+    return this.#runs
   }
 
   /** Resolves when the entries are stored, in the order they were given in; rejects only when it is closed. */
@@ -186,7 +193,9 @@ export class LedgerWriter {
     const data = encode(lines)
     for (;;) {
       try {
-        await this.#nats.publish(ledgerSubject, data, { msgId, signal })
+        const { sequence } = await this.#nats.publish(ledgerSubject, data, { msgId, signal })
+        if (sequence <= this.#sequence) this.#runs += 1
+        this.#sequence = sequence
         return
       } catch (error) {
         if (signal.aborted) throw error

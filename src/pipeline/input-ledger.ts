@@ -1,6 +1,13 @@
 /** Enters input messages whose packs are stored in the ledger, then acknowledges them. */
 
-import type { InputCounts, InputEntry, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
+import type {
+  InputCounts,
+  InputEntry,
+  InputStream,
+  LedgerEntry,
+  LedgerWriter,
+  SourcesEntry,
+} from '../books/ledger.js'
 import { monotonicMs, sleep } from '../core/clock.js'
 import { GroupCommit } from '../core/group-commit.js'
 import { getOrMake } from '../core/maps.js'
@@ -17,22 +24,26 @@ export interface DoneMessage {
   acknowledge(): void
 }
 
-/** A list that is in use is named again after this time: the ledger may have been lost. */
+/** A list that is in use is named again after this time: a ledger that was lost may have grown as long as before. */
 const namedAgainAfterMs = 60_000
 /** Lists whose last naming is remembered: more than the accounts that have traffic within a minute. */
 const namedMax = 100_000
 
 export class InputLedger {
   readonly #commits: GroupCommit<DoneMessage>
+  readonly #ledger: LedgerWriter
   /** When each list was named. */
   readonly #namedMs = new Map<string, number>()
+  /** The run of the ledger that they were named in. */
+  #namedIn = 0
 
   constructor(ledger: LedgerWriter, stream: InputStream) {
+    this.#ledger = ledger
     this.#commits = new GroupCommit({
       write: async (done) => {
         try {
-          const entries = [...this.#listsToName(done), ...entriesOf(done, stream)]
-          await Promise.all(entries.map((entry) => ledger.write([entry])))
+          await this.#write([...this.#listsToName(done), ...entriesOf(done, stream)])
+          if (ledger.runs !== this.#namedIn) await this.#write(this.#listsToName(done))
         } catch {
           // The ledger closes. The messages are not acknowledged, so they are redelivered.
           return
@@ -46,9 +57,15 @@ export class InputLedger {
     void this.#commits.add(message)
   }
 
+  async #write(entries: readonly LedgerEntry[]): Promise<void> {
+    await Promise.all(entries.map((entry) => this.#ledger.write([entry])))
+  }
+
   /** The lists that these messages refer to and that were not named lately. */
   #listsToName(done: readonly DoneMessage[]): readonly SourcesEntry[] {
     const atMs = monotonicMs()
+    if (this.#ledger.runs !== this.#namedIn) this.#namedMs.clear()
+    this.#namedIn = this.#ledger.runs
     const due: SourcesEntry[] = []
     for (const { lists } of done)
       for (const entry of lists) {
