@@ -16,9 +16,15 @@ const prime = 0x01000193
 
 /** The tag of the id that begins there and ends before a quotation mark. */
 export function tagAt(bytes: Uint8Array, start: number): number {
-  return bytes[start + trafficIdChars] === quote
-    ? trafficTag(bytes, start + prefixChars)
-    : otherTag(bytes, start)
+  const end = endOf(bytes, start)
+  return end === start + trafficIdChars ? trafficTag(bytes, start + prefixChars) : otherTag(bytes, start, end)
+}
+
+/** Where the id that begins there ends. For so few bytes, faster than `indexOf`. */
+function endOf(bytes: Uint8Array, start: number): number {
+  let end = start
+  while (end < bytes.length && bytes[end] !== quote) end += 1
+  return end
 }
 
 export const tagOf = (eventId: string): number => tagAt(Buffer.from(`${eventId}"`), 0)
@@ -33,9 +39,8 @@ function trafficTag(bytes: Uint8Array, start: number): number {
 /** The value of a hex digit. In ASCII, letters have a bit that digits do not have, and count from 1. */
 const digitOf = (char: number): number => (char & 0xf) + 9 * (char >> 6)
 
-function otherTag(bytes: Uint8Array, start: number): number {
+function otherTag(bytes: Uint8Array, start: number, end: number): number {
   let tag = offsetBasis
-  for (let index = start; index < bytes.length && bytes[index] !== quote; index += 1)
-    tag = Math.imul(tag ^ bytes[index]!, prime)
+  for (let index = start; index < end; index += 1) tag = Math.imul(tag ^ bytes[index]!, prime)
   return tag >>> 0
 }
