@@ -2,12 +2,23 @@
  * A large configuration: 10,000 edges with five policies each, 100,000 rules and 1,000 subscriptions of one account. The
  * walk of records that are spread evenly over the edges, against the same with 10 edges. Every policy has an expression
  * of its own; each edge was evaluated before, so the walk does not compile.
+ *
+ * Then the same configuration in `weir serve`, made through the API: a start with it against one with an empty data
+ * directory, in turns; what the pipeline and the service of decisions keep resident after the last of these starts; and
+ * how long after the request to close a port of an edge decisions over NATS follow it.
  */
 import { processMessage } from '../../../src/pipeline/process-record.js'
 import { buildTrafficView, type TrafficView } from '../../../src/produce/traffic-view.js'
 import { PackWriter } from '../../../src/wire/pack.js'
 import { deny, noGeo, noYield, TestConfiguration } from '../../evaluate/configuration.js'
-import type { BenchRow } from '../bench.js'
+import { tempDir } from '../../harness/temp-dir.js'
+import { processesBelow } from '../../harness/tree.js'
+import type { RunningWeir } from '../../harness/weir.js'
+import { settle } from '../../integration/deployment.js'
+import { type BenchRow, type Measure, median } from '../bench.js'
+import { residentOf } from '../memory-meter.js'
+import { createEstate, msUntilSeen, startTimed } from '../systems/estate.js'
+import { withClosers } from '../systems/system.js'
 import { accountId, closedFields, messages, storedAtMs } from '../walk/input.js'
 
 const rulesMax = 100_000
@@ -78,9 +89,68 @@ function walk(view: TrafficView, records: readonly Buffer[]): number {
   return recordCount
 }
 
+const edgesMax = 10_000
+const residentRoles = ['pipeline', 'decide']
+const residentBytesMax = 300 * 1024 ** 2
+const seenMs = 1_000
+const changes = 5
+
+interface Deployed {
+  readonly emptyMs: number
+  readonly readyMs: number
+  readonly residentBytes: Readonly<Record<string, number>>
+  readonly seenMs: number
+}
+
+const residentBytesOf = ({ process }: RunningWeir): Record<string, number> =>
+  Object.fromEntries(
+    processesBelow(process.pid)
+      .filter(({ role }) => residentRoles.includes(role))
+      .map((one) => {
+        const { privateBytes, fileBytes } = residentOf([one])
+        return [one.role, privateBytes + fileBytes]
+      }),
+  )
+
+const measureDeployed = (turns: number): Promise<Deployed> =>
+  withClosers(async (closers) => {
+    const dataDir = tempDir(closers)
+    let { weir } = await startTimed(dataDir)
+    closers.teardown(() => weir.stop())
+    const ids = await createEstate(weir, { edges: edgesMax, subscriptions: subscriptionsMax })
+    const [emptyMs, readyMs]: [number[], number[]] = [[], []]
+    for (let turn = 0; turn < turns; turn += 1) {
+      await weir.stop()
+      const empty = await startTimed(tempDir(closers))
+      await empty.weir.stop()
+      emptyMs.push(empty.readyMs)
+      const started = await startTimed(dataDir)
+      weir = started.weir
+      readyMs.push(started.readyMs)
+    }
+    await settle()
+    const residentBytes = residentBytesOf(weir)
+    const nats = await weir.nats()
+    const waits: number[] = []
+    for (let n = 0; n < changes; n += 1) waits.push(await msUntilSeen(weir, nats, { n, id: ids[n]! }))
+    return { emptyMs: median(emptyMs), readyMs: median(readyMs), residentBytes, seenMs: median(waits) }
+  })
+
+const deployedMeasures = (deployed: Deployed): Measure[] => [
+  { name: 'start, of an empty one', ratio: deployed.readyMs / deployed.emptyMs, bound: { atMost: 2.5 } },
+  ...residentRoles.map((role) => ({
+    name: `memory of ${role}, of 300 MiB`,
+    // A role that is not there misses its bound.
+    ratio: (deployed.residentBytes[role] ?? Number.POSITIVE_INFINITY) / residentBytesMax,
+    bound: { atMost: 1 },
+  })),
+  { name: 'a change is seen, of 1 s', ratio: deployed.seenMs / seenMs, bound: { atMost: 1 } },
+]
+
 export const row: BenchRow = {
   name: 'size',
-  mustReach: 'with 10,000 edges, a record costs at most 1.2 times what it costs with 10',
+  mustReach:
+    'with 10,000 edges, a record costs at most 1.2 times what it costs with 10; a start 2.5 empty ones; 300 MiB per role; a change is seen in 1 s',
   async run(bench) {
     const contender = async (edges: number) => {
       const view = await buildTrafficView(configurationWith(edges), undefined, noYield)
@@ -89,12 +159,21 @@ export const row: BenchRow = {
     }
     const times = await bench.compare({
       '10 edges': await contender(10),
-      '10,000 edges': await contender(10_000),
+      '10,000 edges': await contender(edgesMax),
     })
     const ratio = times['10,000 edges'] / times['10 edges']
+    const deployed = await measureDeployed(bench.quick ? 1 : 3)
     return {
-      measures: [{ name: 'cost with 10,000 edges', ratio, bound: { atMost: 1.2 } }],
-      nsPerOperation: times,
+      measures: [
+        { name: 'cost with 10,000 edges', ratio, bound: { atMost: 1.2 } },
+        ...deployedMeasures(deployed),
+      ],
+      nsPerOperation: {
+        ...times,
+        'an empty start, to ready': deployed.emptyMs * 1e6,
+        'a start with 10,000 edges, to ready': deployed.readyMs * 1e6,
+        'a change, until it is seen': deployed.seenMs * 1e6,
+      },
     }
   },
 }
