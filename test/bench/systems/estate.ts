@@ -13,7 +13,7 @@ const clients = 64
 const timeoutMs = 10_000
 const env = { WEIR_BOOTSTRAP_TOKEN: token, WEIR_RATE_LIMIT: '0', WEIR_DECISION_LOG: 'off' }
 
-export interface EstateSize {
+interface EstateSize {
   readonly edges: number
   readonly subscriptions: number
 }
@@ -73,7 +73,7 @@ export async function createEstate({ api }: RunningWeir, size: EstateSize): Prom
 }
 
 /** What the service of decisions answers about a connection to this edge: `allow` or `deny`. */
-export async function decisionOf(nats: Nats, edge: number): Promise<string> {
+async function decisionOf(nats: Nats, edge: number): Promise<string> {
   const conn = {
     client_ip: '203.0.113.7',
     client_port: 50_000,
