@@ -1,6 +1,6 @@
 /**
- * Totals of each source. How often the sources of a list were asked is counted for the list, and added to its sources
- * when somebody reads the totals: a list may have thousands of sources, and messages come more often than readers.
+ * Totals of each source. How often the sources of a list were asked is counted for the list, and is added to its
+ * sources when totals are read: a list may have thousands of sources, and messages come more often than readers.
  */
 import { getOrMake } from '../core/maps.js'
 import type { SourceName } from './ledger.js'

@@ -108,7 +108,7 @@ function makeShape(key: string, text: string, common: readonly unknown[]): Shape
     shapes.set(key, shape)
     return shape
   } catch (error) {
-    // Node was told not to make code of texts.
+    // Node runs with --disallow-code-generation-from-strings.
     if (error instanceof EvalError) return undefined
     throw error
   }

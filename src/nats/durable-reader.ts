@@ -23,7 +23,7 @@ export interface MessageInFlight {
   /** The run of the stream's sequences that `sequence` belongs to. */
   readonly since: string
   readonly identity: string
-  /** Of its last delivery. Its bytes are not kept: whoever needs them has the message. */
+  /** Where its last delivery is answered. The message itself is not kept: it is much larger. */
   readonly reply: string
 }
 

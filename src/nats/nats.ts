@@ -59,7 +59,7 @@ export async function openNats(options: NatsOptions): Promise<Nats> {
 
 export class Nats {
   readonly #connection: NatsConnection
-  /** Of messages that consumers delivered. */
+  /** Answers to messages that consumers delivered. */
   readonly acknowledgements: Acknowledgements
   readonly #manager: JetStreamManager
   readonly #jetstream: JetStreamClient

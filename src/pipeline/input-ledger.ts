@@ -17,7 +17,7 @@ import { SequenceSet } from '../wire/sequence-set.js'
 export interface DoneMessage {
   readonly sequence: number
   readonly since: string
-  /** The same object for messages with equal counts, so that they share an entry. */
+  /** Messages with the same object share an entry. */
   readonly counts: InputCounts
   /** The lists of sources that the counts refer to. */
   readonly lists: readonly SourcesEntry[]

@@ -4,7 +4,7 @@ import type { InputCounts, SourcesEntry, SourceTally } from '../books/ledger.js'
 import type { CountVector } from './counts.js'
 import { SourceNames } from './source-names.js'
 
-/** Counts, and the lists of sources that they refer to. Shared by messages with equal counts. */
+/** Counts, and the lists of sources that they refer to. Shared by messages with equal counts, unless these are long. */
 interface EnteredCounts {
   readonly counts: InputCounts
   readonly lists: readonly SourcesEntry[]
@@ -12,6 +12,8 @@ interface EnteredCounts {
 
 /** Different counts that are remembered: messages of a few records repeat theirs. */
 const knownMax = 1_000
+/** Longer ones, of many sources, hardly repeat, and would take hundreds of megabytes. */
+const knownCharsMax = 2_048
 
 export class LedgerCounts {
   readonly #kind: string | undefined
@@ -57,6 +59,7 @@ export class LedgerCounts {
   /** The same object for equal counts: tens of thousands of messages can wait for their entries. */
   #shared(entered: EnteredCounts): EnteredCounts {
     const key = JSON.stringify(entered.counts)
+    if (key.length > knownCharsMax) return entered
     const known = this.#known.get(key)
     if (known !== undefined) return known
     if (this.#known.size >= knownMax) this.#known.clear()

@@ -1,13 +1,12 @@
 /**
- * Asks another side how it is when somebody wants to know, and otherwise never: an idle deployment spent most of its time
- * asking itself how it is. On a busy machine one answer may be late, also because this process was delayed, so only
+ * Asks another side how it is only when that is needed: asking all the time was most of the work of an idle deployment. On a busy machine one answer may be late, also because this process was delayed, so only
  * several missed answers in a row count.
  */
 import { monotonicMs, sleep, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 
 export const inquiryLimits = {
-  /** An answer counts for so long; who wants to know meanwhile is told the same. */
+  /** An answer is used again for so long. */
   freshMs: 250,
   /** From one try to the next. */
   everyMs: 750,
