@@ -1,6 +1,7 @@
 /**
- * Asks another side how it is only when that is needed: asking all the time was most of the work of an idle deployment. On a busy machine one answer may be late, also because this process was delayed, so only
- * several missed answers in a row count.
+ * Asks another side how it is only when that is needed: asking all the time was most of the work of an idle deployment.
+ * On a busy machine one answer may be late, also because this process was delayed, so only several missed answers in a
+ * row count.
  */
 import { monotonicMs, sleep, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
