@@ -42,6 +42,15 @@ export interface ClientOptions {
   readonly customUserAgent: [name: string, version: string][]
 }
 
+/** A function that loads a module once: Node takes a while to find out that it knows a module, for each `import`. */
+export function loadedOnce<M>(load: () => Promise<M>): () => Promise<M> {
+  let loaded: Promise<M> | undefined
+  return () => {
+    loaded ??= load()
+    return loaded
+  }
+}
+
 interface Client {
   destroy(): void
 }

@@ -9,7 +9,7 @@ import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/clien
 import { ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
-import { AwsSender } from './aws.js'
+import { AwsSender, loadedOnce } from './aws.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -58,7 +58,7 @@ const billing: readonly BillingUnit[] = [
 
 // --- client ---
 
-const sdk = () => import('@aws-sdk/client-cloudwatch-logs')
+const sdk = loadedOnce(() => import('@aws-sdk/client-cloudwatch-logs'))
 
 interface LogStream {
   readonly logGroupName: string

@@ -6,7 +6,7 @@ import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress, parseArn } from './arn.js'
-import { AwsSender, type ClientOptions } from './aws.js'
+import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
 import { BodyPool } from './body-pool.js'
 import {
   type BillingUnit,
@@ -21,8 +21,9 @@ import {
 } from './destination.js'
 import { endpointAnswers, unlessDenied } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
-import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
-import { prepare, recordsBody, sendsPrepared } from './put-records.js'
+import { type Packing, type PackingTarget, recordsOf } from './packing.js'
+import { prepare, sendsPrepared } from './put-records.js'
+import { type RecordsBody, recordsBody } from './records-body.js'
 
 // --- address ---
 
@@ -57,7 +58,7 @@ const billing: readonly BillingUnit[] = [
 
 // --- client ---
 
-const sdk = () => import('@aws-sdk/client-firehose')
+const sdk = loadedOnce(() => import('@aws-sdk/client-firehose'))
 
 const openClient = async (options: ClientOptions) =>
   sendsPrepared(new (await sdk()).FirehoseClient(options), 'FailedPutCount')
@@ -65,12 +66,13 @@ const openClient = async (options: ClientOptions) =>
 const putRecordBatch = async (
   client: FirehoseClient,
   name: string,
-  records: readonly ServiceRecord[],
+  contents: Pick<RecordsBody, 'events' | 'records'>,
   pool: BodyPool,
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordBatchCommand } = await sdk()
-  const body = requestBody(pool, name, records)
+  const head = `"DeliveryStreamName":${JSON.stringify(name)}`
+  const body = recordsBody(pool, { head, hasKeys: false, ...contents })
   const input = prepare({ DeliveryStreamName: name, Records: [] }, { body, abortSignal })
   const answer = await client.send(new PutRecordBatchCommand(input))
   // Only an answer says that it was read: after an error, it may still be on its way.
@@ -82,11 +84,6 @@ const describe = async (client: FirehoseClient, name: string, abortSignal: Abort
   const { DescribeDeliveryStreamCommand } = await sdk()
   return client.send(new DescribeDeliveryStreamCommand({ DeliveryStreamName: name }), { abortSignal })
 }
-
-const requestBody = (pool: BodyPool, name: string, records: readonly ServiceRecord[]): Buffer =>
-  recordsBody(pool, `"DeliveryStreamName":${JSON.stringify(name)}`, records, entryOf)
-
-const entryOf = ({ base64 }: ServiceRecord): string => `{"Data":"${base64}"}`
 
 // --- sender ---
 
@@ -105,7 +102,7 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const records = recordsOf(events, this.#packing, packing)
     const put = await this.call(signal, (client, abort) =>
-      putRecordBatch(client, this.#name, records, this.#bodies, abort),
+      putRecordBatch(client, this.#name, { events, records }, this.#bodies, abort),
     )
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value

@@ -6,7 +6,7 @@ import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/pack.js'
 import { arnAddress } from './arn.js'
-import { AwsSender, type ClientOptions } from './aws.js'
+import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
 import { BodyPool } from './body-pool.js'
 import {
   type BatchLimits,
@@ -22,8 +22,9 @@ import {
 } from './destination.js'
 import { endpointAnswers } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
-import { type Packing, type PackingTarget, recordsOf, type ServiceRecord } from './packing.js'
-import { asciiJson, prepare, recordsBody, sendsPrepared } from './put-records.js'
+import { type Packing, type PackingTarget, recordsOf } from './packing.js'
+import { prepare, sendsPrepared } from './put-records.js'
+import { type RecordsBody, recordsBody } from './records-body.js'
 
 // --- address ---
 
@@ -70,7 +71,7 @@ const billing: readonly BillingUnit[] = [
 
 // --- client ---
 
-const sdk = () => import('@aws-sdk/client-kinesis')
+const sdk = loadedOnce(() => import('@aws-sdk/client-kinesis'))
 
 const openClient = async (options: ClientOptions) =>
   sendsPrepared(new (await sdk()).KinesisClient(options), 'FailedRecordCount')
@@ -78,12 +79,13 @@ const openClient = async (options: ClientOptions) =>
 const putRecords = async (
   client: KinesisClient,
   arn: string,
-  records: readonly ServiceRecord[],
+  contents: Pick<RecordsBody, 'events' | 'records'>,
   pool: BodyPool,
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordsCommand } = await sdk()
-  const body = requestBody(pool, arn, records)
+  const head = `"StreamARN":${JSON.stringify(arn)}`
+  const body = recordsBody(pool, { head, hasKeys: true, ...contents })
   const input = prepare({ StreamARN: arn, Records: [] }, { body, abortSignal })
   const answer = await client.send(new PutRecordsCommand(input))
   // Only an answer says that it was read: after an error, it may still be on its way.
@@ -107,12 +109,6 @@ const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSi
   const { DescribeStreamSummaryCommand } = await sdk()
   return client.send(new DescribeStreamSummaryCommand({ StreamARN: arn }), { abortSignal })
 }
-
-const requestBody = (pool: BodyPool, arn: string, records: readonly ServiceRecord[]): Buffer =>
-  recordsBody(pool, `"StreamARN":${JSON.stringify(arn)}`, records, entryOf)
-
-const entryOf = ({ base64, partitionKey }: ServiceRecord): string =>
-  `{"Data":"${base64}","PartitionKey":${asciiJson(partitionKey)}}`
 
 // --- sender ---
 
@@ -139,7 +135,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     const recordBytes = Math.min(packing.recordBytes, this.#limits.eventBytesMax)
     const records = recordsOf(events, this.#packing, { ...packing, recordBytes })
     const put = await this.call(signal, (client, abort) =>
-      putRecords(client, this.#arn, records, this.#bodies, abort),
+      putRecords(client, this.#arn, { events, records }, this.#bodies, abort),
     )
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value

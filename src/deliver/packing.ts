@@ -13,10 +13,8 @@ export const packings = ['none', 'ndjson'] as const
 export type Packing = (typeof packings)[number]
 
 export interface ServiceRecord {
-  /** Its data. */
-  readonly base64: string
   readonly dataBytes: number
-  readonly partitionKey: string
+  /** Of the key of its first event. */
   readonly partitionKeyBytes: number
   /** Indices of its events in the request, ascending; undefined if the record at an index is the event at that index. */
   readonly indices?: readonly number[]
@@ -29,12 +27,10 @@ export interface PackingTarget {
   readonly groupOf: (event: PackedEvent) => string
 }
 
-/** What is known of a record while events are added. */
-interface OpenRecord {
-  readonly partitionKey: string
-  readonly partitionKeyBytes: number
+/** A record while events are added. */
+interface OpenRecord extends ServiceRecord {
   readonly indices: number[]
-  byteLength: number
+  dataBytes: number
 }
 
 /** A record for each event, or for several of them. */
@@ -44,7 +40,10 @@ export const recordsOf = (
   target: PackingTarget,
 ): readonly ServiceRecord[] => (packing === 'none' ? events : pack(events, target))
 
-function pack(events: readonly PackedEvent[], { recordBytes, groupOf }: PackingTarget): ServiceRecord[] {
+function pack(
+  events: readonly PackedEvent[],
+  { recordBytes, groupOf }: PackingTarget,
+): readonly ServiceRecord[] {
   const records: OpenRecord[] = []
   /** The record of each group that takes further events. */
   const filling = new Map<string, OpenRecord>()
@@ -52,27 +51,14 @@ function pack(events: readonly PackedEvent[], { recordBytes, groupOf }: PackingT
     const group = groupOf(event)
     const record = filling.get(group)
     const { dataBytes } = event
-    if (record !== undefined && record.byteLength + dataBytes <= recordBytes) {
+    if (record !== undefined && record.partitionKeyBytes + record.dataBytes + dataBytes <= recordBytes) {
       record.indices.push(index)
-      record.byteLength += dataBytes
+      record.dataBytes += dataBytes
       continue
     }
-    const { partitionKey, partitionKeyBytes } = event
-    const byteLength = partitionKeyBytes + dataBytes
-    const begun = { partitionKey, partitionKeyBytes, indices: [index], byteLength }
+    const begun = { partitionKeyBytes: event.partitionKeyBytes, dataBytes, indices: [index] }
     records.push(begun)
     filling.set(group, begun)
   }
-  return records.map(({ byteLength, indices, ...key }) => ({
-    ...key,
-    indices,
-    base64: lines(events, indices).toString('base64'),
-    dataBytes: byteLength - key.partitionKeyBytes,
-  }))
-}
-
-/** Each event ends with a line feed, so the lines are the events' bytes one after the other. */
-function lines(events: readonly PackedEvent[], indices: readonly number[]): Buffer {
-  if (indices.length === 1) return events[indices[0]!]!.data
-  return Buffer.concat(indices.map((index) => events[index]!.data))
+  return records
 }

@@ -93,64 +93,63 @@ export class PackWriter {
  * be read from the line is read when it is needed.
  */
 export class PackedEvent {
-  readonly #pack: Buffer
-  readonly #start: number
-  readonly #keyEnd: number
-  readonly #dataStart: number
-  readonly #end: number
+  /** The whole pack. */
+  readonly bytes: Buffer
+  /** Where its line and its partition key begin. */
+  readonly start: number
+  readonly keyEnd: number
+  /** Where its JSON begins. */
+  readonly dataStart: number
+  /** After its line feed. */
+  readonly end: number
 
   /** `readLine` has checked the line. */
-  constructor(pack: Buffer, start: number, keyEnd: number, dataStart: number, end: number) {
-    this.#pack = pack
-    this.#start = start
-    this.#keyEnd = keyEnd
-    this.#dataStart = dataStart
-    this.#end = end
+  constructor(bytes: Buffer, start: number, keyEnd: number, dataStart: number, end: number) {
+    this.bytes = bytes
+    this.start = start
+    this.keyEnd = keyEnd
+    this.dataStart = dataStart
+    this.end = end
   }
 
   get timestampMs(): number {
-    return digitsAt(this.#pack, this.#keyEnd + 1, this.#dataStart - 1)
+    return digitsAt(this.bytes, this.keyEnd + 1, this.dataStart - 1)
   }
 
   /** The event's JSON and its line feed. */
   get data(): Buffer {
-    return this.#pack.subarray(this.#dataStart, this.#end)
-  }
-
-  /** The same bytes in base64. */
-  get base64(): string {
-    return this.#pack.toString('base64', this.#dataStart, this.#end)
+    return this.bytes.subarray(this.dataStart, this.end)
   }
 
   get dataBytes(): number {
-    return this.#end - this.#dataStart
+    return this.end - this.dataStart
   }
 
   get partitionKey(): string {
-    return this.#pack.toString('utf8', this.#start, this.#keyEnd)
+    return this.bytes.toString('utf8', this.start, this.keyEnd)
   }
 
   get partitionKeyBytes(): number {
-    return this.#keyEnd - this.#start
+    return this.keyEnd - this.start
   }
 
   /** Is its id its partition key? Then no other event has the same key, and its order does not matter. */
   get isItsOwnKey(): boolean {
-    const idStart = this.#dataStart + eventHead.length
+    const idStart = this.dataStart + eventHead.length
     const idEnd = idStart + this.partitionKeyBytes
-    if (this.#pack[idEnd] !== quote) return false
-    return this.#pack.compare(this.#pack, idStart, idEnd, this.#start, this.#keyEnd) === 0
+    if (this.bytes[idEnd] !== quote) return false
+    return this.bytes.compare(this.bytes, idStart, idEnd, this.start, this.keyEnd) === 0
   }
 
   /** The number that stands for the event's id in the decision log. */
   get tag(): number {
-    return tagAt(this.#pack, this.#dataStart + eventHead.length)
+    return tagAt(this.bytes, this.dataStart + eventHead.length)
   }
 
   /** The event's id, `ev_…`. */
   get id(): string {
-    const idStart = this.#dataStart + eventHead.length
-    return this.#pack.toString('latin1', idStart, this.#pack.indexOf(quote, idStart))
+    const idStart = this.dataStart + eventHead.length
+    return this.bytes.toString('latin1', idStart, this.bytes.indexOf(quote, idStart))
   }
 }
 

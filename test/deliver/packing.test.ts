@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import t from 'tap'
+import { BodyPool } from '../../src/deliver/body-pool.js'
 import { kindNamed } from '../../src/deliver/kinds.js'
 import { type PackingTarget, recordsOf } from '../../src/deliver/packing.js'
+import { recordsBody } from '../../src/deliver/records-body.js'
 import type { PackedEvent } from '../../src/wire/pack.js'
 import { eventsOf, someEvents } from './events.js'
 
@@ -43,10 +45,15 @@ t.test(
             events.map((_, index) => index),
             'each event once',
           )
-          for (const { base64, partitionKey, indices = [] } of records) {
-            const data = Buffer.from(base64, 'base64')
+          const body = recordsBody(new BodyPool(), { head: '"S":""', hasKeys: true, events, records })
+          const sent: { Data: string; PartitionKey: string }[] = JSON.parse(body.toString()).Records
+          t.equal(sent.length, records.length)
+          for (const [at, { Data, PartitionKey: partitionKey }] of sent.entries()) {
+            const data = Buffer.from(Data, 'base64')
+            const { indices = [], dataBytes, partitionKeyBytes } = records[at]!
             const inside = indices.map((index) => events[index]!)
             t.ok(data.equals(Buffer.concat(inside.map((event) => event.data))), 'unchanged')
+            t.same([data.length, partitionKey.length], [dataBytes, partitionKeyBytes])
             t.ok(inside.length === 1 || data.length + partitionKey.length <= recordBytes)
             t.equal(data.toString().split('\n').length - 1, inside.length, 'a line each')
             if (kind === 'firehose') continue

@@ -1,58 +1,6 @@
-/** Bodies of requests and their answers, against JSON.parse; the services' own behaviour is in `lane-aws.test.ts`. */
+/** Answers of requests, against JSON.parse; the services' own behaviour is in `lane-aws.test.ts`. */
 import t from 'tap'
-import { BodyPool } from '../../src/deliver/body-pool.js'
-import type { ServiceRecord } from '../../src/deliver/packing.js'
-import { asciiJson, recordsBody, withFirstResult } from '../../src/deliver/put-records.js'
-
-const record = (data: string, partitionKey: string): ServiceRecord => ({
-  base64: Buffer.from(data).toString('base64'),
-  dataBytes: Buffer.byteLength(data),
-  partitionKey,
-  partitionKeyBytes: Buffer.byteLength(partitionKey),
-})
-
-const entryOf = ({ base64, partitionKey }: ServiceRecord): string =>
-  `{"Data":"${base64}","PartitionKey":${asciiJson(partitionKey)}}`
-
-const bodies: { name: string; records: ServiceRecord[] }[] = [
-  { name: 'one record', records: [record('{"event_id":"ev_1"}\n', 'ev_1')] },
-  {
-    name: 'every remainder of base64, and no data at all',
-    records: ['', 'a', 'ab', 'abc', 'abcd'].map((data) => record(data, 'ev_1')),
-  },
-  { name: 'data that is not ASCII', records: [record('{"name":"Zürich 東京 🚦"}\n', 'ev_1')] },
-  {
-    name: 'keys that JSON escapes, of which nothing but escapes remains',
-    records: ['"\\\n', '東京', '🚦'.repeat(64), 'é'.repeat(128), '\u0001'.repeat(256), ''].map((key) =>
-      record('x', key),
-    ),
-  },
-]
-
-for (const { name, records } of bodies) {
-  t.test(`a body holds its records: ${name}`, (t) => {
-    const head = `"StreamARN":"arn:aws:kinesis:…"`
-    const parsed = JSON.parse(recordsBody(new BodyPool(), head, records, entryOf).toString())
-    const Records = records.map(({ base64, partitionKey }) => ({
-      Data: base64,
-      PartitionKey: partitionKey,
-    }))
-    t.same(parsed, { StreamARN: 'arn:aws:kinesis:…', Records })
-    t.end()
-  })
-}
-
-t.test('a buffer is used again for bodies that it can hold', (t) => {
-  const pool = new BodyPool()
-  const [first, second] = [pool.take(100_000), pool.take(100_000)]
-  t.not(first.buffer, second.buffer, 'both are in use')
-  pool.giveBack(first.subarray(0, 70_000))
-  const third = pool.take(120_000)
-  t.equal(third.buffer, first.buffer)
-  pool.giveBack(third)
-  t.not(pool.take(200_000).buffer, first.buffer, 'it is too small')
-  t.end()
-})
+import { withFirstResult } from '../../src/deliver/put-records.js'
 
 const result = (n: number) => ({ SequenceNumber: `4959${n}`, ShardId: 'shardId-000000000000' })
 const failure = { ErrorCode: 'InternalFailure', ErrorMessage: 'Internal service failure.' }
