@@ -58,6 +58,8 @@ interface WeirOptions extends Options {
 interface FloorOptions extends Options {
   /** How long events wait for others; default: not at all. */
   readonly lingerMs?: number
+  /** With two, events are stored in between, as Weir does; default: one. */
+  readonly stages?: 1 | 2
 }
 
 interface Sink {
@@ -137,8 +139,9 @@ export async function openFloor(closers: Closers, options: FloorOptions = {}): P
   await server.start()
   closers.teardown(() => server.stop())
   const { accessKeyId, secretAccessKey } = emulator.key
-  const { lingerMs = 0 } = options
-  const program = run('test/bench/floor/end-to-end.js', [
+  const { lingerMs = 0, stages = 1 } = options
+  const name = stages === 1 ? 'end-to-end' : 'two-stages'
+  const program = run(`test/bench/floor/${name}.js`, [
     server.url,
     emulator.url,
     arns[0]!,
