@@ -24,6 +24,7 @@ import { row as ipSets } from './rows/ip-sets.js'
 import { row as latency } from './rows/latency.js'
 import { row as natsDecide } from './rows/nats-decide.js'
 import { row as packing } from './rows/packing.js'
+import { row as processes } from './rows/processes.js'
 import { row as replay } from './rows/replay.js'
 import { row as size } from './rows/size.js'
 import { row as start } from './rows/start.js'
@@ -46,6 +47,7 @@ const rows: readonly BenchRow[] = [
   latency,
   natsDecide,
   packing,
+  processes,
   replay,
   start,
   size,

@@ -50,6 +50,8 @@ interface Options {
 }
 
 interface WeirOptions extends Options {
+  /** Expressions of the edge's policies, each of which denies; none may hold. Default: five cheap ones. */
+  readonly conditions?: readonly string[]
   /** Default: `weir serve` of this build. */
   readonly serve?: Serve | undefined
   readonly env?: Readonly<Record<string, string>>
@@ -91,35 +93,39 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
   }
   const weir = await startWeir(tempDir(closers), env, '', options.serve)
   closers.teardown(() => weir.stop())
-  await configure(weir.api, sink)
+  await configure(weir.api, sink, options.conditions ?? cheapConditions)
   await settle()
   const processes = (): readonly TreeProcess[] => processesBelow(weir.process.pid)
   return { ...sink, nats: await weir.nats(), openNats: () => weir.nats(), natsUrl: weir.adminUrl, processes }
 }
 
-async function configure(api: Client, { emulator, arns }: Sink): Promise<void> {
+const cheapConditions = [
+  'conn.server_port == 2222',
+  'conn.client_port < 1024',
+  "conn.server_name == 'closed.example.com'",
+  "conn.server_ip == '198.51.100.1'",
+  "inCidrRange(conn.client_ip, '127.0.0.0/8')",
+]
+
+const deniedBy = (expressions: readonly string[]) =>
+  expressions.map((expression, n) => ({
+    name: `condition ${n}`,
+    expressions: [expression],
+    actions: [{ type: 'deny' as const }],
+  }))
+
+async function configure(api: Client, sink: Sink, conditions: readonly string[]): Promise<void> {
+  const { emulator, arns } = sink
   const policy = await api.ipPolicy.create({})
   const networks = Array.from({ length: 100 }, (_, n) => ({
     cidr: `10.${n}.0.0/16`,
     action: 'allow' as const,
   }))
   await api.replaceRules(policy.id, networks)
-  const expressions = [
-    'conn.server_port == 2222',
-    'conn.client_port < 1024',
-    "conn.server_name == 'closed.example.com'",
-    "conn.server_ip == '198.51.100.1'",
-    "inCidrRange(conn.client_ip, '127.0.0.0/8')",
-  ]
-  const policies = expressions.map((expression, n) => ({
-    name: `condition ${n}`,
-    expressions: [expression],
-    actions: [{ type: 'deny' as const }],
-  }))
   await api.tcpEdge.create({
     hostports: [hostport],
     ip_restriction: { ip_policy_ids: [policy.id] },
-    policies: { inbound: policies },
+    policies: { inbound: deniedBy(conditions) },
   })
   const { accessKeyId, secretAccessKey } = emulator.key
   const creds = { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey }

@@ -1,0 +1,168 @@
+/**
+ * Two pipelines, and two deliverers, instead of one each: the rate, and the CPU of these processes per record. A deployment
+ * has two of them all the time. In each turn both are stopped by a signal, a backlog is published, and then one of them
+ * continues, or both, until all of it is done: the publisher costs nothing while the time runs.
+ *
+ * On two cores, the first process has a core of its own, and the second shares the other one with everything else. So the
+ * work of the others must be small, or their core is what is measured:
+ *
+ * - Pipelines evaluate four hundred patterns for each record, none of which matches, and make no events.
+ * - Deliverers wait for an AWS that answers after 200 ms, as one far away does: one deliverer has a few requests at once to
+ *   each destination, two have twice as many. This shows that they share a destination, and not that they share its cores.
+ *   With an AWS that answers at once, the emulator and nats-server take the second core before a second deliverer can, so
+ *   the row then compares the CPU per record of the deliverers alone: on cores enough, the rate follows it.
+ */
+import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { exprPatternsMax, policiesPerDirectionMax } from '../../../src/core/limits.js'
+import { inputConsumer, recordsStream } from '../../../src/wire/names.js'
+import { type BenchRow, type BenchTools, type Measure, median, type RowResult } from '../bench.js'
+import { openWeir, withClosers } from '../systems/system.js'
+import { messagesOf, publishAll } from '../systems/traffic.js'
+import { canPin, Workers } from '../systems/workers.js'
+
+const recordsPerMessage = 100
+const lookAgainMs = 20
+const farAwsMs = 200
+
+/** As many policies as an edge may have, each with as many patterns as an expression may have. */
+const costlyConditions = Array.from({ length: policiesPerDirectionMax }, (_, policy) =>
+  Array.from(
+    { length: exprPatternsMax },
+    (_, n) => `matches(conn.server_name, '[a-y]+${policy}x${n}[.]')`,
+  ).join(' || '),
+)
+
+type System = Awaited<ReturnType<typeof openWeir>>
+
+interface Turn {
+  readonly nsPerRecord: number
+  /** Of the workers. */
+  readonly cpuNsPerRecord: number
+}
+
+interface Backlog {
+  readonly records: number
+  readonly workers: Workers
+  /** Makes the work while the workers are stopped. */
+  make(from: number, to: number): Promise<void>
+  /** So many records, from the first turn on, are done. */
+  isDone(records: number): Promise<boolean>
+}
+
+/** Takes turns with one worker and with two, the first turn of each for the compiler. */
+async function compare({ records, workers, make, isDone }: Backlog, turns: number) {
+  const taken: Record<1 | 2, Turn[]> = { 1: [], 2: [] }
+  let published = 0
+  const turn = async (count: 1 | 2): Promise<Turn> => {
+    await workers.stop()
+    await make(published, published + records)
+    published += records
+    const [cpuUs, begunMs] = [workers.cpuUs, monotonicMs()]
+    workers.continue(count)
+    while (!(await isDone(published))) await sleep(lookAgainMs)
+    const [spentUs, ms] = [workers.cpuUs - cpuUs, monotonicMs() - begunMs]
+    return { nsPerRecord: (ms * 1e6) / records, cpuNsPerRecord: (spentUs * 1e3) / records }
+  }
+  try {
+    for (let n = 0; n <= turns; n += 1)
+      for (const count of [2, 1] as const) {
+        const one = await turn(count)
+        if (n > 0) taken[count].push(one)
+      }
+  } finally {
+    // A stopped process can't end.
+    workers.continue(2)
+  }
+  return taken
+}
+
+type Taken = Awaited<ReturnType<typeof compare>>
+
+const timeOf = (turns: readonly Turn[]): number => median(turns.map(({ nsPerRecord }) => nsPerRecord))
+const cpuOf = (turns: readonly Turn[]): number => median(turns.map(({ cpuNsPerRecord }) => cpuNsPerRecord))
+
+const rateOfTwo = (name: string, taken: Taken): Measure => ({
+  name: `${name}: rate of two, of one`,
+  ratio: timeOf(taken[1]) / timeOf(taken[2]),
+  bound: { atLeast: 1.7 },
+})
+const cpuOfTwo = (name: string, taken: Taken): Measure => ({
+  name: `${name}: CPU per record of one, of two`,
+  ratio: cpuOf(taken[1]) / cpuOf(taken[2]),
+  bound: { atLeast: 0.85 },
+})
+const times = (name: string, taken: Taken): Record<string, number> => ({
+  [`${name}, one, time per record`]: timeOf(taken[1]),
+  [`${name}, two, time per record`]: timeOf(taken[2]),
+  [`${name}, one, their CPU per record`]: cpuOf(taken[1]),
+  [`${name}, two, their CPU per record`]: cpuOf(taken[2]),
+})
+
+const publishTo = (system: System) => (from: number, to: number) =>
+  publishAll(system.nats, messagesOf(from, to, recordsPerMessage))
+
+const isRead = async ({ nats }: System): Promise<boolean> =>
+  (await nats.consumerInfo(recordsStream, inputConsumer))?.unacknowledged === 0
+
+const measurePipelines = ({ quick }: BenchTools): Promise<RowResult> =>
+  withClosers(async (closers) => {
+    const env = { WEIR_PIPELINES: '2', WEIR_DELIVERERS: '1' }
+    const system = await openWeir(closers, { destinations: 0, conditions: costlyConditions, env })
+    const workers = new Workers(system.processes(), 'pipeline')
+    const backlog = {
+      records: quick ? 40_000 : 80_000,
+      workers,
+      make: publishTo(system),
+      isDone: () => isRead(system),
+    }
+    const taken = await compare(backlog, quick ? 2 : 5)
+    return {
+      measures: [rateOfTwo('pipelines', taken), cpuOfTwo('pipelines', taken)],
+      nsPerOperation: times('pipelines', taken),
+    }
+  })
+
+const measureDeliverers = ({ quick }: BenchTools): Promise<RowResult> =>
+  withClosers(async (closers) => {
+    const system = await openWeir(closers, { env: { WEIR_PIPELINES: '1', WEIR_DELIVERERS: '2' } })
+    const { client } = system.emulator
+    const workers = new Workers(system.processes(), 'deliver')
+    let before = 0
+    const backlog = (records: number): Backlog => ({
+      records,
+      workers,
+      async make(from, to) {
+        await publishTo(system)(before + from, before + to)
+        while (!(await isRead(system))) await sleep(lookAgainMs)
+      },
+      isDone: async (done) =>
+        (await client.counts({ service: 'kinesis', name: system.streams[0]! })).events >= before + done,
+    })
+    const turns = quick ? 2 : 5
+    const near = backlog(quick ? 30_000 : 100_000)
+    const taken = await compare(near, turns)
+    before += near.records * (turns + 1) * 2
+    await client.addFault({ effect: { type: 'latency', ms: farAwsMs }, service: 'kinesis' })
+    const far = await compare(backlog(quick ? 20_000 : 40_000), turns)
+    return {
+      measures: [rateOfTwo('deliverers, AWS far away', far), cpuOfTwo('deliverers', taken)],
+      nsPerOperation: { ...times('deliverers', taken), ...times('deliverers, AWS far away', far) },
+    }
+  })
+
+export const row: BenchRow = {
+  name: 'processes',
+  mustReach:
+    'two pipelines, and two deliverers, are 1.7 times as fast as one where neither NATS nor AWS binds, and cost no more per record',
+  async run(tools) {
+    if (!canPin()) {
+      console.log('  skipped: it needs two cores and taskset, of util-linux')
+      return { measures: [], nsPerOperation: {} }
+    }
+    const [pipelines, deliverers] = [await measurePipelines(tools), await measureDeliverers(tools)]
+    return {
+      measures: [...pipelines.measures, ...deliverers.measures],
+      nsPerOperation: { ...pipelines.nsPerOperation, ...deliverers.nsPerOperation },
+    }
+  },
+}
