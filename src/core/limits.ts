@@ -153,9 +153,10 @@ export const leftoverPackAfterMs = 60_000
 /** After this time a missing destination counts as deleted, and its packs are swept. */
 export const destinationGoneAfterMs = 60 * 60_000
 
-/** Messages of records prefetched ahead of the walk, and their target size in bytes, estimated from recent messages. */
+/** Messages of records prefetched ahead of the walk; their size and the time they take, estimated from recent ones. */
 export const prefetchMessagesMax = 256
 export const prefetchBytesTarget = 16 * 1024 * 1024
+export const prefetchMsTarget = 100
 /** A new account reaches every pipeline within this time; one still unknown after it does not exist. */
 export const accountPropagationMs = 5_000
 /** A message delivered this often without being acknowledged is tried record by record in the quarantine process. */

@@ -9,7 +9,7 @@
 
 import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
-import { prefetchBytesTarget, prefetchMessagesMax } from '../core/limits.js'
+import { prefetchBytesTarget, prefetchMessagesMax, prefetchMsTarget } from '../core/limits.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
@@ -134,7 +134,9 @@ export class Intake {
   #storeDue: Timer | undefined
   #isIdle = true
   readonly #work = new RecentWork()
+  /** Of recent messages. */
   #messageBytes = prefetchBytesTarget / prefetchMessagesMax
+  #messageMs = 1
 
   constructor(options: IntakeOptions) {
     const { nats, ledger, stream, input, ackPendingMax, unavailable, unstored, stoppedEarly } = options
@@ -182,6 +184,7 @@ export class Intake {
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
       const begunMs = monotonicMs()
       await this.#take(message)
+      this.#messageMs += (monotonicMs() - begunMs - this.#messageMs) / 16
       if (this.packs.isFull) await this.packs.roomToFill()
       this.#work.addSince(begunMs)
       this.#isIdle = message.pending === 0
@@ -199,12 +202,16 @@ export class Intake {
     })
   }
 
-  /** As many messages as fit the room for them, judged by the size of recent ones. */
+  /**
+   * As many messages as fit the room for them, and are worked through soon, judged by recent ones. Two batches can be
+   * here at a time, and another process that has nothing to do does not get them.
+   */
   #messagesAhead(): number {
     if (this.#options.mayPull?.() === false) return 0
     const { aheadBytes = prefetchBytesTarget } = this.#options
     const fitting = Math.floor(aheadBytes / Math.max(1, this.#messageBytes))
-    return Math.max(1, Math.min(prefetchMessagesMax, this.#options.ackPendingMax, fitting))
+    const soon = Math.ceil(prefetchMsTarget / Math.max(0.01, this.#messageMs))
+    return Math.max(1, Math.min(prefetchMessagesMax, this.#options.ackPendingMax, fitting, soon))
   }
 
   async #take(message: PulledMessage): Promise<void> {
