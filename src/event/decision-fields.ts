@@ -15,7 +15,6 @@ import {
   text,
   texts,
   timestamp,
-  word,
 } from './define.js'
 
 /** The field is filterable. */
@@ -44,7 +43,7 @@ const clientFields: Fields = {
 }
 
 const placeFields: Fields = {
-  'edge.id': word((_, { edgeId }) => edgeId, named('edge.id')),
+  'edge.id': text((_, { edgeId }) => edgeId, named('edge.id')),
   record_id: text(
     (_, { record }) => record.record_id,
     selected('The id of the record, as it was published.'),
@@ -58,12 +57,12 @@ export const decisionFields: Fields = {
     (_, { revision }) => revision,
     selected('The revision of the configuration that decided.'),
   ),
-  'decided_by.cidr': word((_, { decidedBy }) => decidedBy.cidr, selected('The range of the rule.')),
-  'decided_by.id': word(
+  'decided_by.cidr': text((_, { decidedBy }) => decidedBy.cidr, selected('The range of the rule.')),
+  'decided_by.id': text(
     (_, { decidedBy }) => decidedBy.id,
     selected('Id of the restriction, or of the edge or route whose module or policy decided.'),
   ),
-  'decided_by.ip_policy_id': word(
+  'decided_by.ip_policy_id': text(
     (_, { decidedBy }) => decidedBy.ipPolicyId,
     selected('Id of the IP policy that has the rule.'),
   ),
@@ -71,22 +70,22 @@ export const decisionFields: Fields = {
     (_, { decidedBy }) => decidedBy.name,
     selected('Name of the traffic policy, else its place; description of the restriction.'),
   ),
-  'decided_by.rule_id': word(
+  'decided_by.rule_id': text(
     (_, { decidedBy }) => decidedBy.ruleId,
     selected('Id of the deny rule; null if the address was blocked because no rule allows it.'),
   ),
-  'decided_by.type': word(
+  'decided_by.type': text(
     (_, { decidedBy }) => decidedBy.type,
     selected(
       'What stopped the connection or request: a `restriction` of the account, an `ip_restriction` module, a `traffic_policy`, or `none`.',
     ),
   ),
-  decision: word(
+  decision: text(
     (_, { decision }) => decision,
     selected('`allow`; `block` by IP policies; `deny` by a traffic policy.'),
   ),
   ...placeFields,
-  'route.id': word((_, { routeId }) => routeId, selected('Id of the route of an HTTPS edge.')),
+  'route.id': text((_, { routeId }) => routeId, selected('Id of the route of an HTTPS edge.')),
   warnings: texts(
     (_, { warnings }) => warnings,
     selected('Restrictions that only warn and would have blocked, and expressions that had no result.'),
@@ -99,7 +98,7 @@ const connection = ({ record }: ShownDecision): Partial<ConnectionRecord['conn']
 export const logFields: Fields = {
   'conn.bytes_in': int64((_, decided) => connection(decided).bytes_in, named('conn.bytes_in')),
   'conn.bytes_out': int64((_, decided) => connection(decided).bytes_out, named('conn.bytes_out')),
-  'conn.client_ip': word((_, decided) => connection(decided).client_ip, {
+  'conn.client_ip': text((_, decided) => connection(decided).client_ip, {
     ...named('conn.client_ip'),
     ...address,
   }),

@@ -3,6 +3,7 @@
  * per field: the field's type, whether filters may use it, and where its value comes from. A field named like a field
  * of the record is described there; any other field brings its description along.
  */
+import type { JsonBytes } from '../core/json-bytes.js'
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import type { Geo } from '../record/geo.js'
 import { normalizeHeaders } from '../record/normalize.js'
@@ -15,7 +16,6 @@ import {
   recordTypes,
   type TrafficRecord,
 } from '../record/traffic-record.js'
-import { escaped, quoted } from './json.js'
 
 /** What a traffic policy is about: a connection that asks to be let in, or one that has ended. */
 export type Direction = 'inbound' | 'outbound'
@@ -83,15 +83,12 @@ export interface FilterInput<R> {
   readonly decided: ShownDecision
 }
 
-/** How a value is written as JSON. */
-interface Writing<T> {
-  /** If it is `inQuotes`, without the quotes. */
-  readonly write: (value: T) => string
-  readonly inQuotes: boolean
-}
+/** Writes a value as JSON. */
+type Write<T> = (value: T, out: JsonBytes) => void
 
-export interface Field<R> extends Writing<never>, FieldText {
+export interface Field<R> extends FieldText {
   readonly type: FieldType
+  readonly write: Write<never>
   readonly filterable: boolean
   /** Sent only if a source selects it. */
   readonly optIn: boolean
@@ -113,7 +110,7 @@ interface FieldOptions extends Partial<FieldText> {
 export type DeclaredField<R> = Omit<Field<R>, 'about'> & Partial<FieldText>
 
 const fieldType =
-  <T>(type: FieldType, writing: Writing<T>) =>
+  <T>(type: FieldType, write: Write<T>) =>
   <R>(
     read: Read<R, T>,
     { filterable = false, optIn = false, ...options }: FieldOptions = {},
@@ -123,7 +120,7 @@ const fieldType =
     optIn,
     read,
     ...options,
-    ...writing,
+    write,
   })
 
 /** Options of a server name: events show it as reported, filters compare its normal form. */
@@ -140,27 +137,25 @@ export const ipPolicyDecision: FieldOptions = {
 /** Options of an address, which was normalized when the record was read. */
 export const address: FieldOptions = { filterable: true, spelling: addressSpelling }
 
-const inQuotes = (write: (value: string) => string): Writing<string> => ({ write, inQuotes: true })
-const bare = <T>(write: (value: T) => string): Writing<T> => ({ write, inQuotes: false })
-const asItIs = (value: string): string => value
+const writeText: Write<string> = (value, out) => out.quoted(value)
+const writeNumber: Write<number> = (value, out) => out.number(value)
+const writeBoolean: Write<boolean> = (value, out) => out.ascii(String(value))
+const writeJson: Write<string> = (value, out) => out.text(value)
 
-export const text = fieldType<string>('text', inQuotes(escaped))
-/** Text without anything to escape: checked when the record was read, or one of our own words. */
-export const word = fieldType<string>('text', inQuotes(asItIs))
-/** Checked when the record was read, so nothing needs escaping. */
-export const timestamp = fieldType<string>('timestamp', inQuotes(asItIs))
-export const int32 = fieldType<number>('int32', bare(String))
-export const int64 = fieldType<number>('int64', bare(String))
-export const double = fieldType<number>('double', bare(String))
-export const bool = fieldType<boolean>('bool', bare(String))
-export const texts = fieldType<readonly string[]>('texts', bare(JSON.stringify))
-export const headers = fieldType<Headers>('headers', bare(headersJson))
+export const text = fieldType('text', writeText)
+export const timestamp = fieldType('timestamp', writeText)
+export const int32 = fieldType('int32', writeNumber)
+export const int64 = fieldType('int64', writeNumber)
+export const double = fieldType('double', writeNumber)
+export const bool = fieldType('bool', writeBoolean)
+export const texts = fieldType<readonly string[]>('texts', (value, out) => out.text(JSON.stringify(value)))
+export const headers = fieldType<Headers>('headers', (value, out) => out.text(headersJson(value)))
 /** A map, already as JSON. */
-export const map = fieldType<string>('map', bare(asItIs))
+export const map = fieldType('map', writeJson)
 
 function headersJson(given: Headers): string {
   const members = [...normalizeHeaders(given)].map(
-    ([name, values]) => `${quoted(name)}:${JSON.stringify(values)}`,
+    ([name, values]) => `${JSON.stringify(name)}:${JSON.stringify(values)}`,
   )
   return `{${members.join(',')}}`
 }

@@ -5,12 +5,11 @@
  * the values are written.
  */
 import { type DottedTree, treeOfDotted } from '../core/dotted.js'
-import { eventHead } from '../wire/pack.js'
+import type { JsonBytes } from '../core/json-bytes.js'
 import type { Field, ShownDecision, TrafficEventKind } from './define.js'
-import { quoted } from './json.js'
 
-/** The JSON of an event's `object`. */
-export type ObjectSerializer<R> = (record: R, decided: ShownDecision) => string
+/** Writes an event's `object`. */
+export type ObjectSerializer<R> = (record: R, decided: ShownDecision, out: JsonBytes) => void
 
 /** The fields that are sent if a source selects none. */
 export const defaultFields = <R>({ fields }: TrafficEventKind<R>): readonly string[] =>
@@ -22,60 +21,29 @@ export function compileSerializer<R>(
   selection: readonly string[] = defaultFields(kind),
 ): ObjectSerializer<R> {
   const { pieces, end } = piecesOf(kind, selection)
-  const endInQuotes = `"${end}`
-  return (record, decided) => {
-    let json = ''
-    let inQuotes = false
+  return (record, decided, out) => {
     for (let index = 0; index < pieces.length; index += 1) {
-      const piece = pieces[index]!
-      const value = piece.read(record, decided)
-      if (value === undefined || value === null) {
-        json += inQuotes ? piece.fromQuotesNull : piece.plainNull
-        inQuotes = false
-      } else if (piece.inQuotes) {
-        json += (inQuotes ? piece.fromQuotesToQuotes : piece.toQuotes) + piece.write(value)
-        inQuotes = true
-      } else {
-        json += (inQuotes ? piece.fromQuotes : piece.plain) + piece.write(value)
-        inQuotes = false
-      }
+      const { before, read, write } = pieces[index]!
+      out.bytes(before)
+      const value = read(record, decided)
+      if (value === undefined || value === null) out.ascii('null')
+      else write(value, out)
     }
-    return json + (inQuotes ? endInQuotes : end)
+    out.bytes(end)
   }
 }
 
-/**
- * A value, and the text between it and the one before. Quotes around either value belong to that text: joining one
- * more part costs as much as copying its characters.
- */
+/** A value, and the JSON between it and the one before. */
 interface Piece<R> {
+  readonly before: Uint8Array
   readonly read: Field<R>['read']
-  readonly write: (value: unknown) => string
-  readonly inQuotes: boolean
-  readonly plain: string
-  readonly toQuotes: string
-  readonly fromQuotes: string
-  readonly fromQuotesToQuotes: string
-  readonly plainNull: string
-  readonly fromQuotesNull: string
+  readonly write: (value: unknown, out: JsonBytes) => void
 }
-
-const pieceOf = <R>({ read, write, inQuotes }: Field<R>, plain: string): Piece<R> => ({
-  read,
-  write: write as (value: unknown) => string,
-  inQuotes,
-  plain,
-  toQuotes: `${plain}"`,
-  fromQuotes: `"${plain}`,
-  fromQuotesToQuotes: `"${plain}"`,
-  plainNull: `${plain}null`,
-  fromQuotesNull: `"${plain}null`,
-})
 
 function piecesOf<R>(
   kind: TrafficEventKind<R>,
   selection: readonly string[],
-): { pieces: Piece<R>[]; end: string } {
+): { pieces: Piece<R>[]; end: Uint8Array } {
   const pieces: Piece<R>[] = []
   let before = ''
   const write = (tree: DottedTree<Field<R>>) => {
@@ -87,14 +55,18 @@ function piecesOf<R>(
       if (member instanceof Map) {
         write(member)
       } else {
-        pieces.push(pieceOf(member, before))
+        pieces.push({
+          before: Buffer.from(before),
+          read: member.read,
+          write: member.write as Piece<R>['write'],
+        })
         before = ''
       }
     }
     before += '}'
   }
   write(treeOf(kind, selection))
-  return { pieces, end: before }
+  return { pieces, end: Buffer.from(before) }
 }
 
 /** In the order of the kind, not of the selection: equal selections give equal bytes. */
@@ -105,13 +77,19 @@ function treeOf<R>(kind: TrafficEventKind<R>, selection: readonly string[]): Dot
   return treeOfDotted([...kind.fields].filter(([name]) => selected.has(name)))
 }
 
-/** Writes whole events of one kind for one account. */
-export type EnvelopeWriter = (eventId: string, timestamp: string, objectJson: string) => string
+/** Writes what stands between the id of an event and its `object`; `timestamp` is RFC 3339 with milliseconds. */
+export type EnvelopeWriter = (timestamp: string, out: JsonBytes) => void
 
-/** The envelope of traffic events, which have no principal; `timestamp` is RFC 3339 with milliseconds. */
+/** The envelope of traffic events, which have no principal. It begins where the id ends. */
 export function compileEnvelope(kindName: string, accountId: string): EnvelopeWriter {
-  const afterId = `","event_type":${quoted(kindName)},"event_timestamp":"`
-  const afterTimestamp = `","account_id":${quoted(accountId)},"object":`
-  return (eventId, timestamp, objectJson) =>
-    `${eventHead}${eventId}${afterId}${timestamp}${afterTimestamp}${objectJson}}`
+  const beforeTimestamp = Buffer.from(`","event_type":${JSON.stringify(kindName)},"event_timestamp":`)
+  const afterTimestamp = Buffer.from(`,"account_id":${JSON.stringify(accountId)},"object":`)
+  return (timestamp, out) => {
+    out.bytes(beforeTimestamp)
+    out.quoted(timestamp)
+    out.bytes(afterTimestamp)
+  }
 }
+
+/** What stands behind the `object`, with the line feed that ends each event. */
+export const envelopeEnd = Buffer.from('}\n')

@@ -12,7 +12,6 @@ import {
   serverName,
   text,
   timestamp,
-  word,
 } from './define.js'
 
 export const httpRequestComplete = defineTrafficEvent('http_request')({
@@ -25,7 +24,7 @@ export const httpRequestComplete = defineTrafficEvent('http_request')({
     'circuit_breaker.decision': text(({ circuit_breaker }) => circuit_breaker?.decision),
     'compression.algorithm': text(({ compression }) => compression?.algorithm),
     'compression.bytes_saved': int64(({ compression }) => compression?.bytes_saved),
-    'conn.client_ip': word(({ conn }) => conn.client_ip, address),
+    'conn.client_ip': text(({ conn }) => conn.client_ip, address),
     'conn.server_ip': text(({ conn }) => conn.server_ip, address),
     'conn.server_name': text(({ conn }) => conn.server_name, serverName),
     'conn.server_port': int32(({ conn }) => conn.server_port, { filterable: true }),
@@ -45,7 +44,7 @@ export const httpRequestComplete = defineTrafficEvent('http_request')({
     'http.response.body_length': int64(({ http }) => http?.response?.body_length, { filterable: true }),
     'http.response.headers': headers(({ http }) => http?.response?.headers),
     'http.response.status_code': int32(({ http }) => http?.response?.status_code, { filterable: true }),
-    'ip_policy.decision': word((_, { ipPolicy }) => ipPolicy?.decision, ipPolicyDecision),
+    'ip_policy.decision': text((_, { ipPolicy }) => ipPolicy?.decision, ipPolicyDecision),
     'oauth.app_client_id': text(({ oauth }) => oauth?.app_client_id),
     'oauth.decision': text(({ oauth }) => oauth?.decision),
     'oauth.user.id': text(({ oauth }) => oauth?.user?.id),

@@ -1,5 +1,5 @@
 import { logFields } from './decision-fields.js'
-import { defineTrafficEvent, map, text, word } from './define.js'
+import { defineTrafficEvent, map, text } from './define.js'
 
 export const log = defineTrafficEvent('log_action')({
   name: 'log.v0',
@@ -7,7 +7,7 @@ export const log = defineTrafficEvent('log_action')({
   fields: {
     metadata: map(({ metadataJson }) => metadataJson, { about: 'The `Metadata` of the log action.' }),
     ...logFields,
-    'policy.direction': word(({ direction }) => direction, {
+    'policy.direction': text(({ direction }) => direction, {
       about: '`inbound` or `outbound`.',
       filterable: true,
       optIn: true,

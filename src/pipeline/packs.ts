@@ -111,7 +111,7 @@ export class Packs implements Buffers {
     const pack = this.#pack(destinationId)
     const part = this.#parts.get(destinationId)
     if (part === undefined) this.#parts.set(destinationId, beginPart(pack, 0))
-    else if (pack.writer.byteLengthAtLeast - part.bytesBefore >= this.#packBytes) {
+    else if (pack.writer.byteLength - part.bytesBefore >= this.#packBytes) {
       this.#endPart(pack, part)
       this.#store(destinationId, pack)
       this.#parts.set(destinationId, beginPart(pack, part.number + 1))

@@ -130,9 +130,9 @@ class MessageWalk {
     const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
     const judgement = new Judgement(record, edge.value, policyContext, verdict, view.policySet)
     const production = produce(sources, judgement, this.#timestamp, this.#budget)
-    for (const { id, json, source } of production.events) {
-      for (const destinationId of source.destinationIds)
-        buffers.packOf(destinationId).append(id, this.#storedAtMs, json)
+    for (const event of production.events) {
+      for (const destinationId of event.source.destinationIds)
+        buffers.packOf(destinationId).appendIdentified(event, this.#storedAtMs)
     }
     this.#counts.add(record, edgeId, verdict, production)
     judged?.(judgement, line.number)

@@ -6,14 +6,32 @@ import type { Judgement } from '../evaluate/judgement.js'
 import { eventId, recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
+import { eventHead, type IdentifiedEvent } from '../wire/pack.js'
 import { Round } from './round.js'
 import type { AccountSources, CompiledSource, EventSource, SourceList } from './source-list.js'
 
-interface ProducedEvent {
-  readonly id: string
-  /** The whole event. */
-  readonly json: string
+/** An event in the parts that others share with it. */
+class ProducedEvent implements IdentifiedEvent {
+  readonly recordPart: Uint8Array
+  readonly purposePart: Uint8Array
+  readonly rest: Uint8Array
   readonly source: CompiledSource
+
+  constructor(recordPart: Uint8Array, purposePart: Uint8Array, rest: Uint8Array, source: CompiledSource) {
+    this.recordPart = recordPart
+    this.purposePart = purposePart
+    this.rest = rest
+    this.source = source
+  }
+
+  get id(): string {
+    return eventId(this.recordPart, this.purposePart)
+  }
+
+  /** The whole event. */
+  get json(): string {
+    return `${eventHead}${this.id}${Buffer.from(this.rest).toString().trimEnd()}`
+  }
 }
 
 /** The events of a record, and the sources that made none. */
@@ -55,12 +73,12 @@ class Producer implements Production {
   readonly failed: CompiledSource[] = []
   /** How many events there were when the sources of each list had been asked. */
   readonly #eventsUntil: number[] = []
-  readonly #recordPart: string
+  readonly #recordPart: Uint8Array
   readonly #judgement: Judgement
   readonly #timestamp: string
   readonly #budget: StepBudget
 
-  constructor(recordPart: string, judgement: Judgement, timestamp: string, budget: StepBudget) {
+  constructor(recordPart: Uint8Array, judgement: Judgement, timestamp: string, budget: StepBudget) {
     this.#recordPart = recordPart
     this.#judgement = judgement
     this.#timestamp = timestamp
@@ -75,9 +93,8 @@ class Producer implements Production {
     for (let index = 0; index < places.length; index += 1) {
       const source = sources[places[index]!]!
       if (!this.#matches(source, round)) continue
-      const id = eventId(this.#recordPart, source.purposeOf(subject))
-      const json = source.envelope(id, this.#timestamp, round.objectJson(source))
-      this.events.push({ id, json, source })
+      const rest = round.restOf(source, this.#timestamp)
+      this.events.push(new ProducedEvent(this.#recordPart, source.purposeOf(subject), rest, source))
     }
     this.lists.push(list)
     this.#eventsUntil.push(this.events.length)

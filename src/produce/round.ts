@@ -2,10 +2,15 @@
  * One subject of a record, for the sources of a list: equal filters are evaluated once, and equal selections of fields
  * are written once.
  */
+import { JsonBytes } from '../core/json-bytes.js'
 import type { FilterInput } from '../event/define.js'
-import type { ObjectSerializer } from '../event/envelope.js'
+import { envelopeEnd, type ObjectSerializer } from '../event/envelope.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { EventSource, SourceFilter } from './source-list.js'
+
+/** The events of many records share a buffer: one for each would cost more than what is written. */
+const written = new JsonBytes(64 * 1024)
+const noBytes = Buffer.alloc(0)
 
 /** The answer of a filter or its failure, and what it cost. */
 interface Outcome {
@@ -20,9 +25,9 @@ export class Round<S> {
   readonly #budget: StepBudget
   #outcomes: Map<SourceFilter<S>, Outcome> | undefined
   #serialize: ObjectSerializer<S> | undefined
-  #objectJson = ''
-  /** What the serializers before the last one wrote. */
-  #objects: Map<ObjectSerializer<S>, string> | undefined
+  #rest: Uint8Array = noBytes
+  /** The rests with what the serializers before the last one wrote. */
+  #rests: Map<ObjectSerializer<S>, Uint8Array> | undefined
 
   /** `repeated`: filters that several sources have. */
   constructor(repeated: ReadonlySet<SourceFilter<S>>, input: FilterInput<S>, budget: StepBudget) {
@@ -59,15 +64,27 @@ export class Round<S> {
     return outcome
   }
 
-  /** The event's `object`, as the source selects it. */
-  objectJson({ serialize }: EventSource<S>): string {
-    if (serialize === this.#serialize) return this.#objectJson
+  /**
+   * An event from behind its id to its line feed. The sources of a list belong to one account, and a serializer to one
+   * kind of event: events with the same `object` differ in nothing but their ids.
+   */
+  restOf(source: EventSource<S>, timestamp: string): Uint8Array {
+    const { serialize } = source
+    if (serialize === this.#serialize) return this.#rest
     if (this.#serialize !== undefined) {
-      this.#objects ??= new Map()
-      this.#objects.set(this.#serialize, this.#objectJson)
+      this.#rests ??= new Map()
+      this.#rests.set(this.#serialize, this.#rest)
     }
     this.#serialize = serialize
-    this.#objectJson = this.#objects?.get(serialize) ?? serialize(this.input.subject, this.input.decided)
-    return this.#objectJson
+    this.#rest = this.#rests?.get(serialize) ?? this.#write(source, timestamp)
+    return this.#rest
+  }
+
+  #write({ envelope, serialize }: EventSource<S>, timestamp: string): Uint8Array {
+    written.clear()
+    envelope(timestamp, written)
+    serialize(this.input.subject, this.input.decided, written)
+    written.bytes(envelopeEnd)
+    return written.take()
   }
 }

@@ -27,7 +27,7 @@ export interface EventSource<S> extends CompiledSource {
   readonly serialize: ObjectSerializer<S>
   readonly envelope: EnvelopeWriter
   /** Part of the ids of its events. */
-  readonly purposeOf: (subject: S) => string
+  readonly purposeOf: (subject: S) => Uint8Array
 }
 
 /** What the walk makes events from; a log action also says which one of which policy it is. */

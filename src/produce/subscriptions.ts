@@ -141,7 +141,7 @@ function compileSource(
 }
 
 /** A source makes one event of a record. */
-function purposeOfRecords(row: DeclaredRow<'event_subscription'>, kindName: string): () => string {
+function purposeOfRecords(row: DeclaredRow<'event_subscription'>, kindName: string): () => Uint8Array {
   const purpose = purposePart(row.account_id, kindName, row.id)
   return () => purpose
 }
@@ -150,8 +150,8 @@ function purposeOfRecords(row: DeclaredRow<'event_subscription'>, kindName: stri
 function purposesOfLogs(
   row: DeclaredRow<'event_subscription'>,
   kindName: string,
-): (action: LogAction) => string {
-  const purposes = new WeakMap<LogAction, string>()
+): (action: LogAction) => Uint8Array {
+  const purposes = new WeakMap<LogAction, Uint8Array>()
   return (action) =>
     getOrMake(purposes, action, () =>
       purposePart(row.account_id, kindName, row.id, action.policyKey, action.actionIndex),

@@ -7,6 +7,7 @@
  * with `{"event_id":"`, so the id is found without parsing. A service gets the JSON with its line feed as a view of the
  * message's own bytes: nothing is copied between NATS and AWS.
  */
+import { JsonBytes } from '../core/json-bytes.js'
 import { tagAt } from './event-tag.js'
 
 const space = 0x20
@@ -19,31 +20,26 @@ const digitNine = 0x39
 export const eventHead = '{"event_id":"'
 
 const eventHeadBytes = Buffer.from(eventHead)
-const bufferBytesMin = 4 * 1024
-/** Lines are encoded together, because each call takes a while. */
-const encodedChars = 4 * 1024
+
+/** An event whose partition key is its id, in the parts that it is written from. */
+export interface IdentifiedEvent {
+  /** The id: both parts, one behind the other. */
+  readonly recordPart: Uint8Array
+  readonly purposePart: Uint8Array
+  /** The event from the quotation mark behind its id to its line feed. */
+  readonly rest: Uint8Array
+}
 
 /** Appends events to a growing buffer; `take` returns the pack and starts the next one. */
 export class PackWriter {
-  #buffer = Buffer.alloc(0)
-  #byteLength = 0
-  /** Lines that are not in the buffer yet. */
-  #text = ''
+  readonly #lines = new JsonBytes()
   #events = 0
-  /** The last timestamp, which most events share with the one before, and its text between spaces. */
+  /** The last timestamp, which most events share with the one before, and what stands between key and id with it. */
   #timestampMs = Number.NaN
-  #timestamp = ''
-  /** The size of the last pack: the next one is likely to need as much, and then need not grow. */
-  #expectedBytes = bufferBytesMin
+  #betweenIds: Uint8Array = eventHeadBytes
 
   get byteLength(): number {
-    this.#encode()
-    return this.#byteLength
-  }
-
-  /** Like `byteLength`, but characters that are not encoded yet count as one byte each. */
-  get byteLengthAtLeast(): number {
-    return this.#byteLength + this.#text.length
+    return this.#lines.byteLength
   }
 
   get events(): number {
@@ -51,40 +47,29 @@ export class PackWriter {
   }
 
   append(partitionKey: string, timestampMs: number, json: string): void {
-    if (timestampMs !== this.#timestampMs) {
-      this.#timestampMs = timestampMs
-      this.#timestamp = ` ${timestampMs} `
-    }
-    this.#text += `${partitionKey}${this.#timestamp}${json}\n`
+    this.#lines.text(`${partitionKey} ${timestampMs} ${json}\n`)
     this.#events += 1
-    if (this.#text.length >= encodedChars) this.#encode()
   }
 
-  #encode(): void {
-    if (this.#text === '') return
-    this.#reserve(this.#text.length * 3)
-    this.#byteLength += this.#buffer.write(this.#text, this.#byteLength)
-    this.#text = ''
+  appendIdentified({ recordPart, purposePart, rest }: IdentifiedEvent, timestampMs: number): void {
+    if (timestampMs !== this.#timestampMs) {
+      this.#timestampMs = timestampMs
+      this.#betweenIds = Buffer.from(` ${timestampMs} ${eventHead}`)
+    }
+    const lines = this.#lines
+    lines.bytes(recordPart)
+    lines.bytes(purposePart)
+    lines.bytes(this.#betweenIds)
+    lines.bytes(recordPart)
+    lines.bytes(purposePart)
+    lines.bytes(rest)
+    this.#events += 1
   }
 
   /** The pack's bytes, which the caller owns from now on; empty if nothing was appended. */
   take(): Uint8Array {
-    this.#encode()
-    const pack = this.#buffer.subarray(0, this.#byteLength)
-    this.#expectedBytes = Math.max(bufferBytesMin, this.#byteLength)
-    this.#buffer = Buffer.alloc(0)
-    this.#byteLength = 0
     this.#events = 0
-    return pack
-  }
-
-  /** Reserves `bytes` more; a UTF-16 code unit takes at most three bytes of UTF-8. */
-  #reserve(bytes: number): void {
-    const needed = this.#byteLength + bytes
-    if (needed <= this.#buffer.length) return
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2, this.#expectedBytes))
-    this.#buffer.copy(grown, 0, 0, this.#byteLength)
-    this.#buffer = grown
+    return this.#lines.take()
   }
 }
 

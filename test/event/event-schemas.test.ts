@@ -6,7 +6,6 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { subscribableKinds } from '../../src/event/check-source.js'
 import type { LogEntry, ShownDecision, TrafficEventKind } from '../../src/event/define.js'
-import { compileEnvelope, compileSerializer } from '../../src/event/envelope.js'
 import { eventSchemas, testEventJson } from '../../src/event/event-schemas.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { log } from '../../src/event/log.js'
@@ -14,6 +13,7 @@ import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
 import { parseMessage, parseRecord } from '../../src/record/record.js'
 import type { ConnectionRecord, RequestRecord } from '../../src/record/traffic-record.js'
 import { shownDecision } from './shown-decision.js'
+import { eventJson, objectJson } from './written.js'
 
 const checks = new Map(eventSchemas().map(({ kind, schema }) => [kind, Compile(schema)]))
 
@@ -27,10 +27,10 @@ const rendered = <R>(
   fields?: readonly string[],
 ) =>
   JSON.parse(
-    compileEnvelope(kind.name, accountId)(
-      id,
+    eventJson(
+      { kindName: kind.name, accountId, eventId: id },
       '2026-11-20T10:00:00.000Z',
-      compileSerializer(kind, fields)(record, decided),
+      objectJson(kind, fields)(record, decided),
     ),
   )
 

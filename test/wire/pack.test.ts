@@ -55,6 +55,22 @@ t.test('events appended later do not change a pack that was taken', (t) => {
   t.end()
 })
 
+t.test('an event that is appended in parts is the same as in one', (t) => {
+  const [writer, other] = [new PackWriter(), new PackWriter()]
+  const rest = Buffer.from('","object":{"é":1}}\n')
+  for (const timestampMs of [1, 1, 2]) {
+    const parts = { recordPart: Buffer.from('ev_12'), purposePart: Buffer.from('34'), rest }
+    writer.appendIdentified(parts, timestampMs)
+    other.append('ev_1234', timestampMs, '{"event_id":"ev_1234","object":{"é":1}}')
+  }
+  t.equal(writer.events, 3)
+  t.equal(writer.byteLength, other.byteLength)
+  const bytes = writer.take()
+  t.same(bytes, other.take())
+  t.ok(readPack(bytes).events[0]?.isItsOwnKey)
+  t.end()
+})
+
 t.test('a malformed line is reported and its neighbours are read', (t) => {
   const cases = [
     { name: 'empty', line: '\n', reason: /no partition key/ },
