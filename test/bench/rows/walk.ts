@@ -29,7 +29,12 @@ class Packs implements Buffers {
   }
 
   take(): Map<string, Buffer> {
-    return new Map([...this.#writers].map(([id, writer]) => [id, Buffer.from(writer.take())]))
+    return new Map(
+      [...this.#writers].map(([id, writer]) => {
+        const { buffer, byteOffset, length } = writer.take()
+        return [id, Buffer.from(buffer, byteOffset, length)]
+      }),
+    )
   }
 }
 
