@@ -133,7 +133,7 @@ export async function openApi(
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
-  openOperatorWatches(context, parts, release)
+  openOperatorWatches(context, parts, readiness, release)
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, listening.url, release)
   await makeFirstAccount(context, parts)

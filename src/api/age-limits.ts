@@ -5,7 +5,7 @@
  * - Records are kept while such a destination is behind.
  * - Packs are kept also before that, once the oldest one has half the age at which it would be removed.
  */
-import { every, now, type Timer } from '../core/clock.js'
+import { every, monotonicMs, now, type Timer } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { hasAgeLimit } from '../nats/streams.js'
@@ -14,6 +14,8 @@ import { deliveriesStream, recordsStream } from '../wire/names.js'
 import { oldestPack } from './oldest-pack.js'
 
 const lookEveryMs = 5_000
+/** Without such a destination, the limits are looked at this often: an API that ended may have left one lifted. */
+const lookEveryMaxMs = 60_000
 const oldPackShare = 1 / 2
 
 interface AgeLimitsOptions {
@@ -28,6 +30,8 @@ interface AgeLimitsOptions {
 export class AgeLimits {
   readonly #options: AgeLimitsOptions
   readonly #timer: Timer
+  /** When both limits were found or put in place, while no destination needed them lifted. */
+  #unneededMs = Number.NEGATIVE_INFINITY
 
   constructor(options: AgeLimitsOptions) {
     this.#options = options
@@ -42,9 +46,11 @@ export class AgeLimits {
     const { entries, keeping } = this.#options
     const ids = keeping()
     if (ids === undefined || !entries.isComplete) return
+    if (ids.length === 0 && monotonicMs() - this.#unneededMs < lookEveryMaxMs) return
     const isBehind = ids.some((id) => entries.of(id) !== undefined)
     await this.#apply(recordsStream, isBehind)
     await this.#apply(deliveriesStream, isBehind || (await this.#isAnyOld(ids)))
+    this.#unneededMs = ids.length === 0 ? monotonicMs() : Number.NEGATIVE_INFINITY
   }
 
   async #isAnyOld(destinations: readonly string[]): Promise<boolean> {

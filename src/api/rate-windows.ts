@@ -36,6 +36,8 @@ export class RateWindows {
   readonly #nowMs: () => number
   readonly #windows = new Map<string, Window>()
   readonly #unsent = new Set<string>()
+  /** Called at each count that the other processes do not know yet. */
+  onUnsent = (): void => {}
 
   constructor(limit: RateLimit, nowMs = monotonicMs) {
     this.#limit = limit
@@ -52,6 +54,7 @@ export class RateWindows {
     window.count += 1
     window.unsent += 1
     this.#unsent.add(key)
+    this.onUnsent()
     return undefined
   }
 
@@ -62,6 +65,10 @@ export class RateWindows {
     const window = this.#windowAt(nowMs, key)
     window.count += count
     window.openedMs = Math.min(window.openedMs, nowMs - age_ms)
+  }
+
+  get hasUnsent(): boolean {
+    return this.#unsent.size > 0
   }
 
   /** Counts that the other processes do not know yet, for at most `keysMax` keys; the caller sends them. */

@@ -86,6 +86,7 @@ export class StateChanges {
     const { nats, view } = this.#options
     if (!view.isUsable) return
     const known = await this.#knownAt(nowMs)
+    if (known.size === 0 && this.#rows.size === 0) return
     const troubled = [...known].flatMap(([id, { state }]) => (state === 'healthy' ? [] : [id]))
     const answers = await nats.gather(statesSubject, JSON.stringify(troubled), answerWaitMs)
     // Without an answer, nothing is known.
@@ -160,7 +161,11 @@ export class StateChanges {
   }
 
   #rowOf(id: string): Row | undefined {
-    return this.#options.view.state.rows.get(eventDestination.kind)?.get(id)
+    return this.#rows.get(id)
+  }
+
+  get #rows(): ReadonlyMap<string, Row> {
+    return this.#options.view.state.rows.get(eventDestination.kind) ?? new Map()
   }
 
   async close(): Promise<void> {

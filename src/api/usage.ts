@@ -7,7 +7,7 @@
  * back. A new process does not know what was counted before its start. A message that is lost is not sent again. All of
  * this lets through more, never less.
  */
-import { every, randomToken } from '../core/clock.js'
+import { after, randomToken, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { failedLoginsPerMinuteMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -60,6 +60,10 @@ export class Usage {
     this.failedLogins = new RateWindows(logins, nowMs)
   }
 
+  get hasUnsent(): boolean {
+    return this.requests.hasUnsent || this.failedLogins.hasUnsent
+  }
+
   /** What was counted since the last message; undefined if nothing was. */
   nextMessage(): string | undefined {
     const { keysPerMessageMax } = usageLimits
@@ -107,16 +111,25 @@ export function exchangeUsage(
     (error) => occurrences.usageUnshared({ reason: messageOf(error) }),
   )
   const send = (): void => {
-    // Without a connection, counts wait. A user that may not subscribe may not publish either.
-    if (!nats.isConnected || subscription.isRefused) return
     const message = usage.nextMessage()
     if (message !== undefined) nats.emit(usageSubject, message)
   }
-  const timer = every(usageLimits.everyMs, send)
+  let due: Timer | undefined
+  const sendLater = (): void => {
+    due ??= after(usageLimits.everyMs, () => {
+      due = undefined
+      // A user that may not subscribe may not publish either.
+      if (subscription.isRefused) return
+      // Without a connection, counts wait.
+      if (nats.isConnected) send()
+      if (usage.hasUnsent) sendLater()
+    })
+  }
+  for (const counts of [usage.requests, usage.failedLogins]) counts.onUnsent = sendLater
   return {
     close: async () => {
-      timer.stop()
-      send()
+      due?.stop()
+      if (nats.isConnected && !subscription.isRefused) send()
       subscription.close()
     },
   }

@@ -5,7 +5,7 @@
  * The ledger is read again if it has a gap, was recreated or restored from a backup, or grows while none of it arrives:
  * a server that was killed and restarted may have lost its followers, which takes the client a minute to notice.
  */
-import { every, sleep, type Timer } from '../core/clock.js'
+import { every, monotonicMs, sleep, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { type Bucket, waitForBucket } from '../nats/bucket.js'
@@ -21,6 +21,8 @@ const snapshotEveryMs = 5_000
 /** A snapshot is saved only after this many new messages in the ledger. */
 const snapshotAfterMessages = 200
 const checkEveryMs = 2_000
+/** While nothing is entered, the ledger is looked at less often. */
+const checkEveryMaxMs = 10_000
 const reopenPauseMs = 500
 
 export class BooksKeeper {
@@ -32,6 +34,8 @@ export class BooksKeeper {
   #savedSequence = 0
   /** The books' sequence at the last check, if the ledger was ahead. */
   #behindAt: number | undefined
+  /** The last check found nothing new in the ledger. */
+  #quiet: { readonly sequence: number; readonly atMs: number } | undefined
   #reopening: Promise<void> | undefined
   #isClosed = false
 
@@ -92,6 +96,9 @@ export class BooksKeeper {
       // Entries can arrive while we wait, so compare with the sequence from before the request.
       const reading = this.#reading
       const { sequence } = this.books
+      const quiet = this.#quiet
+      if (quiet?.sequence === sequence && monotonicMs() - quiet.atMs < checkEveryMaxMs) return
+      this.#quiet = undefined
       const info = await this.#nats.streamInfo(ledgerStream)
       if (info === undefined || this.#reopening !== undefined || this.#reading !== reading) return
       const { last_seq } = info.state
@@ -100,6 +107,7 @@ export class BooksKeeper {
       else if (last_seq < sequence) await this.#reopen('restored')
       else if (isBehind && this.#behindAt === sequence) await this.#reopen('silent')
       else this.#behindAt = isBehind ? sequence : undefined
+      if (last_seq === sequence) this.#quiet = { sequence, atMs: monotonicMs() }
     } catch {
       // NATS is unreachable; the next check decides.
     }

@@ -49,10 +49,13 @@ export function after(ms: number, fn: () => void): Timer {
   return { stop: () => clearTimeout(timer) }
 }
 
-/** Calls `fn` every `ms`, never while an earlier call still runs; does not keep the process alive. */
+/**
+ * Calls `fn` every `ms`, never while an earlier call still runs; does not keep the process alive. From a second on, a
+ * period is rounded to seconds, and its calls come in step with those of all such timers.
+ */
 export function every(ms: number, fn: () => unknown): Timer {
   let running = false
-  const timer = setInterval(async () => {
+  const call = async () => {
     if (running) return
     running = true
     try {
@@ -60,9 +63,48 @@ export function every(ms: number, fn: () => unknown): Timer {
     } finally {
       running = false
     }
-  }, ms)
+  }
+  if (ms >= secondMs) return everySeconds(Math.round(ms / secondMs), call)
+  const timer = setInterval(call, ms)
   timer.unref()
   return { stop: () => clearInterval(timer) }
+}
+
+const secondMs = 1_000
+
+interface Ticking {
+  readonly seconds: number
+  /** The first call comes after half a period to one and a half. */
+  readonly notBefore: number
+  readonly call: () => Promise<void>
+}
+
+const ticking = new Set<Ticking>()
+let second = 0
+let ticks: NodeJS.Timeout | undefined
+
+/**
+ * One timer for all: each wake-up of an idle process costs more than what it does then, and requests that leave
+ * together are one packet.
+ */
+function everySeconds(seconds: number, call: () => Promise<void>): Timer {
+  const entry = { seconds, notBefore: second + 1 + Math.floor(seconds / 2), call }
+  ticking.add(entry)
+  ticks ??= setInterval(tick, secondMs).unref()
+  return {
+    stop: () => {
+      ticking.delete(entry)
+      if (ticking.size > 0) return
+      clearInterval(ticks)
+      ticks = undefined
+    },
+  }
+}
+
+function tick(): void {
+  second += 1
+  for (const { seconds, notBefore, call } of [...ticking])
+    if (second >= notBefore && second % seconds === 0) void call()
 }
 
 /** Yields to everything that waits for the event loop. */

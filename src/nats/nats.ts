@@ -185,6 +185,9 @@ export class Nats {
     await retried(() => this.#manager.streams.update(stream, ageLimit(ageMaxMs)))
   }
 
+  /** How many streams the account has, also those of other programs. */
+  readonly streamCount = async (): Promise<number> => (await this.#manager.getAccountInfo()).streams
+
   streamInfo(name: string): Promise<StreamInfo | undefined> {
     return undefinedIf(isStreamMissing, () => this.#manager.streams.info(name))
   }

@@ -12,8 +12,15 @@ import { type PulledMessage, pulled } from './messages.js'
 /** After a stop, a batch ends when nothing arrives for this long. */
 const silenceMs = 60
 
-/** The server keeps a request this long, and sends heartbeats every half of it. */
-const expiresMs = 4_000
+/**
+ * How long the server keeps a request. That of one message waits for traffic, as does each of an idle deployment. A
+ * longer one costs nothing: the server ends it when the consumer is deleted, and a reconnect makes a new one.
+ */
+const expiresMs = 30_000
+/** A request that came to nothing, unnoticed by the server, is given up when two heartbeats are missing. */
+const idle_heartbeat = 5_000
+/** A batch of several was asked for because there was a backlog: room is kept for all of it until it ends. */
+const batchExpiresMs = 4_000
 
 const lookAgainMs = 100
 
@@ -23,7 +30,8 @@ export async function* pullBatch(
   messagesMax: number,
   signal: AbortSignal,
 ): AsyncGenerator<PulledMessage> {
-  yield* take(await consumer.fetch({ max_messages: messagesMax, expires: expiresMs }), signal)
+  const expires = messagesMax === 1 ? expiresMs : batchExpiresMs
+  yield* take(await consumer.fetch({ max_messages: messagesMax, expires, idle_heartbeat }), signal)
 }
 
 /**
@@ -37,7 +45,8 @@ export async function* pullAll(
 ): AsyncGenerator<PulledMessage> {
   const ask = async () => {
     const wanted = messagesMax()
-    return { wanted, messages: await consumer.fetch({ max_messages: wanted, expires: expiresMs }) }
+    const options = { max_messages: wanted, expires: expiresMs, idle_heartbeat }
+    return { wanted, messages: await consumer.fetch(options) }
   }
   let next: Awaited<ReturnType<typeof ask>> | undefined
   try {

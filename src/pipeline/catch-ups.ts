@@ -117,6 +117,7 @@ export class CatchUps {
 
   async #look(): Promise<void> {
     const { shares, occurrences } = this.#deps
+    if (this.#behind.size === 0 && !shares.isDue) return
     try {
       await shares.look()
       if (!shares.isCounting && this.#behind.size === 0) return

@@ -46,16 +46,23 @@ interface JanitorOptions {
 
 const sweepAfterDefault = { leftoverMs: leftoverPackAfterMs, goneMs: destinationGoneAfterMs }
 
+const inputStreams = [recordsStream, auditInStream, auditStream]
 const inputEveryMs = 1_000
-/** A stream is not looked at before it could be nearly full, if it grew faster than any server stores. */
+/** Faster than any server stores. */
 const growthMaxPerMs = (512 * 1024 ** 2) / 1000
 const inputEveryMaxMs = 10_000
+
+/** A stream is not looked at before it could be nearly full. */
+export const lookAgainAfterMs = (roomBytes: number): number =>
+  Math.min(inputEveryMaxMs, roomBytes / growthMaxPerMs)
+
 const packsEveryMs = 60_000
 
 export class Janitor {
   readonly #options: JanitorOptions
   readonly #timers: readonly Timer[]
-  #inputDueMs = 0
+  /** When each input stream is looked at again. */
+  readonly #dueMs = new Map<string, number>()
   /** When a destination that has packs was first found to be deleted. */
   readonly #deletedSinceMs = new Map<string, number>()
 
@@ -75,24 +82,21 @@ export class Janitor {
     }
   }
 
-  async #removeInputInTime(): Promise<void> {
-    if (monotonicMs() < this.#inputDueMs) return
-    const roomBytes = await this.removeInput()
-    this.#inputDueMs = monotonicMs() + Math.min(inputEveryMaxMs, roomBytes / growthMaxPerMs)
+  #removeInputInTime(): Promise<void> {
+    return this.removeInput(inputStreams.filter((stream) => monotonicMs() >= (this.#dueMs.get(stream) ?? 0)))
   }
 
-  /**
-   * If an input stream is nearly full, removes processed messages until there is room again. Resolves with the bytes
-   * that the fullest one can take before that.
-   */
-  async removeInput(): Promise<number> {
-    const rooms = [await this.#removeProcessed(recordsStream, this.#options.catchUps.keptFrom())]
-    for (const stream of [auditInStream, auditStream]) rooms.push(await this.#removeProcessed(stream))
-    return Math.min(...rooms)
+  /** If an input stream is nearly full, removes processed messages until there is room again. */
+  async removeInput(streams: readonly string[] = inputStreams): Promise<void> {
+    for (const stream of streams) {
+      const roomBytes = await this.#removeProcessed(stream)
+      this.#dueMs.set(stream, monotonicMs() + lookAgainAfterMs(roomBytes))
+    }
   }
 
-  async #removeProcessed(stream: string, keptFrom = Number.POSITIVE_INFINITY): Promise<number> {
-    const { nats, occurrences } = this.#options
+  /** Resolves with the bytes that the stream can take before it is nearly full. */
+  async #removeProcessed(stream: string): Promise<number> {
+    const { nats, occurrences, catchUps } = this.#options
     const info = await nats.streamInfo(stream)
     if (info === undefined) return 0
     const { bytes, messages, first_seq, last_seq } = info.state
@@ -103,6 +107,7 @@ export class Janitor {
     // The position of a consumer that is ahead of its stream means nothing.
     if (consumer === undefined || consumer.delivered > last_seq) return 0
     const excess = Math.ceil((messages * (bytes - max_bytes * removalStopShare)) / bytes)
+    const keptFrom = stream === recordsStream ? catchUps.keptFrom() : Number.POSITIVE_INFINITY
     const below = Math.min(first_seq + Math.min(excess, removalsPerPassMax), consumer.ackFloor + 1, keptFrom)
     if (below <= first_seq) return 0
     await nats.removeMessages(stream, range(first_seq, below))

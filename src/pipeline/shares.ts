@@ -8,6 +8,7 @@
  * times the mean size of the packs that this process stored for it lately, scaled so that all destinations together hold
  * what the stream holds.
  */
+import { monotonicMs } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
 import { deliveriesStream, deliverySubject } from '../wire/names.js'
 
@@ -23,6 +24,8 @@ const alwaysShare = 1 / 64
 /** The weight of the newest pack in the mean. */
 const newestWeight = 1 / 16
 const meansKeptMax = 10_000
+/** Without packs of this process, the stream is looked at this often: other processes store some, too. */
+const lookEveryMaxMs = 10_000
 
 interface StreamFill {
   readonly bytes: number
@@ -71,6 +74,9 @@ export class Shares {
   #held: ReadonlyMap<string, number> | undefined
   /** Bytes stored since the last look. */
   #stored = new Map<string, number>()
+  /** Packs were stored since the last look began. */
+  #isOutdated = false
+  #freshUntilMs = 0
 
   constructor(nats: Pick<Nats, 'streamInfo' | 'subjectCounts'>) {
     this.#nats = nats
@@ -81,7 +87,14 @@ export class Shares {
     return this.#held !== undefined
   }
 
+  /** A look may show something new: in an idle deployment it does not. */
+  get isDue(): boolean {
+    return this.isCounting || this.#isOutdated || monotonicMs() >= this.#freshUntilMs
+  }
+
   async look(): Promise<void> {
+    this.#isOutdated = false
+    this.#freshUntilMs = 0
     const info = await this.#nats.streamInfo(deliveriesStream)
     if (info === undefined) return
     const { bytes, messages } = info.state
@@ -90,6 +103,7 @@ export class Shares {
     this.#fill = fill
     this.#held = held
     this.#stored = new Map()
+    this.#freshUntilMs = monotonicMs() + lookEveryMaxMs
   }
 
   async #count(fill: StreamFill): Promise<ReadonlyMap<string, number>> {
@@ -123,6 +137,7 @@ export class Shares {
 
   /** A pack is being stored. */
   packStored(destination: string, bytes: number): void {
+    this.#isOutdated = true
     const mean = this.#means.get(destination) ?? bytes
     if (this.#means.size >= meansKeptMax) this.#means.clear()
     this.#means.set(destination, mean + (bytes - mean) * newestWeight)

@@ -13,6 +13,7 @@ import { eventDestination, keepsRecords } from '../resource/event-destination.js
 import type { ViewState } from '../view/view-state.js'
 import { BehindEntries } from '../wire/behind-entries.js'
 import { behindBucket } from '../wire/names.js'
+import type { Readiness } from './readiness.js'
 import { RecordsLag } from './records-lag.js'
 import type { RoleContext } from './role-context.js'
 import type { StoreParts } from './store-parts.js'
@@ -38,9 +39,10 @@ export async function openBehind(
 export function openOperatorWatches(
   { settings, occurrences }: RoleContext,
   { nats, store, presenter }: StoreParts,
+  readiness: Pick<Readiness, 'measures'>,
   release: ReleaseStack,
 ): void {
-  release.own(new RecordsLag(nats, occurrences))
+  readiness.measures(release.own(new RecordsLag(nats, occurrences)))
   const { retentionMs } = settings.nats
   const { view } = store
   const accountOf = accountsIn(() => view.state)

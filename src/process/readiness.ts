@@ -33,11 +33,16 @@ interface Needs extends Omit<StreamWatchOptions, 'occurrences'> {
   readonly below?: Supervisor | undefined
 }
 
+interface Measured {
+  measured(): Promise<void>
+}
+
 export class Readiness {
   readonly #context: RoleContext
   readonly #parent: Parent | undefined
   readonly #release: ReleaseStack
   #waitsFor = 'NATS'
+  #measured: readonly Measured[] = []
   #parts: (Needs & { readonly watch: StreamWatch }) | undefined
 
   /** What it opens to watch the role's parts is closed with `release`. */
@@ -52,6 +57,11 @@ export class Readiness {
     this.#waitsFor = what
   }
 
+  /** Has a part bring its metrics up to date whenever somebody asks for metrics. */
+  measures(part: Measured): void {
+    this.#measured = [...this.#measured, part]
+  }
+
   /** Resolves when everything the role needs works for the first time; it is watched from then on. */
   async started(needs: Needs): Promise<void> {
     const { occurrences } = this.#context
@@ -59,6 +69,7 @@ export class Readiness {
     this.waitsFor('JetStream')
     await watch.first()
     this.#parts = { ...needs, watch }
+    this.measures(watch)
   }
 
   /** Parts of this process that don't work. */
@@ -89,15 +100,19 @@ export class Readiness {
     }
   }
 
+  async #measure(): Promise<void> {
+    await Promise.all(this.#measured.map((part) => part.measured()))
+  }
+
   /** The metrics of this process, with its streams as they are now. */
   async snapshot(): Promise<MetricsSnapshot> {
-    await this.#parts?.watch.measured()
+    await this.#measure()
     return metricsSnapshot(this.#context.registry)
   }
 
   /** Prometheus' text. */
   async metrics(): Promise<string> {
-    if (this.#parent === undefined) await this.#parts?.watch.measured()
+    if (this.#parent === undefined) await this.#measure()
     const { books, view, below } = this.#parts ?? {}
     const processes = await (this.#parent?.ask('metrics') ??
       below?.metrics() ??

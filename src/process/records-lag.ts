@@ -1,14 +1,14 @@
 /**
- * How far the pipelines are behind, measured by the API: it shows the lag also when no pipeline runs. While NATS does
- * not answer, the last measurement stays.
+ * How far the pipelines are behind, measured by the API when somebody asks for metrics: it shows the lag also when no
+ * pipeline runs. While NATS does not answer, the last measurement stays.
  */
-import { every, now, type Timer } from '../core/clock.js'
+import { now, within } from '../core/clock.js'
 import type { Level } from '../core/metrics.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Nats } from '../nats/nats.js'
 import { inputConsumer, recordsStream, recordsSubjects } from '../wire/names.js'
-
-const measureEveryMs = 5_000
+import { Inquiry } from './inquiry.js'
+import { measureWithinMs } from './stream-watch.js'
 
 type InputReader = Pick<Nats, 'consumerInfo' | 'nextMessage' | 'streamInfo'>
 
@@ -20,15 +20,18 @@ interface Lag {
 
 export class RecordsLag {
   readonly #nats: InputReader
-  readonly #timer: Timer
+  readonly #inquiry = new Inquiry(() => this.#measure())
   #lag: Lag | undefined
 
   constructor(nats: InputReader, occurrences: Occurrences) {
     this.#nats = nats
-    this.#timer = every(measureEveryMs, () => this.#measure())
     occurrences.recordsLag(() => this.#level(({ messages }) => messages))
     occurrences.recordsOldest(() => this.#level(({ oldestAtMs }) => ageSeconds(oldestAtMs)))
-    void this.#measure()
+  }
+
+  /** Brings the lag up to date, if NATS answers. */
+  async measured(): Promise<void> {
+    await within(measureWithinMs, this.#inquiry.now(), 'late').catch(() => {})
   }
 
   #level(of: (lag: Lag) => number): Level<'stream'>[] {
@@ -36,14 +39,10 @@ export class RecordsLag {
   }
 
   async #measure(): Promise<void> {
-    try {
-      const consumer = await this.#nats.consumerInfo(recordsStream, inputConsumer)
-      const messages = consumer?.unacknowledged ?? (await this.#storedMessages())
-      const oldestAtMs = messages === 0 ? undefined : await this.#oldestAfter(consumer?.ackFloor ?? 0)
-      this.#lag = { messages, oldestAtMs }
-    } catch {
-      // The health of NATS is reported elsewhere; the next measurement tries again.
-    }
+    const consumer = await this.#nats.consumerInfo(recordsStream, inputConsumer)
+    const messages = consumer?.unacknowledged ?? (await this.#storedMessages())
+    const oldestAtMs = messages === 0 ? undefined : await this.#oldestAfter(consumer?.ackFloor ?? 0)
+    this.#lag = { messages, oldestAtMs }
   }
 
   /** The lag before the first pipeline, which makes the consumer. */
@@ -56,7 +55,7 @@ export class RecordsLag {
   }
 
   close(): void {
-    this.#timer.stop()
+    this.#inquiry.close()
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { StreamInfo } from '@nats-io/jetstream'
-import { every, now, type Timer, within } from '../core/clock.js'
+import { every, monotonicMs, now, type Timer, within } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import type { Failing } from '../core/health.js'
 import type { Occurrences } from '../core/occurrences.js'
@@ -24,21 +24,39 @@ export interface StreamWatchOptions {
 
 /** A stream that is deleted is missed at the next publish; it is back after so long. */
 const makeEveryMs = 10_000
+/** Each stream is looked at this often, although the number of streams is still the same. */
+const lookEveryMs = 60_000
 
 /** Metrics wait so long for a look at the streams; then they have the values of the last one. */
-const measureWithinMs = 500
+export const measureWithinMs = 500
 
 export class StreamWatch {
   readonly #options: StreamWatchOptions
   readonly #inquiry: Inquiry<Failing>
   readonly #timer: Timer | undefined
   #failing: Failing = {}
+  /** How many streams the account had when none was missing. */
+  #complete: { readonly count: number; readonly atMs: number } | undefined
   #making: Promise<void> | undefined
 
   constructor(options: StreamWatchOptions) {
     this.#options = options
     this.#inquiry = new Inquiry(() => this.#look())
-    if (options.makeStreams !== undefined) this.#timer = every(makeEveryMs, () => this.#inquiry.now())
+    if (options.makeStreams !== undefined) this.#timer = every(makeEveryMs, () => this.restoreMissing())
+  }
+
+  /** Makes missing streams. Each is asked about only if their number has changed: mostly, one question will do. */
+  async restoreMissing(): Promise<void> {
+    const count = await this.#options.nats.streamCount().catch(() => undefined)
+    const known = this.#complete
+    const isSame = known !== undefined && known.count === count
+    if (isSame && monotonicMs() - known.atMs < lookEveryMs) return
+    this.#complete = undefined
+    const { answer } = await this.#inquiry.now()
+    const isComplete = answer !== undefined && !Object.values(answer).includes(missing)
+    // The answers may be from before a change of the number, so after one it takes another look.
+    if (isComplete && count !== undefined && (known === undefined || isSame))
+      this.#complete = { count, atMs: monotonicMs() }
   }
 
   /** Resolves when all streams have answered for the first time. */

@@ -19,6 +19,8 @@ export interface ReconcilerParts extends RepairParts {
   readonly clickhouse: Clickhouse
   readonly resources: readonly AnyResource[]
   readonly buckets: StoreBuckets
+  /** Creates missing buckets. */
+  readonly makeBuckets: () => Promise<unknown>
   readonly deployment: Deployment
   readonly occurrences: Occurrences
   readonly view: View
@@ -54,8 +56,9 @@ export class Reconciler {
   /** Compares again if something happened since the last time that makes it necessary. */
   check(): Promise<void> {
     return this.#queue.inTurn(async () => {
-      const isWell = this.refusal === undefined && this.#parts.view.isUsable
-      if (isWell && (await this.#isContinued())) return
+      const isContinued = this.#isContinued(await this.#read())
+      if (isContinued && this.refusal === undefined && this.#parts.view.isUsable) return
+      await this.#parts.makeBuckets()
       this.#doubt ??= 'The data in NATS is being compared with ClickHouse.'
       await this.#parts.view.reread()
       await this.#reconcile()
@@ -84,9 +87,8 @@ export class Reconciler {
   }
 
   /** Are the buckets the same as last time, with nothing rolled back? */
-  async #isContinued(): Promise<boolean> {
+  #isContinued(after: Positions): boolean {
     const before = this.#positions
-    const after = await this.#read()
     const isContinued = after.every(({ identity, lastRevision }, index) => {
       const known = before[index]
       return known?.identity === identity && known.lastRevision <= lastRevision

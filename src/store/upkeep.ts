@@ -18,7 +18,7 @@ import { ForeignRows } from './foreign-rows.js'
 import { insistently, readDeployment } from './migrate.js'
 import { Reconciler, type ReconcilerParts } from './reconciler.js'
 
-interface UpkeepParts extends ReconcilerParts {
+interface UpkeepParts extends Omit<ReconcilerParts, 'makeBuckets'> {
   readonly nats: Nats
   readonly bucketBytesMax: number
   readonly dropStaging: (idle: IdleGeneration) => Promise<void>
@@ -45,7 +45,8 @@ export class Upkeep {
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
-    this.#reconciler = new Reconciler(parts)
+    const makeBuckets = () => openBuckets(parts.nats, parts.bucketBytesMax)
+    this.#reconciler = new Reconciler({ ...parts, makeBuckets })
     this.#foreignRows = new ForeignRows(parts)
   }
 
@@ -125,10 +126,7 @@ export class Upkeep {
   /** Refills a bucket that was recreated or restored under a running process. */
   async #checkBuckets(): Promise<void> {
     if (this.#clickhouseRefusal !== undefined) return
-    await this.#reported(async () => {
-      await openBuckets(this.#parts.nats, this.#parts.bucketBytesMax)
-      await this.#reconciler.check()
-    })
+    await this.#reported(() => this.#reconciler.check())
   }
 
   async #whileWritable(work: () => Promise<void>): Promise<void> {

@@ -67,16 +67,20 @@ t.test('what a replay stores between two looks is limited by the room', async (t
     subjectCounts: async () => counts,
   })
   t.notOk(shares.hasRoom('ed_a'), 'not before the first look')
+  t.ok(shares.isDue)
   await shares.look()
+  t.notOk(shares.isDue, 'nothing was stored since')
   t.notOk(shares.isCounting)
   t.ok(shares.hasRoom('ed_a'))
   shares.packStored('ed_a', 210 * mebibyte)
+  t.ok(shares.isDue, 'a pack was stored')
   t.notOk(shares.hasRoom('ed_a'))
   t.ok(shares.hasRoom('ed_b'))
   bytes = 420 * mebibyte
   counts = { [deliverySubject('ed_a')]: 400 }
   await shares.look()
   t.ok(shares.isCounting)
+  t.ok(shares.isDue, 'a destination may have used its share')
   t.strictSame([...shares.full()], ['ed_a'])
   t.notOk(shares.hasRoom('ed_a'))
   t.ok(shares.hasRoom('ed_b'))

@@ -1,0 +1,58 @@
+/** Streams that are missing are made again, and an idle deployment asks about few. */
+import t from 'tap'
+import { inquiryLimits } from '../../src/process/inquiry.js'
+import { StreamWatch } from '../../src/process/stream-watch.js'
+
+t.test('each stream is asked about only if their number has changed', async (t) => {
+  const present = new Set(['A', 'B', 'of another program'])
+  let isAway = false
+  let asked = 0
+  const info = { state: { bytes: 0, messages: 0, first_ts: '' }, config: { max_bytes: 0, max_age: 0 } }
+  const nats = {
+    isConnected: true,
+    payloadBytesMax: 0,
+    streamCount: async () => {
+      if (isAway) throw new Error('no answer')
+      return present.size
+    },
+    streamInfo: async (name: string) => {
+      asked += 1
+      return present.has(name) ? info : undefined
+    },
+  }
+  const ignored = () => {}
+  const occurrences = {
+    streamBytes: ignored,
+    streamBytesMax: ignored,
+    streamOldest: ignored,
+    streamRetention: ignored,
+  }
+  const makeStreams = async () => void present.add('A').add('B')
+  const streams = ['A', 'B']
+  const watch = new StreamWatch({
+    nats: nats as never,
+    streams,
+    occurrences: occurrences as never,
+    makeStreams,
+  })
+  t.teardown(() => watch.close())
+  await watch.restoreMissing()
+  t.equal(asked, 2, 'at first')
+  await watch.restoreMissing()
+  t.equal(asked, 2, 'nothing has changed')
+  present.delete('B')
+  await sleepUntilStale()
+  await watch.restoreMissing()
+  t.equal(asked, 4)
+  t.ok(present.has('B'), 'the missing one is made again')
+  await sleepUntilStale()
+  await watch.restoreMissing()
+  t.equal(asked, 6, 'it is looked whether all are there')
+  isAway = true
+  await sleepUntilStale()
+  await watch.restoreMissing()
+  t.equal(asked, 8, 'without a count, each is asked about')
+})
+
+/** An answer of the watch is used again for so long. */
+const sleepUntilStale = () => new Promise((resolve) => setTimeout(resolve, inquiryLimits.freshMs + 20))
