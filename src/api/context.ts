@@ -117,11 +117,11 @@ export const keysCompared = ({ store }: ApiContext, { kind }: AnyResource) =>
     ? { preHandler: async ({ caller }: FastifyRequest) => store.keys.compareAccount(caller.accountId) }
     : {}
 
-/** Sends a value as JSON; text is sent as it is. */
-export const sendJson = (reply: FastifyReply, value: object | string): FastifyReply =>
+/** Sends a value as JSON; text and its bytes are sent as they are. */
+export const sendJson = (reply: FastifyReply, value: object | string | Buffer): FastifyReply =>
   reply
     .type('application/json; charset=utf-8')
-    .send(typeof value === 'string' ? value : JSON.stringify(value))
+    .send(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value))
 
 /** A query parameter that is a version of the account. */
 export function versionIn(name: string, text: string): number {

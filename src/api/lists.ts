@@ -8,6 +8,7 @@ import { Slices } from '../core/slices.js'
 import type { AnyResource, Row } from '../resource/define.js'
 import type { ViewState } from '../view/view-state.js'
 import { type ApiContext, isBelieved, queryOf, readable, sendJson } from './context.js'
+import { pagesByRevision } from './kept-pages.js'
 import { compileFilter } from './list-filter.js'
 import { listParameters } from './openapi.js'
 import { queryText } from './query-values.js'
@@ -22,22 +23,29 @@ const searches = new Turns(listSearchesAtOnceMax, listSearchesWaitingMax)
 
 /** The handler that lists the resources of a kind. */
 export function listHandler(context: ApiContext, resource: AnyResource) {
+  const pagesOf = pagesByRevision()
+  const uri = () => context.presenter.links.uri(resource.path)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const query: ListQuery = queryOf(request, listParameters)
     const limit = limitOf(query.limit)
     const isWanted = wantedBy(context, resource, query)
     const beforeId = beforeIdOf(resource, query.before_id)
     const { accountId } = request.caller
+    const pages = pagesOf(readable(context))
+    /** A page that is kept depends on nothing else, besides the revision. */
+    const key = `${accountId} ${request.url}`
+    const kept = pages.get(key)
+    if (kept !== undefined) return sendJson(reply, kept)
     const isDisconnected = () => reply.raw.destroyed
     const run = () => findPage(context, { resource, accountId, limit, beforeId, isWanted, isDisconnected })
     const isPlain = query.filter === undefined && query.description === undefined
     const { page, last, hasMore } = await (isPlain ? run() : searches.take(run))
-    const uri = context.presenter.links.uri(resource.path)
-    const next = hasMore ? `${uri}?${queryText({ ...query, limit: String(limit), before_id: last })}` : null
-    return sendJson(
-      reply,
-      `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`,
+    const next = hasMore ? `${uri()}?${queryText({ ...query, limit: String(limit), before_id: last })}` : null
+    const answer = Buffer.from(
+      `{"${resource.listName}":[${page.join(',')}],"uri":${JSON.stringify(uri())},"next_page_uri":${JSON.stringify(next)}}`,
     )
+    if (isPlain && context.presenter.isFixed(resource) && !isDisconnected()) pages.keep(key, answer)
+    return sendJson(reply, answer)
   }
 }
 

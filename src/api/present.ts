@@ -72,6 +72,8 @@ export class Presenter {
   /** Rows are immutable, so their JSON is cached, except for kinds that embed others or show what is observed. */
   readonly #json = new WeakMap<Row, string>()
   readonly #fixed = new WeakMap<AnyResource, boolean>()
+  /** Without what is observed. */
+  readonly #stored = new WeakMap<AnyResource, AnyResource>()
 
   constructor(links: Links, observe: Observe) {
     this.links = links
@@ -86,19 +88,20 @@ export class Presenter {
 
   /** For audit events: resources below its path have events of their own. */
   showAlone(resource: AnyResource, row: Row): Record<string, unknown> {
-    const stored = hasObserved(resource.fields)
-      ? { ...resource, fields: storedFields(resource.fields) }
-      : resource
+    const stored = getOrMake(this.#stored, resource, () => ({
+      ...resource,
+      fields: storedFields(resource.fields),
+    }))
     return ownMembers(stored, row, this.links)
   }
 
   showJson(resource: AnyResource, row: Row, state: ViewState): string {
     const make = (): string => JSON.stringify(this.show(resource, row, state))
-    return this.#isFixed(resource) ? getOrMake(this.#json, row, make) : make()
+    return this.isFixed(resource) ? getOrMake(this.#json, row, make) : make()
   }
 
   /** Depends the JSON of such a row on the row alone? */
-  #isFixed(resource: AnyResource): boolean {
+  isFixed(resource: AnyResource): boolean {
     return getOrMake(
       this.#fixed,
       resource,

@@ -53,6 +53,28 @@ t.test('lists', { timeout: 600_000 }, async (t) => {
     t.equal(new Set(await walk(me, '/ip_policies', 'ip_policies')).size, 101)
   })
 
+  t.test('a page that is read again', async (t) => {
+    const [me, other] = [await api.account(), await api.account()]
+    const text = async (caller: Caller, path: string) => JSON.stringify(await caller.raw.get(path))
+    const namesOf = async (path: string) =>
+      (await me.raw.get(path)).ip_policies.map(({ description }: { description: string }) => description)
+    const { id } = await me.ipPolicy.create({ description: 'first' })
+    await me.ipPolicy.create({ description: 'second' })
+    const before = await text(me, '/ip_policies')
+    t.equal(await text(me, '/ip_policies'), before, 'is the same')
+    t.strictSame((await other.raw.get('/ip_policies')).ip_policies, [], 'another account has its own')
+    t.strictSame(await namesOf('/ip_policies?limit=1'), ['second'], 'so has another limit')
+    t.strictSame(await namesOf(`/ip_policies?before_id=${id}`), [], 'another place')
+    t.strictSame(await namesOf('/ip_policies?description=first'), ['first'], 'and a search')
+    await me.ipPolicy.update(id, { description: 'third' })
+    t.strictSame(await namesOf('/ip_policies'), ['second', 'third'], 'it shows an update')
+    await me.ipPolicy.delete(id)
+    t.strictSame(await namesOf('/ip_policies'), ['second'], 'and a deletion')
+    await me.ipPolicy.create({ description: 'fourth' })
+    t.strictSame(await namesOf('/ip_policies'), ['fourth', 'second'], 'and what is new')
+    t.strictSame((await other.raw.get('/ip_policies')).ip_policies, [])
+  })
+
   t.test('a long list, read in small pages during writes', { timeout: 600_000 }, async (t) => {
     const me = await api.account()
     const { id } = await me.ipPolicy.create({})
