@@ -19,9 +19,10 @@ export const renderBulk = (rows: ChangeRows, presenter: Presenter, stateOf: () =
     const eventsOf = ({ kind, row, verb }: ChangedRow): AuditEvent[] => {
       const resource = resourceOf(kind)
       if (resource.audit === undefined) return []
-      const occasion = { object: resource.audit, verb, accountId, resourceId: row.id, version }
+      const { audit: object } = resource
+      const shown = presenter.showAlone(resource, row)
       return [
-        auditEvent({ ...occasion, at: change.at, principal, shown: presenter.showAlone(resource, row) }),
+        auditEvent({ object, verb, accountId, resourceId: row.id, version, at: change.at, principal, shown }),
       ]
     }
     const slices = new Slices()

@@ -16,7 +16,7 @@ export const isId = (prefix: string, text: string): boolean =>
 /** 128 bits of SHA-256 over the parts, base64url. Length prefixes keep the parts apart. */
 export function hash128(...parts: readonly string[]): string {
   const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('')
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+  return hash('sha256', text, 'base64url').slice(0, 22)
 }
 
 /** 128 bits of SHA-256 over bytes and a text that describes them, base64url. */

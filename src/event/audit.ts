@@ -5,6 +5,7 @@
  */
 import { isoMillis } from '../core/clock.js'
 import { hash128 } from '../core/ids.js'
+import { getOrMake } from '../core/maps.js'
 
 /** Every object with audit events; events about objects of other services arrive over NATS. */
 export const auditObjects = [
@@ -61,19 +62,14 @@ interface AuditContents {
   readonly shown: object
 }
 
+/** The JSON of principals: a change can have very many events, all of the same one. */
+const principals = new WeakMap<EventPrincipal, string>()
+
 /** The envelope as JSON. */
-export const auditJson = (
-  eventId: string,
-  { kind, accountId, at, principal, shown }: AuditContents,
-): string =>
-  JSON.stringify({
-    event_id: eventId,
-    event_type: kind,
-    event_timestamp: isoMillis(at),
-    account_id: accountId,
-    principal,
-    object: shown,
-  })
+export function auditJson(eventId: string, { kind, accountId, at, principal, shown }: AuditContents): string {
+  const who = getOrMake(principals, principal, () => JSON.stringify(principal))
+  return `{"event_id":"${eventId}","event_type":"${kind}","event_timestamp":"${isoMillis(at)}","account_id":${JSON.stringify(accountId)},"principal":${who},"object":${JSON.stringify(shown)}}`
+}
 
 export interface AuditOccasion extends Omit<AuditContents, 'kind'> {
   readonly object: string
@@ -83,9 +79,12 @@ export interface AuditOccasion extends Omit<AuditContents, 'kind'> {
   readonly version: number
 }
 
-export function auditEvent(occasion: AuditOccasion): { eventId: string; resourceId: string; json: string } {
-  const { accountId, resourceId } = occasion
-  const kind = auditKindOf(occasion.object, occasion.verb)
-  const eventId = `ev_${hash128('audit', accountId, resourceId, String(occasion.version), kind)}`
-  return { eventId, resourceId, json: auditJson(eventId, { ...occasion, kind }) }
+export function auditEvent({ object, verb, accountId, resourceId, version, ...rest }: AuditOccasion): {
+  eventId: string
+  resourceId: string
+  json: string
+} {
+  const kind = auditKindOf(object, verb)
+  const eventId = `ev_${hash128('audit', accountId, resourceId, String(version), kind)}`
+  return { eventId, resourceId, json: auditJson(eventId, { kind, accountId, ...rest }) }
 }

@@ -7,7 +7,7 @@ import { resourceOf } from '../resource/registry.js'
 import { ruleKind } from '../view/keys.js'
 import { type Change, changedBy, policiesOfRules, removedBelow } from './change.js'
 import { type Clickhouse, isRefusedByClickhouse } from './clickhouse.js'
-import { decodeRow, rowEncoder, tableOf } from './tables.js'
+import { decodeRow, rowColumnsOf, rowEncoder, tableOf } from './tables.js'
 
 /** A row whose audit event the change does not hold: its new version, or the last one if it was deleted. */
 export interface ChangedRow {
@@ -126,7 +126,7 @@ WHERE account_id = {account:String} AND id IN {values:Array(String)} AND id > {a
     const table = tableOf(ruleKind)
     const later = `account_id = {account:String} AND ip_policy_id IN {policies:Array(String)} AND id > {after:String}`
     const pages = this.#pages(
-      `SELECT *, id IN (SELECT id FROM ${table} WHERE ${later} AND version < {version:UInt64}
+      `SELECT ${rowColumnsOf(resourceOf(ruleKind))}, deleted, id IN (SELECT id FROM ${table} WHERE ${later} AND version < {version:UInt64}
 GROUP BY id HAVING NOT argMax(deleted, version)) AS existed
 FROM ${table} WHERE ${later} AND version = {version:UInt64}`,
       { account: accountId, version, policies: [...policies] },

@@ -176,6 +176,12 @@ function decodeFields(fields: Fields, encoded: EncodedRow, prefix = ''): Record<
   return row
 }
 
+/** The columns that `decodeRow` reads, for SQL. */
+export const rowColumnsOf = (resource: AnyResource): string =>
+  ['id', 'account_id', 'version', 'created_at', ...[...fieldColumns(resource.fields)].map(({ name }) => name)]
+    .map((name) => `\`${name}\``)
+    .join(', ')
+
 /** Decodes a row; the opposite of a `rowEncoder`. */
 export function decodeRow(resource: AnyResource, encoded: EncodedRow): Row {
   return {
