@@ -1,7 +1,7 @@
 /**
  * What an empty `weir serve` takes while nothing is to be done, over all of its processes, nats-server included: CPU, and
  * resident memory (private memory of each process, and pages of programs and libraries once, because processes share
- * them). It is measured a minute after the start, when the engines have tidied up after it. With `--against DIR`, the
+ * them). It is measured three minutes after the start, when V8 has compiled what runs and tidied up. With `--against DIR`, the
  * build of another checkout runs at the same time. A machine that is busy with other things makes each wake-up dearer.
  */
 import { sleep } from '../../../src/core/clock.js'
@@ -13,7 +13,7 @@ import { cpuUsed, difference, totalCpu } from '../cpu-meter.js'
 import { residentOf } from '../memory-meter.js'
 import { serveOf } from '../serve-of.js'
 
-const settleMs = 60_000
+const settleMs = 180_000
 const measureMs = 30_000
 const residentBytesMax = 500 * 1024 * 1024
 
@@ -29,7 +29,7 @@ async function processesOf(closers: Closers, serve?: Serve): Promise<readonly Tr
 }
 
 async function measure(contenders: ReadonlyMap<string, readonly TreeProcess[]>, { quick }: BenchTools) {
-  await sleep(settleMs / (quick ? 4 : 1))
+  await sleep(settleMs / (quick ? 12 : 1))
   const before = [...contenders.values()].map(cpuUsed)
   const seconds = measureMs / (quick ? 3 : 1) / 1000
   await sleep(seconds * 1000)
