@@ -30,8 +30,9 @@ export async function* pullBatch(
   messagesMax: number,
   signal: AbortSignal,
 ): AsyncGenerator<PulledMessage> {
-  const expires = messagesMax === 1 ? expiresMs : batchExpiresMs
-  yield* take(await consumer.fetch({ max_messages: messagesMax, expires, idle_heartbeat }), signal)
+  // A heartbeat may take no longer than half of its request, or the server refuses it; that is also its default.
+  const waiting = messagesMax === 1 ? { expires: expiresMs, idle_heartbeat } : { expires: batchExpiresMs }
+  yield* take(await consumer.fetch({ max_messages: messagesMax, ...waiting }), signal)
 }
 
 /**
