@@ -8,7 +8,7 @@ import { messagesOf, publishAll } from './traffic.js'
 /** Records per message. */
 const shapes = { packed: 100, single: 1 }
 /** Until V8 has compiled what a steady load needs: several processes need more records for it than one. */
-const warmUpRecords = { packed: 200_000, single: 20_000 }
+const warmUpRecords = { packed: 500_000, single: 40_000 }
 export type Shape = keyof typeof shapes
 
 export class Throughput {
