@@ -4,7 +4,7 @@ import type { ViewState } from '../view/view-state.js'
 const bytesMax = 1024 * 1024
 
 /** The pages of one revision. */
-export class KeptPages {
+class KeptPages {
   readonly #pages = new Map<string, Buffer>()
   #bytes = 0
 
