@@ -51,11 +51,13 @@ export class Batcher<T extends Batchable> {
     requestBytesMax,
     eventBytesMax,
     sizeOf,
+    packed,
     spanMaxMs = Number.POSITIVE_INFINITY,
   }: BatchLimits): Cut<T> {
     const batch: T[] = []
     const oversize: T[] = []
     let bytes = 0
+    let records = 0
     let oldestMs = Number.POSITIVE_INFINITY
     let newestMs = Number.NEGATIVE_INFINITY
     for (let item = this.#next(); item !== undefined && batch.length < eventsMax; item = this.#next()) {
@@ -69,7 +71,11 @@ export class Batcher<T extends Batchable> {
           newestMs = Math.max(newestMs, timestampMs)
         }
         bytes += size
-        const fits = bytes <= requestBytesMax && newestMs - oldestMs <= spanMaxMs
+        if (packed !== undefined) records += packed.recordPartOf(item.event)
+        const fits =
+          bytes <= requestBytesMax &&
+          newestMs - oldestMs <= spanMaxMs &&
+          (packed === undefined || Math.ceil(records) <= packed.recordsMax)
         if (!fits && batch.length > 0) break
         batch.push(item)
       }

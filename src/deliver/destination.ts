@@ -40,8 +40,17 @@ export interface BatchLimits {
   readonly eventBytesMax: number
   /** The size of an event as the service counts it, overhead included. */
   readonly sizeOf: (event: Sized) => number
+  /** For events that share records. */
+  readonly packed?: PackedLimits
   /** The longest time between the oldest and the newest event of a request, if the service limits it. */
   readonly spanMaxMs?: number
+}
+
+/** The records of a request are at most the sum of what its events need of them, rounded up. */
+interface PackedLimits {
+  readonly recordsMax: number
+  /** The part of a record that an event needs at most: 1 if it may need one of its own. */
+  readonly recordPartOf: (event: PackedEvent) => number
 }
 
 /** The size of an event or record depends on these. */

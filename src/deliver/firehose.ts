@@ -9,6 +9,7 @@ import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
 import { BodyPool } from './body-pool.js'
 import {
+  type BatchLimits,
   type BillingUnit,
   type DestinationConfig,
   defineDestinationKind,
@@ -21,6 +22,7 @@ import {
 } from './destination.js'
 import { endpointAnswers, unlessDenied } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
+import { limitsOf } from './packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from './packing.js'
 import { prepare, sendsPrepared } from './put-records.js'
 import { type RecordsBody, recordsBody } from './records-body.js'
@@ -92,11 +94,17 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   readonly #name: string
   readonly #packing: Packing
   readonly #bodies = new BodyPool()
+  readonly #limits: BatchLimits
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
     super(config, deps, openClient)
+    this.#limits = limitsOf(deps.limits, config.packing, packing)
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
     this.#packing = config.packing
+  }
+
+  override limits(): BatchLimits {
+    return this.#limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {

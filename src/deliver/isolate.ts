@@ -1,7 +1,7 @@
 /**
  * Finds the one item for which a whole request is refused, by halving. An accepted half is done. A refused half contains
  * the culprit; the other half is set aside and sent with later events. Among 512 items, this takes at most ten requests,
- * and one more for the items that were set aside.
+ * among 2,000 twelve, and one more for the items that were set aside.
  *
  * An accepted half does not prove that the other half is at fault: the whole may have been refused for its size, or by
  * chance. So the last suspect is sent alone. If it is accepted, there is no culprit.

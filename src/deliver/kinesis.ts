@@ -22,6 +22,7 @@ import {
 } from './destination.js'
 import { endpointAnswers } from './findings.js'
 import { outcomeOfRecords } from './outcomes.js'
+import { limitsOf } from './packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from './packing.js'
 import { prepare, sendsPrepared } from './put-records.js'
 import { type RecordsBody, recordsBody } from './records-body.js'
@@ -123,7 +124,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     super(config, deps, openClient)
     this.#arn = config.address
     this.#packing = config.packing
-    this.#limits = deps.limits
+    this.#limits = limitsOf(deps.limits, config.packing, packing)
   }
 
   override limits(): BatchLimits {

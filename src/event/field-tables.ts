@@ -2,6 +2,7 @@
 import { sizeText } from '../core/plural.js'
 import type { DestinationKind } from '../deliver/destination.js'
 import { destinationKinds, requestMaxSetting } from '../deliver/kinds.js'
+import { packedEventsMax } from '../deliver/packed-limits.js'
 import type { FieldReference } from './field-reference.js'
 
 const code = (text: string): string => `\`${text}\``
@@ -83,7 +84,11 @@ export function destinationTable(kinds: readonly DestinationKind[]): string {
       row('Call', ({ about }) => about),
       row('One event is', ({ keepsLineBreak }) => (keepsLineBreak ? 'its JSON and a line feed' : 'its JSON')),
       row('Largest event', ({ limits }) => sizeText(limits.eventBytesMax)),
-      row('Most events in a request', ({ limits }) => String(limits.eventsMax)),
+      row('Most events in a request', ({ limits, packing }) =>
+        packing === undefined
+          ? String(limits.eventsMax)
+          : `${limits.eventsMax}; ${packedEventsMax.toLocaleString('en')} if they are packed`,
+      ),
       row('Packed record', ({ packing }) =>
         packing === undefined
           ? 'not packed'

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import t from 'tap'
+import { Batcher } from '../../src/deliver/batcher.js'
 import { BodyPool } from '../../src/deliver/body-pool.js'
 import { kindNamed } from '../../src/deliver/kinds.js'
+import { limitsOf } from '../../src/deliver/packed-limits.js'
 import { type PackingTarget, recordsOf } from '../../src/deliver/packing.js'
 import { recordsBody } from '../../src/deliver/records-body.js'
 import type { PackedEvent } from '../../src/wire/pack.js'
@@ -76,6 +78,43 @@ t.test(
     t.end()
   },
 )
+
+t.test('whatever sizes and keys: a full request has no more records than the service takes', (t) => {
+  const single = {
+    eventsMax: 20,
+    requestBytesMax: 1e6,
+    eventBytesMax: 1e6,
+    sizeOf: kindNamed('kinesis').limits.sizeOf,
+  }
+  for (const kind of ['kinesis', 'firehose']) {
+    const target = { ...kindNamed(kind).packing!, recordBytes }
+    fc.assert(
+      fc.property(fc.array(specs, { minLength: 1, maxLength: 8 }), (given) => {
+        const queue = new Batcher<{ event: PackedEvent; abandoned: boolean }>()
+        const events = eventsFor(given.flat())
+        queue.add(events.map((event) => ({ event, abandoned: false })))
+        let sent = 0
+        while (queue.length > 0) {
+          const { batch } = queue.cut(limitsOf(single, 'ndjson', target))
+          const records = recordsOf(
+            batch.map(({ event }) => event),
+            'ndjson',
+            target,
+          )
+          t.ok(
+            records.length <= single.eventsMax,
+            `${kind}: ${batch.length} events in ${records.length} records`,
+          )
+          sent += batch.length
+        }
+        t.equal(sent, events.length)
+      }),
+      { seed: 12, numRuns: 100 },
+    )
+  }
+  t.equal(limitsOf(single, 'none', kindNamed('kinesis').packing!), single, 'not packed: as they are')
+  t.end()
+})
 
 t.test('a full request becomes a few full records', (t) => {
   const events = someEvents(500, 'ev_', { padding: 'x'.repeat(970) })

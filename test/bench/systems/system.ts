@@ -13,7 +13,7 @@ import { type Emulator, type Serve, startEmulator, startWeir } from '../../harne
 import { settle, token } from '../../integration/deployment.js'
 import { hostport } from './traffic.js'
 
-interface Closers {
+export interface Closers {
   teardown(close: () => unknown): void
 }
 

@@ -1,0 +1,25 @@
+/** How many events a request holds that are packed: more than it may hold records. */
+import type { PackedEvent } from '../wire/pack.js'
+import type { BatchLimits } from './destination.js'
+import type { Packing, PackingTarget } from './packing.js'
+
+/**
+ * Events of a request that are packed. With events of 500 bytes, that is a megabyte: a quarter of what a destination has in
+ * flight, so that further requests are made meanwhile. Each costs about as much as 1,000 events in it do.
+ */
+export const packedEventsMax = 2_000
+
+/** The limits of a request to a kind with the limits `single`: several times as many events, in as many records at most. */
+export function limitsOf(single: BatchLimits, packing: Packing, target: PackingTarget): BatchLimits {
+  if (packing === 'none') return single
+  const { recordBytes, groupOf } = target
+  // Of two records that follow each other in a group, the second was begun because they need more than one together. So
+  // events need at most twice their share, and one record more for the last.
+  const recordPartOf = (event: PackedEvent): number =>
+    groupOf(event) === '' ? Math.min(1, (2 * (event.partitionKeyBytes + event.dataBytes)) / recordBytes) : 1
+  return {
+    ...single,
+    eventsMax: packedEventsMax,
+    packed: { recordsMax: single.eventsMax - 1, recordPartOf },
+  }
+}
