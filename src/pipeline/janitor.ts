@@ -48,7 +48,7 @@ const sweepAfterDefault = { leftoverMs: leftoverPackAfterMs, goneMs: destination
 
 const inputStreams = [recordsStream, auditInStream, auditStream]
 const inputEveryMs = 1_000
-/** Faster than any server stores. */
+/** About what a server stores on a quick disk. One that fills a stream sooner refuses publishers for up to a second. */
 const growthMaxPerMs = (512 * 1024 ** 2) / 1000
 const inputEveryMaxMs = 10_000
 

@@ -1,7 +1,7 @@
 /**
  * Two pipelines, and two deliverers, instead of one each: the rate, and the CPU of these processes per record. A deployment
- * has two of them all the time. In each turn both are stopped by a signal, a backlog is published, and then one of them
- * continues, or both, until all of it is done: the publisher costs nothing while the time runs.
+ * with one and a deployment with two take turns. In each turn they are stopped by a signal, a backlog is published, and
+ * then they continue until all of it is done: the publisher costs nothing while the time runs.
  *
  * On two cores, the first process has a core of its own, and the second shares the other one with everything else. So the
  * work of the others must be small, or their core is what is measured:
@@ -17,7 +17,7 @@ import { inputConsumer, recordsStream } from '../../../src/wire/names.js'
 import { type BenchRow, type BenchTools, type Measure, median, type RowResult } from '../bench.js'
 import { openWeir, withClosers } from '../systems/system.js'
 import { messagesOf, publishAll } from '../systems/traffic.js'
-import { canPin, Workers } from '../systems/workers.js'
+import { canPin, pinAll, Workers } from '../systems/workers.js'
 
 const recordsPerMessage = 100
 const lookAgainMs = 20
@@ -48,30 +48,33 @@ interface Backlog {
   isDone(records: number): Promise<boolean>
 }
 
-/** Takes turns with one worker and with two, the first turn of each for the compiler. */
-async function compare({ records, workers, make, isDone }: Backlog, turns: number) {
-  const taken: Record<1 | 2, Turn[]> = { 1: [], 2: [] }
-  let published = 0
-  const turn = async (count: 1 | 2): Promise<Turn> => {
-    await workers.stop()
-    await make(published, published + records)
-    published += records
-    const [cpuUs, begunMs] = [workers.cpuUs, monotonicMs()]
-    workers.continue(count)
-    while (!(await isDone(published))) await sleep(lookAgainMs)
-    const [spentUs, ms] = [workers.cpuUs - cpuUs, monotonicMs() - begunMs]
-    return { nsPerRecord: (ms * 1e6) / records, cpuNsPerRecord: (spentUs * 1e3) / records }
-  }
+type Contenders = Readonly<Record<1 | 2, Backlog>>
+
+/** `turn`: from 0 on. */
+async function takeTurn({ records, workers, make, isDone }: Backlog, turn: number): Promise<Turn> {
+  const [from, to] = [turn * records, (turn + 1) * records]
+  workers.stop()
   try {
-    for (let n = 0; n <= turns; n += 1)
-      for (const count of [2, 1] as const) {
-        const one = await turn(count)
-        if (n > 0) taken[count].push(one)
-      }
+    await make(from, to)
   } finally {
     // A stopped process can't end.
-    workers.continue(2)
+    workers.continue()
   }
+  const [cpuUs, begunMs] = [workers.cpuUs, monotonicMs()]
+  while (!(await isDone(to))) await sleep(lookAgainMs)
+  const [spentUs, ms] = [workers.cpuUs - cpuUs, monotonicMs() - begunMs]
+  return { nsPerRecord: (ms * 1e6) / records, cpuNsPerRecord: (spentUs * 1e3) / records }
+}
+
+/** Lets them take turns, the first turn of each for the compiler. */
+async function compare(contenders: Contenders, turns: number) {
+  const taken: Record<1 | 2, Turn[]> = { 1: [], 2: [] }
+  pinAll([contenders[1].workers, contenders[2].workers])
+  for (let turn = 0; turn <= turns; turn += 1)
+    for (const count of [1, 2] as const) {
+      const one = await takeTurn(contenders[count], turn)
+      if (turn > 0) taken[count].push(one)
+    }
   return taken
 }
 
@@ -105,16 +108,17 @@ const isRead = async ({ nats }: System): Promise<boolean> =>
 
 const measurePipelines = ({ quick }: BenchTools): Promise<RowResult> =>
   withClosers(async (closers) => {
-    const env = { WEIR_PIPELINES: '2', WEIR_DELIVERERS: '1' }
-    const system = await openWeir(closers, { destinations: 0, conditions: costlyConditions, env })
-    const workers = new Workers(system.processes(), 'pipeline')
-    const backlog = {
-      records: quick ? 40_000 : 80_000,
-      workers,
-      make: publishTo(system),
-      isDone: () => isRead(system),
+    const open = async (count: number): Promise<Backlog> => {
+      const env = { WEIR_PIPELINES: String(count), WEIR_DELIVERERS: '1' }
+      const system = await openWeir(closers, { destinations: 0, conditions: costlyConditions, env })
+      return {
+        records: quick ? 40_000 : 80_000,
+        workers: new Workers(system.processes(), 'pipeline'),
+        make: publishTo(system),
+        isDone: () => isRead(system),
+      }
     }
-    const taken = await compare(backlog, quick ? 2 : 5)
+    const taken = await compare({ 1: await open(1), 2: await open(2) }, quick ? 2 : 5)
     return {
       measures: [rateOfTwo('pipelines', taken), cpuOfTwo('pipelines', taken)],
       nsPerOperation: times('pipelines', taken),
@@ -123,22 +127,23 @@ const measurePipelines = ({ quick }: BenchTools): Promise<RowResult> =>
 
 const measureDeliverers = ({ quick }: BenchTools): Promise<RowResult> =>
   withClosers(async (closers) => {
-    const system = await openWeir(closers, { env: { WEIR_PIPELINES: '1', WEIR_DELIVERERS: '2' } })
-    const { client } = system.emulator
-    const workers = new Workers(system.processes(), 'deliver')
-    const name = system.streams[0]!
-    const backlog = {
-      records: 20_000,
-      workers,
-      async make(from: number, to: number) {
-        await publishTo(system)(from, to)
-        while (!(await isRead(system))) await sleep(lookAgainMs)
-      },
-      isDone: async (records: number) =>
-        (await client.counts({ service: 'kinesis', name })).events >= records,
+    const open = async (count: number): Promise<Backlog> => {
+      const env = { WEIR_PIPELINES: '1', WEIR_DELIVERERS: String(count) }
+      const system = await openWeir(closers, { env })
+      const { client } = system.emulator
+      const name = system.streams[0]!
+      await client.addFault({ effect: { type: 'latency', ms: farAwsMs }, service: 'kinesis' })
+      return {
+        records: 40_000,
+        workers: new Workers(system.processes(), 'deliver'),
+        async make(from, to) {
+          await publishTo(system)(from, to)
+          while (!(await isRead(system))) await sleep(lookAgainMs)
+        },
+        isDone: async (records) => (await client.counts({ service: 'kinesis', name })).events >= records,
+      }
     }
-    await client.addFault({ effect: { type: 'latency', ms: farAwsMs }, service: 'kinesis' })
-    const taken = await compare(backlog, quick ? 2 : 5)
+    const taken = await compare({ 1: await open(1), 2: await open(2) }, quick ? 2 : 5)
     return {
       measures: [rateOfTwo('deliverers', taken), cpuOfTwo('deliverers', taken)],
       nsPerOperation: times('deliverers', taken),

@@ -1,12 +1,8 @@
-/** The processes of one role as a row needs them: each on a core of its own, and only as many at work as it says. */
+/** The processes of one role as a row needs them: each on a core of its own, and at work when it says so. */
 import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
-import { sleep } from '../../../src/core/clock.js'
 import { processesBelow, type TreeProcess } from '../../harness/tree.js'
 import { cpuUsed } from '../cpu-meter.js'
-
-/** The server keeps what a stopped process asked for so long: messages would be sent to it, and wait there. */
-const requestsExpireMs = 4_500
 
 /** The `taskset` of util-linux, with more than one core to choose from. */
 export const canPin = (): boolean =>
@@ -23,16 +19,12 @@ function pin(pid: number, cores: string): void {
 export class Workers {
   readonly #workers: readonly TreeProcess[]
 
-  /**
-   * Pins the first worker to the first core, the second to the second, and everything else that this process started,
-   * and itself, to all cores but the first.
-   */
   constructor(processes: readonly TreeProcess[], role: string) {
     this.#workers = processes.filter((one) => one.role === role).toSorted((a, b) => a.pid - b.pid)
-    if (this.#workers.length !== 2) throw new Error(`${this.#workers.length} processes are ${role}, not two.`)
-    const others = cpus().length === 2 ? '1' : `1-${cpus().length - 1}`
-    pin(process.pid, others)
-    for (const { pid } of processesBelow(process.pid)) pin(pid, others)
+  }
+
+  /** Pins the first to the first core, the second to the second. */
+  pin(): void {
     for (const [core, { pid }] of this.#workers.entries()) pin(pid, String(core))
   }
 
@@ -41,18 +33,23 @@ export class Workers {
     return Object.values(cpuUsed(this.#workers)).reduce((sum, us) => sum + us, 0)
   }
 
-  /** Stops all of them; resolves when nothing more is sent to them. */
-  async stop(): Promise<void> {
-    this.#signal('SIGSTOP', this.#workers.length)
-    await sleep(requestsExpireMs)
+  stop(): void {
+    this.#signal('SIGSTOP')
   }
 
-  /** Lets the first so many continue. */
-  continue(count: number): void {
-    this.#signal('SIGCONT', count)
+  continue(): void {
+    this.#signal('SIGCONT')
   }
 
-  #signal(signal: NodeJS.Signals, count: number): void {
-    for (const { pid } of this.#workers.slice(0, count)) process.kill(pid, signal)
+  #signal(signal: NodeJS.Signals): void {
+    for (const { pid } of this.#workers) process.kill(pid, signal)
   }
+}
+
+/** Pins workers to cores of their own; and what else this process started, and itself, to all cores but the first. */
+export function pinAll(groups: readonly Workers[]): void {
+  const others = cpus().length === 2 ? '1' : `1-${cpus().length - 1}`
+  pin(process.pid, others)
+  for (const { pid } of processesBelow(process.pid)) pin(pid, others)
+  for (const workers of groups) workers.pin()
 }
