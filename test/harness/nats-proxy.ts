@@ -19,6 +19,8 @@ interface NatsProxy {
   readonly url: string
   /** Writes seen so far. */
   readonly writes: number
+  /** The write of the last cut was not seen yet. */
+  readonly isCutAhead: boolean
   cut(cut: Cut): void
   close(): void
 }
@@ -65,6 +67,9 @@ export async function startNatsProxy(natsUrl: string): Promise<NatsProxy> {
     url: `nats://127.0.0.1:${own}`,
     get writes() {
       return writes
+    },
+    get isCutAhead() {
+      return due !== undefined
     },
     cut: (cut) => {
       due = { ...cut, at: writes + cut.write }
