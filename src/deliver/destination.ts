@@ -49,7 +49,7 @@ export interface BatchLimits {
 /** The records of a request are at most the sum of what its events need of them, rounded up. */
 interface PackedLimits {
   readonly recordsMax: number
-  /** The part of a record that an event needs at most: 1 if it may need one of its own. */
+  /** What an event adds to the records of a request at most: twice its share of a record, or 1 if it may need its own. */
   readonly recordPartOf: (event: PackedEvent) => number
 }
 

@@ -16,7 +16,7 @@ export function limitsOf(single: BatchLimits, packing: Packing, target: PackingT
   // Of two records that follow each other in a group, the second was begun because they need more than one together. So
   // events need at most twice their share, and one record more for the last.
   const recordPartOf = (event: PackedEvent): number =>
-    groupOf(event) === '' ? Math.min(1, (2 * (event.partitionKeyBytes + event.dataBytes)) / recordBytes) : 1
+    groupOf(event) === '' ? (2 * (event.partitionKeyBytes + event.dataBytes)) / recordBytes : 1
   return {
     ...single,
     eventsMax: packedEventsMax,
