@@ -5,7 +5,7 @@
  * encoded. Short ones are written here byte by byte instead, in half the time; the same loop finds what must be escaped.
  */
 
-const defaultBufferBytes = 4 * 1024
+export const defaultBufferBytes = 4 * 1024
 /** Larger blocks are copied by a call. */
 const loopedBytesMax = 12
 /** For longer text, the built-in functions are quicker. */
@@ -24,16 +24,13 @@ export class JsonBytes {
   #start = 0
   #end = 0
   readonly #bufferBytesMin: number
-  /** Of the next buffer: the next text is likely to need as much as the last, and then need not be moved. */
-  #expectedBytes: number
 
   /** Texts share buffers of at least this size. */
   constructor(bufferBytesMin: number = defaultBufferBytes) {
     this.#bufferBytesMin = bufferBytesMin
-    this.#expectedBytes = bufferBytesMin
   }
 
-  /** Of the current text. */
+  /** The length of the current text. */
   get byteLength(): number {
     return this.#end - this.#start
   }
@@ -106,7 +103,6 @@ export class JsonBytes {
   /** The current text, which no one changes from now on; the next one begins. */
   take(): Uint8Array {
     const taken = this.#buffer.subarray(this.#start, this.#end)
-    this.#expectedBytes = Math.max(this.#bufferBytesMin, taken.length)
     this.#start = this.#end
     return taken
   }
@@ -124,7 +120,7 @@ export class JsonBytes {
   /** Earlier texts stay where they are. */
   #grow(bytes: number): void {
     const { byteLength } = this
-    const grown = Buffer.allocUnsafe(Math.max(byteLength + bytes, byteLength * 2, this.#expectedBytes))
+    const grown = Buffer.allocUnsafe(Math.max(byteLength + bytes, byteLength * 2, this.#bufferBytesMin))
     this.#buffer.copy(grown, 0, this.#start, this.#end)
     this.#buffer = grown
     this.#start = 0

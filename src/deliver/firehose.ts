@@ -9,7 +9,6 @@ import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
 import { BodyPool } from './body-pool.js'
 import {
-  type BatchLimits,
   type BillingUnit,
   type DestinationConfig,
   defineDestinationKind,
@@ -94,17 +93,11 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   readonly #name: string
   readonly #packing: Packing
   readonly #bodies = new BodyPool()
-  readonly #limits: BatchLimits
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
-    super(config, deps, openClient)
-    this.#limits = limitsOf(deps.limits, config.packing, packing)
+    super(config, { ...deps, limits: limitsOf(deps.limits, config.packing, packing) }, openClient)
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
     this.#packing = config.packing
-  }
-
-  override limits(): BatchLimits {
-    return this.#limits
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {

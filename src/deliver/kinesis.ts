@@ -117,13 +117,17 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   readonly #arn: string
   readonly #packing: Packing
   readonly #bodies = new BodyPool()
+  /** With an event per record. */
+  readonly #single: BatchLimits
   #limits: BatchLimits
+  #target = packing
   #limitsAsked = false
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
     super(config, deps, openClient)
     this.#arn = config.address
     this.#packing = config.packing
+    this.#single = deps.limits
     this.#limits = limitsOf(deps.limits, config.packing, packing)
   }
 
@@ -133,8 +137,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     if (!this.#limitsAsked) void this.#askLimits(signal)
-    const recordBytes = Math.min(packing.recordBytes, this.#limits.eventBytesMax)
-    const records = recordsOf(events, this.#packing, { ...packing, recordBytes })
+    const records = recordsOf(events, this.#packing, this.#target)
     const put = await this.call(signal, (client, abort) =>
       putRecords(client, this.#arn, { events, records }, this.#bodies, abort),
     )
@@ -164,7 +167,10 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     const described = await this.call(signal, (client, abort) => describe(client, this.#arn, abort))
     if (!described.ok) return
     const { MaxRecordSizeInKiB: recordKiB } = described.value.StreamDescriptionSummary ?? {}
-    if (recordKiB !== undefined) this.#limits = { ...this.#limits, eventBytesMax: recordKiB * 1024 }
+    if (recordKiB === undefined) return
+    const eventBytesMax = recordKiB * 1024
+    this.#target = { ...packing, recordBytes: Math.min(packing.recordBytes, eventBytesMax) }
+    this.#limits = limitsOf({ ...this.#single, eventBytesMax }, this.#packing, this.#target)
   }
 }
 

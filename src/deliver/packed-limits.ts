@@ -13,8 +13,8 @@ export const packedEventsMax = 2_000
 export function limitsOf(single: BatchLimits, packing: Packing, target: PackingTarget): BatchLimits {
   if (packing === 'none') return single
   const { recordBytes, groupOf } = target
-  // Of two records that follow each other in a group, the second was begun because they need more than one together. So
-  // events need at most twice their share, and one record more for the last.
+  // A group begins a record only when the next event does not fit into the last one. So two neighbours hold more than one
+  // full record together: a group needs at most twice the share of its events, and one record more.
   const recordPartOf = (event: PackedEvent): number =>
     groupOf(event) === '' ? (2 * (event.partitionKeyBytes + event.dataBytes)) / recordBytes : 1
   return {

@@ -14,7 +14,7 @@ export type Packing = (typeof packings)[number]
 
 export interface ServiceRecord {
   readonly dataBytes: number
-  /** Of the key of its first event. */
+  /** The length of its first event's key, which is the record's. */
   readonly partitionKeyBytes: number
   /** Indices of its events in the request, ascending; undefined if the record at an index is the event at that index. */
   readonly indices?: readonly number[]

@@ -134,7 +134,7 @@ export class Intake {
   #storeDue: Timer | undefined
   #isIdle = true
   readonly #work = new RecentWork()
-  /** Of recent messages. */
+  /** The mean size of recent messages, and the mean time that one took. */
   #messageBytes = prefetchBytesTarget / prefetchMessagesMax
   #messageMs = 1
 

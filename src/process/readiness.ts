@@ -57,7 +57,7 @@ export class Readiness {
     this.#waitsFor = what
   }
 
-  /** Has a part bring its metrics up to date whenever somebody asks for metrics. */
+  /** Whenever metrics are asked for, this part brings its own up to date first. */
   measures(part: Measured): void {
     this.#measured = [...this.#measured, part]
   }

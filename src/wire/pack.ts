@@ -7,7 +7,7 @@
  * with `{"event_id":"`, so the id is found without parsing. A service gets the JSON with its line feed as a view of the
  * message's own bytes: nothing is copied between NATS and AWS.
  */
-import { JsonBytes } from '../core/json-bytes.js'
+import { defaultBufferBytes, JsonBytes } from '../core/json-bytes.js'
 import { tagAt } from './event-tag.js'
 
 const space = 0x20
@@ -32,7 +32,7 @@ export interface IdentifiedEvent {
 
 /** Appends events to a growing buffer; `take` returns the pack and starts the next one. */
 export class PackWriter {
-  readonly #lines = new JsonBytes()
+  #lines = new JsonBytes()
   #events = 0
   /** The last timestamp, which most events share with the one before, and what stands between key and id with it. */
   #timestampMs = Number.NaN
@@ -68,8 +68,11 @@ export class PackWriter {
 
   /** The pack's bytes, which the caller owns from now on; empty if nothing was appended. */
   take(): Uint8Array {
+    const pack = this.#lines.take()
+    // A writer keeps no pack's buffer, for many wait for events. The next pack is likely to be as large.
+    this.#lines = new JsonBytes(Math.max(defaultBufferBytes, pack.length))
     this.#events = 0
-    return this.#lines.take()
+    return pack
   }
 }
 

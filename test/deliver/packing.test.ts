@@ -116,6 +116,31 @@ t.test('whatever sizes and keys: a full request has no more records than the ser
   t.end()
 })
 
+t.test(
+  'events that nearly fill a record, small ones, and many keys: no more records than the service takes',
+  (t) => {
+    const { limits, packing } = kindNamed('kinesis')
+    const target = packing!
+    const full = (id: string) => ({ id, padding: 'x'.repeat(target.recordBytes - 200) })
+    const pairs = Array.from({ length: 100 }, (_, n) => [
+      full(`ev_a${n}`),
+      { id: `ev_b${n}`, padding: 'x'.repeat(300) },
+    ])
+    const keyed = Array.from({ length: 390 }, (_, n) => ({ id: `ev_c${n}`, partitionKey: `ipp_${n}` }))
+    const queue = new Batcher<{ event: PackedEvent; abandoned: boolean }>()
+    queue.add(eventsOf([...pairs.flat(), ...keyed]).map((event) => ({ event, abandoned: false })))
+    const { batch } = queue.cut(limitsOf({ ...limits, requestBytesMax: 1e8 }, 'ndjson', target))
+    const { length } = recordsOf(
+      batch.map(({ event }) => event),
+      'ndjson',
+      target,
+    )
+    t.ok(batch.length > 200, `${batch.length} events`)
+    t.ok(length <= limits.eventsMax, `${length} records`)
+    t.end()
+  },
+)
+
 t.test('a full request becomes a few full records', (t) => {
   const events = someEvents(500, 'ev_', { padding: 'x'.repeat(970) })
   for (const [kind, units, unitBytes] of [

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import { addressOf } from './address.js'
 
-interface ConnectionRecord {
+export interface ConnectionRecord {
   readonly record_id: string
   readonly conn: {
     readonly client_ip: string

@@ -5,21 +5,8 @@
 import { hash } from 'node:crypto'
 import type { GeoLookup } from '../../../src/record/geo.js'
 import { addressOf } from '../floor/address.js'
+import type { ConnectionRecord } from '../floor/events.js'
 import { accountId, deniedCountries, logs, rules, storedAtMs, subscriptions } from './input.js'
-
-interface Entry {
-  readonly record_id: string
-  readonly conn: {
-    readonly client_ip: string
-    readonly server_ip: string
-    readonly server_name: string
-    readonly server_port: number
-    readonly start_ts: string
-    readonly end_ts: string
-    readonly bytes_in: number
-    readonly bytes_out: number
-  }
-}
 
 /** All denied networks are /16: one look at the first half of an address is enough. */
 const denied = new Uint8Array(0x10000)
@@ -49,7 +36,7 @@ export function runFloor(messages: readonly Buffer[], geo: GeoLookup): Map<strin
     for (let start = 0; start < text.length; ) {
       const lineEnd = text.indexOf('\n', start)
       const end = lineEnd === -1 ? text.length : lineEnd
-      const { record_id, conn } = JSON.parse(text.slice(start, end)) as Entry
+      const { record_id, conn } = JSON.parse(text.slice(start, end)) as ConnectionRecord
       start = end + 1
       const address = addressOf(conn.client_ip)
       const isAllowed = denied[address >>> 16] === 0
