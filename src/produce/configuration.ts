@@ -26,17 +26,14 @@ export class Configuration {
     this.#occurrences = occurrences
     occurrences.configurationAge(() => this.#age())
     view.onChange(() => {
-      this.#timer ??= after(changeCoalesceMs, () => {
-        this.#timer = undefined
-        this.#building = this.#building.then(() => this.#build())
-      })
+      this.#timer ??= after(changeCoalesceMs, () => void this.#buildInTurn())
     })
   }
 
   /** Resolves when there is a configuration to evaluate against. */
   async open(): Promise<void> {
     await this.#view.usable
-    await this.#build()
+    await this.#buildInTurn()
   }
 
   get current(): TrafficView {
@@ -44,7 +41,16 @@ export class Configuration {
     return this.#current
   }
 
+  /** One build at a time, so that an older configuration never replaces a newer one. */
+  #buildInTurn(): Promise<void> {
+    this.#building = this.#building.then(() => this.#build())
+    return this.#building
+  }
+
   async #build(): Promise<void> {
+    // It has every change until now; one that comes while it is built is announced again.
+    this.#timer?.stop()
+    this.#timer = undefined
     try {
       this.#current = await buildTrafficView(this.#view.state, this.#current, yieldTurn, this.#eventKinds)
       this.#appliedMs = monotonicMs()
