@@ -49,6 +49,7 @@ interface ConsumerState {
   readonly identity: string
   readonly isWorkQueue: boolean
   readonly streamLast: number
+  readonly replicas: number
 }
 
 const aheadDoubtMs = 500
@@ -67,22 +68,25 @@ export class Consumers {
    * Opens a durable pull consumer with explicit acknowledgement; creates it if it is missing.
    *
    * After a power cut, or when a store was restored, a consumer can be ahead of its stream: it would never deliver new
-   * messages whose sequences it has seen. Such a consumer is recreated at the stream's end. A consumer of a work queue
-   * is recreated at its beginning: a work queue allows no other start, and holds little but undelivered messages.
+   * messages whose sequences it has seen. Such a consumer is recreated at the stream's end, as it was when this was
+   * noticed: messages may be stored meanwhile. A consumer of a work queue is recreated at its beginning: a work queue
+   * allows no other start, and holds little but undelivered messages.
    */
   async open(options: ConsumerOptions): Promise<OpenedConsumer> {
     await this.#makeConsumer(options)
-    let state = await this.#consumerState(options)
-    if (state.isAhead) {
-      // One look can be wrong: in a cluster, the leaders of stream and consumer can be different servers.
-      await sleep(aheadDoubtMs)
-      state = await this.#consumerState(options)
-      if (state.isAhead) await this.#remakeConsumer(options, state)
-    }
+    const state = await this.#consumerState(options)
+    if (state.isAhead && !(await this.#isMistaken(options, state))) await this.#remakeConsumer(options, state)
     const consumer = await retried(() => this.#jetstream.consumers.get(options.stream, options.name))
     const { description } = (await consumer.info(true)).config
     const { identity } = state
     return { consumer, since: description?.startsWith(identity) ? description : identity }
+  }
+
+  /** With replicas, one look can be wrong: the leaders of stream and consumer can be different servers. */
+  async #isMistaken(options: ConsumerOptions, { replicas }: ConsumerState): Promise<boolean> {
+    if (replicas === 1) return false
+    await sleep(aheadDoubtMs)
+    return !(await this.#consumerState(options)).isAhead
   }
 
   async #makeConsumer(options: ConsumerOptions, from?: { sequence: number; since: string }): Promise<void> {
@@ -123,6 +127,7 @@ export class Consumers {
       identity: streamIdentity(info),
       isWorkQueue: info.config.retention === RetentionPolicy.Workqueue,
       streamLast: last_seq,
+      replicas: info.config.num_replicas,
     }
   }
 

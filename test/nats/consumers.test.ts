@@ -1,5 +1,6 @@
 /** Durable consumers whose stream was restored from a backup. */
 import t from 'tap'
+import { sleep } from '../../src/core/clock.js'
 import type { ConsumerOptions } from '../../src/nats/consumers.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import type { StreamOptions } from '../../src/nats/streams.js'
@@ -48,24 +49,31 @@ for (const retention of ['limits', 'workqueue'] as const) {
       await session(async (nats) => {
         const { delivered } = (await nats.consumerInfo(stream.name, options.name))!
         t.ok(delivered > (await nats.streamInfo(stream.name))!.state.last_seq, 'it is ahead')
-        const again = await work(nats, options, ['f', 'g'])
-        t.strictSame(again.heard, ['f', 'g'])
+        const opening = nats.openConsumer(options)
+        // An ingress node does not wait until the consumer is recreated.
+        await sleep(100)
+        await nats.publish('work.one', 'meanwhile')
+        await opening
+        const again = await work(nats, options, ['f', 'g'], ['meanwhile'])
+        t.strictSame(again.heard, ['meanwhile', 'f', 'g'])
         if (retention === 'limits') t.not(again.since, first.since, 'a run of sequences of its own')
       })
     },
   )
 }
 
-/** Publishes, and acknowledges what the consumer receives. */
+/** Publishes, and acknowledges what the consumer receives: the texts, and those that were `waiting`. */
 async function work(
   nats: Nats,
   options: ConsumerOptions,
   texts: readonly string[],
+  waiting: readonly string[] = [],
 ): Promise<{ heard: string[]; since: string }> {
+  const max_messages = waiting.length + texts.length
   const { consumer, since } = await nats.openConsumer(options)
   for (const text of texts) await nats.publish('work.one', text)
   const heard: string[] = []
-  for await (const message of await consumer.fetch({ max_messages: texts.length, expires: 5_000 })) {
+  for await (const message of await consumer.fetch({ max_messages, expires: 5_000 })) {
     heard.push(message.string())
     // Confirmed, so that the server has it before it is stopped.
     await message.ackAck()
