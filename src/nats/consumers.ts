@@ -69,8 +69,9 @@ export class Consumers {
    *
    * After a power cut, or when a store was restored, a consumer can be ahead of its stream: it would never deliver new
    * messages whose sequences it has seen. Such a consumer is recreated at the stream's end, as it was when this was
-   * noticed: messages may be stored meanwhile. A consumer of a work queue is recreated at its beginning: a work queue
-   * allows no other start, and holds little but undelivered messages.
+   * noticed: messages may be stored meanwhile. (New ones that were stored before can't be told from old ones and are
+   * skipped.) A consumer of a work queue is recreated at its beginning: a work queue allows no other start, and holds
+   * little but undelivered messages.
    */
   async open(options: ConsumerOptions): Promise<OpenedConsumer> {
     await this.#makeConsumer(options)

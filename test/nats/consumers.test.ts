@@ -1,6 +1,5 @@
 /** Durable consumers whose stream was restored from a backup. */
 import t from 'tap'
-import { sleep } from '../../src/core/clock.js'
 import type { ConsumerOptions } from '../../src/nats/consumers.js'
 import { type Nats, openNats } from '../../src/nats/nats.js'
 import type { StreamOptions } from '../../src/nats/streams.js'
@@ -49,9 +48,10 @@ for (const retention of ['limits', 'workqueue'] as const) {
       await session(async (nats) => {
         const { delivered } = (await nats.consumerInfo(stream.name, options.name))!
         t.ok(delivered > (await nats.streamInfo(stream.name))!.state.last_seq, 'it is ahead')
+        const looked = lookedAt(nats, stream.name)
         const opening = nats.openConsumer(options)
         // An ingress node does not wait until the consumer is recreated.
-        await sleep(100)
+        await looked
         await nats.publish('work.one', 'meanwhile')
         await opening
         const again = await work(nats, options, ['f', 'g'], ['meanwhile'])
@@ -61,6 +61,12 @@ for (const retention of ['limits', 'workqueue'] as const) {
     },
   )
 }
+
+/** Resolves when this connection has asked for the state of the stream: the server answers before it takes anything else. */
+const lookedAt = (nats: Nats, stream: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    nats.subscribe(`$JS.API.STREAM.INFO.${stream}`, () => resolve(), reject)
+  })
 
 /** Publishes, and acknowledges what the consumer receives: the texts, and those that were `waiting`. */
 async function work(
