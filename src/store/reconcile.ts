@@ -108,9 +108,15 @@ function isAhead(seen: SeenAccount, stored: StoredAccount, highestStored: number
   for (const [kind, rows] of seen.rows) {
     // A foreign API key needs no decision: a key counts only if ClickHouse has it.
     if (kind === apiKey.kind) continue
-    const known = new Map((stored.get(kind) ?? []).map(({ id, version }) => [id, version]))
-    // Also true if the version is not a number, which Weir did not write.
-    for (const [id, version] of rows) if (!(version <= (known.get(id) ?? 0))) return true
+    let known = 0
+    for (const { id, version } of stored.get(kind) ?? []) {
+      const there = rows.get(id)
+      if (there === undefined) continue
+      known += 1
+      // Also true if the version is not a number, which Weir did not write.
+      if (!(there <= version)) return true
+    }
+    if (known < rows.size) return true
   }
   return false
 }

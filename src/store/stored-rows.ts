@@ -43,20 +43,29 @@ export async function readStored(
   return stored
 }
 
+interface VersionsOfKind {
+  readonly kind: string
+  readonly account_id: string
+  readonly found: readonly (readonly [id: string, version: number, deleted: boolean])[]
+}
+
+/** One statement, with a row per account and kind: a statement per kind and a row per resource cost four times the CPU. */
 export async function readVersions(
   clickhouse: Clickhouse,
   resources: readonly AnyResource[],
 ): Promise<StoredVersions> {
+  const ofKinds = resources.map(({ kind }) => {
+    const table = tableOf(kind)
+    return `SELECT '${kind}' AS kind, account_id, groupArray((id, version, deleted)) AS found FROM (
+  SELECT account_id, id, max(version) AS version, argMax(deleted, ${table}.version) AS deleted
+  FROM ${table} GROUP BY account_id, id) GROUP BY account_id`
+  })
   const versions = new Map<string, Map<string, StoredVersion[]>>()
-  for (const { kind } of resources) {
-    const rows = await clickhouse.rows<StoredVersion & { account_id: string }>(
-      `SELECT account_id, id, max(version) AS version, argMax(deleted, ${tableOf(kind)}.version) AS deleted
-FROM ${tableOf(kind)} GROUP BY account_id, id`,
-    )
-    for (const { account_id, ...row } of rows) {
-      const ofAccount = getOrMake(versions, account_id, () => new Map<string, StoredVersion[]>())
-      getOrMake(ofAccount, kind, () => []).push({ ...row, deleted: Boolean(row.deleted) })
-    }
+  for (const { kind, account_id, found } of await clickhouse.rows<VersionsOfKind>(
+    ofKinds.join('\nUNION ALL\n'),
+  )) {
+    const rows = found.map(([id, version, deleted]) => ({ id, version, deleted: Boolean(deleted) }))
+    getOrMake(versions, account_id, () => new Map<string, StoredVersion[]>()).set(kind, rows)
   }
   return versions
 }
