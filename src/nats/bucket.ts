@@ -6,11 +6,12 @@ import {
   StorageType,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { type KV, type KvEntry, Kvm, type KvOptions, type KvWatchEntry } from '@nats-io/kv'
+import { type KV, type KvEntry, Kvm, type KvOptions } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import { streamOf } from './bucket-stream.js'
+import { type BucketEntry, type BucketWatcher, type Closable, watchBucket } from './bucket-watch.js'
 import {
   callTimeoutMs,
   isStorageFull,
@@ -22,11 +23,12 @@ import {
 } from './retry.js'
 import { newStreamIdentity, streamIdentity } from './streams.js'
 
-export interface BucketEntry {
-  readonly key: string
-  readonly revision: number
-  /** Undefined for a deletion. */
-  readonly value: Uint8Array | undefined
+export type { BucketEntry, BucketWatcher, Closable }
+
+/** A bucket as the packages know it. */
+interface BucketClient {
+  readonly kv: KV
+  readonly jetstream: JetStreamClient
 }
 
 /** The calls a bucket needs of its connection. */
@@ -41,22 +43,6 @@ interface BucketHost {
 export interface BucketPosition {
   readonly identity: string
   readonly lastRevision: number
-}
-
-export interface BucketWatcher {
-  /**
-   * Each key's last value once, then changes in the order of their revisions. `pending`: how many entries followed it
-   * when it was sent. If a key changes again before it was delivered, only the newest value is delivered.
-   */
-  entry(entry: BucketEntry, pending: number): void
-  /** All entries that existed at the start have been delivered. */
-  current(): void
-  /** The watch ended without being closed; `error` if one ended it. */
-  ended(error: unknown): void
-}
-
-export interface Closable {
-  close(): void
 }
 
 interface BucketLimits {
@@ -89,7 +75,7 @@ export async function ensureBucket(
   manager: JetStreamManager,
   name: string,
   { bytesMax, replicas, ageMaxMs = 0 }: BucketLimits,
-): Promise<KV> {
+): Promise<BucketClient> {
   const options = { ...bucketOptions, replicas, max_bytes: bytesMax, ttl: ageMaxMs }
   const make = () => new Kvm(jetstream).create(name, { ...options, description: newStreamIdentity() })
   // If another process created it first, with another identity, the second attempt finds that one.
@@ -106,11 +92,13 @@ export async function ensureBucket(
   )
   // If the server has no room for a larger bucket, the bucket keeps its size: a role's setting may exceed the API's.
   if (isOtherwise) await undefinedIf(isStorageFull, () => manager.streams.update(streamOf(name), limits))
-  return kv
+  return { kv, jetstream }
 }
 
-export const findBucket = (jetstream: JetStreamClient, name: string): Promise<KV> =>
-  new Kvm(jetstream).open(name, { ...bucketOptions })
+export const findBucket = async (jetstream: JetStreamClient, name: string): Promise<BucketClient> => ({
+  kv: await new Kvm(jetstream).open(name, { ...bucketOptions }),
+  jetstream,
+})
 
 const entryOf = (entry: KvEntry): BucketEntry => ({
   key: entry.key,
@@ -121,13 +109,15 @@ const entryOf = (entry: KvEntry): BucketEntry => ({
 /** A key-value bucket; revisions are the sequences of its stream. */
 export class Bucket {
   readonly #kv: KV
+  readonly #jetstream: JetStreamClient
   readonly #host: BucketHost
   readonly #patience: Patience
   readonly name: string
 
   /** `patience` limits how long calls are retried; without it they wait for NATS as long as it takes. */
-  constructor(kv: KV, name: string, host: BucketHost, patience: Patience = {}) {
+  constructor({ kv, jetstream }: BucketClient, name: string, host: BucketHost, patience: Patience = {}) {
     this.#kv = kv
+    this.#jetstream = jetstream
     this.name = name
     this.#host = host
     this.#patience = patience
@@ -219,35 +209,11 @@ export class Bucket {
   /** Existing entries and every change until closed; `from`: only revisions from there on. */
   async watch(watcher: BucketWatcher, from = 0): Promise<Closable> {
     const { keys, lastRevision } = await this.#look()
-    const options = from === 0 ? {} : { resumeFromRevision: from }
-    const watch = await retried(() => this.#kv.watch(options), this.#patience)
-    const isEmpty = keys === 0 || lastRevision < from
-    if (isEmpty) watcher.current()
-    let isClosed = false
-    void deliver(watch, watcher, isEmpty).then(
-      (error) => isClosed || watcher.ended(error),
-      (error: unknown) => isClosed || watcher.ended(error),
-    )
-    return {
-      close: () => {
-        isClosed = true
-        watch.stop()
-      },
-    }
-  }
-}
-
-async function deliver(
-  watch: AsyncIterable<KvWatchEntry>,
-  watcher: BucketWatcher,
-  isCurrent: boolean,
-): Promise<undefined> {
-  let current = isCurrent
-  for await (const entry of watch) {
-    watcher.entry(entryOf(entry), entry.delta ?? 0)
-    if (current || entry.delta !== 0) continue
-    current = true
-    watcher.current()
+    const isCurrent = keys === 0 || lastRevision < from
+    const start = () => watchBucket(this.#jetstream, this.name, { watcher, isCurrent, from })
+    const watch = await retried(start, this.#patience)
+    if (isCurrent) watcher.current()
+    return watch
   }
 }
 

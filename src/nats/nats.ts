@@ -276,15 +276,15 @@ export class Nats {
     { ageMaxMs, ...patience }: BucketOptions = {},
   ): Promise<Bucket> {
     const limits = { bytesMax, replicas: this.#replicas, ageMaxMs }
-    const kv = await retried(() => ensureBucket(this.#jetstream, this.#manager, name, limits))
-    return new Bucket(kv, name, this, { ...patience, retrying: this.#bucketRetried })
+    const client = await retried(() => ensureBucket(this.#jetstream, this.#manager, name, limits))
+    return new Bucket(client, name, this, { ...patience, retrying: this.#bucketRetried })
   }
 
   /** A bucket that another process creates; undefined until then. */
   async findBucket(name: string): Promise<Bucket | undefined> {
     if ((await retried(() => this.streamInfo(streamOf(name)))) === undefined) return undefined
-    const kv = await retried(() => findBucket(this.#jetstream, name))
-    return new Bucket(kv, name, this, { retrying: this.#bucketRetried })
+    const client = await retried(() => findBucket(this.#jetstream, name))
+    return new Bucket(client, name, this, { retrying: this.#bucketRetried })
   }
 
   /** Sends buffered messages, lets callbacks finish, closes. */
