@@ -30,8 +30,11 @@ function configurationWith(edges: number): TestConfiguration {
   const given = new TestConfiguration(accountId)
   const denied = (n: number) => `!${224 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}.0/24`
   given.ipPolicy(policyId, '0.0.0.0/0', ...Array.from({ length: rulesMax - 1 }, (_, n) => denied(n)))
+  // Each edge is parsed from a text of its own, as from an entry of the bucket.
+  const tcpEdge: typeof given.tcpEdge = (...edge) =>
+    given.tcpEdge(...(JSON.parse(JSON.stringify(edge)) as typeof edge))
   for (let edge = 0; edge < edges; edge += 1)
-    given.tcpEdge(edgeIdOf(edge), {
+    tcpEdge(edgeIdOf(edge), {
       account_id: accountId,
       ip_restriction: { enabled: true, ip_policy_ids: [policyId] },
       policies: {
