@@ -7,7 +7,7 @@ import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import { parseHost } from '../resource/hostport.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRestrictionModule } from './configuration.js'
-import { LazyPolicies, type TrafficPolicies } from './traffic-policy.js'
+import { TrafficPolicies } from './traffic-policy.js'
 
 /** The edge or account of a record, and what applies there. */
 export interface Endpoint {
@@ -39,7 +39,7 @@ export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>): Endpoint => ({
   edgeId: row.id,
   routeId: undefined,
   ipPolicyIds: idsOf(row.ip_restriction),
-  policies: row.policies?.enabled ? new LazyPolicies(row.id, row.policies) : undefined,
+  policies: row.policies?.enabled ? new TrafficPolicies(row.id, row.policies) : undefined,
 })
 
 export interface Route {

@@ -73,9 +73,9 @@ export function evaluate(
   if (ipPolicy?.decision === 'block') return verdictOf('block', ipPolicy, untouched, untouched, warnings)
   const { policies } = endpoint
   if (policies === undefined) return verdictOf('allow', ipPolicy, untouched, untouched, warnings)
-  const inbound = runPolicies(policies.inbound, context, budget, trace)
+  const inbound = runPolicies(policies, 'inbound', context, budget, trace)
   if (inbound.denied !== undefined) return verdictOf('deny', ipPolicy, inbound, untouched, warnings)
-  const outbound = phase === 'closed' ? runPolicies(policies.outbound, context, budget, trace) : untouched
+  const outbound = phase === 'closed' ? runPolicies(policies, 'outbound', context, budget, trace) : untouched
   return verdictOf('allow', ipPolicy, inbound, outbound, warnings)
 }
 

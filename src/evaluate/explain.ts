@@ -141,9 +141,10 @@ export class ExplanationTrace implements EvaluationTrace {
     const evaluated = { inbound: 0, outbound: 0 }
     for (const { direction } of this.#policies) evaluated[direction] += 1
     const reason = reasonNotReached(verdict)
-    return [...policies.inbound.slice(evaluated.inbound), ...policies.outbound.slice(evaluated.outbound)].map(
-      ({ label, direction }) => ({ policy: label, direction, reason }),
-    )
+    return [
+      ...policies.list('inbound').slice(evaluated.inbound),
+      ...policies.list('outbound').slice(evaluated.outbound),
+    ].map(({ label, direction }) => ({ policy: label, direction, reason }))
   }
 }
 

@@ -2,10 +2,10 @@
  * Traffic policies of a TCP edge, in order. A policy applies if all its expressions are true; then its actions run in
  * order. `deny` ends the evaluation; `log` makes an event.
  */
-import { messageOf } from '../core/errors.js'
 import type { Direction, LogEntry } from '../event/define.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
-import { type CompiledExpression, compileExpression } from '../expr/expression.js'
+import { compileToInstruction } from '../expr/expression.js'
+import type { Instruction, Operation } from '../expr/run.js'
 import type { Scope } from '../expr/scope.js'
 import { inboundScope, outboundScope, type PolicyContext } from '../record/policy-scope.js'
 import type { PoliciesModule, PolicyRow } from './configuration.js'
@@ -24,43 +24,80 @@ export interface TrafficPolicy {
   readonly direction: Direction
   /** For people: its name, else its place, as `inbound[2]`. */
   readonly label: string
-  readonly expressions: readonly CompiledExpression<PolicyContext>[]
+  readonly expressions: readonly string[]
   readonly actions: readonly Action[]
 }
 
-export interface TrafficPolicies {
-  readonly inbound: readonly TrafficPolicy[]
-  readonly outbound: readonly TrafficPolicy[]
-}
+/**
+ * The expressions of policies, for each policy:
+ *
+ *     where it ends ▸ for each of its expressions: where that ends ▸ its instruction
+ *
+ * A record reads what it needs of its edge from memory that is in no cache if there are thousands of edges. Policies as
+ * objects would be some fifty places in memory; this is one.
+ */
+type Program = readonly unknown[]
 
 /**
  * The policies of an enabled module. They are compiled when they are first evaluated: a process that starts with ten
  * thousand edges has no traffic for most of them, and would be ready seconds later.
  */
-export class LazyPolicies implements TrafficPolicies {
+export class TrafficPolicies {
   readonly #edgeId: string
   readonly #module: PoliciesModule
-  #compiled: TrafficPolicies | undefined
+  #inbound: Program | undefined
+  #outbound: Program | undefined
+  #described: Readonly<Record<Direction, readonly TrafficPolicy[]>> | undefined
 
   constructor(edgeId: string, module: PoliciesModule) {
     this.#edgeId = edgeId
     this.#module = module
   }
 
-  get inbound(): readonly TrafficPolicy[] {
-    this.#compiled ??= compileTrafficPolicies(this.#edgeId, this.#module)
-    return this.#compiled.inbound
+  program(direction: Direction): Program {
+    if (direction === 'inbound') {
+      this.#inbound ??= compileProgram(this.#module.inbound, inboundScope)
+      return this.#inbound
+    }
+    this.#outbound ??= compileProgram(this.#module.outbound, outboundScope)
+    return this.#outbound
   }
 
-  get outbound(): readonly TrafficPolicy[] {
-    this.#compiled ??= compileTrafficPolicies(this.#edgeId, this.#module)
-    return this.#compiled.outbound
+  /** The policies as objects, always the same; needed once a policy applies or fails. */
+  list(direction: Direction): readonly TrafficPolicy[] {
+    this.#described ??= describePolicies(this.#edgeId, this.#module)
+    return this.#described[direction]
   }
 }
 
-function compileTrafficPolicies(edgeId: string, module: PoliciesModule): TrafficPolicies {
+function compileProgram(policies: readonly PolicyRow[], scope: Scope<PolicyContext>): Program {
+  const program: unknown[] = []
+  for (const { expressions } of policies) {
+    const start = program.push(undefined) - 1
+    for (const text of expressions) {
+      const place = program.push(undefined) - 1
+      program.push(...instructionOf(text, scope))
+      program[place] = program.length
+    }
+    program[start] = program.length
+  }
+  // A copy has no room to grow.
+  return program.slice()
+}
+
+/** An expression that compiled when it was saved and no longer does fails for each record, and is counted there. */
+function instructionOf(text: string, scope: Scope<PolicyContext>): Instruction<PolicyContext> {
+  const compiled = compileToInstruction(text, scope)
+  return compiled.ok ? compiled.value : [failWith, compiled.problem.msg]
+}
+
+const failWith: Operation<PolicyContext> = (_context, _budget, program, at) => {
+  throw new ExpressionFailure(program[at + 1] as string)
+}
+
+function describePolicies(edgeId: string, module: PoliciesModule): Record<Direction, TrafficPolicy[]> {
   const taken = new Set<string>()
-  const compile = (direction: Direction, scope: Scope<PolicyContext>) =>
+  const describe = (direction: Direction) =>
     module[direction].map((row, index) => {
       const place = `${direction}[${index}]`
       // A place has a mark that no name can have.
@@ -71,21 +108,11 @@ function compileTrafficPolicies(edgeId: string, module: PoliciesModule): Traffic
         edgeId,
         direction,
         label,
-        expressions: row.expressions.map((text) => compileOrFail(text, scope)),
+        expressions: row.expressions,
         actions: compileActions(row, { policyKey, policyName: label, direction }),
       }
     })
-  return { inbound: compile('inbound', inboundScope), outbound: compile('outbound', outboundScope) }
-}
-
-/** An expression that compiled when it was saved and no longer does fails for each record, and is counted there. */
-function compileOrFail(text: string, scope: Scope<PolicyContext>): CompiledExpression<PolicyContext> {
-  const compiled = compileExpression(text, scope)
-  if (compiled.ok) return compiled.value
-  const fail = () => {
-    throw new ExpressionFailure(compiled.problem.msg)
-  }
-  return { text, evaluate: fail, isTrue: fail }
+  return { inbound: describe('inbound'), outbound: describe('outbound') }
 }
 
 function compileActions(
@@ -128,53 +155,43 @@ export interface PolicyTrace {
 
 /** Runs policies in order until one denies. */
 export function runPolicies(
-  policies: readonly TrafficPolicy[],
+  policies: TrafficPolicies,
+  direction: Direction,
   context: PolicyContext,
   budget: StepBudget,
   trace?: PolicyTrace,
 ): PolicyRun {
+  const program = policies.program(direction)
   const logs: LogAction[] = []
   const failures: PolicyFailure[] = []
-  for (let index = 0; index < policies.length; index += 1) {
-    const policy = policies[index]!
-    trace?.policy(policy)
-    const miss = firstMiss(policy, context, budget, trace)
-    if (miss !== undefined) {
-      if (miss !== isFalse) failures.push(miss)
-      continue
+  for (let index = 0, at = 0; at < program.length; index += 1) {
+    const end = program[at] as number
+    trace?.policy(policies.list(direction)[index]!)
+    let tried = 0
+    let value: unknown = true
+    try {
+      for (at += 1; value && at < end; at = program[at] as number) {
+        const operation = program[at + 1] as Operation<PolicyContext>
+        value = operation(context, budget, program, at + 1)
+        trace?.expression(policies.list(direction)[index]!.expressions[tried]!, value)
+        tried += 1
+      }
+    } catch (error) {
+      if (!(error instanceof ExpressionFailure)) throw error
+      const policy = policies.list(direction)[index]!
+      const expression = policy.expressions[tried]!
+      trace?.failure(expression, error.message)
+      failures.push({ policy, expression, msg: error.message })
+      value = false
     }
+    at = end
+    if (!value) continue
     trace?.applied()
+    const policy = policies.list(direction)[index]!
     for (const action of policy.actions) {
       if (action.type === 'deny') return { denied: policy, logs, failures }
       logs.push(action.log)
     }
   }
   return { denied: undefined, logs, failures }
-}
-
-const isFalse = Symbol('an expression is false')
-
-/** Why the policy does not apply; undefined if it does. */
-function firstMiss(
-  policy: TrafficPolicy,
-  context: PolicyContext,
-  budget: StepBudget,
-  trace: PolicyTrace | undefined,
-): PolicyFailure | typeof isFalse | undefined {
-  const { expressions } = policy
-  for (let index = 0; index < expressions.length; index += 1) {
-    const expression = expressions[index]!
-    try {
-      // Evaluated once either way: a second run would spend the record's budget twice.
-      const value =
-        trace === undefined ? expression.isTrue(context, budget) : expression.evaluate(context, budget)
-      trace?.expression(expression.text, value)
-      if (!value) return isFalse
-    } catch (error) {
-      if (!(error instanceof ExpressionFailure)) throw error
-      trace?.failure(expression.text, error.message)
-      return { policy, expression: expression.text, msg: messageOf(error) }
-    }
-  }
-  return undefined
 }

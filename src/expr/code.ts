@@ -1,4 +1,5 @@
 /** A part of an expression while it is compiled. */
+import { internalized } from '../core/internalized.js'
 import { ExpressionFailure, StepBudget } from './budget.js'
 import type { Draft, Script, Writer } from './draft.js'
 import type { Run } from './run.js'
@@ -22,12 +23,6 @@ export function constant<C>(literal: unknown): Code<C> {
   const value = typeof literal === 'string' ? internalized(literal) : literal
   return { run: () => value, write: (draft) => draft.value(value), weight: 1, known: { value } }
 }
-
-/**
- * The same text as V8 has it for names of members: compared with another of these, it is equal only if it is the same. A
- * literal is a slice of the expression, which V8 compares ten times slower.
- */
-export const internalized = (text: string): string => Object.keys({ [text]: undefined })[0]!
 
 export const weightOf = <C>(parts: readonly Code<C>[]): number =>
   parts.reduce((sum, part) => sum + part.weight, 1)

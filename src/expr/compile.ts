@@ -3,12 +3,12 @@
  * constants are folded, lists become sets, ranges become masks. Per record nothing is looked up by name.
  */
 import { type Code, constant, folded, weightOf, written } from './code.js'
-import { Draft, type Writer } from './draft.js'
+import { functionOf, instructionOf, type Writer } from './draft.js'
 import { mergeEqualities } from './equalities.js'
 import { elementReader, indexed, indexReader, memberReader } from './members.js'
 import { operationOn, operations } from './operators.js'
 import { Refusal } from './problem.js'
-import type { Run } from './run.js'
+import type { Instruction, Operation, Run } from './run.js'
 import type { BinaryTree, CallTree, ChoiceTree, LogicTree, Tree } from './tree.js'
 import { elementWriter, firstPicked, indexWriter, memberWriter, operatorWriter } from './writers.js'
 
@@ -20,11 +20,23 @@ const shapePartsMax = 200
 
 /** The function of an expression's shape, or its closures. Throws like `compileTree`. */
 export function compileShape<C>(tree: Tree<C>): Run<C> {
-  const { run, write, weight } = compile(tree)
-  if (write === undefined || weight > shapePartsMax) return run
-  const draft = new Draft()
-  return draft.finish<C>(write(draft)) ?? run
+  const code = compile(tree)
+  return shapeWriter(code, functionOf<C>) ?? code.run
 }
+
+/** The expression as an instruction: that of its shape, or one that calls its closures. Throws like `compileTree`. */
+export function compileInstruction<C>(tree: Tree<C>): Instruction<C> {
+  const code = compile(tree)
+  return shapeWriter(code, instructionOf<C>) ?? [callClosure, code.run]
+}
+
+const shapeWriter = <C, T>(
+  { write, weight }: Code<C>,
+  make: (write: Writer) => T | undefined,
+): T | undefined => (write === undefined || weight > shapePartsMax ? undefined : make(write))
+
+const callClosure: Operation<unknown> = (context, budget, instructions, at) =>
+  (instructions[at + 1] as Run<unknown>)(context, budget)
 
 /** Follows a chain in a loop, as the checker does: only nested brackets recurse. */
 function compile<C>(tree: Tree<C>): Code<C> {

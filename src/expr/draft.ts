@@ -5,10 +5,13 @@
  * Nothing that a user wrote becomes code, not even escaped. The text of a function is put together from texts that stand
  * in this room; whatever comes from an expression (literals, names of members) is an argument. So expressions that differ
  * only in literals share a function.
+ *
+ * An expression becomes a function of its own, which keeps its literals where they are read fastest, or an instruction
+ * for a list of many.
  */
 import { firstItem, indexed, memberOfFirst } from './members.js'
 import { looselyEqual } from './operators.js'
-import type { Run } from './run.js'
+import type { Instruction, Operation, Run } from './run.js'
 import { primitiveOf } from './values.js'
 
 /** JavaScript for one operand: a name, a call, or something in parentheses. */
@@ -17,12 +20,9 @@ export type Script = string
 /** Writes a part of an expression into a draft. */
 export type Writer = (draft: Draft) => Script
 
-/** Makes the function of an expression from its literals. */
-type Shape = (...values: readonly unknown[]) => unknown
-
 /** Some 2 KB each, for the life of the process. Expressions of other shapes stay closures. */
 const shapesMax = 1000
-const shapes = new Map<string, Shape>()
+const shapes = new Map<string, unknown>()
 
 const numbers = new WeakMap<object, number>()
 let lastNumber = 0
@@ -37,19 +37,65 @@ function numberOf(object: object): number {
 /** What functions call by name. */
 const helpers = { firstItem, indexed, looselyEqual, memberOfFirst, primitiveOf }
 
-/** The parameters of a `Run`. */
-const parameters = 'context, budget, element'
+/** Where a function finds the literals of its expression. */
+interface Form {
+  /** Reads the literal at this place, from 0. */
+  readonly literal: (place: number) => Script
+  /** The parameters of a loop. */
+  readonly parameters: string
+  /** The text that returns what expressions of the shape share. */
+  readonly text: (body: string, loops: readonly string[], literals: number) => readonly string[]
+}
+
+/** A function makes the functions of expressions from their literals. */
+const functionForm: Form = {
+  literal: (place) => `c${place}`,
+  parameters: 'context, budget, element',
+  text: (body, loops, literals) => [
+    `return (${listed('c', literals)}) => {`,
+    ...loops,
+    `return (context, budget) => ${body}`,
+    '}',
+  ],
+}
+
+/** A function gets the literals with each call, behind itself. */
+const instructionForm: Form = {
+  literal: (place) => `instructions[at + ${place + 1}]`,
+  parameters: 'context, budget, element, instructions, at',
+  text: (body, loops) => [...loops, `return (context, budget, instructions, at) => ${body}`],
+}
+
+/** The function of the expression that `write` writes; undefined if there is no room for its shape, or no code may be made. */
+export function functionOf<C>(write: Writer): Run<C> | undefined {
+  const draft = new Draft(functionForm)
+  const shape = draft.shapeOf(write(draft)) as ((...literals: readonly unknown[]) => Run<C>) | undefined
+  return shape?.(...draft.values)
+}
+
+/** The same as an instruction. */
+export function instructionOf<C>(write: Writer): Instruction<C> | undefined {
+  const draft = new Draft(instructionForm)
+  const operation = draft.shapeOf(write(draft)) as Operation<C> | undefined
+  return operation && [operation, ...draft.values]
+}
 
 /** A function while it is written. */
 export class Draft {
-  readonly #values: unknown[] = []
+  /** The literals. */
+  readonly values: unknown[] = []
+  readonly #form: Form
   readonly #common = new Map<object | string, Script>()
   readonly #loops: string[] = []
   #variables = 0
 
+  constructor(form: Form) {
+    this.#form = form
+  }
+
   /** A value of this expression; others of its shape have others here. */
   value(value: unknown): Script {
-    return `c${this.#values.push(value) - 1}`
+    return this.#form.literal(this.values.push(value) - 1)
   }
 
   /**
@@ -68,43 +114,42 @@ export class Draft {
 
   /** A call of a part that is a closure. */
   callOf<C>(run: Run<C>): Script {
-    return `${this.value(run)}(${parameters})`
+    return `${this.value(run)}(context, budget, element)`
   }
 
   /** A call of a function of its own with these statements. */
   loop(statements: string): Script {
-    return `f${this.#loops.push(statements) - 1}(${parameters})`
+    return `f${this.#loops.push(statements) - 1}(${this.#form.parameters})`
   }
 
-  /** The function whose result is `script`; undefined if there is no room for its shape, or no code may be made. */
-  finish<C>(script: Script): Run<C> | undefined {
+  /** What expressions share whose value is `script`; undefined if there is no room for it, or no code may be made. */
+  shapeOf(script: Script): unknown {
     const declared = this.#variables === 0 ? '' : `let ${listed('t', this.#variables)}`
+    const loops = this.#loops.map(
+      (statements, index) =>
+        `const f${index} = (${this.#form.parameters}) => {\n${declared}\n${statements}\n}`,
+    )
+    // Outside of filters there is no element, and V8 takes 5 ns to supply a parameter that the caller left out.
+    const body = `{\nlet element\n${declared}\nreturn ${script}\n}`
     const text = [
       `'use strict'`,
       `const { ${Object.keys(helpers).join(', ')} } = helpers`,
       `const [${listed('k', this.#common.size)}] = common`,
-      `return (${listed('c', this.#values.length)}) => {`,
-      ...this.#loops.map(
-        (statements, index) => `const f${index} = (${parameters}) => {\n${declared}\n${statements}\n}`,
-      ),
-      // Outside of filters there is no element, and V8 takes 5 ns to supply a parameter that the caller left out.
-      `return (context, budget) => {\nlet element\n${declared}\nreturn ${script}\n}`,
-      '}',
+      ...this.#form.text(body, loops, this.values.length),
     ].join('\n')
     const common = [...this.#common.keys()]
     const key = JSON.stringify([text, common.map((one) => (typeof one === 'string' ? one : numberOf(one)))])
-    const shape = shapes.get(key) ?? makeShape(key, text, common)
-    return shape?.(...this.#values) as Run<C> | undefined
+    return shapes.get(key) ?? makeShape(key, text, common)
   }
 }
 
 const listed = (letter: string, count: number): string =>
   Array.from({ length: count }, (_, index) => `${letter}${index}`).join(', ')
 
-function makeShape(key: string, text: string, common: readonly unknown[]): Shape | undefined {
+function makeShape(key: string, text: string, common: readonly unknown[]): unknown {
   if (shapes.size >= shapesMax) return undefined
   try {
-    const shape = new Function('helpers', 'common', text)(helpers, common) as Shape
+    const shape = new Function('helpers', 'common', text)(helpers, common) as unknown
     shapes.set(key, shape)
     return shape
   } catch (error) {

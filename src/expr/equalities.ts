@@ -2,7 +2,8 @@
  * Runs of equality tests, as people write them for want of a list: `name == 'a' || name == 'b' || asn == 1 || …`, or the
  * same with `!=` and `&&`. One lookup per name replaces a comparison per test.
  */
-import { type Code, internalized, weightOf } from './code.js'
+import { internalized } from '../core/internalized.js'
+import { type Code, weightOf } from './code.js'
 import type { Writer } from './draft.js'
 import type { Run } from './run.js'
 import type { LogicTree, Tree } from './tree.js'

@@ -9,11 +9,11 @@
 import { fail, ok, type Result } from '../core/errors.js'
 import type { StepBudget } from './budget.js'
 import { checkNames } from './check.js'
-import { compileShape, compileTree } from './compile.js'
+import { compileInstruction, compileShape, compileTree } from './compile.js'
 import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
-import type { Run } from './run.js'
+import type { Instruction, Run } from './run.js'
 import type { Scope } from './scope.js'
 import { isCondition, type Tree } from './tree.js'
 
@@ -38,6 +38,12 @@ export const compileExpression = <C>(
   scope: Scope<C>,
 ): Result<CompiledExpression<C>, ExpressionProblem> =>
   compileWith(text, scope, (tree, text) => compiledAs(tree, text, compileShape(tree)))
+
+/** For an expression that is one of many in a list. Never throws, however bad the text is. */
+export const compileToInstruction = <C>(
+  text: unknown,
+  scope: Scope<C>,
+): Result<Instruction<C>, ExpressionProblem> => compileWith(text, scope, compileInstruction)
 
 /** For an expression that is evaluated a few times and then forgotten: makes no code. Never throws. */
 export const compileClosures = <C>(

@@ -247,6 +247,18 @@ t.test('traffic policies', async (t) => {
       module: { inbound: [policy([deny], ssh, web)] },
       want: ['allow', null, []],
     },
+    {
+      name: 'the first, the second, neither and both of two expressions are false',
+      module: {
+        inbound: [
+          policy([deny], web, ssh),
+          policy([deny], ssh, web),
+          policy([logging('a')], ssh, 'conn.server_port < 100'),
+          policy([deny], web, web),
+        ],
+      },
+      want: ['allow', null, ['a']],
+    },
     { name: 'a true one', module: { inbound: [policy([deny], ssh)] }, want: ['deny', 'inbound[0]', []] },
     {
       name: 'the name of the policy that denies',
@@ -353,6 +365,24 @@ t.test('expressions without a result do not match and are reported', async (t) =
     t.same([failed.label, failed.edgeId], ['broken', 'edge'], name)
     t.ok(msg.includes(part), `${name}: ${msg}`)
   }
+})
+
+t.test('what failed is the expression that was reached', async (t) => {
+  const broken = 'double(conn.server_name) > 3'
+  const inbound = [
+    policy([deny], 'conn.server_port == 23', broken),
+    policy([deny], 'conn.server_port == 22', broken, 'conn.gone == 1'),
+  ]
+  const configuration = new TestConfiguration('ac_1').tcpEdge('edge', {
+    policies: { enabled: true, inbound, outbound: [policy([logging('still here')])] },
+  })
+  const conn = { client_ip: '198.51.100.7', server_name: 'abc', server_port: 22 }
+  const { decision, logs, failures } = await verdictOn({ configuration, conn })
+  t.same([decision, says(logs)], ['allow', ['still here']])
+  t.same(
+    failures.map(({ policy: failed, expression }) => [failed.label, expression]),
+    [['inbound[1]', broken]],
+  )
 })
 
 t.test('geography is looked up once, when an expression asks', async (t) => {

@@ -9,6 +9,7 @@ import { StepBudget } from '../../src/expr/budget.js'
 import { type CompiledExpression, compileClosures, compileExpression } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { Generator, names } from './generator.js'
+import { compileAmongOthers } from './instruction.js'
 import { compileReference } from './reference.js'
 
 type Context = Record<string, unknown>
@@ -91,12 +92,15 @@ function compareText(text: string, referenceText: string, generator: Generator, 
     return
   }
   const reference = parsed.value as { evalSync(context: Context): unknown }
-  const closures = compileClosures(text, generatedScope)
-  if (!closures.ok) throw new Error(`${text}: ${closures.problem.msg}`)
+  const others = [compileClosures, compileAmongOthers].map((compile) => {
+    const other = compile(text, generatedScope)
+    if (!other.ok) throw new Error(`${text}: ${other.problem.msg}`)
+    return other.value
+  })
   for (let round = 0; round < 3; round++) {
     const context = generator.context()
     comparePair(compiled.value, reference, context, result)
-    compareCosts(compiled.value, closures.value, context, result)
+    for (const other of others) compareCosts(compiled.value, other, context, result)
   }
 }
 
@@ -118,21 +122,21 @@ function comparePair(
   else result.equal++
 }
 
-/** A function and closures have the same value, or the same failure, and take the same steps. */
+/** A function, closures and an instruction have the same value, or the same failure, and take the same steps. */
 function compareCosts(
   compiled: CompiledExpression<Context>,
-  closures: CompiledExpression<Context>,
+  another: Pick<CompiledExpression<Context>, 'evaluate'>,
   context: Context,
   result: Comparison,
 ): void {
-  const [one, other] = [compiled, closures].map(({ evaluate }) => {
+  const [one, other] = [compiled, another].map(({ evaluate }) => {
     const budget = new StepBudget()
     const outcome = outcomeOf(() => evaluate(context, budget))
     return { outcome, spent: budget.spent }
   })
   if (isDeepStrictEqual(one, other)) return
   const [ours, theirs] = [one, other].map((outcome) => JSON.stringify(outcome))
-  result.differences.push(`${compiled.text} on ${JSON.stringify(context)}: ${ours}, closures ${theirs}`)
+  result.differences.push(`${compiled.text} on ${JSON.stringify(context)}: ${ours}, otherwise ${theirs}`)
 }
 
 function count(counts: Record<string, number>, key: string): void {

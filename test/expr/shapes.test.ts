@@ -4,15 +4,16 @@ import t from 'tap'
 import { StepBudget } from '../../src/expr/budget.js'
 import { compileClosures, compileExpression } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
+import { compileAmongOthers } from './instruction.js'
 
 type Context = Readonly<Record<string, unknown>>
 
 const any = (key: string) => ({ type: 'any' as const, read: (context: Context) => context[key] })
 const scope = defineScope<Context>({ names: { a: any('a'), b: any('b'), list: any('list') } })
 
-/** The value as a function and as closures, with the steps it takes; a failure as its message. */
+/** The value as a function, as an instruction and as closures, with the steps it takes; a failure as its message. */
 function outcomes(text: string, context: Context): unknown[] {
-  return [compileExpression, compileClosures].map((compile) => {
+  return [compileExpression, compileAmongOthers, compileClosures].map((compile) => {
     const compiled = compile(text, scope)
     if (!compiled.ok) return compiled.problem
     const budget = new StepBudget()
@@ -85,10 +86,10 @@ t.test('Whatever stands in a literal, a function does what closures do', async (
   const check = (place: (literal: string) => string, text: string) => {
     const expression = place(quoted(text))
     for (const context of [contextWith(text), contextWith('p'), { a: 1, list: [[]] }, {}]) {
-      const [asFunction, asClosures] = outcomes(expression, context)
+      const [asFunction, asInstruction, asClosures] = outcomes(expression, context)
       compared++
-      if (!isDeepStrictEqual(asFunction, asClosures))
-        t.fail(JSON.stringify({ expression, context, asFunction, asClosures }))
+      if (!isDeepStrictEqual([asFunction, asInstruction], [asClosures, asClosures]))
+        t.fail(JSON.stringify({ expression, context, asFunction, asInstruction, asClosures }))
     }
   }
   for (const place of places) for (const text of hostile) check(place, text)
@@ -101,13 +102,16 @@ t.test('Whatever stands in a literal, a function does what closures do', async (
 
 t.test('Nothing from an expression becomes code', async (t) => {
   const texts = codeMadeBy(() => {
-    for (const place of places) compileExpression(place(quoted('xyzzy')), scope)
-    compileExpression('a.xyzzy.b == list[.xyzzy].xyzzy && b == 4711', scope)
+    for (const compile of [compileExpression, compileAmongOthers]) {
+      for (const place of places) compile(place(quoted('xyzzy')), scope)
+      compile('a.xyzzy.b == list[.xyzzy].xyzzy && b == 4711', scope)
+    }
   })
   t.ok(texts.length > 5, 'code is made')
   t.notMatch(texts.join('\n'), /xyzzy|4711/, 'without names of members or literals')
   const again = codeMadeBy(() => {
-    for (const place of [places[0]!, places[2]!, places[6]!]) compileExpression(place(quoted('again')), scope)
+    for (const compile of [compileExpression, compileAmongOthers])
+      for (const place of [places[0]!, places[2]!, places[6]!]) compile(place(quoted('again')), scope)
   })
   t.same(again, [], 'expressions that differ in literals share a function')
 })
@@ -137,7 +141,8 @@ t.test('Where no code may be made, expressions are closures', async (t) => {
     }
   } as unknown as FunctionConstructor
   try {
-    t.same(outcomes("a == 'x' && !!b && a != 'only here'", { a: 'x', b: 1 })[0], { value: true, spent: 0 })
+    const outcome = { value: true, spent: 0 }
+    t.same(outcomes("a == 'x' && !!b && a != 'only here'", { a: 'x', b: 1 }), [outcome, outcome, outcome])
   } finally {
     globalThis.Function = original
   }
@@ -147,11 +152,12 @@ t.test('Expressions of ever more shapes are closures at last', async (t) => {
   const expression = (n: number) => `${n % 2 ? '!' : ''}a.m${n} == 1 || b.n${n} < ${n}`
   const texts = codeMadeBy(() => {
     for (let n = 0; n < 1200; n++) {
-      const [asFunction, asClosures] = outcomes(expression(n), {
+      const [asFunction, asInstruction, asClosures] = outcomes(expression(n), {
         a: { [`m${n}`]: n % 3 },
         b: { [`n${n}`]: n - 1 },
       })
-      if (n % 100 === 0 || n > 1100) t.strictSame(asFunction, asClosures, expression(n))
+      if (n % 100 === 0 || n > 1100)
+        t.strictSame([asFunction, asInstruction], [asClosures, asClosures], expression(n))
     }
   })
   t.ok(texts.length / 3 < 1000, 'memory for code is bounded')
