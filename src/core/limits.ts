@@ -127,7 +127,7 @@ export const payloadHeadroomBytes = 64 * 1024
 export const recordsPerTurnMax = 64
 /** A view of the configuration is built in slices of this length, so that records wait no longer. */
 export const buildSliceMs = 5
-/** Compiled selections of fields, and filters, cached per kind for subscriptions that have the same. */
+/** Selections of fields and filters that subscriptions share, cached per kind; lists of IP policies that edges share. */
 export const compiledOnceMax = 1000
 /** Accounts whose compiled policies the API keeps; the one that asked longest ago is dropped for another. */
 export const policySetsKeptMax = 32

@@ -1,7 +1,9 @@
 /** Edges, and how a record finds its edge. */
 
 import { fail, ok, type Result, shown, valueOr } from '../core/errors.js'
-import { unservedEndpointCharsMax } from '../core/limits.js'
+import { internalized } from '../core/internalized.js'
+import { compiledOnceMax, unservedEndpointCharsMax } from '../core/limits.js'
+import { getOrMake } from '../core/maps.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import { parseHost } from '../resource/hostport.js'
@@ -31,14 +33,27 @@ export const nowhere: Endpoint = {
 
 export const accountEndpoint = (accountId: string): Endpoint => ({ ...nowhere, accountId })
 
-const idsOf = (module: IpRestrictionModule | null): readonly string[] | undefined =>
-  module?.enabled ? module.ip_policy_ids : undefined
+/**
+ * Lists of ids, one object for equal ones. Most edges have one of a few lists; what edges share is in the cache when a
+ * record comes for an edge that is not.
+ */
+export class SharedLists {
+  readonly #lists = new Map<string, readonly string[]>()
 
-export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>): Endpoint => ({
-  accountId: row.account_id,
+  shared(ids: readonly string[]): readonly string[] {
+    if (this.#lists.size >= compiledOnceMax) this.#lists.clear()
+    return getOrMake(this.#lists, ids.join(), () => ids)
+  }
+}
+
+const idsOf = (module: IpRestrictionModule | null, lists: SharedLists): readonly string[] | undefined =>
+  module?.enabled ? lists.shared(module.ip_policy_ids) : undefined
+
+export const compileTcpEdge = (row: DeclaredRow<'tcp_edge'>, lists: SharedLists): Endpoint => ({
+  accountId: internalized(row.account_id),
   edgeId: row.id,
   routeId: undefined,
-  ipPolicyIds: idsOf(row.ip_restriction),
+  ipPolicyIds: idsOf(row.ip_restriction, lists),
   policies: row.policies?.enabled ? new TrafficPolicies(row.id, row.policies) : undefined,
 })
 
@@ -49,15 +64,15 @@ export interface Route {
   readonly endpoint: Endpoint
 }
 
-export const compileRoute = (row: DeclaredRow<'https_edge_route'>): Route => ({
+export const compileRoute = (row: DeclaredRow<'https_edge_route'>, lists: SharedLists): Route => ({
   id: row.id,
   matchType: row.match_type,
   match: row.match,
   endpoint: {
-    accountId: row.account_id,
+    accountId: internalized(row.account_id),
     edgeId: row.edge_id,
     routeId: row.id,
-    ipPolicyIds: idsOf(row.ip_restriction),
+    ipPolicyIds: idsOf(row.ip_restriction, lists),
     policies: undefined,
   },
 })

@@ -1,17 +1,14 @@
 /** Parts of a configuration, compiled once and shared by the views that hold them. */
 
-interface Part<T> {
-  readonly version: number
-  readonly value: T
-}
-
 /** Compiled parts by id. A part is compiled again only if its version differs from that in the previous view. */
 export class Parts<T> {
-  readonly #parts = new Map<string, Part<T>>()
-  #previous: ReadonlyMap<string, Part<T>> | undefined
+  /** Without their versions, which only a build reads: a record that looks a part up finds it in fewer steps. */
+  readonly #values = new Map<string, T>()
+  readonly #versions = new Map<string, number>()
+  #previous: Parts<T> | undefined
 
   constructor(previous: Parts<T> | undefined) {
-    this.#previous = previous === undefined ? undefined : previous.#parts
+    this.#previous = previous
   }
 
   /** Drops the previous view, which would keep all earlier ones in memory. */
@@ -21,19 +18,19 @@ export class Parts<T> {
   }
 
   get(id: string): T | undefined {
-    return this.#parts.get(id)?.value
+    return this.#values.get(id)
   }
 
   /** Takes the part over if the previous view has it in this version. */
   reuse(id: string, version: number): T | undefined {
-    const part = this.#previous?.get(id)
-    if (part === undefined || part.version !== version) return undefined
-    this.#parts.set(id, part)
-    return part.value
+    const previous = this.#previous
+    if (previous === undefined || previous.#versions.get(id) !== version) return undefined
+    return this.add(id, version, previous.#values.get(id)!)
   }
 
   add(id: string, version: number, value: T): T {
-    this.#parts.set(id, { version, value })
+    this.#values.set(id, value)
+    this.#versions.set(id, version)
     return value
   }
 }

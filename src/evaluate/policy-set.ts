@@ -17,6 +17,7 @@ import {
   hostportOf,
   nowhere,
   type Route,
+  SharedLists,
 } from './edges.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import type { Restriction, Restrictions } from './ip-restriction.js'
@@ -33,6 +34,7 @@ interface Contents {
   readonly tcpEdges: Parts<Endpoint>
   readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
+  readonly lists: SharedLists
   readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
   readonly tcpByHostport: ReadonlyMap<string, Endpoint>
   readonly httpsByHostport: ReadonlyMap<string, HttpsEdge>
@@ -160,8 +162,9 @@ export async function buildPolicySet(
   const { revision } = source
   const slices = new Slices(yieldTurn)
   const ipPolicies = await buildIpPolicies(source, previous, slices)
-  const tcp = await buildTcpEdges(source, previous, slices)
-  const https = await buildHttpsEdges(source, previous, slices)
+  const lists = previous?.contents.lists ?? new SharedLists()
+  const tcp = await buildTcpEdges(source, previous, lists, slices)
+  const https = await buildHttpsEdges(source, previous, lists, slices)
   const accounts = await indexed(source.rowsOf('account'), ({ id }) => [id, accountEndpoint(id)], slices)
   const restrictions = await buildRestrictions(source, slices)
   const credentials = await indexed(
@@ -169,7 +172,7 @@ export async function buildPolicySet(
     (row) => [row.token_hash ?? '', row],
     slices,
   )
-  return new PolicySet({ revision, ipPolicies, ...tcp, ...https, accounts, restrictions, credentials })
+  return new PolicySet({ revision, ipPolicies, lists, ...tcp, ...https, accounts, restrictions, credentials })
 }
 
 async function indexed<Row, T>(
@@ -216,13 +219,15 @@ async function buildIpPolicies(
 async function buildTcpEdges(
   source: ConfigurationSource,
   previous: PolicySet | undefined,
+  lists: SharedLists,
   slices: Slices,
 ): Promise<Pick<Contents, 'tcpEdges' | 'tcpByHostport'>> {
   const tcpEdges = new Parts(previous?.contents.tcpEdges)
   const tcpByHostport = new Map<string, Endpoint>()
   for (const row of source.rowsOf('tcp_edge')) {
     if (slices.isDue()) await slices.pause()
-    const edge = tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row))
+    const edge =
+      tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row, lists))
     for (const hostport of row.hostports ?? []) tcpByHostport.set(hostport.toLowerCase(), edge)
   }
   return { tcpEdges: tcpEdges.complete(), tcpByHostport }
@@ -231,6 +236,7 @@ async function buildTcpEdges(
 async function buildHttpsEdges(
   source: ConfigurationSource,
   previous: PolicySet | undefined,
+  lists: SharedLists,
   slices: Slices,
 ): Promise<Pick<Contents, 'httpsEdges' | 'httpsByHostport' | 'routes'>> {
   const httpsEdges = new Map<string, HttpsEdge>()
@@ -244,7 +250,8 @@ async function buildHttpsEdges(
   const routes = new Parts(previous?.contents.routes)
   for (const row of source.rowsOf('https_edge_route')) {
     if (slices.isDue()) await slices.pause()
-    const route = routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row))
+    const route =
+      routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row, lists))
     httpsEdges.get(row.edge_id)?.add(route)
   }
   return { httpsEdges, httpsByHostport, routes: routes.complete() }

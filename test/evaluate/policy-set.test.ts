@@ -268,6 +268,20 @@ t.test('a view takes over what did not change', async (t) => {
   t.equal(third.revision, configuration.revision)
 })
 
+t.test('edges with the same IP policies share their list', async (t) => {
+  const naming = (...ip_policy_ids: string[]) => ({ ip_restriction: { enabled: true, ip_policy_ids } })
+  const configuration = new TestConfiguration('ac_1')
+    .tcpEdge('edgtcp_1', naming('ipp_1', 'ipp_2'))
+    .tcpEdge('edgtcp_2', naming('ipp_1', 'ipp_2'))
+    .tcpEdge('edgtcp_3', naming('ipp_2', 'ipp_1'))
+  const first = await build(configuration)
+  const list = (policySet: PolicySet, id: string) => policySet.contents.tcpEdges.get(id)?.ipPolicyIds
+  t.equal(list(first, 'edgtcp_2'), list(first, 'edgtcp_1'))
+  t.same(list(first, 'edgtcp_3'), ['ipp_2', 'ipp_1'])
+  const second = await build(configuration.tcpEdge('edgtcp_4', naming('ipp_1', 'ipp_2')), first)
+  t.equal(list(second, 'edgtcp_4'), list(first, 'edgtcp_1'), 'also with edges of the view before')
+})
+
 t.test('a large view is built in slices', async (t) => {
   const rules = Array.from(
     { length: 60_000 },
