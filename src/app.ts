@@ -261,7 +261,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const nats = release.own(await connect(context, 'deliver'))
   readiness.waitsFor(firstApiStart)
   const sealer = new Sealer(secretKey(settings.data))
-  const view = release.own(await openView(nats, occurrences))
+  const view = release.own(await openView(nats, occurrences, ['event_destination']))
   await view.usable
   expectSameKey(view.state.meta?.key_fingerprint, sealer.fingerprint)
   const secrets = release.own(new SecretsView(await waitForBucket(nats, bucketNames.secrets)))

@@ -45,15 +45,23 @@ export class ViewState {
   /** Ids by owner and kind; the owner is an account or a parent resource. */
   readonly #ids = new Map<string, SortedIds>()
   readonly #rules = new Map<string, PolicyRules>()
+  readonly #kinds: ReadonlySet<string> | undefined
   #stamp = 0
   meta: Meta | undefined
   revision = 0
 
+  /** `kinds`: the only ones whose rows it holds; without it, all. */
+  constructor(kinds?: ReadonlySet<string>) {
+    this.#kinds = kinds
+  }
+
   /** Applies one entry; returns the kind of the rows it changed, if any. */
   apply(entry: BucketEntry): string | undefined {
     this.revision = Math.max(this.revision, entry.revision)
-    this.revisions.set(entry.key, entry.revision)
     const [space, first = '', second = '', third = ''] = entry.key.split('.')
+    const kind = space === 'rules' ? ruleKind : first
+    if ((space === 'rules' || space === 'row') && !this.#holds(kind)) return undefined
+    this.revisions.set(entry.key, entry.revision)
     const value = entry.value === undefined ? undefined : jsonOf(entry.value)
     switch (space) {
       case metaKey:
@@ -73,6 +81,10 @@ export class ViewState {
       default:
         return undefined
     }
+  }
+
+  #holds(kind: string): boolean {
+    return this.#kinds === undefined || this.#kinds.has(kind)
   }
 
   #applyRow(kind: string, id: string, row: Row | undefined): void {
@@ -242,11 +254,12 @@ export class ViewState {
     return this.accounts.get(accountId)?.version ?? 0
   }
 
-  /** Has the account as many rows as its state entry says? Extra API keys are ignored: see `known-keys.ts`. */
+  /** Has the account as many rows of each kind held as its state entry says? More API keys will do: see `known-keys.ts`. */
   isWhole(accountId: string): boolean {
     const { counts = {} } = this.accounts.get(accountId) ?? {}
     const kinds = new Set([...this.rows.keys(), ...Object.keys(counts)])
     return [...kinds].every((kind) => {
+      if (!this.#holds(kind)) return true
       const [size, count] = [this.ids(accountId, kind).size, counts[kind] ?? 0]
       return kind === apiKey.kind ? size >= count : size === count
     })

@@ -12,6 +12,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
 import { BucketFollower, type Pass } from '../nats/bucket-follower.js'
 import type { Nats } from '../nats/nats.js'
+import type { KindName } from '../resource/registry.js'
 import { bucketNames } from '../wire/names.js'
 import { Completeness } from './completeness.js'
 import { ViewState } from './view-state.js'
@@ -27,19 +28,24 @@ interface Waiter {
 
 export class View {
   readonly #bucket: Bucket
+  readonly #kinds: ReadonlySet<KindName> | undefined
   readonly #follower: BucketFollower
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
-  #state = new ViewState()
-  #latest = this.#state
+  #state: ViewState
+  #latest: ViewState
   #isUsable = false
   /** Entries that were still to come when the last entry of the configuration in use was sent. */
   #pending = 0
   readonly #whenUsable = deferred()
   #whenRead = deferred()
 
-  constructor(bucket: Bucket, occurrences: Occurrences) {
+  /** `kinds`: the only ones whose rows it holds, for a role that needs few; reading the others takes time. */
+  constructor(bucket: Bucket, occurrences: Occurrences, kinds?: readonly KindName[]) {
     this.#bucket = bucket
+    this.#kinds = kinds && new Set(kinds)
+    this.#state = new ViewState(this.#kinds)
+    this.#latest = this.#state
     this.#follower = new BucketFollower(bucket, {
       begin: () => this.#begin(),
       reread: ({ identity, lastRevision }) =>
@@ -116,7 +122,7 @@ export class View {
   }
 
   #begin(): Pass {
-    const state = new ViewState()
+    const state = new ViewState(this.#kinds)
     const completeness = new Completeness(state)
     this.#latest = state
     // A replaced pass never completes, so its waiters wait for the pass that replaces it.
@@ -179,9 +185,13 @@ export class View {
   }
 }
 
-/** Opens the view of a role that waits for the API to make the bucket. */
-export async function openView(nats: Nats, occurrences: Occurrences): Promise<View> {
-  const view = new View(await waitForBucket(nats, bucketNames.config), occurrences)
+/** Opens the view of a role that waits for the API to make the bucket. `kinds`: all that the role needs. */
+export async function openView(
+  nats: Nats,
+  occurrences: Occurrences,
+  kinds?: readonly KindName[],
+): Promise<View> {
+  const view = new View(await waitForBucket(nats, bucketNames.config), occurrences, kinds)
   await view.open()
   return view
 }

@@ -19,8 +19,8 @@ const policy = (generation: string): Row => rowOf('ipp_1', { rules_generation: g
 const rule = (id: string): Row => rowOf(id, { ip_policy_id: 'ipp_1' })
 
 /** A state, and a function that gives it the next entry; without a value the key was deleted. */
-function fed() {
-  const state = new ViewState()
+function fed(kinds?: readonly string[]) {
+  const state = new ViewState(kinds && new Set(kinds))
   let revision = 0
   const take = (key: string, value?: object) => {
     const bytes = value === undefined ? undefined : Buffer.from(JSON.stringify(value))
@@ -68,6 +68,24 @@ t.test('rules move between chunks and are removed', async (t) => {
   t.strictSame(listedRules(state), ['a'])
   t.equal(state.chunkOf('c'), undefined)
   t.strictSame(state.countsOf(accountId), { ip_policy: 1, ip_policy_rule: 1 })
+})
+
+t.test('a state that holds one kind only', async (t) => {
+  const { state, take, takeRules } = fed(['event_destination'])
+  const row = rowKey('event_destination', 'ed_1')
+  t.equal(take(rowKey('tcp_edge', 'edgtcp_1'), rowOf('edgtcp_1')), undefined)
+  t.equal(takeRules('0', 0, ['a']), undefined)
+  t.equal(take(row, rowOf('ed_1')), 'event_destination')
+  t.strictSame([...state.rows.keys()], ['event_destination'])
+  const counts = { tcp_edge: 2, ip_policy_rule: 1, event_destination: 2 }
+  take(stateKey(accountId), { version: 1, stored: 1, counts })
+  t.notOk(state.isWhole(accountId), 'not without all rows of this kind')
+  take(rowKey('event_destination', 'ed_2'), rowOf('ed_2'))
+  t.ok(state.isWhole(accountId), 'whatever it has of others')
+  take(row)
+  take(rowKey('tcp_edge', 'edgtcp_1'))
+  t.equal(state.revision, 7, 'it is as new as the last entry of any kind')
+  t.strictSame([...state.revisions.keys()], [row, stateKey(accountId), rowKey('event_destination', 'ed_2')])
 })
 
 t.test('lists by account and by parent', async (t) => {
