@@ -2,7 +2,7 @@
  * What became of a record: its decision, read from the log; the record itself, from its stream; the explanation and the
  * events, made again with the configuration of then; and what became of each event, from the log of deliveries.
  */
-import { isoMillis, within } from '../core/clock.js'
+import { within } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
 import { publicationsTracedMax } from '../core/limits.js'
 import type { AnyTrafficEvent } from '../event/define.js'
@@ -116,12 +116,12 @@ export class RecordTracer {
 
   async #production(
     state: ViewState,
-    { accountId, at }: DecisionRow,
+    { accountId }: DecisionRow,
     { judgement, pastVersion }: DecidedThen,
   ): Promise<Production> {
     const { pastRows, eventKinds } = this.#options
     const sources = await accountSources(state, accountId, pastVersion, pastRows, eventKinds)
-    return produce(sources, judgement, isoMillis(at), new StepBudget())
+    return produce(sources, judgement, new StepBudget())
   }
 
   async #traced(

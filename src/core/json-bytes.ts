@@ -46,6 +46,12 @@ export class JsonBytes {
     this.#end = end + length
   }
 
+  /** One byte. */
+  byte(byte: number): void {
+    this.#reserve(1)
+    this.#buffer[this.#end++] = byte
+  }
+
   /** The first characters of JSON that is ASCII. */
   ascii(text: string, length: number = text.length): void {
     this.#reserve(length)

@@ -177,7 +177,7 @@ export const packAgeMaxMs = 400
 export const packsBufferedBytesMax = 64 * 1024 * 1024
 /** Packs of one destination in flight in one process. */
 export const packsInFlightMax = 16
-/** Bytes of packs of all destinations in flight in one process; fetching pauses beyond it. */
+/** Bytes of events, as JSON, of all destinations in flight in one process; fetching pauses beyond it. */
 export const packsInFlightBytesMax = 64 * 1024 * 1024
 /** States of destinations in one answer of a deliverer, of about 150 bytes each: it must fit a message of NATS. */
 export const statesReportedMax = 5_000

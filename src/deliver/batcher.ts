@@ -4,7 +4,7 @@
  * separate request.
  */
 
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { BatchLimits } from './destination.js'
 
 export interface Batchable {

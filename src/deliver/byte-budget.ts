@@ -1,6 +1,6 @@
 /**
- * Bound of the bytes that all lanes hold or have requested. Lanes that can't deliver may hold at most half of it, so that
- * the others always have room.
+ * Bound of the bytes that all lanes hold, of events as JSON, or have requested, of messages. Lanes that can't deliver may
+ * hold at most half of it, so that the others always have room.
  */
 export class ByteBudget {
   readonly #max: number

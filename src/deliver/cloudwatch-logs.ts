@@ -7,7 +7,7 @@
  */
 import type { CloudWatchLogsClient, RejectedLogEventsInfo } from '@aws-sdk/client-cloudwatch-logs'
 import { ok, type Result } from '../core/errors.js'
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, loadedOnce } from './aws.js'
 import {

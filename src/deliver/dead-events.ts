@@ -1,5 +1,5 @@
 /** Remembers which events of packs under way were dead-lettered. */
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { parseSegments, sequenceOfEvent } from '../wire/segments.js'
 
 export class DeadEvents {

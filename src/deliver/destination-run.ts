@@ -18,14 +18,10 @@ import type { Nats } from '../nats/nats.js'
 import { pullBatch } from '../nats/pull.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
-import {
-  deadEventsSubject,
-  deadLetterHeaders,
-  deliveriesStream,
-  deliverySubject,
-  packHeaders,
-} from '../wire/names.js'
-import { type PackedEvent, readPack } from '../wire/pack.js'
+import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
+import { readPack } from '../wire/pack.js'
+import { packOrigin } from '../wire/pack-message.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
@@ -169,21 +165,31 @@ export class DestinationRun {
 
   #beginDelivery(inFlight: MessageInFlight, message: PulledMessage): void {
     const { budget } = this.#deps
-    budget.take(message.data.length)
-    const delivering = this.#deliver(inFlight, message).finally(() => {
-      budget.give(message.data.length)
+    const events = this.#eventsIn(message)
+    const bytes = events.reduce((sum, { dataBytes }) => sum + dataBytes, 0)
+    budget.take(bytes)
+    const delivering = this.#deliver(inFlight, message, events).finally(() => {
+      budget.give(bytes)
       this.#delivering.delete(delivering)
     })
     this.#delivering.add(delivering)
   }
 
+  #eventsIn({ data }: PulledMessage): readonly PackedEvent[] {
+    const { events, malformed } = readPack(data)
+    for (const { line, reason } of malformed)
+      this.#deps.occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
+    return events
+  }
+
   // --- a pack, from its arrival to its acknowledgement ---
 
-  async #deliver(inFlight: MessageInFlight, message: PulledMessage): Promise<void> {
+  async #deliver(
+    inFlight: MessageInFlight,
+    message: PulledMessage,
+    events: readonly PackedEvent[],
+  ): Promise<void> {
     const { occurrences } = this.#deps
-    const { events, malformed } = readPack(message.data)
-    for (const { line, reason } of malformed)
-      occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
     const contents = packContents(this.#config.id, message)
     if (contents.stream === resentInput) for (const event of events) this.#resent.set(event, contents.pack)
     const result = await this.#lane.deliver(events, message.sequence)
@@ -281,13 +287,8 @@ export class DestinationRun {
 /** Everything about a destination that decides where and how events are sent. */
 const targetOf = ({ pausedAt: _, ...target }: DestinationConfig): string => JSON.stringify(target)
 
-/** What the headers of a pack's message say. */
 function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {
-  return {
-    destination,
-    pack: headers?.get(messageIdHeader) || `${destination} ${sequence}`,
-    stream: (headers?.get(packHeaders.stream) || 'records') as InputStream,
-    since: headers?.get(packHeaders.since) ?? '',
-    segments: headers?.get(packHeaders.segments) ?? '',
-  }
+  const { stream, ...origin } = packOrigin(headers)
+  const pack = headers?.get(messageIdHeader) || `${destination} ${sequence}`
+  return { destination, pack, stream: stream as InputStream, ...origin }
 }

@@ -7,7 +7,7 @@
  * destination pauses.
  */
 import type { Problem, Result } from '../core/errors.js'
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { Packing, PackingTarget, ServiceRecord } from './packing.js'
 
 /** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */

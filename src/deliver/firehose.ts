@@ -4,7 +4,7 @@
  */
 import type { FirehoseClient } from '@aws-sdk/client-firehose'
 import { fail, ok, type Result } from '../core/errors.js'
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
 import { BodyPool } from './body-pool.js'

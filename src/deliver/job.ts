@@ -1,6 +1,6 @@
 /** A pack in a lane: its events, their outcomes, and the promise of its end. */
 
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { Batchable } from './batcher.js'
 
 /** Wire names: these are parts of a destination's `counts`. */

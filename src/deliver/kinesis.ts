@@ -4,7 +4,7 @@
  */
 import type { KinesisClient } from '@aws-sdk/client-kinesis'
 import { fail, ok, type Result } from '../core/errors.js'
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { arnAddress } from './arn.js'
 import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
 import { BodyPool } from './body-pool.js'

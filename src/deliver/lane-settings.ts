@@ -1,6 +1,6 @@
 /** The settings of a lane, and the functions it calls. */
 
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { AttemptLog } from './attempt-log.js'
 import { backoffs } from './backoff.js'
 import type { DestinationConfig, Fault, Sender } from './destination.js'

@@ -22,7 +22,7 @@
  * on. `status` calls a lane `healthy`, `throttled` or `failing`, and a probing one `paused` if it waits for a correction.
  */
 import { after, now, sleep, type Timer } from '../core/clock.js'
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { Batcher } from './batcher.js'
 import { CredentialsAge } from './credentials-age.js'
 import type { BatchLimits, DestinationConfig, Fault, SendAnswer, Sender, SendOutcome } from './destination.js'

@@ -1,5 +1,5 @@
 /** How many events a request holds that are packed: more than it may hold records. */
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { BatchLimits } from './destination.js'
 import type { Packing, PackingTarget } from './packing.js'
 

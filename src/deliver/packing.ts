@@ -7,7 +7,7 @@
  *
  * Everything else of delivery counts events: a sender maps the result of a record back to the events in it.
  */
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 
 export const packings = ['none', 'ndjson'] as const
 export type Packing = (typeof packings)[number]

@@ -2,7 +2,7 @@
  * The body of PutRecords and PutRecordBatch, in one buffer. Strings are made for base64 alone, a piece at a time: they are
  * most of the garbage of a deliverer.
  */
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { BodyPool } from './body-pool.js'
 import type { ServiceRecord } from './packing.js'
 
@@ -29,23 +29,22 @@ const pieceBytes = 24 * 1024
 /** The body `{<head>,"Records":[…]}`, in a buffer of the pool. */
 export function recordsBody(pool: BodyPool, { head, hasKeys, events, records }: RecordsBody): Buffer {
   let [bytesMax, joinedMax] = [Buffer.byteLength(head) + overheadBytes, 0]
-  for (const { dataBytes, partitionKeyBytes, indices } of records) {
+  for (const { dataBytes, partitionKeyBytes } of records) {
     bytesMax += base64Bytes(dataBytes) + partitionKeyBytes * escapedBytes + overheadBytes
-    if (indices !== undefined) joinedMax = Math.max(joinedMax, dataBytes)
+    joinedMax = Math.max(joinedMax, dataBytes)
   }
   const buffer = pool.take(bytesMax + joinedMax)
-  // Behind the body, the lines of a record are joined before they become base64.
+  // Behind the body, the lines of a record are written before they become base64.
   const writer = new Writer(buffer, buffer.subarray(bytesMax))
   writer.text(`{${head},"Records":[`)
   for (let index = 0; index < records.length; index += 1) {
     const { indices } = records[index]!
-    const first = events[indices?.[0] ?? index]!
     writer.bytes(dataBegins)
-    if (indices === undefined) writer.base64(first.bytes, first.dataStart, first.end)
+    if (indices === undefined) writer.line(events[index]!)
     else writer.lines(events, indices)
     if (hasKeys) {
       writer.bytes(keyBegins)
-      writer.key(first)
+      writer.key(events[indices?.[0] ?? index]!)
       writer.bytes(keyEnds)
     } else writer.bytes(dataEnds)
   }
@@ -74,38 +73,37 @@ class Writer {
     this.#end += bytes.length
   }
 
-  base64(bytes: Buffer, start: number, end: number): void {
-    for (let from = start; from < end; from += pieceBytes) {
-      const piece = bytes.toString('base64', from, Math.min(end, from + pieceBytes))
-      this.#end += this.#buffer.write(piece, this.#end, 'latin1')
-    }
+  line(event: PackedEvent): void {
+    this.#base64(event.writeData(this.#joined, 0))
   }
 
   /** Each event ends with a line feed, so the lines are the events' bytes one after the other. */
   lines(events: readonly PackedEvent[], indices: readonly number[]): void {
-    let joined = 0
-    for (const index of indices) {
-      const { bytes, dataStart, end } = events[index]!
-      joined += bytes.copy(this.#joined, joined, dataStart, end)
+    let end = 0
+    for (const index of indices) end = events[index]!.writeData(this.#joined, end)
+    this.#base64(end)
+  }
+
+  #base64(end: number): void {
+    for (let from = 0; from < end; from += pieceBytes) {
+      const piece = this.#joined.toString('base64', from, Math.min(end, from + pieceBytes))
+      this.#end += this.#buffer.write(piece, this.#end, 'latin1')
     }
-    this.base64(this.#joined, 0, joined)
   }
 
   /** The partition key as JSON in ASCII. */
   key(event: PackedEvent): void {
-    const { bytes, start, keyEnd } = event
-    let end = this.#end
-    this.#buffer[end++] = quote
-    for (let at = start; at < keyEnd; at += 1) {
-      const byte = bytes[at]!
-      if (isEscaped[byte] === 1) {
-        this.text(asciiJson(event.partitionKey))
-        return
-      }
-      this.#buffer[end++] = byte
+    const start = this.#end
+    const keyStart = start + 1
+    const keyEnd = event.writeKey(this.#buffer, keyStart)
+    for (let at = keyStart; at < keyEnd; at += 1) {
+      if (isEscaped[this.#buffer[at]!] === 0) continue
+      this.text(asciiJson(event.partitionKey))
+      return
     }
-    this.#buffer[end++] = quote
-    this.#end = end
+    this.#buffer[start] = quote
+    this.#buffer[keyEnd] = quote
+    this.#end = keyEnd + 1
   }
 
   /** The body. Its end replaces the last comma. */

@@ -1,7 +1,8 @@
 /** Tries a destination at once: `send_test_event` sends one event to it; `check` finds out what it can without a write. */
 import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
-import { type PackedEvent, PackWriter, readPack } from '../wire/pack.js'
+import { PackWriter, readPack } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { checkRole, requestTimeoutMsDefault } from './aws.js'
 import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'

@@ -5,7 +5,7 @@ import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
 import type { DeliveryRow } from '../wire/delivery-rows.js'
 import { watchedDeliveriesSubject } from '../wire/names.js'
-import type { PackedEvent } from '../wire/pack.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import { writeWatchedDelivery } from '../wire/watched-deliveries.js'
 
 const secondMs = 1_000

@@ -1,72 +1,79 @@
 /**
  * The bytes of an event: its envelope, and the selected fields nested in `object`.
  *
- * A serializer is compiled once per kind and selection. The text between two values is prepared then; per record only
- * the values are written.
+ * They are compiled once per kind and selection: the JSON between the values becomes a template (`wire/event-template.ts`),
+ * and per record only the values are written.
  */
 import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import type { JsonBytes } from '../core/json-bytes.js'
+import { EventTemplate, eventHead } from '../wire/event-template.js'
 import type { Field, ShownDecision, TrafficEventKind } from './define.js'
+import { eventIdPrefix } from './event-id.js'
 
-/** Writes an event's `object`. */
-export type ObjectSerializer<R> = (record: R, decided: ShownDecision, out: JsonBytes) => void
+const tab = 0x09
+const lineFeed = 0x0a
+
+/** An event's `object`, for one selection of fields. */
+export interface EventObject<R> {
+  /** Writes the value of each field behind a tab, and a line feed. */
+  readonly writeValues: (record: R, decided: ShownDecision, out: JsonBytes) => void
+  /** The JSON before the first value, between two values, and behind the last one. */
+  readonly pieces: readonly string[]
+}
 
 /** The fields that are sent if a source selects none. */
 export const defaultFields = <R>({ fields }: TrafficEventKind<R>): readonly string[] =>
   [...fields].flatMap(([name, { optIn }]) => (optIn ? [] : [name]))
 
-/** Writes the fields of this selection; throws for names that the kind does not have. */
-export function compileSerializer<R>(
+/** For the fields of this selection; throws for names that the kind does not have. */
+export function compileObject<R>(
   kind: TrafficEventKind<R>,
   selection: readonly string[] = defaultFields(kind),
-): ObjectSerializer<R> {
-  const { pieces, end } = piecesOf(kind, selection)
-  return (record, decided, out) => {
-    for (let index = 0; index < pieces.length; index += 1) {
-      const { before, read, write } = pieces[index]!
-      out.bytes(before)
+): EventObject<R> {
+  const { pieces, fields } = partsOf(kind, selection)
+  const writeValues: EventObject<R>['writeValues'] = (record, decided, out) => {
+    for (let index = 0; index < fields.length; index += 1) {
+      const { read, write } = fields[index]!
+      out.byte(tab)
       const value = read(record, decided)
       if (value === undefined || value === null) out.ascii('null')
       else write(value, out)
     }
-    out.bytes(end)
+    out.byte(lineFeed)
   }
+  return { writeValues, pieces }
 }
 
-/** A value, and the JSON between it and the one before. */
-interface Piece<R> {
-  readonly before: Uint8Array
+interface ValueField<R> {
   readonly read: Field<R>['read']
   readonly write: (value: unknown, out: JsonBytes) => void
 }
 
-function piecesOf<R>(
+function partsOf<R>(
   kind: TrafficEventKind<R>,
   selection: readonly string[],
-): { pieces: Piece<R>[]; end: Uint8Array } {
-  const pieces: Piece<R>[] = []
-  let before = ''
+): { pieces: string[]; fields: ValueField<R>[] } {
+  const pieces: string[] = []
+  const fields: ValueField<R>[] = []
+  let piece = ''
   const write = (tree: DottedTree<Field<R>>) => {
-    before += '{'
+    piece += '{'
     let separator = ''
     for (const [name, member] of tree) {
-      before += `${separator}${JSON.stringify(name)}:`
+      piece += `${separator}${JSON.stringify(name)}:`
       separator = ','
       if (member instanceof Map) {
         write(member)
       } else {
-        pieces.push({
-          before: Buffer.from(before),
-          read: member.read,
-          write: member.write as Piece<R>['write'],
-        })
-        before = ''
+        fields.push({ read: member.read, write: member.write as ValueField<R>['write'] })
+        pieces.push(piece)
+        piece = ''
       }
     }
-    before += '}'
+    piece += '}'
   }
   write(treeOf(kind, selection))
-  return { pieces, end: Buffer.from(before) }
+  return { pieces: [...pieces, piece], fields }
 }
 
 /** In the order of the kind, not of the selection: equal selections give equal bytes. */
@@ -77,19 +84,21 @@ function treeOf<R>(kind: TrafficEventKind<R>, selection: readonly string[]): Dot
   return treeOfDotted([...kind.fields].filter(([name]) => selected.has(name)))
 }
 
-/** Writes what stands between the id of an event and its `object`; `timestamp` is RFC 3339 with milliseconds. */
-export type EnvelopeWriter = (timestamp: string, out: JsonBytes) => void
-
-/** The envelope of traffic events, which have no principal. It begins where the id ends. */
-export function compileEnvelope(kindName: string, accountId: string): EnvelopeWriter {
-  const beforeTimestamp = Buffer.from(`","event_type":${JSON.stringify(kindName)},"event_timestamp":`)
-  const afterTimestamp = Buffer.from(`,"account_id":${JSON.stringify(accountId)},"object":`)
-  return (timestamp, out) => {
-    out.bytes(beforeTimestamp)
-    out.quoted(timestamp)
-    out.bytes(afterTimestamp)
-  }
+/** What events have that differ in nothing but their record. */
+interface EventConstants {
+  readonly kindName: string
+  readonly accountId: string
+  /** The part of their ids that the events of a record don't share. */
+  readonly purposePart: string
 }
 
-/** What stands behind the `object`, with the line feed that ends each event. */
-export const envelopeEnd = Buffer.from('}\n')
+/** Traffic events have no principal. */
+export function templateOf<R>(
+  { kindName, accountId, purposePart }: EventConstants,
+  { pieces: [first, ...others] }: EventObject<R>,
+): EventTemplate {
+  const beforeTime = `${purposePart}","event_type":${JSON.stringify(kindName)},"event_timestamp":"`
+  const behindTime = `","account_id":${JSON.stringify(accountId)},"object":${first}`
+  const pieces = [`${eventHead}${eventIdPrefix}`, beforeTime, behindTime, ...others]
+  return EventTemplate.of(pieces.with(-1, `${pieces.at(-1)}}`))
+}

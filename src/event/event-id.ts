@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto'
 import { JsonBytes } from '../core/json-bytes.js'
 
-const prefix = Buffer.from('ev_')
+export const eventIdPrefix = 'ev_'
 /** 128 bits, for no two records must ever share it. */
 const recordDigits = 32
 /** 64 bits: a record has a handful of events. */
@@ -19,14 +19,10 @@ const parts = new JsonBytes(16 * 1024)
 
 /** The part of an event's id that all events of the record share, in ASCII. */
 export function recordPart(recordId: string): Uint8Array {
-  parts.bytes(prefix)
   parts.ascii(hash('sha256', recordId, 'hex'), recordDigits)
   return parts.take()
 }
 
-/** The part that differs between the events of a record, in ASCII. */
-export const purposePart = (...purpose: readonly (string | number)[]): Uint8Array =>
-  Buffer.from(hash('sha256', JSON.stringify(purpose), 'hex').slice(0, purposeDigits))
-
-export const eventId = (record: Uint8Array, purpose: Uint8Array): string =>
-  Buffer.concat([record, purpose]).toString('latin1')
+/** The part that differs between the events of a record. */
+export const purposePart = (...purpose: readonly (string | number)[]): string =>
+  hash('sha256', JSON.stringify(purpose), 'hex').slice(0, purposeDigits)

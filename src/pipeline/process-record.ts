@@ -7,7 +7,6 @@
  * configuration gives the same bytes. A record without a known account, because it names and matches no edge and claims
  * no account, is evaluated and counted like any other; no policy applies to it, and it causes no events.
  */
-import { isoMillis } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { recordsPerTurnMax } from '../core/limits.js'
 import { withoutPauses } from '../core/slices.js'
@@ -80,7 +79,6 @@ const inOneLine = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
 
 class MessageWalk {
   readonly #storedAtMs: number
-  readonly #timestamp: string
   readonly #context: WalkContext
   readonly #budget = new StepBudget()
   readonly #counts = new Counts()
@@ -88,7 +86,6 @@ class MessageWalk {
 
   constructor(storedAtMs: number, context: WalkContext) {
     this.#storedAtMs = storedAtMs
-    this.#timestamp = isoMillis(storedAtMs)
     this.#context = context
   }
 
@@ -129,10 +126,10 @@ class MessageWalk {
 
     const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
     const judgement = new Judgement(record, edge.value, policyContext, verdict, view.policySet)
-    const production = produce(sources, judgement, this.#timestamp, this.#budget)
+    const production = produce(sources, judgement, this.#budget)
     for (const event of production.events) {
       for (const destinationId of event.source.destinationIds)
-        buffers.packOf(destinationId).appendIdentified(event, this.#storedAtMs)
+        buffers.packOf(destinationId).appendParts(event, this.#storedAtMs)
     }
     this.#counts.add(record, edgeId, verdict, production)
     judged?.(judgement, line.number)

@@ -3,34 +3,38 @@
  * sends these events, others only count or show them. The room knows subscriptions and never who sends the events.
  */
 import type { Judgement } from '../evaluate/judgement.js'
-import { eventId, recordPart } from '../event/event-id.js'
+import { recordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { eventHead, type IdentifiedEvent } from '../wire/pack.js'
+import type { EventTemplate, EventTime } from '../wire/event-template.js'
+import type { EventParts } from '../wire/pack.js'
+import { type PackedEvent, TemplatedEvent } from '../wire/packed-event.js'
 import { Round } from './round.js'
 import type { AccountSources, CompiledSource, EventSource, SourceList } from './source-list.js'
 
 /** An event in the parts that others share with it. */
-class ProducedEvent implements IdentifiedEvent {
+class ProducedEvent implements EventParts {
+  readonly template: EventTemplate
   readonly recordPart: Uint8Array
-  readonly purposePart: Uint8Array
-  readonly rest: Uint8Array
+  readonly values: Uint8Array
   readonly source: CompiledSource
 
-  constructor(recordPart: Uint8Array, purposePart: Uint8Array, rest: Uint8Array, source: CompiledSource) {
+  constructor(template: EventTemplate, recordPart: Uint8Array, values: Uint8Array, source: CompiledSource) {
+    this.template = template
     this.recordPart = recordPart
-    this.purposePart = purposePart
-    this.rest = rest
+    this.values = values
     this.source = source
   }
 
   get id(): string {
-    return eventId(this.recordPart, this.purposePart)
+    return this.template.idOf(this.recordPart)
   }
 
-  /** The whole event. */
-  get json(): string {
-    return `${eventHead}${this.id}${Buffer.from(this.rest).toString().trimEnd()}`
+  /** As a deliverer gets it. */
+  at(time: EventTime): PackedEvent {
+    const bytes = Buffer.concat([this.recordPart, this.values])
+    const line = { bytes, start: 0, idEnd: this.recordPart.length, end: bytes.length }
+    return new TemplatedEvent(line, this.template, time)
   }
 }
 
@@ -48,16 +52,15 @@ export interface Production {
 const nothing: readonly never[] = []
 const noProduction: Production = { events: nothing, lists: nothing, filtered: nothing, failed: nothing }
 
-/** The events of one record; `timestamp` is RFC 3339 with milliseconds. */
+/** The events of one record. */
 export function produce(
   sources: AccountSources | undefined,
   judgement: Judgement,
-  timestamp: string,
   budget: StepBudget,
 ): Production {
   if (sources === undefined) return noProduction
   const { record, verdict } = judgement
-  const producer = new Producer(recordPart(record.record_id), judgement, timestamp, budget)
+  const producer = new Producer(recordPart(record.record_id), judgement, budget)
   producer.addEvents(sourcesFor(record, sources), record)
   for (const action of verdict.logs) producer.addEvents(sources.log_action, action)
   return producer
@@ -75,13 +78,11 @@ class Producer implements Production {
   readonly #eventsUntil: number[] = []
   readonly #recordPart: Uint8Array
   readonly #judgement: Judgement
-  readonly #timestamp: string
   readonly #budget: StepBudget
 
-  constructor(recordPart: Uint8Array, judgement: Judgement, timestamp: string, budget: StepBudget) {
+  constructor(recordPart: Uint8Array, judgement: Judgement, budget: StepBudget) {
     this.#recordPart = recordPart
     this.#judgement = judgement
-    this.#timestamp = timestamp
     this.#budget = budget
   }
 
@@ -93,8 +94,8 @@ class Producer implements Production {
     for (let index = 0; index < places.length; index += 1) {
       const source = sources[places[index]!]!
       if (!this.#matches(source, round)) continue
-      const rest = round.restOf(source, this.#timestamp)
-      this.events.push(new ProducedEvent(this.#recordPart, source.purposeOf(subject), rest, source))
+      const template = source.templateOf(subject)
+      this.events.push(new ProducedEvent(template, this.#recordPart, round.valuesOf(source), source))
     }
     this.lists.push(list)
     this.#eventsUntil.push(this.events.length)

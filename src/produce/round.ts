@@ -4,7 +4,7 @@
  */
 import { JsonBytes } from '../core/json-bytes.js'
 import type { FilterInput } from '../event/define.js'
-import { envelopeEnd, type ObjectSerializer } from '../event/envelope.js'
+import type { EventObject } from '../event/envelope.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { EventSource, SourceFilter } from './source-list.js'
 
@@ -24,10 +24,10 @@ export class Round<S> {
   readonly #repeated: ReadonlySet<SourceFilter<S>>
   readonly #budget: StepBudget
   #outcomes: Map<SourceFilter<S>, Outcome> | undefined
-  #serialize: ObjectSerializer<S> | undefined
-  #rest: Uint8Array = noBytes
-  /** The rests with what the serializers before the last one wrote. */
-  #rests: Map<ObjectSerializer<S>, Uint8Array> | undefined
+  #object: EventObject<S> | undefined
+  #values: Uint8Array = noBytes
+  /** The values of the objects before the last one. */
+  #valuesOf: Map<EventObject<S>, Uint8Array> | undefined
 
   /** `repeated`: filters that several sources have. */
   constructor(repeated: ReadonlySet<SourceFilter<S>>, input: FilterInput<S>, budget: StepBudget) {
@@ -64,27 +64,21 @@ export class Round<S> {
     return outcome
   }
 
-  /**
-   * An event from behind its id to its line feed. The sources of a list belong to one account, and a serializer to one
-   * kind of event: events with the same `object` differ in nothing but their ids.
-   */
-  restOf(source: EventSource<S>, timestamp: string): Uint8Array {
-    const { serialize } = source
-    if (serialize === this.#serialize) return this.#rest
-    if (this.#serialize !== undefined) {
-      this.#rests ??= new Map()
-      this.#rests.set(this.#serialize, this.#rest)
+  /** The values of an event. */
+  valuesOf({ object }: EventSource<S>): Uint8Array {
+    if (object === this.#object) return this.#values
+    if (this.#object !== undefined) {
+      this.#valuesOf ??= new Map()
+      this.#valuesOf.set(this.#object, this.#values)
     }
-    this.#serialize = serialize
-    this.#rest = this.#rests?.get(serialize) ?? this.#write(source, timestamp)
-    return this.#rest
+    this.#object = object
+    this.#values = this.#valuesOf?.get(object) ?? this.#write(object)
+    return this.#values
   }
 
-  #write({ envelope, serialize }: EventSource<S>, timestamp: string): Uint8Array {
+  #write({ writeValues }: EventObject<S>): Uint8Array {
     written.clear()
-    envelope(timestamp, written)
-    serialize(this.input.subject, this.input.decided, written)
-    written.bytes(envelopeEnd)
+    writeValues(this.input.subject, this.input.decided, written)
     return written.take()
   }
 }

@@ -1,9 +1,10 @@
 /** The sources of an account that are about the same subjects, and which of them to ask about a subject. */
 import type { LogAction } from '../evaluate/traffic-policy.js'
 import type { FilterInput, Origin, Subjects } from '../event/define.js'
-import type { EnvelopeWriter, ObjectSerializer } from '../event/envelope.js'
+import type { EventObject } from '../event/envelope.js'
 import type { StepBudget } from '../expr/budget.js'
 import type { Requirement } from '../expr/requirement.js'
+import type { EventTemplate } from '../wire/event-template.js'
 import { FilterIndex } from './filter-index.js'
 
 /** One source of one subscription. */
@@ -24,10 +25,9 @@ export interface SourceFilter<S> {
 export interface EventSource<S> extends CompiledSource {
   /** The same object for sources of a kind with equal filters; undefined if every record is meant. */
   readonly filter: SourceFilter<S> | undefined
-  readonly serialize: ObjectSerializer<S>
-  readonly envelope: EnvelopeWriter
-  /** Part of the ids of its events. */
-  readonly purposeOf: (subject: S) => Uint8Array
+  readonly object: EventObject<S>
+  /** The same for equal subjects. */
+  readonly templateOf: (subject: S) => EventTemplate
 }
 
 /** What the walk makes events from; a log action also says which one of which policy it is. */

@@ -6,17 +6,13 @@ import type { ConfigurationSource, EventSourceRow } from '../evaluate/configurat
 import { Parts } from '../evaluate/parts.js'
 import type { LogAction } from '../evaluate/traffic-policy.js'
 import type { AnyTrafficEvent, Origin, TrafficEventKind } from '../event/define.js'
-import {
-  compileEnvelope,
-  compileSerializer,
-  defaultFields,
-  type ObjectSerializer,
-} from '../event/envelope.js'
+import { compileObject, defaultFields, type EventObject, templateOf } from '../event/envelope.js'
 import { purposePart } from '../event/event-id.js'
 import { ExpressionFailure } from '../expr/budget.js'
 import { compileIndexable } from '../expr/expression.js'
 import { recordTypes } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
+import type { EventTemplate } from '../wire/event-template.js'
 import { type AccountSources, type EventSource, type SourceFilter, SourceList } from './source-list.js'
 
 /** The sources of one subscription. */
@@ -31,17 +27,14 @@ export interface SubscriptionSet {
 
 /** What several subscriptions have alike is compiled once: selections of fields, and filters. */
 class CompiledOnce {
-  readonly #serializers = new WeakMap<object, Map<string, unknown>>()
+  readonly #objects = new WeakMap<object, Map<string, unknown>>()
   readonly #filters = new WeakMap<object, Map<string, unknown>>()
 
-  serializer<R>(
-    kind: TrafficEventKind<R>,
-    fields: readonly string[] | null | undefined,
-  ): ObjectSerializer<R> {
+  object<R>(kind: TrafficEventKind<R>, fields: readonly string[] | null | undefined): EventObject<R> {
     const selection = [...new Set(fields ?? defaultFields(kind))].toSorted()
-    const make = () => compileSerializer(kind, selection)
+    const make = () => compileObject(kind, selection)
     // The map of a kind holds what is compiled for the kind's subject only.
-    return knownOrMade(this.#serializers, kind, selection.join(), make) as ObjectSerializer<R>
+    return knownOrMade(this.#objects, kind, selection.join(), make) as EventObject<R>
   }
 
   filter<R>(kind: TrafficEventKind<R>, text: string): SourceFilter<R> {
@@ -128,34 +121,38 @@ function compileSource(
   kind: AnyTrafficEvent,
   once: CompiledOnce,
 ): EventSource<never> {
+  const object = once.object(kind, source.fields)
+  const templateFor = (...action: readonly (string | number)[]): EventTemplate => {
+    const purpose = purposePart(row.account_id, kind.name, row.id, ...action)
+    return templateOf({ kindName: kind.name, accountId: row.account_id, purposePart: purpose }, object)
+  }
   return {
     subscriptionId: row.id,
     kindName: kind.name,
     destinationIds: [...new Set(row.destination_ids)],
-    envelope: compileEnvelope(kind.name, row.account_id),
     filter: source.filter ? once.filter(kind, source.filter) : undefined,
-    serialize: once.serializer(kind, source.fields),
-    purposeOf:
-      kind.madeFrom === 'log_action' ? purposesOfLogs(row, kind.name) : purposeOfRecords(row, kind.name),
+    object,
+    templateOf:
+      kind.madeFrom === 'log_action' ? templatesOfLogs(templateFor) : templateOfRecords(templateFor),
   }
 }
 
+/** Templates are made when the first event needs them: few of many subscriptions match. */
+type TemplateMaker = (...action: readonly (string | number)[]) => EventTemplate
+
 /** A source makes one event of a record. */
-function purposeOfRecords(row: DeclaredRow<'event_subscription'>, kindName: string): () => Uint8Array {
-  const purpose = purposePart(row.account_id, kindName, row.id)
-  return () => purpose
+function templateOfRecords(make: TemplateMaker): () => EventTemplate {
+  let template: EventTemplate | undefined
+  return () => {
+    template ??= make()
+    return template
+  }
 }
 
 /** Several log actions may run for a record. */
-function purposesOfLogs(
-  row: DeclaredRow<'event_subscription'>,
-  kindName: string,
-): (action: LogAction) => Uint8Array {
-  const purposes = new WeakMap<LogAction, Uint8Array>()
-  return (action) =>
-    getOrMake(purposes, action, () =>
-      purposePart(row.account_id, kindName, row.id, action.policyKey, action.actionIndex),
-    )
+function templatesOfLogs(make: TemplateMaker): (action: LogAction) => EventTemplate {
+  const templates = new WeakMap<LogAction, EventTemplate>()
+  return (action) => getOrMake(templates, action, () => make(action.policyKey, action.actionIndex))
 }
 
 /** A filter that compiled when it was saved and no longer does fails for each record, and is counted there. */

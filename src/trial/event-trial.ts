@@ -1,5 +1,4 @@
 /** Tries a subscription: which events it would have made, how large they are, and what AWS would charge for. */
-import { isoMillis } from '../core/clock.js'
 import { trialExamplesMax } from '../core/limits.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { Judgement } from '../evaluate/judgement.js'
@@ -10,6 +9,8 @@ import type { AccountSources } from '../produce/source-list.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import type { TrialEvents } from '../resource/trial.js'
+import { EventTime } from '../wire/event-template.js'
+import type { PackedEvent } from '../wire/packed-event.js'
 import type { Examiner, OwnRecord } from './trial.js'
 
 const minuteMs = 60_000
@@ -56,25 +57,22 @@ export class EventTrial implements Examiner {
     const context = new PolicyContext(record.conn, endpoint.edgeId, this.#geo)
     const verdict = evaluate(this.#policySet, endpoint, context, this.#budget, 'closed')
     const judgement = new Judgement(record, endpoint, context, verdict, this.#policySet)
-    const { events, filtered, failed } = produce(
-      this.#of.sources,
-      judgement,
-      isoMillis(storedAtMs),
-      this.#budget,
-    )
-    for (const { json, source } of events) this.#count(this.#tallies.get(source.kindName)!, json)
+    const { events, filtered, failed } = produce(this.#of.sources, judgement, this.#budget)
+    const time = EventTime.of(storedAtMs)!
+    for (const event of events) this.#count(this.#tallies.get(event.source.kindName)!, event.at(time))
     for (const { kindName } of filtered) this.#tallies.get(kindName)!.filtered += 1
     for (const { kindName } of failed) this.#tallies.get(kindName)!.failed += 1
   }
 
-  #count(tally: Tally, json: string): void {
-    const bytes = Buffer.byteLength(json)
+  #count(tally: Tally, event: PackedEvent): void {
+    // Without its line feed.
+    const bytes = event.dataBytes - 1
     tally.events += 1
     tally.bytes += bytes
     this.#billing.kinesis_payload_units += Math.ceil(bytes / kinesisUnitBytes)
     this.#billing.firehose_bytes += Math.ceil(bytes / firehoseStepBytes) * firehoseStepBytes
     this.#billing.cloudwatch_logs_bytes += bytes + logEventOverheadBytes
-    if (this.#examples.length < trialExamplesMax) this.#examples.push(JSON.parse(json))
+    if (this.#examples.length < trialExamplesMax) this.#examples.push(JSON.parse(event.data.toString()))
   }
 
   result(readMs: number): { events: TrialEvents } {

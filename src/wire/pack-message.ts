@@ -2,6 +2,11 @@
 import { hashBytes128 } from '../core/ids.js'
 import { packHeaders } from './names.js'
 
+/** Headers of a message. */
+interface Headers {
+  get(name: string): string
+}
+
 interface PackOrigin {
   /** The input's name in the books. */
   readonly stream: string
@@ -28,3 +33,10 @@ export function packMessage(
     },
   }
 }
+
+/** What the headers of a pack say of its origin. */
+export const packOrigin = (headers: Headers | undefined): PackOrigin => ({
+  stream: headers?.get(packHeaders.stream) || 'records',
+  since: headers?.get(packHeaders.since) ?? '',
+  segments: headers?.get(packHeaders.segments) ?? '',
+})

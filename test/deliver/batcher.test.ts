@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { type Batchable, Batcher } from '../../src/deliver/batcher.js'
 import type { BatchLimits } from '../../src/deliver/destination.js'
-import type { PackedEvent } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 
 /** The part of an event that a batcher reads. */
 interface Fake extends Batchable {

@@ -1,5 +1,7 @@
 /** Packed events for tests. */
-import { type PackedEvent, PackWriter, readPack } from '../../src/wire/pack.js'
+
+import { PackWriter, readPack } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 
 interface EventSpec {
   readonly id: string

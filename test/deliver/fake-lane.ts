@@ -10,7 +10,7 @@ import type {
 import type { HoldingBudget } from '../../src/deliver/held-packs.js'
 import { Lane } from '../../src/deliver/lane.js'
 import type { LaneSettings } from '../../src/deliver/lane-settings.js'
-import type { PackedEvent } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 
 export const config: DestinationConfig = {
   id: 'ed_1',

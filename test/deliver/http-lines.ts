@@ -10,7 +10,7 @@ import {
   type SenderDeps,
   type SendOutcome,
 } from '../../src/deliver/destination.js'
-import type { PackedEvent } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 
 // --- address ---
 

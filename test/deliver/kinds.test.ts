@@ -8,7 +8,7 @@ import type { DestinationAuth, DestinationConfig, SendOutcome } from '../../src/
 import { kindNamed, openSender } from '../../src/deliver/kinds.js'
 import { type DestinationAccess, sendTestEvent } from '../../src/deliver/test-event.js'
 import type { FaultEffect } from '../../src/emulator/wire.js'
-import type { PackedEvent } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { type AwsWorld, accountId, keyAuth, kindNames, openAwsWorld, roleArn, roleAuth } from './aws-world.js'
 import { eventJson, eventsOf, someEvents } from './events.js'
 

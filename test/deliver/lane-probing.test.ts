@@ -3,7 +3,7 @@ import t from 'tap'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import type { Lane } from '../../src/deliver/lane.js'
-import type { PackedEvent } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { someEvents } from './events.js'
 import { accepted, config, done, failed, fault, openLane } from './fake-lane.js'
 

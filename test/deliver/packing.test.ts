@@ -6,7 +6,7 @@ import { kindNamed } from '../../src/deliver/kinds.js'
 import { limitsOf } from '../../src/deliver/packed-limits.js'
 import { type PackingTarget, recordsOf } from '../../src/deliver/packing.js'
 import { recordsBody } from '../../src/deliver/records-body.js'
-import type { PackedEvent } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { eventsOf, someEvents } from './events.js'
 
 const recordBytes = 400

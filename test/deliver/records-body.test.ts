@@ -2,7 +2,7 @@
 import t from 'tap'
 import { BodyPool } from '../../src/deliver/body-pool.js'
 import { recordsBody } from '../../src/deliver/records-body.js'
-import { PackedEvent } from '../../src/wire/pack.js'
+import { type PackedEvent, WholeEvent } from '../../src/wire/packed-event.js'
 
 interface Spec {
   readonly data: string
@@ -14,7 +14,7 @@ function eventOf({ data, key }: Spec): PackedEvent {
   const [before, keyEnd] = ['another line\n'.length, Buffer.byteLength(`another line\n${key}`)]
   const bytes = Buffer.from(`another line\n${key} 1 ${data}another line\n`)
   const dataStart = keyEnd + ' 1 '.length
-  return new PackedEvent(bytes, before, keyEnd, dataStart, dataStart + Buffer.byteLength(data))
+  return new WholeEvent(bytes, before, keyEnd, dataStart, dataStart + Buffer.byteLength(data))
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')

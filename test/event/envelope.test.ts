@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type AuditOccasion, auditEvent } from '../../src/event/audit.js'
 import type { LogEntry } from '../../src/event/define.js'
-import { compileSerializer, defaultFields } from '../../src/event/envelope.js'
-import { eventId, purposePart, recordPart } from '../../src/event/event-id.js'
+import { compileObject, defaultFields, templateOf } from '../../src/event/envelope.js'
+import { purposePart, recordPart } from '../../src/event/event-id.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
@@ -53,7 +53,7 @@ t.test('selected fields are nested, in the order of the kind', async (t) => {
     const decided = shownDecision(connection, { ipPolicy: { decision: 'block' } })
     t.equal(serialize(connection, decided), JSON.stringify(want), name)
   }
-  t.throws(() => compileSerializer(tcpConnectionClosed, ['conn.mtu']), { message: /has no field conn.mtu/ })
+  t.throws(() => compileObject(tcpConnectionClosed, ['conn.mtu']), { message: /has no field conn.mtu/ })
 })
 
 t.test('a request gives each field of its kind', async (t) => {
@@ -270,8 +270,10 @@ t.test('audit events', async (t) => {
 })
 
 t.test('event ids are a function of what they are for', async (t) => {
+  const about = { kindName: 'log.v0', accountId: 'ac_1' }
+  const object = compileObject(log)
   const idOf = (record: string, ...purpose: (string | number)[]) =>
-    eventId(recordPart(record), purposePart(...purpose))
+    templateOf({ ...about, purposePart: purposePart(...purpose) }, object).idOf(recordPart(record))
   const id = idOf('r1', 'ac_1', 'log.v0', 'esb_1', 'policy', 0)
   const digest = (text: string) => createHash('sha256').update(text).digest('hex')
   t.equal(id, `ev_${digest('r1').slice(0, 32)}${digest('["ac_1","log.v0","esb_1","policy",0]').slice(0, 16)}`)

@@ -1,28 +1,32 @@
-/** What serializers and envelopes write, as text. */
+/** What objects and templates of events write, as text. */
 import { JsonBytes } from '../../src/core/json-bytes.js'
 import type { ShownDecision, TrafficEventKind } from '../../src/event/define.js'
-import { compileEnvelope, compileSerializer, envelopeEnd } from '../../src/event/envelope.js'
+import { compileObject, templateOf } from '../../src/event/envelope.js'
+import { EventTime } from '../../src/wire/event-template.js'
+import { TemplatedEvent } from '../../src/wire/packed-event.js'
 
 /** The event's `object`. */
 export function objectJson<R>(kind: TrafficEventKind<R>, fields?: readonly string[]) {
-  const serialize = compileSerializer(kind, fields)
+  const { writeValues, pieces } = compileObject(kind, fields)
   return (record: R, decided: ShownDecision): string => {
     const out = new JsonBytes()
-    serialize(record, decided, out)
-    return Buffer.from(out.take()).toString()
+    writeValues(record, decided, out)
+    const [nothing, ...values] = Buffer.from(out.take()).toString().slice(0, -1).split('\t')
+    if (nothing !== '' || values.length !== pieces.length - 1) throw new Error('A value is missing.')
+    return pieces.map((piece, index) => piece + (values[index] ?? '')).join('')
   }
 }
 
-/** The event without its line feed. */
+/** The event without its line feed; its object is given as JSON. */
 export function eventJson(
   { kindName, accountId, eventId }: Readonly<Record<'kindName' | 'accountId' | 'eventId', string>>,
   timestamp: string,
   object: string,
 ): string {
-  const out = new JsonBytes()
-  out.text(`{"event_id":"${eventId}`)
-  compileEnvelope(kindName, accountId)(timestamp, out)
-  out.text(object)
-  out.bytes(envelopeEnd)
-  return Buffer.from(out.take()).toString().slice(0, -1)
+  const [recordPart, purposePart] = [eventId.slice('ev_'.length, -1), eventId.slice(-1)]
+  const template = templateOf({ kindName, accountId, purposePart }, { writeValues() {}, pieces: [object] })
+  const bytes = Buffer.from(`${recordPart}\n`)
+  const line = { bytes, start: 0, idEnd: bytes.length - 1, end: bytes.length }
+  const event = new TemplatedEvent(line, template, EventTime.of(Date.parse(timestamp))!)
+  return event.data.toString().slice(0, -1)
 }

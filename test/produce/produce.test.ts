@@ -49,7 +49,7 @@ function askAll({ tcp_connection: { sources } }: AccountSources, judgement: Judg
 }
 
 function askIndex(sources: AccountSources, judgement: Judgement, budget: StepBudget) {
-  const { events, filtered, failed } = produce(sources, judgement, '2026-11-20T10:00:00.250Z', budget)
+  const { events, filtered, failed } = produce(sources, judgement, budget)
   const idsOf = (list: readonly { readonly subscriptionId: string }[]) =>
     list.map(({ subscriptionId }) => subscriptionId)
   return {

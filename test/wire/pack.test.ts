@@ -1,11 +1,14 @@
 import * as fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { tagOf } from '../../src/wire/event-tag.js'
+import { EventTemplate } from '../../src/wire/event-template.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
+import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { packOf } from '../deliver/events.js'
 
 t.test('appended events are read back in order', (t) => {
   const event = fc.record({
-    partitionKey: fc.string({ minLength: 1, unit: 'grapheme' }).filter((key) => !/[ \n]/.test(key)),
+    partitionKey: fc.string({ minLength: 1, unit: 'grapheme' }).filter((key) => !/^[=@#]|[ \n]/.test(key)),
     timestampMs: fc.nat({ max: 4_102_444_800_000 }),
     id: fc.stringMatching(/^ev_[0-9A-Za-z]{1,26}$/),
     rest: fc.string({ unit: 'binary', maxLength: 2000 }),
@@ -55,19 +58,111 @@ t.test('events appended later do not change a pack that was taken', (t) => {
   t.end()
 })
 
-t.test('an event that is appended in parts is the same as in one', (t) => {
-  const [writer, other] = [new PackWriter(), new PackWriter()]
-  const rest = Buffer.from('","object":{"é":1}}\n')
-  for (const timestampMs of [1, 1, 2]) {
-    const parts = { recordPart: Buffer.from('ev_12'), purposePart: Buffer.from('34'), rest }
-    writer.appendIdentified(parts, timestampMs)
-    other.append('ev_1234', timestampMs, '{"event_id":"ev_1234","object":{"é":1}}')
-  }
-  t.equal(writer.events, 3)
-  t.equal(writer.byteLength, other.byteLength)
-  const bytes = writer.take()
-  t.same(bytes, other.take())
-  t.ok(readPack(bytes).events[0]?.isItsOwnKey)
+/** JSON without raw control characters. */
+const json = fc.oneof(
+  fc.json({ maxDepth: 2 }),
+  fc.string({ unit: 'binary', maxLength: 40 }).map((text) => JSON.stringify(text)),
+)
+
+const templated = fc.record({
+  tail: fc.stringMatching(/^[0-9a-f]{0,16}$/),
+  members: fc.uniqueArray(fc.string({ maxLength: 40 }), { maxLength: 6 }),
+})
+
+t.test('traffic events are read back as the JSON of their templates and values', async (t) => {
+  const event = fc.record({
+    source: fc.nat(),
+    recordPart: fc.stringMatching(/^[0-9a-f]{1,32}$/),
+    timestampMs: fc.nat({ max: 4_102_444_800_000 }),
+    values: fc.array(json, { minLength: 6, maxLength: 6 }),
+    isWhole: fc.boolean(),
+  })
+  const given = fc.record({
+    sources: fc.array(templated, { minLength: 1, maxLength: 4 }),
+    events: fc.array(event, { maxLength: 20 }),
+    times: fc.array(fc.nat({ max: 4_102_444_800_000 }), { minLength: 1, maxLength: 3 }),
+  })
+  fc.assert(
+    fc.property(given, ({ sources, events: specs, times }) => {
+      const templates = sources.map(({ tail, members }) => templateOf(tail, members))
+      const writer = new PackWriter()
+      const want = specs.map(({ source, recordPart, values, isWhole }, index) => {
+        const { tail, members } = sources[source % sources.length]!
+        const timestampMs = times[index % times.length]!
+        const id = `ev_${recordPart}${tail}`
+        const at = new Date(timestampMs).toISOString()
+        const object = members.map((name, place) => `${JSON.stringify(name)}:${values[place]}`).join()
+        const data = `{"event_id":"${id}","at":"${at}","object":{${object}}}`
+        if (isWhole) writer.append(id, timestampMs, data)
+        else {
+          const template = templates[source % sources.length]!
+          const tabbed = members.map((_, place) => `\t${values[place]}`).join('')
+          const parts = { recordPart: Buffer.from(recordPart), values: Buffer.from(`${tabbed}\n`) }
+          writer.appendParts({ template, ...parts }, timestampMs)
+        }
+        return { id, timestampMs, data: `${data}\n` }
+      })
+      t.equal(writer.events, specs.length)
+      const { byteLength } = writer
+      const bytes = writer.take()
+      t.equal(bytes.length, byteLength)
+      const { events, malformed } = readPack(bytes)
+      t.same(malformed, [])
+      t.equal(events.length, want.length)
+      for (const [index, { id, timestampMs, data }] of want.entries())
+        checkEvent(t, events[index]!, id, timestampMs, data)
+    }),
+    { seed: 3, numRuns: 300 },
+  )
+})
+
+function templateOf(tail: string, members: readonly string[]): EventTemplate {
+  const [first = '', ...others] = members.map(
+    (name, place) => `${place === 0 ? '' : ','}${JSON.stringify(name)}:`,
+  )
+  const pieces = ['{"event_id":"ev_', `${tail}","at":"`, `","object":{${first}`, ...others]
+  return EventTemplate.of(members.length === 0 ? pieces.with(-1, `${pieces.at(-1)}}}`) : [...pieces, '}}'])
+}
+
+/** All that a deliverer asks of an event. */
+function checkEvent(t: Test, event: PackedEvent, id: string, timestampMs: number, data: string): void {
+  t.equal(event.id, id)
+  t.equal(event.partitionKey, id)
+  t.ok(event.isItsOwnKey)
+  t.equal(event.timestampMs, timestampMs)
+  t.equal(event.tag, tagOf(id))
+  t.equal(event.data.toString(), data)
+  t.equal(event.dataBytes, Buffer.byteLength(data))
+  t.equal(event.partitionKeyBytes, id.length)
+  const [before, target] = [3, Buffer.alloc(event.dataBytes + id.length + 9)]
+  const end = event.writeData(target, before)
+  t.equal(target.toString('utf8', before, end), data)
+  t.equal(target.toString('latin1', end, event.writeKey(target, end)), id)
+}
+
+t.test('a pack holds a template once, and a time as long as it stays', (t) => {
+  const writer = new PackWriter()
+  const [one, other] = [templateOf('34', ['é']), templateOf('56', [])]
+  const add = (template: EventTemplate, recordPart: string, values: string, timestampMs: number) =>
+    writer.appendParts(
+      { template, recordPart: Buffer.from(recordPart), values: Buffer.from(values) },
+      timestampMs,
+    )
+  add(one, '12', '\t1\n', 1)
+  add(other, '12', '\n', 1)
+  add(one, '78', '\tnull\n', 2)
+  const lines = [
+    '@1',
+    '={"event_id":"ev_\t34","at":"\t","object":{"é":\t}}',
+    '#0\t12\t1',
+    '={"event_id":"ev_\t56","at":"\t","object":{}}',
+    '#1\t12',
+    '@2',
+    '#0\t78\tnull',
+  ]
+  t.equal(Buffer.from(writer.take()).toString(), `${lines.join('\n')}\n`)
+  add(one, '12', '\t1\n', 2)
+  t.match(Buffer.from(writer.take()).toString(), /^@2\n=.*\n#0\t12\t1\n$/, 'the next pack begins anew')
   t.end()
 })
 
@@ -110,16 +205,74 @@ t.test('a malformed line is reported and its neighbours are read', (t) => {
   t.end()
 })
 
+const template = '={"event_id":"ev_\t34","at":"\t","a":\t}'
+
+t.test('a malformed line of a traffic event is reported and its neighbours are read', async (t) => {
+  const cases = [
+    { name: 'no number', line: '#\t12\t1', reason: /no template/ },
+    { name: 'an unknown template', line: '#1\t12\t1', reason: /no template/ },
+    { name: 'nothing behind the number', line: '#0', reason: /no template/ },
+    { name: 'no id', line: '#0\t\t1', reason: /no id/ },
+    { name: 'too few values', line: '#0\t12', reason: /has 0 values instead of 1/ },
+    { name: 'too many values', line: '#0\t12\t1\t2', reason: /has 2 values instead of 1/ },
+    { name: 'a control character', line: '#0\t12\t"\u0001"', reason: /has 2 values/ },
+    { name: 'a template of few pieces', line: '={"event_id":"ev_\t34","at":"', reason: /too few pieces/ },
+    {
+      name: 'a template of something else',
+      line: '={"id":"ev_\t34","at":"\t}',
+      reason: /does not begin with/,
+    },
+    { name: 'a template without an end of the id', line: '={"event_id":"ev_\t34\t}', reason: /has no end/ },
+  ]
+  for (const { name, line, reason } of cases) {
+    const text = `@1\n${template}\n#0\tbb\t1\n${line}\n${template}\n#0\taa\t1\n`
+    const { events, malformed } = readPack(Buffer.from(text))
+    t.same(
+      events.map(({ id }) => id),
+      ['ev_bb34', 'ev_aa34'],
+      name,
+    )
+    t.match(malformed, [{ line: 4, reason, bytes: Buffer.from(`${line}\n`) }], name)
+  }
+  const noTime = readPack(Buffer.from(`${template}\n#0\tbb\t1\n@x\n@99999999999999999\n@8640000000000001\n`))
+  t.match(noTime, {
+    events: [],
+    malformed: [
+      { reason: /no time/ },
+      { reason: /no timestamp/ },
+      { reason: /no timestamp/ },
+      { reason: /no timestamp/ },
+    ],
+  })
+  const second = readPack(Buffer.from(`@1\n=bad\n${template}\n#0\taa\t1\n#1\tbb\t1\n`))
+  t.match(second, {
+    events: [{ id: 'ev_bb34' }],
+    malformed: [{ line: 2 }, { line: 4, reason: /no template/ }],
+  })
+})
+
 t.test('arbitrary bytes are read without an error', (t) => {
+  const bytesOfLines = fc
+    .array(
+      fc.oneof(
+        fc.constant('@1'),
+        fc.constant(template),
+        fc.string().map((text) => `#0\t${text}`),
+        fc.string(),
+      ),
+    )
+    .map((lines) => Buffer.from(lines.join('\n')))
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+    fc.property(fc.oneof(fc.uint8Array({ maxLength: 300 }), bytesOfLines), (bytes) => {
       const { events, malformed } = readPack(bytes)
-      const lines =
-        Buffer.from(bytes).toString('latin1').split('\n').length -
-        (bytes.at(-1) === 10 || bytes.length === 0 ? 1 : 0)
-      return events.length + malformed.length === lines
+      const lines = Buffer.from(bytes).toString('latin1').split('\n')
+      const marks = lines.filter((line, index) => /^[=@]/.test(line) && index < lines.length - 1).length
+      const ended = lines.length - (bytes.at(-1) === 10 || bytes.length === 0 ? 1 : 0)
+      t.ok(events.every((event) => event.writeData(Buffer.alloc(event.dataBytes), 0) === event.dataBytes))
+      const reported = events.length + malformed.length
+      return reported <= ended && reported >= ended - marks
     }),
-    { seed: 2, numRuns: 1000 },
+    { seed: 2, numRuns: 2000 },
   )
   t.end()
 })

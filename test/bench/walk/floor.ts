@@ -12,25 +12,40 @@ import { accountId, deniedCountries, logs, rules, storedAtMs, subscriptions } fr
 const denied = new Uint8Array(0x10000)
 for (const rule of rules.slice(1)) denied[addressOf(rule.slice(1, rule.indexOf('/'))) >>> 16] = 1
 
-const timestamp = new Date(storedAtMs).toISOString()
 const countries = new Set(deniedCountries)
 const testNetwork = addressOf('192.0.2.0') >>> 8
 const benchmarkNetwork = addressOf('198.18.0.0') >>> 17
 
 const headOf = (type: string) =>
-  `","event_type":"${type}","event_timestamp":"${timestamp}","account_id":"${accountId}","object":{`
-const closedHead = headOf('tcp_connection_closed.v0')
-const logHead = headOf('log.v0')
-const logTails = logs.map(({ metadata }) => `${logHead}"metadata":${JSON.stringify(metadata)}}}`)
+  `","event_type":"${type}","event_timestamp":"\t","account_id":"${accountId}","object":{`
+const closedPieces = [
+  '"conn":{"bytes_in":',
+  ',"bytes_out":',
+  ',"client_ip":"',
+  '","end_ts":"',
+  '","server_ip":"',
+  '","server_name":"',
+  '","server_port":',
+  ',"start_ts":"',
+  '"},"ip_policy":{"decision":"',
+  '"}}}',
+]
+const logTails = logs.map(({ metadata }) => `\t${JSON.stringify(metadata)}\n`)
 
-function line(id: string, rest: string): string {
-  return `${id} ${storedAtMs} {"event_id":"${id}${rest}\n`
+/** What the pack of a destination begins with: its time, and the templates of its three kinds of events. */
+function packHead(place: number): string {
+  const closed = `${headOf('tcp_connection_closed.v0')}${closedPieces.join('\t')}`
+  const logged = `${headOf('log.v0')}"metadata":\t}}`
+  const templates = [closed, logged, logged].map(
+    (rest, kind) => `={"event_id":"ev_\t${place}${kind}${rest}\n`,
+  )
+  return `@${storedAtMs}\n${templates.join('')}`
 }
 
 export function runFloor(messages: readonly Buffer[], geo: GeoLookup): Map<string, Buffer> {
-  let first = ''
-  let second = ''
-  let third = ''
+  let first = packHead(0)
+  let second = packHead(1)
+  let third = packHead(2)
   for (const message of messages) {
     const text = message.toString('latin1')
     for (let start = 0; start < text.length; ) {
@@ -49,20 +64,22 @@ export function runFloor(messages: readonly Buffer[], geo: GeoLookup): Map<strin
         conn.server_port !== 2323
       const large = isPassed && conn.bytes_out > 1_990_000
       const upload = isPassed && conn.server_port === 22 && conn.bytes_in > 19_900
-      const id = `ev_${hash('sha256', record_id, 'hex').slice(0, 46)}`
-      const closed = `${closedHead}"conn":{"bytes_in":${conn.bytes_in},"bytes_out":${conn.bytes_out},"client_ip":"${conn.client_ip}","end_ts":"${conn.end_ts}","server_ip":"${conn.server_ip}","server_name":"${conn.server_name}","server_port":${conn.server_port},"start_ts":"${conn.start_ts}"},"ip_policy":{"decision":"${isAllowed ? 'allow' : 'block'}"}}}`
-      if (conn.server_port === 22) first += line(`${id}00`, closed)
-      if (address >>> 24 !== 10) second += line(`${id}10`, closed)
-      if (conn.server_name.endsWith('.eu.example')) third += line(`${id}20`, closed)
+      const part = hash('sha256', record_id, 'hex').slice(0, 46)
+      const closed = `#0\t${part}\t${conn.bytes_in}\t${conn.bytes_out}\t${conn.client_ip}\t${conn.end_ts}\t${conn.server_ip}\t${conn.server_name}\t${conn.server_port}\t${conn.start_ts}\t${isAllowed ? 'allow' : 'block'}\n`
+      if (conn.server_port === 22) first += closed
+      if (address >>> 24 !== 10) second += closed
+      if (conn.server_name.endsWith('.eu.example')) third += closed
       if (large) {
-        first += line(`${id}01`, logTails[0]!)
-        second += line(`${id}11`, logTails[0]!)
-        third += line(`${id}21`, logTails[0]!)
+        const logged = `#1\t${part}${logTails[0]!}`
+        first += logged
+        second += logged
+        third += logged
       }
       if (upload) {
-        first += line(`${id}02`, logTails[1]!)
-        second += line(`${id}12`, logTails[1]!)
-        third += line(`${id}22`, logTails[1]!)
+        const logged = `#2\t${part}${logTails[1]!}`
+        first += logged
+        second += logged
+        third += logged
       }
     }
   }
