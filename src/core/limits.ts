@@ -175,8 +175,9 @@ export const packBytesTarget = 256 * 1024
 export const packAgeMaxMs = 400
 /** Bytes in all unfinished packs together; pulling pauses beyond it. */
 export const packsBufferedBytesMax = 64 * 1024 * 1024
-/** Packs of one destination in flight in one process. */
+/** Packs of one destination in flight in one process; and their events, but for those of the last pack. */
 export const packsInFlightMax = 16
+export const eventsInFlightMax = 8_000
 /** Bytes of events, as JSON, of all destinations in flight in one process; fetching pauses beyond it. */
 export const packsInFlightBytesMax = 64 * 1024 * 1024
 /** States of destinations in one answer of a deliverer, of about 150 bytes each: it must fit a message of NATS. */

@@ -9,7 +9,7 @@
 import { type InputStream, type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
 import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
-import { packBytesTarget, packsInFlightMax } from '../core/limits.js'
+import { packBytesTarget } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Consumer } from '../nats/consumers.js'
 import { DurableReader, type MessageInFlight } from '../nats/durable-reader.js'
@@ -30,6 +30,7 @@ import { HandPause } from './hand-pause.js'
 import { type LaneStatus, pausedByHand } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
+import { PacksInFlight } from './packs-in-flight.js'
 
 /** JetStream's own: the id of a published message. */
 const messageIdHeader = 'Nats-Msg-Id'
@@ -59,7 +60,7 @@ export class DestinationRun {
   readonly #lane: Lane
   readonly #pause: HandPause
   readonly #reader: DurableReader
-  readonly #delivering = new Set<Promise<void>>()
+  readonly #packs: PacksInFlight
   readonly #dead = new DeadEvents()
   /** Events of dead letters that were sent again, and their packs. */
   readonly #resent = new WeakMap<PackedEvent, string>()
@@ -69,6 +70,7 @@ export class DestinationRun {
   constructor(config: DestinationConfig, deps: DestinationRunDeps) {
     this.#config = config
     this.#deps = deps
+    this.#packs = new PacksInFlight(deps.budget)
     this.#lane = new Lane(config, {
       open: deps.openSender,
       deadLetter: (event, fault) => this.#deadLetter(event, fault),
@@ -134,7 +136,7 @@ export class DestinationRun {
   }
 
   async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
-    const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(packsInFlightMax - this.#delivering.size)
+    const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(this.#packs.room)
     if (mayTake === 0) return this.#packEnds(signal)
     const { budget } = this.#deps
     const wanted = this.#hasBacklog ? Math.min(fetchMax, mayTake) : 1
@@ -151,7 +153,7 @@ export class DestinationRun {
 
   /** Waits until a pack in flight ends, or for a short time: the lane may have stopped probing. */
   async #packEnds(signal: AbortSignal): Promise<void> {
-    await Promise.race([...this.#delivering, sleep(lookAgainMs, signal)])
+    await Promise.race([this.#packs.one(), sleep(lookAgainMs, signal)])
   }
 
   #take(message: PulledMessage): void {
@@ -164,15 +166,8 @@ export class DestinationRun {
   }
 
   #beginDelivery(inFlight: MessageInFlight, message: PulledMessage): void {
-    const { budget } = this.#deps
     const events = this.#eventsIn(message)
-    const bytes = events.reduce((sum, { dataBytes }) => sum + dataBytes, 0)
-    budget.take(bytes)
-    const delivering = this.#deliver(inFlight, message, events).finally(() => {
-      budget.give(bytes)
-      this.#delivering.delete(delivering)
-    })
-    this.#delivering.add(delivering)
+    this.#packs.add(events, () => this.#deliver(inFlight, message, events))
   }
 
   #eventsIn({ data }: PulledMessage): readonly PackedEvent[] {
@@ -273,7 +268,7 @@ export class DestinationRun {
     this.#pause.close()
     // A pack that was begun is finished, or its events would be sent again; the others are left to another process.
     this.#lane.finish()
-    const ended = Promise.all(this.#delivering)
+    const ended = this.#packs.all()
     const drained = new AbortController()
     if (!this.#lane.probing && !this.#pause.isOn)
       await Promise.race([ended, sleep(stopDrainWithinMs, drained.signal)])

@@ -1,6 +1,6 @@
 /**
  * What the events of one source have alike: their JSON, without the values. A pack holds it once, and each event only
- * its values, which are a quarter of it.
+ * its values, which are a third of it.
  *
  * An event is made of **pieces** and **values** in turn, beginning and ending with a piece. The first value is the part of
  * its id that all events of its record share, the second its time; the values of its fields follow. JSON contains no raw
@@ -56,8 +56,7 @@ export class EventTemplate {
   readonly #idTail: Buffer
   /** By how much more than its line of values, line feed included, an event is longer, without its time. */
   readonly #moreBytes: number
-
-  /** What was written last around a time. */
+  /** The time that was written last, and the bytes with it. */
   #time: EventTime | undefined
   #timed = noBytes
 
@@ -81,7 +80,7 @@ export class EventTemplate {
   static from(line: Buffer): EventTemplate | string {
     const pieces = piecesOf(line)
     if (pieces.length < piecesMin) return 'The template has too few pieces.'
-    if (!line.toString('latin1', 0, eventHead.length).startsWith(eventHead))
+    if (line.toString('latin1', 0, eventHead.length) !== eventHead)
       return `The template does not begin with ${eventHead}.`
     if (pieces[1]!.indexOf(quote) === -1) return 'The id has no end in the template.'
     return new EventTemplate(line, pieces)
@@ -97,10 +96,12 @@ export class EventTemplate {
     return this.#moreBytes + end - start + time.text.length
   }
 
+  /** The length of the event's id. */
   idBytes({ start, idEnd }: ValueLine): number {
     return this.#idHead.length + idEnd - start + this.#idTail.length
   }
 
+  /** The id of the event of this record: `ev_…`. */
   idOf(recordPart: Uint8Array): string {
     return Buffer.concat([this.#idHead, recordPart, this.#idTail]).toString('latin1')
   }

@@ -11,7 +11,7 @@ import { tempDir } from '../../harness/temp-dir.js'
 import { processesBelow, type TreeProcess } from '../../harness/tree.js'
 import { type Emulator, type Serve, startEmulator, startWeir } from '../../harness/weir.js'
 import { settle, token } from '../../integration/deployment.js'
-import { hostport } from './traffic.js'
+import { serverPort, usualServer } from './traffic.js'
 
 export interface Closers {
   teardown(close: () => unknown): void
@@ -52,6 +52,8 @@ interface Options {
 interface WeirOptions extends Options {
   /** Expressions of the edge's policies, each of which denies; none may hold. Default: five cheap ones. */
   readonly conditions?: readonly string[]
+  /** Default: that of most records. */
+  readonly serverName?: string
   /** Default: `weir serve` of this build. */
   readonly serve?: Serve | undefined
   readonly env?: Readonly<Record<string, string>>
@@ -93,7 +95,7 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
   }
   const weir = await startWeir(tempDir(closers), env, '', options.serve)
   closers.teardown(() => weir.stop())
-  await configure(weir.api, sink, options.conditions ?? cheapConditions)
+  await configure(weir.api, sink, options)
   await settle()
   const processes = (): readonly TreeProcess[] => processesBelow(weir.process.pid)
   return { ...sink, nats: await weir.nats(), openNats: () => weir.nats(), natsUrl: weir.adminUrl, processes }
@@ -114,7 +116,8 @@ const deniedBy = (expressions: readonly string[]) =>
     actions: [{ type: 'deny' as const }],
   }))
 
-async function configure(api: Client, sink: Sink, conditions: readonly string[]): Promise<void> {
+async function configure(api: Client, sink: Sink, options: WeirOptions): Promise<void> {
+  const { conditions = cheapConditions, serverName = usualServer } = options
   const { emulator, arns } = sink
   const policy = await api.ipPolicy.create({})
   const networks = Array.from({ length: 100 }, (_, n) => ({
@@ -123,7 +126,7 @@ async function configure(api: Client, sink: Sink, conditions: readonly string[])
   }))
   await api.replaceRules(policy.id, networks)
   await api.tcpEdge.create({
-    hostports: [hostport],
+    hostports: [`${serverName}:${serverPort}`],
     ip_restriction: { ip_policy_ids: [policy.id] },
     policies: { inbound: deniedBy(conditions) },
   })

@@ -4,13 +4,19 @@ import type { Nats } from '../../../src/nats/nats.js'
 const recordBytes = 600
 const subject = 'weir.records.eu.node-1'
 const publishedAtOnce = 64
-/** The server name and port of every record. */
-export const hostport = 'ssh.example.com:22'
+/** The server of every record, unless a row says another one. */
+export const usualServer = 'ssh.example.com'
+export const serverPort = 22
 
 /** The records from one number to another, so many in a message. */
-export function* messagesOf(from: number, to: number, records: number): Generator<string> {
+export function* messagesOf(
+  from: number,
+  to: number,
+  records: number,
+  serverName = usualServer,
+): Generator<string> {
   for (let n = from; n < to; n += records)
-    yield Array.from({ length: records }, (_, at) => record(n + at)).join('\n')
+    yield Array.from({ length: records }, (_, at) => record(n + at, serverName)).join('\n')
 }
 
 /** As an ingress node does: without waiting for each answer. The publishers share the messages. */
@@ -24,7 +30,7 @@ export async function publishAll(nats: Nats, messages: Iterable<string>): Promis
 export const publish = (nats: Nats, message: string): Promise<unknown> => nats.publish(subject, message)
 
 /** Its number is also its `bytes_in`, by which its event is known. */
-export const record = (n: number): string => {
+export const record = (n: number, serverName = usualServer): string => {
   const [minute, second] = [Math.floor(n / 60) % 60, n % 60].map((part) => String(part).padStart(2, '0'))
   const json = JSON.stringify({
     record_id: `01KAJ5T2Q8XN4RB6TZ${String(n).padStart(8, '0')}`,
@@ -33,8 +39,8 @@ export const record = (n: number): string => {
       client_ip: `10.${n % 120}.${n % 200}.${n % 250}`,
       client_port: 1_024 + (n % 60_000),
       server_ip: '192.0.2.10',
-      server_name: 'ssh.example.com',
-      server_port: 22,
+      server_name: serverName,
+      server_port: serverPort,
       start_ts: `2026-01-01T00:${minute}:${second}.000Z`,
       end_ts: `2026-01-01T01:${minute}:${second}.000Z`,
       bytes_in: n,

@@ -1,0 +1,46 @@
+/** The packs of a destination that are being delivered in this process, and how many more it may fetch. */
+import { eventsInFlightMax, packsInFlightMax } from '../core/limits.js'
+import type { PackedEvent } from '../wire/packed-event.js'
+import type { ByteBudget } from './byte-budget.js'
+
+export class PacksInFlight {
+  readonly #budget: Pick<ByteBudget, 'take' | 'give'>
+  readonly #deliveries = new Set<Promise<void>>()
+  #events = 0
+  /** Of the last one; the next ones are likely to be as large. */
+  #eventsPerPack = 1
+
+  constructor(budget: Pick<ByteBudget, 'take' | 'give'>) {
+    this.#budget = budget
+  }
+
+  /** For how many packs there is room. What a deliverer holds, others that have nothing to do can't deliver. */
+  get room(): number {
+    const byEvents = Math.ceil((eventsInFlightMax - this.#events) / this.#eventsPerPack)
+    return Math.min(packsInFlightMax - this.#deliveries.size, byEvents)
+  }
+
+  /** The pack counts until its delivery, which must not reject, has ended. */
+  add(events: readonly PackedEvent[], deliver: () => Promise<void>): void {
+    const bytes = events.reduce((sum, { dataBytes }) => sum + dataBytes, 0)
+    this.#budget.take(bytes)
+    this.#events += events.length
+    this.#eventsPerPack = Math.max(1, events.length)
+    const delivery = deliver().finally(() => {
+      this.#budget.give(bytes)
+      this.#events -= events.length
+      this.#deliveries.delete(delivery)
+    })
+    this.#deliveries.add(delivery)
+  }
+
+  /** When one of them has ended; never, if there is none. */
+  one(): Promise<void> {
+    return Promise.race(this.#deliveries)
+  }
+
+  /** When all of them have ended. */
+  async all(): Promise<void> {
+    await Promise.all(this.#deliveries)
+  }
+}
