@@ -1,9 +1,9 @@
 /** `/readyz` is right within 5 s: every role reports why it can't work, and recovers by itself. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort } from '../../src/process/nats-probe.js'
+import { freePort, isPortFree } from '../../src/process/nats-probe.js'
 import { newest, openCaller } from '../harness/caller.js'
 import { type ClickhouseFront, startClickhouseFront } from '../harness/clickhouse-front.js'
 import { startNatsCluster } from '../harness/nats-cluster.js'
@@ -142,12 +142,20 @@ t.test('serve with its own nats-server frozen', async (t) => {
   await untilAll(roles, 200, 60_000)
 })
 
+/** A port that stays free for a while: it is below those that connections get, on Linux from 32768 on. */
+async function portForLater(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    if (await isPortFree(port)) return port
+  }
+}
+
 t.test('an API that starts', async (t) => {
   const dir = tempDir(t)
   const nats = new OwnNats(join(dir, 'nats'))
   const clickhouse: ClickhouseFront = await startClickhouseFront(join(dir, 'clickhouse'))
   t.teardown(() => clickhouse.process.kill())
-  const [natsPort, apiPort] = [await freePort(), await freePort()]
+  const [natsPort, apiPort] = [await portForLater(), await freePort()]
   t.teardown(() => nats.kill())
   const url = `http://127.0.0.1:${apiPort}`
   const api = run('programs/main.js', ['api'], {

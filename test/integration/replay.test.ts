@@ -22,6 +22,7 @@ t.test('a replay beside live traffic', async (t) => {
   const begun = new Date().toISOString()
   await publish(nats, 'first', 0, count, 20)
   await until('all events have arrived', async () => (await at('all')).unique === count)
+  await until('those of the filter, too', async () => (await at('filtered')).unique === count / 4)
   const before = { all: await allEvents(), filtered: (await at('filtered')).events }
 
   await t.test('sends the same events again, to this destination only', async (t) => {
@@ -34,11 +35,13 @@ t.test('a replay beside live traffic', async (t) => {
     await publishing
     await until('the live events have arrived', async () => (await at('all')).unique === 2 * count)
     await until('the replayed ones, too', async () => (await allEvents()) >= before.all + 2 * count)
+    const ofBoth = before.filtered + count / 4
+    await until('the live ones of the other destination', async () => (await at('filtered')).events >= ofBoth)
     t.match(await api.getReplay(replay.id), { progress: { messages: count / 20, of: count / 20 } })
     const { unique, events } = await at('all')
     t.equal(unique, 2 * count, 'an event that is sent again has the same id')
     t.ok(events >= 3 * count)
-    t.equal((await at('filtered')).events, before.filtered + count / 4, 'others get live events only')
+    t.equal((await at('filtered')).events, ofBoth, 'others get live events only')
   })
 
   await t.test('from the command line, with a filter beside those of the subscriptions', async (t) => {
