@@ -45,6 +45,32 @@ t.test('what is no time', async (t) => {
   }
 })
 
+/** The grammar of RFC 3339, without the days of months. */
+const form =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+t.test('a time is what the grammar says', async (t) => {
+  const spelled = fc
+    .tuple(
+      fc.constantFrom('2026-11-20', '0000-12-31', '2024-01-01', '9999-10-09'),
+      fc.constantFrom('T', 't'),
+      fc.constantFrom('10:00:00', '23:59:60', '00:00:59'),
+      fc.constantFrom('', '.1', '.123456', '.1234567890'),
+      fc.constantFrom('Z', 'z', '+01:00', '-23:59'),
+    )
+    .map((parts) => parts.join(''))
+  const bit = fc.constantFrom(...'0123456789-+:.TtZz /\n\u00b2\u0154\u017a', '')
+  const edits = fc.array(fc.tuple(fc.nat(35), fc.nat(2), bit), { maxLength: 2 })
+  const edited = fc
+    .tuple(spelled, edits)
+    .map(([text, edits]) =>
+      edits.reduce((text, [at, count, bit]) => text.slice(0, at) + bit + text.slice(at + count), text),
+    )
+  const isDay = (text: string) => new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
+  const property = fc.property(edited, (text) => isTimestamp(text) === (form.test(text) && isDay(text)))
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 10_000 }))
+})
+
 t.test('the one spelling of a time: UTC, six fractional digits', async (t) => {
   const cases: { name: string; text: string; want: string | undefined }[] = [
     { name: 'already so', text: '2026-11-20T10:00:00.123456Z', want: '2026-11-20T10:00:00.123456Z' },
