@@ -4,7 +4,7 @@ import { type AddressFamily, AddressSlot, formatAddress } from './ip.js'
 
 const slash = '/'
 
-/** Holds an address for the length of one synchronous call. */
+/** Holds an address for the length of one synchronous call; not the shared one, whose address callers need afterwards. */
 const scratch = new AddressSlot()
 
 /** A range in canonical form: the words beyond `prefix` are zero. */

@@ -150,13 +150,17 @@ export class AddressSlot {
   }
 }
 
-/** For functions that need an address only during one synchronous call. */
-const scratch = new AddressSlot()
+/**
+ * For whoever needs an address only during one synchronous call, and calls nobody meanwhile who reads another one. The
+ * address of a record is checked, compared with IP policies and read by expressions and filters: with one slot for all
+ * of them, it is parsed once.
+ */
+export const sharedSlot = new AddressSlot()
 
-export const isAddress = (text: unknown): text is string => scratch.read(text) !== 0
+export const isAddress = (text: unknown): text is string => sharedSlot.read(text) !== 0
 
 /** The family of an address in text; `undefined` if it is not an address. */
-export const familyOf = (text: unknown): AddressFamily | undefined => scratch.read(text) || undefined
+export const familyOf = (text: unknown): AddressFamily | undefined => sharedSlot.read(text) || undefined
 
 /** Canonical text of an address: dotted decimal, or IPv6 by RFC 5952. */
 export function formatAddress(family: AddressFamily, words: ArrayLike<number>): string {
@@ -208,8 +212,8 @@ function findGap(words: ArrayLike<number>): { readonly start: number; readonly l
  */
 export function canonicalAddress(text: string): string {
   if (!beginsLikeIpv6(text)) return text
-  const family = scratch.read(text)
-  return family === 0 ? text : formatAddress(family, scratch.words)
+  const family = sharedSlot.read(text)
+  return family === 0 ? text : formatAddress(family, sharedSlot.words)
 }
 
 /** IPv6 text has a colon behind four digits at most. */

@@ -5,7 +5,7 @@
 
 import { cidrContains, parseCidr } from '../core/cidr.js'
 import { buildCidrSet, type CidrSet } from '../core/cidr-set.js'
-import { AddressSlot } from '../core/ip.js'
+import { sharedSlot } from '../core/ip.js'
 import { withoutPauses } from '../core/slices.js'
 import type { IpDecision } from '../record/policy-scope.js'
 import type { IpRule } from './configuration.js'
@@ -37,9 +37,6 @@ export function* buildIpPolicy(id: string, rules: Iterable<IpRule>): Generator<v
 export const compileIpPolicy = (id: string, rules: Iterable<IpRule>): IpPolicy =>
   withoutPauses(buildIpPolicy(id, rules))
 
-/** Holds an address for the length of one synchronous call. */
-const slot = new AddressSlot()
-
 /** Finds policies by id; a missing one counts as one without rules. */
 export interface IpPolicies {
   ipPolicy(id: string): IpPolicy | undefined
@@ -50,13 +47,13 @@ export function decideAddress(
   policyIds: readonly string[],
   address: string,
 ): IpDecision {
-  slot.read(address)
   let allowed = false
   for (let index = 0; index < policyIds.length; index += 1) {
     const policy = policies.ipPolicy(policyIds[index]!)
     if (policy === undefined) continue
-    if (policy.deny.has(slot)) return 'block'
-    allowed ||= policy.allow.has(slot)
+    sharedSlot.read(address)
+    if (policy.deny.has(sharedSlot)) return 'block'
+    allowed ||= policy.allow.has(sharedSlot)
   }
   return allowed ? 'allow' : 'block'
 }
@@ -72,10 +69,10 @@ export function denyRuleFor(
   policyIds: readonly string[],
   address: string,
 ): DenyRule | undefined {
-  slot.read(address)
+  sharedSlot.read(address)
   for (const policyId of policyIds) {
     const policy = policies.ipPolicy(policyId)
-    const place = policy?.deny.placeOf(slot)
+    const place = policy?.deny.placeOf(sharedSlot)
     if (policy !== undefined && place !== undefined) return { policyId, rule: policy.denyRules[place]! }
   }
   return undefined
@@ -84,6 +81,6 @@ export function denyRuleFor(
 /** Whether this rule matches; for explanations, which look at rules one by one. */
 export function ruleMatches(rule: IpRule, address: string): boolean {
   const cidr = parseCidr(rule.cidr, { hostBits: 'allow', bareAddress: 'allow' })
-  slot.read(address)
-  return cidr.ok && cidrContains(cidr.value, slot)
+  sharedSlot.read(address)
+  return cidr.ok && cidrContains(cidr.value, sharedSlot)
 }

@@ -3,12 +3,9 @@
 import { type Cidr, cidrContains, compileCidr, parseCidr } from '../core/cidr.js'
 import { compileCidrSet } from '../core/cidr-set.js'
 import { ok, problem, type Result, shown } from '../core/errors.js'
-import { AddressSlot, isAddress } from '../core/ip.js'
+import { isAddress, sharedSlot } from '../core/ip.js'
 import type { StepBudget } from './budget.js'
 import type { ExpressionFunction } from './function-type.js'
-
-/** All expressions look at the same address of a record one after the other, and so parse it once. */
-const slot = new AddressSlot()
 
 /** Reading a range takes about this many steps. */
 const stepsPerRange = 10
@@ -27,12 +24,12 @@ function checkRange(value: unknown): string | undefined {
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
-/** Is the address in `slot` in a range that is read only now? Bad and missing ranges hold no address. */
+/** Is the address in `sharedSlot` in a range that is read only now? Bad and missing ranges hold no address. */
 function inUnreadRange(range: unknown, budget: StepBudget): boolean {
   budget.take(stepsPerRange)
   if (typeof range !== 'string') return false
   const cidr = readRange(range)
-  return cidr.ok && cidrContains(cidr.value, slot)
+  return cidr.ok && cidrContains(cidr.value, sharedSlot)
 }
 
 export const inCidrRange: ExpressionFunction = {
@@ -44,9 +41,9 @@ export const inCidrRange: ExpressionFunction = {
   checkFirst: checkAddress,
   withSecond: (range) => {
     const cidr = readRange(range)
-    return cidr.ok ? ok(compileCidr(cidr.value, slot)) : problem(withoutStop(cidr.problem.msg))
+    return cidr.ok ? ok(compileCidr(cidr.value, sharedSlot)) : problem(withoutStop(cidr.problem.msg))
   },
-  call: (address, range, budget) => slot.read(address) !== 0 && inUnreadRange(range, budget),
+  call: (address, range, budget) => sharedSlot.read(address) !== 0 && inUnreadRange(range, budget),
 }
 
 export const inCidrRanges: ExpressionFunction = {
@@ -62,10 +59,10 @@ export const inCidrRanges: ExpressionFunction = {
     const bad = ranges.map(checkRange).find((msg) => msg !== undefined)
     if (bad !== undefined) return problem(bad)
     const set = compileCidrSet(ranges)
-    return ok((address) => slot.read(address) !== 0 && set.has(slot))
+    return ok((address) => sharedSlot.read(address) !== 0 && set.has(sharedSlot))
   },
   call: (address, ranges, budget) => {
-    if (!Array.isArray(ranges) || slot.read(address) === 0) return false
+    if (!Array.isArray(ranges) || sharedSlot.read(address) === 0) return false
     for (const range of ranges) if (inUnreadRange(range, budget)) return true
     return false
   },

@@ -1,15 +1,12 @@
 /** Conditions of one name, filed so that a value finds those that it meets. */
 
-import { AddressSlot } from '../core/ip.js'
+import { sharedSlot } from '../core/ip.js'
 import { getOrMake } from '../core/maps.js'
 import { NestedRanges } from '../core/nested-ranges.js'
 import type { Comparable, Condition, OrderOperator } from '../expr/requirement.js'
 
 /** The places of filters in their list. */
 type Places = number[]
-
-/** The slot remembers its address, which most records share with the one before it in their message. */
-const slot = new AddressSlot()
 
 export class NameIndex<C> {
   readonly #read: (context: C) => unknown
@@ -70,8 +67,8 @@ export class NameIndex<C> {
     this.#beginnings.find(text, found)
     this.#ends.find(text, found)
     if (this.#ranges === undefined) return
-    slot.read(text)
-    this.#ranges.find(slot, (place) => found.push(place))
+    sharedSlot.read(text)
+    this.#ranges.find(sharedSlot, (place) => found.push(place))
   }
 }
 
