@@ -6,7 +6,7 @@ import { memberName, wrong } from '../core/errors.js'
 import { isAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { hasUtcYear, isTimestamp } from '../core/timestamp.js'
-import { type RecordType, recordTypes } from './traffic-record.js'
+import { type RecordType, recordTypeOf, recordTypes } from './traffic-record.js'
 
 type Complaint = string | undefined
 /** An object whose members are still unchecked. */
@@ -93,8 +93,8 @@ const published: RecordRules = { recordIdRequired: true }
 /** The first problem of a record; undefined if it is valid. Unknown members are ignored. */
 export function complaintAboutRecord(record: unknown, rules: RecordRules = published): Complaint {
   if (!isObject(record)) return wrong('record', record, 'an object')
-  const type = record['type']
-  if (!isRecordType(type)) return wrong('type', type, knownTypes)
+  const type = recordTypeOf(record['type'])
+  if (type === undefined) return wrong('type', record['type'], knownTypes)
   const given = record['record_id']
   return (
     (rules.recordIdRequired || !isAbsent(given) ? recordId(given) : undefined) ??
@@ -126,8 +126,6 @@ const ownMembers: Readonly<Record<RecordType, (record: Members) => Complaint>> =
   tcp_connection: () => undefined,
   http_request: request,
 }
-
-const isRecordType = (type: unknown): type is RecordType => recordTypes.includes(type as RecordType)
 
 const knownTypes = recordTypes.map((type) => `"${type}"`).join(' or ')
 

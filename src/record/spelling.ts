@@ -6,6 +6,7 @@
 import { canonicalAddress } from '../core/ip.js'
 import { utcMicros } from '../core/timestamp.js'
 import type { Spelling } from '../expr/scope.js'
+import { type RecordType, recordTypeOf, type TrafficRecord } from './traffic-record.js'
 
 /** The members of a connection that may be spelled in several ways. */
 interface SpelledMembers {
@@ -16,7 +17,9 @@ interface SpelledMembers {
 }
 
 /** Changes a checked record in place: no one else has it. */
-export function spellAlike<R extends { readonly conn: Readonly<SpelledMembers> }>(record: R): R {
+export function spellAlike<R extends TrafficRecord>(record: R): R {
+  const typed: { type: RecordType } = record
+  typed.type = recordTypeOf(record.type)!
   const conn: SpelledMembers = record.conn
   const { client_ip, server_ip, start_ts, end_ts } = conn
   conn.client_ip = canonicalAddress(client_ip)
