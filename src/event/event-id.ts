@@ -6,7 +6,7 @@
  * record, the second once per subscription. Ids of events of one record begin alike.
  */
 import { hash } from 'node:crypto'
-import { JsonBytes } from '../core/json-bytes.js'
+import type { JsonBytes } from '../core/json-bytes.js'
 
 export const eventIdPrefix = 'ev_'
 /** 128 bits, for no two records must ever share it. */
@@ -14,13 +14,21 @@ const recordDigits = 32
 /** 64 bits: a record has a handful of events. */
 const purposeDigits = 16
 
-/** Parts of ids share a buffer. */
-const parts = new JsonBytes(16 * 1024)
-
 /** The part of an event's id that all events of the record share, in ASCII. */
-export function recordPart(recordId: string): Uint8Array {
-  parts.ascii(hash('sha256', recordId, 'hex'), recordDigits)
-  return parts.take()
+export class RecordPart {
+  static readonly byteLength = recordDigits
+  readonly #recordId: string
+  /** Made for the first event: many records have none. */
+  #hash: string | undefined
+
+  constructor(recordId: string) {
+    this.#recordId = recordId
+  }
+
+  write(out: JsonBytes): void {
+    this.#hash ??= hash('sha256', this.#recordId, 'hex')
+    out.ascii(this.#hash, recordDigits)
+  }
 }
 
 /** The part that differs between the events of a record. */

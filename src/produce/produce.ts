@@ -3,7 +3,7 @@
  * sends these events, others only count or show them. The room knows subscriptions and never who sends the events.
  */
 import type { Judgement } from '../evaluate/judgement.js'
-import { recordPart } from '../event/event-id.js'
+import { RecordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { EventTemplate, EventTime } from '../wire/event-template.js'
@@ -15,25 +15,23 @@ import type { AccountSources, CompiledSource, EventSource, SourceList } from './
 /** An event in the parts that others share with it. */
 class ProducedEvent implements EventParts {
   readonly template: EventTemplate
-  readonly recordPart: Uint8Array
-  readonly values: Uint8Array
+  readonly line: Uint8Array
   readonly source: CompiledSource
 
-  constructor(template: EventTemplate, recordPart: Uint8Array, values: Uint8Array, source: CompiledSource) {
+  constructor(template: EventTemplate, line: Uint8Array, source: CompiledSource) {
     this.template = template
-    this.recordPart = recordPart
-    this.values = values
+    this.line = line
     this.source = source
   }
 
   get id(): string {
-    return this.template.idOf(this.recordPart)
+    return this.template.idOf(this.line.subarray(0, RecordPart.byteLength))
   }
 
   /** As a deliverer gets it. */
   at(time: EventTime): PackedEvent {
-    const bytes = Buffer.concat([this.recordPart, this.values])
-    const line = { bytes, start: 0, idEnd: this.recordPart.length, end: bytes.length }
+    const { line: bytes } = this
+    const line = { bytes, start: 0, idEnd: RecordPart.byteLength, end: bytes.length }
     return new TemplatedEvent(line, this.template, time)
   }
 }
@@ -60,7 +58,7 @@ export function produce(
 ): Production {
   if (sources === undefined) return noProduction
   const { record, verdict } = judgement
-  const producer = new Producer(recordPart(record.record_id), judgement, budget)
+  const producer = new Producer(judgement, budget)
   producer.addEvents(sourcesFor(record, sources), record)
   for (const action of verdict.logs) producer.addEvents(sources.log_action, action)
   return producer
@@ -76,12 +74,12 @@ class Producer implements Production {
   readonly failed: CompiledSource[] = []
   /** How many events there were when the sources of each list had been asked. */
   readonly #eventsUntil: number[] = []
-  readonly #recordPart: Uint8Array
+  readonly #recordPart: RecordPart
   readonly #judgement: Judgement
   readonly #budget: StepBudget
 
-  constructor(recordPart: Uint8Array, judgement: Judgement, budget: StepBudget) {
-    this.#recordPart = recordPart
+  constructor(judgement: Judgement, budget: StepBudget) {
+    this.#recordPart = new RecordPart(judgement.record.record_id)
     this.#judgement = judgement
     this.#budget = budget
   }
@@ -89,13 +87,18 @@ class Producer implements Production {
   addEvents<S>(list: SourceList<S>, subject: S): void {
     const { sources } = list
     if (sources.length === 0) return
-    const round = new Round(list.repeated, { subject, decided: this.#judgement }, this.#budget)
+    const round = new Round(
+      list.repeated,
+      { subject, decided: this.#judgement },
+      this.#recordPart,
+      this.#budget,
+    )
     const places = list.placesToAsk(round.input)
     for (let index = 0; index < places.length; index += 1) {
       const source = sources[places[index]!]!
       if (!this.#matches(source, round)) continue
       const template = source.templateOf(subject)
-      this.events.push(new ProducedEvent(template, this.#recordPart, round.valuesOf(source), source))
+      this.events.push(new ProducedEvent(template, round.lineOf(source), source))
     }
     this.lists.push(list)
     this.#eventsUntil.push(this.events.length)

@@ -5,6 +5,7 @@
 import { JsonBytes } from '../core/json-bytes.js'
 import type { FilterInput } from '../event/define.js'
 import type { EventObject } from '../event/envelope.js'
+import type { RecordPart } from '../event/event-id.js'
 import { ExpressionFailure, type StepBudget } from '../expr/budget.js'
 import type { EventSource, SourceFilter } from './source-list.js'
 
@@ -22,16 +23,23 @@ interface Outcome {
 export class Round<S> {
   readonly input: FilterInput<S>
   readonly #repeated: ReadonlySet<SourceFilter<S>>
+  readonly #recordPart: RecordPart
   readonly #budget: StepBudget
   #outcomes: Map<SourceFilter<S>, Outcome> | undefined
   #object: EventObject<S> | undefined
-  #values: Uint8Array = noBytes
-  /** The values of the objects before the last one. */
-  #valuesOf: Map<EventObject<S>, Uint8Array> | undefined
+  #line: Uint8Array = noBytes
+  /** The lines of the objects before the last one. */
+  #lineOf: Map<EventObject<S>, Uint8Array> | undefined
 
   /** `repeated`: filters that several sources have. */
-  constructor(repeated: ReadonlySet<SourceFilter<S>>, input: FilterInput<S>, budget: StepBudget) {
+  constructor(
+    repeated: ReadonlySet<SourceFilter<S>>,
+    input: FilterInput<S>,
+    recordPart: RecordPart,
+    budget: StepBudget,
+  ) {
     this.#repeated = repeated
+    this.#recordPart = recordPart
     this.input = input
     this.#budget = budget
   }
@@ -64,20 +72,21 @@ export class Round<S> {
     return outcome
   }
 
-  /** The values of an event. */
-  valuesOf({ object }: EventSource<S>): Uint8Array {
-    if (object === this.#object) return this.#values
+  /** The line of an event in a pack, behind the number of its template. */
+  lineOf({ object }: EventSource<S>): Uint8Array {
+    if (object === this.#object) return this.#line
     if (this.#object !== undefined) {
-      this.#valuesOf ??= new Map()
-      this.#valuesOf.set(this.#object, this.#values)
+      this.#lineOf ??= new Map()
+      this.#lineOf.set(this.#object, this.#line)
     }
     this.#object = object
-    this.#values = this.#valuesOf?.get(object) ?? this.#write(object)
-    return this.#values
+    this.#line = this.#lineOf?.get(object) ?? this.#write(object)
+    return this.#line
   }
 
   #write({ writeValues }: EventObject<S>): Uint8Array {
     written.clear()
+    this.#recordPart.write(written)
     writeValues(this.input.subject, this.input.decided, written)
     return written.take()
   }

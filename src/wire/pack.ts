@@ -32,10 +32,8 @@ const noBytes = Buffer.alloc(0)
 /** A traffic event in the parts that a pack holds. */
 export interface EventParts {
   readonly template: EventTemplate
-  /** The part of its id that all events of its record share. */
-  readonly recordPart: Uint8Array
-  /** The values of its fields, each behind a tab, and a line feed. */
-  readonly values: Uint8Array
+  /** The part of its id that all events of its record share, the values of its fields, each behind a tab, a line feed. */
+  readonly line: Uint8Array
 }
 
 /** Appends events to a growing buffer; `take` returns the pack and starts the next one. */
@@ -62,7 +60,7 @@ export class PackWriter {
     this.#events += 1
   }
 
-  appendParts({ template, recordPart, values }: EventParts, timestampMs: number): void {
+  appendParts({ template, line }: EventParts, timestampMs: number): void {
     const lines = this.#lines
     if (timestampMs !== this.#timestampMs) {
       this.#timestampMs = timestampMs
@@ -73,8 +71,7 @@ export class PackWriter {
       this.#lineHead = this.#lineHeads.get(template) ?? this.#addTemplate(template)
     }
     lines.bytes(this.#lineHead)
-    lines.bytes(recordPart)
-    lines.bytes(values)
+    lines.bytes(line)
     this.#events += 1
   }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { JsonBytes } from '../../src/core/json-bytes.js'
 import { type AuditOccasion, auditEvent } from '../../src/event/audit.js'
 import type { LogEntry } from '../../src/event/define.js'
 import { compileObject, defaultFields, templateOf } from '../../src/event/envelope.js'
-import { purposePart, recordPart } from '../../src/event/event-id.js'
+import { purposePart, RecordPart } from '../../src/event/event-id.js'
 import { httpRequestComplete } from '../../src/event/http-request-complete.js'
 import { log } from '../../src/event/log.js'
 import { tcpConnectionClosed } from '../../src/event/tcp-connection-closed.js'
@@ -272,8 +273,11 @@ t.test('audit events', async (t) => {
 t.test('event ids are a function of what they are for', async (t) => {
   const about = { kindName: 'log.v0', accountId: 'ac_1' }
   const object = compileObject(log)
-  const idOf = (record: string, ...purpose: (string | number)[]) =>
-    templateOf({ ...about, purposePart: purposePart(...purpose) }, object).idOf(recordPart(record))
+  const idOf = (record: string, ...purpose: (string | number)[]) => {
+    const bytes = new JsonBytes()
+    new RecordPart(record).write(bytes)
+    return templateOf({ ...about, purposePart: purposePart(...purpose) }, object).idOf(bytes.take())
+  }
   const id = idOf('r1', 'ac_1', 'log.v0', 'esb_1', 'policy', 0)
   const digest = (text: string) => createHash('sha256').update(text).digest('hex')
   t.equal(id, `ev_${digest('r1').slice(0, 32)}${digest('["ac_1","log.v0","esb_1","policy",0]').slice(0, 16)}`)
