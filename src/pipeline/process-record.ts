@@ -7,17 +7,21 @@
  * configuration gives the same bytes. A record without a known account, because it names and matches no edge and claims
  * no account, is evaluated and counted like any other; no policy applies to it, and it causes no events.
  */
-import { messageOf } from '../core/errors.js'
+import { messageOf, ok, problem, type Result } from '../core/errors.js'
 import { recordsPerTurnMax } from '../core/limits.js'
 import { withoutPauses } from '../core/slices.js'
+import type { Endpoint } from '../evaluate/edges.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { Judgement } from '../evaluate/judgement.js'
+import type { PolicySet } from '../evaluate/policy-set.js'
+import { fetchPolicies } from '../evaluate/traffic-policy.js'
 import { StepBudget } from '../expr/budget.js'
 import { produce } from '../produce/produce.js'
 import type { TrafficView } from '../produce/traffic-view.js'
 import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { type Line, parseLine, parseMessage } from '../record/record.js'
+import type { TrafficRecord } from '../record/traffic-record.js'
 import { Counts, type CountVector } from './counts.js'
 import type { Buffers } from './packs.js'
 
@@ -62,16 +66,35 @@ export function* walkMessage(
   context: WalkContext,
 ): Generator<void, MessageResult> {
   const walk = new MessageWalk(storedAtMs, context)
-  let untilPause = recordsPerTurnMax
-  for (const line of parseMessage(bytes)) {
-    if (untilPause === 0) {
-      untilPause = recordsPerTurnMax
-      yield
-    }
-    untilPause -= 1
-    walk.add(line)
+  const lines = parseMessage(bytes)
+  for (let start = 0; start < lines.length; start += recordsPerTurnMax) {
+    if (start > 0) yield
+    walk.addAll(lines.slice(start, start + recordsPerTurnMax))
   }
   return walk.result()
+}
+
+/** A record and where it belongs. */
+interface Found {
+  readonly record: TrafficRecord
+  readonly endpoint: Endpoint
+}
+
+function findEdge(policySet: PolicySet, line: Line): Result<Found> {
+  const record = parseLine(line)
+  if (!record.ok) return record
+  const endpoint = policySet.findEdge(record.value)
+  return endpoint.ok ? ok({ record: record.value, endpoint: endpoint.value }) : endpoint
+}
+
+const done = ok(undefined)
+
+function attempt<T>(work: () => Result<T>): Result<T> {
+  try {
+    return work()
+  } catch (error) {
+    return problem(`The record could not be processed: ${messageOf(error)}`)
+  }
 }
 
 /** The reason becomes a header, and parts of it come from the record. */
@@ -89,43 +112,41 @@ class MessageWalk {
     this.#context = context
   }
 
-  /** A record that can't be processed is bad; the other records of the message are not affected. */
-  add(line: Line): void {
-    const reason = this.#attempt(line)
-    if (reason === undefined) return
+  /**
+   * Finds the edges of all records first, and fetches their policies at once: with thousands of edges, they are in no
+   * cache, and records would wait for them one after the other.
+   *
+   * A record that can't be processed is bad; the other records of the message are not affected.
+   */
+  addAll(lines: readonly Line[]): void {
+    const { policySet } = this.#context.view
+    const found = lines.map((line) => attempt(() => findEdge(policySet, line)))
+    fetchPolicies(found.map((one) => (one.ok ? one.value.endpoint.policies : undefined)))
+    for (let index = 0; index < found.length; index += 1) {
+      const [one, line] = [found[index]!, lines[index]!]
+      const outcome = one.ok ? attempt(() => this.#process(one.value, line)) : one
+      if (!outcome.ok) this.#addBad(line, outcome.problem.msg)
+    }
+  }
+
+  #addBad({ number, bytes }: Line, reason: string): void {
     this.#counts.addBad()
-    this.#bad.push({ line: line.number, bytes: line.bytes, reason: inOneLine(reason) })
+    this.#bad.push({ line: number, bytes, reason: inOneLine(reason) })
   }
 
   result(): MessageResult {
     return { counts: this.#counts.vector(), bad: this.#bad }
   }
 
-  #attempt(line: Line): string | undefined {
-    try {
-      return this.#process(line)
-    } catch (error) {
-      return `The record could not be processed: ${messageOf(error)}`
-    }
-  }
-
-  /** The reason why the record is bad; undefined if it was processed. */
-  #process(line: Line): string | undefined {
+  #process({ record, endpoint }: Found, line: Line): Result<void> {
     const { view, geo, buffers, judged } = this.#context
-    const parsed = parseLine(line)
-    if (!parsed.ok) return parsed.problem.msg
-    const record = parsed.value
-
-    const edge = view.policySet.findEdge(record)
-    if (!edge.ok) return edge.problem.msg
-    const { accountId, edgeId } = edge.value
-
+    const { accountId, edgeId } = endpoint
     this.#budget.reset()
     const policyContext = new PolicyContext(record.conn, edgeId, geo)
-    const verdict = evaluate(view.policySet, edge.value, policyContext, this.#budget, 'closed')
+    const verdict = evaluate(view.policySet, endpoint, policyContext, this.#budget, 'closed')
 
     const sources = accountId === undefined ? undefined : view.subscriptions.byAccount.get(accountId)
-    const judgement = new Judgement(record, edge.value, policyContext, verdict, view.policySet)
+    const judgement = new Judgement(record, endpoint, policyContext, verdict, view.policySet)
     const production = produce(sources, judgement, this.#budget)
     for (const event of production.events) {
       for (const destinationId of event.source.destinationIds)
@@ -133,6 +154,6 @@ class MessageWalk {
     }
     this.#counts.add(record, edgeId, verdict, production)
     judged?.(judgement, line.number)
-    return undefined
+    return done
   }
 }
