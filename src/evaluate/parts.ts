@@ -17,6 +17,10 @@ export class Parts<T> {
     return this
   }
 
+  get values(): ReadonlyMap<string, T> {
+    return this.#values
+  }
+
   get(id: string): T | undefined {
     return this.#values.get(id)
   }

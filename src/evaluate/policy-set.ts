@@ -4,6 +4,7 @@
  * only what it changes. Parts refer to one another by id: a changed rule touches no edge.
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
+import { IdIndex } from '../core/id-index.js'
 import { Slices } from '../core/slices.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
@@ -32,6 +33,7 @@ interface EdgeProblem extends Problem {
 interface Contents {
   readonly revision: number
   readonly tcpEdges: Parts<Endpoint>
+  readonly tcpById: IdIndex<Endpoint>
   readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
   readonly lists: SharedLists
@@ -115,9 +117,9 @@ export class PolicySet implements Restrictions {
   }
 
   #findTcpEdge(record: ConnectionRecord): Result<Endpoint | undefined, EdgeProblem> {
-    const { tcpEdges, tcpByHostport } = this.contents
+    const { tcpById, tcpByHostport } = this.contents
     if (!record.edge_id) return ok(tcpByHostport.get(hostportOf(record) ?? ''))
-    const edge = tcpEdges.get(record.edge_id)
+    const edge = tcpById.get(record.edge_id)
     return edge === undefined ? this.#noEdge(record.edge_id, record.type) : ok(edge)
   }
 
@@ -221,7 +223,7 @@ async function buildTcpEdges(
   previous: PolicySet | undefined,
   lists: SharedLists,
   slices: Slices,
-): Promise<Pick<Contents, 'tcpEdges' | 'tcpByHostport'>> {
+): Promise<Pick<Contents, 'tcpEdges' | 'tcpById' | 'tcpByHostport'>> {
   const tcpEdges = new Parts(previous?.contents.tcpEdges)
   const tcpByHostport = new Map<string, Endpoint>()
   for (const row of source.rowsOf('tcp_edge')) {
@@ -230,7 +232,7 @@ async function buildTcpEdges(
       tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row, lists))
     for (const hostport of row.hostports ?? []) tcpByHostport.set(hostport.toLowerCase(), edge)
   }
-  return { tcpEdges: tcpEdges.complete(), tcpByHostport }
+  return { tcpEdges: tcpEdges.complete(), tcpById: new IdIndex(tcpEdges.values), tcpByHostport }
 }
 
 async function buildHttpsEdges(
