@@ -4,11 +4,12 @@ import type { Occurrences } from '../core/occurrences.js'
 import { readUserUrl } from './nats-access.js'
 import { type NatsServer, openNatsServer } from './nats-server.js'
 import { natsAccess, roleInboxPrefix } from './nats-users.js'
-import { localNatsServer, type Settings } from './settings.js'
+import { localNatsServer, localNatsServerEnvironment, type Settings } from './settings.js'
 
 export const openLocalNats = ({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> =>
   openNatsServer({
     executable: localNatsServer(),
+    environment: localNatsServerEnvironment(),
     dataDir: data.dir,
     port: nats.localPort,
     storageMaxBytes: nats.storageMaxBytes,

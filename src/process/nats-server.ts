@@ -36,6 +36,8 @@ import { processStart } from './process-start.mjs'
 interface NatsServerOptions {
   /** The program's path; if undefined, opening fails with instructions to get one. */
   readonly executable: string | undefined
+  /** Default: that of this process. */
+  readonly environment?: NodeJS.ProcessEnv
   readonly dataDir: string
   /** 0: the port of the last start, or any free one. */
   readonly port: number
@@ -182,7 +184,8 @@ export class NatsServer {
     const accounts = accountsConfig(access.accounts, (user) => this.#passwords.get(user)!)
     writeConfig(this.#dir, this.#port, storageMaxBytes, accounts)
     const args = ['-c', withWatcher, 'sh', this.#executable, '-c', configPath(this.#dir)]
-    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
+    const { environment: env } = this.#options
+    const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
     const stderr = new ServerStderr(join(this.#dir, 'server.stderr'), child.stderr)
     this.#child = child
     this.#stderr = stderr

@@ -9,6 +9,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf, StartFault, shown } from '../core/errors.js'
@@ -96,6 +97,15 @@ export const environmentWith = (added: Readonly<Record<string, string>>): NodeJS
 
 /** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
+
+/**
+ * Its environment. It uses half of the cores at a time, because the other roles of `weir serve` need the rest: by default
+ * it uses all, and much of its CPU goes to threads that are woken and find nothing to do. An operator's GOMAXPROCS counts.
+ */
+export const localNatsServerEnvironment = (): NodeJS.ProcessEnv => ({
+  GOMAXPROCS: String(Math.ceil(availableParallelism() / 2)),
+  ...process.env,
+})
 
 function settingsOf(raw: Layer): Settings {
   const values = groupsValues(declared, raw) as unknown as Values

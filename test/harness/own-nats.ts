@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePort, readGreeting } from '../../src/process/nats-probe.js'
-import { localNatsServer } from '../../src/process/settings.js'
+import { localNatsServer, localNatsServerEnvironment } from '../../src/process/settings.js'
 import { until } from './weir.js'
 
 /** Arguments of a nats-server that stores in `dir`. Streams reserve more than a small disk has, and than tests write. */
@@ -40,7 +40,8 @@ export class OwnNats {
   async start(port?: number): Promise<void> {
     if (this.#port === 0) this.#port = port ?? (await freePort())
     const args = [...jetstreamIn(this.#dir), '-a', '127.0.0.1', '-p', String(this.#port), ...this.#more]
-    this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore' })
+    const env = localNatsServerEnvironment()
+    this.#child = spawn(localNatsServer() ?? 'nats-server', args, { stdio: 'ignore', env })
     await until('nats-server answers', async () => (await readGreeting(this.#port)) !== undefined)
   }
 
