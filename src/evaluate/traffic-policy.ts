@@ -85,11 +85,11 @@ function linesOf(program: Program | undefined): number {
 }
 
 /** So that V8 does not drop reads without a result. */
-let linesFetched = 0
+const fetched = { lines: 0 }
 
 /** Reads the policies of many edges at once: the processor waits for some ten places of memory at a time. */
 export function fetchPolicies(edges: readonly (TrafficPolicies | undefined)[]): void {
-  for (let index = 0; index < edges.length; index += 1) linesFetched += edges[index]?.fetch() ?? 0
+  for (let index = 0; index < edges.length; index += 1) fetched.lines += edges[index]?.fetch() ?? 0
 }
 
 const noProgram: Program = []
