@@ -3,6 +3,7 @@
  * that is processed again gives the same counts.
  */
 import type { SourceTally } from '../books/ledger.js'
+import { getOrMake } from '../core/maps.js'
 import { endpointName } from '../evaluate/edges.js'
 import type { Verdict } from '../evaluate/evaluate.js'
 import type { TrafficPolicy } from '../evaluate/traffic-policy.js'
@@ -12,17 +13,28 @@ import { type RecordType, recordTypes, type TrafficRecord } from '../record/traf
 
 export type CountVector = ReturnType<Counts['vector']>
 
+interface Count {
+  times: number
+}
+
 /** How often each key came. Most messages hold few records, and need no map for what rarely happens. */
 class Tally<K> {
-  #counts: Map<K, number> | undefined
+  #counts: Map<K, Count> | undefined
+  /** Of the last key, which most records have in common with the one before. */
+  #lastKey: K | undefined
+  #last: Count | undefined
 
   add(key: K): void {
-    this.#counts ??= new Map()
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+    if (this.#last === undefined || key !== this.#lastKey) {
+      this.#counts ??= new Map()
+      this.#last = getOrMake(this.#counts, key, () => ({ times: 0 }))
+      this.#lastKey = key
+    }
+    this.#last.times += 1
   }
 
   map<T>(shape: (key: K, count: number) => T): T[] {
-    return this.#counts === undefined ? [] : [...this.#counts].map(([key, count]) => shape(key, count))
+    return this.#counts === undefined ? [] : [...this.#counts].map(([key, { times }]) => shape(key, times))
   }
 }
 

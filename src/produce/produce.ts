@@ -68,12 +68,16 @@ export function produce(
 const sourcesFor = (record: TrafficRecord, sources: AccountSources) =>
   sources[record.type] as SourceList<TrafficRecord>
 
+interface AskedList {
+  readonly sources: readonly CompiledSource[]
+  /** How many events there were when its sources had been asked. */
+  readonly eventsUntil: number
+}
+
 class Producer implements Production {
   readonly events: ProducedEvent[] = []
-  readonly lists: { readonly sources: readonly CompiledSource[] }[] = []
+  readonly lists: AskedList[] = []
   readonly failed: CompiledSource[] = []
-  /** How many events there were when the sources of each list had been asked. */
-  readonly #eventsUntil: number[] = []
   readonly #recordPart: RecordPart
   readonly #judgement: Judgement
   readonly #budget: StepBudget
@@ -100,8 +104,7 @@ class Producer implements Production {
       const template = source.templateOf(subject)
       this.events.push(new ProducedEvent(template, round.lineOf(source), source))
     }
-    this.lists.push(list)
-    this.#eventsUntil.push(this.events.length)
+    this.lists.push({ sources, eventsUntil: this.events.length })
   }
 
   #matches<S>(source: EventSource<S>, round: Round<S>): boolean {
@@ -115,8 +118,8 @@ class Producer implements Production {
   }
 
   get filtered(): readonly CompiledSource[] {
-    return this.lists.flatMap(({ sources }, index) => {
-      const events = this.events.slice(this.#eventsUntil[index - 1] ?? 0, this.#eventsUntil[index])
+    return this.lists.flatMap(({ sources, eventsUntil }, index) => {
+      const events = this.events.slice(this.lists[index - 1]?.eventsUntil ?? 0, eventsUntil)
       const matched = new Set<CompiledSource>(events.map(({ source }) => source))
       return sources.filter((source) => !matched.has(source))
     })
