@@ -11,6 +11,7 @@ import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { AcknowledgedContents } from '../nats/acknowledged.js'
 import type { Consumer } from '../nats/consumers.js'
 import { DurableReader, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
@@ -88,8 +89,7 @@ export class DestinationRun {
     this.#reader = new DurableReader({
       nats,
       consumer: { stream: deliveriesStream, name: id, filter: deliverySubject(id), ackPendingMax },
-      identityOf: (message) => packContents(id, message).pack,
-      acknowledgedMax,
+      acknowledged: new AcknowledgedContents(acknowledgedMax, (message) => packContents(id, message).pack),
       pull: (consumer, signal) => this.#pull(consumer, signal),
       unavailable: (error) => occurrences.deliveryFaulted({ destination_id: id, reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ destination_id: id, messages }),

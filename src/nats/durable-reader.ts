@@ -9,6 +9,7 @@
  * The owner pulls and decides what happens to a message; it calls `begin`, then `acknowledge` or `giveBack`.
  */
 import { every, sleep, type Timer } from '../core/clock.js'
+import type { Acknowledged } from './acknowledged.js'
 import type { Consumer, ConsumerOptions } from './consumers.js'
 import type { PulledMessage } from './messages.js'
 import type { Nats } from './nats.js'
@@ -22,7 +23,8 @@ export interface MessageInFlight {
   readonly sequence: number
   /** The run of the stream's sequences that `sequence` belongs to. */
   readonly since: string
-  readonly identity: string
+  /** Equal for the same message only, even if its stream was recreated or restored. */
+  readonly identity: string | number
   /** Where its last delivery is answered. The message itself is not kept: it is much larger. */
   readonly reply: string
 }
@@ -30,10 +32,7 @@ export interface MessageInFlight {
 export interface DurableReaderOptions {
   readonly nats: Pick<Nats, 'openConsumer' | 'acknowledgements' | 'onReconnect'>
   readonly consumer: Omit<ConsumerOptions, 'ackWaitMs'>
-  /** Equal for the same message only, even if its stream was recreated or restored. */
-  readonly identityOf: (message: PulledMessage, since: string) => string
-  /** How many acknowledged messages are remembered. */
-  readonly acknowledgedMax: number
+  readonly acknowledged: Acknowledged
   /** Pulls until the signal; called whenever the consumer was opened. */
   readonly pull: (consumer: Consumer, signal: AbortSignal) => Promise<void>
   /** Reports why nothing can be pulled; it is retried. */
@@ -49,7 +48,6 @@ export class DurableReader {
   readonly #stopListening: () => void
   /** By sequence. */
   readonly #inFlight = new Map<number, { -readonly [K in keyof MessageInFlight]: MessageInFlight[K] }>()
-  readonly #acknowledged: Recent<string>
   /** The reply of the message that was acknowledged last. */
   #acknowledgedLast: string | undefined
   #since = ''
@@ -58,7 +56,6 @@ export class DurableReader {
 
   constructor(options: DurableReaderOptions) {
     this.#options = options
-    this.#acknowledged = new Recent(options.acknowledgedMax)
     this.#progress = every(ackWaitMs / 3, () => {
       for (const { reply } of this.#inFlight.values()) options.nats.acknowledgements.working(reply)
     })
@@ -89,10 +86,13 @@ export class DurableReader {
 
   async #runSession(): Promise<void> {
     this.#session = new AbortController()
-    const { nats, consumer: options, pull } = this.#options
+    const { nats, consumer: options, pull, acknowledged } = this.#options
     const { consumer, since } = await nats.openConsumer({ ...options, ackWaitMs })
     // In a new run of sequences, an acknowledgement of the last run could hit another message.
-    if (since !== this.#since) this.#inFlight.clear()
+    if (since !== this.#since) {
+      this.#inFlight.clear()
+      acknowledged.beginRun()
+    }
     this.#since = since
     await pull(consumer, AbortSignal.any([this.#stop.signal, this.#session.signal]))
   }
@@ -100,8 +100,9 @@ export class DurableReader {
   /** Puts a message in flight; undefined if it was redelivered although it is in flight or acknowledged. */
   begin(message: PulledMessage): MessageInFlight | undefined {
     const { sequence, reply } = message
-    const identity = this.#options.identityOf(message, this.#since)
-    if (this.#acknowledged.has(identity)) {
+    const { acknowledged } = this.#options
+    const identity = acknowledged.identityOf(message)
+    if (acknowledged.has(sequence, identity)) {
       this.#acknowledge(reply)
       return undefined
     }
@@ -117,7 +118,8 @@ export class DurableReader {
 
   /** Everything that the message caused is stored. */
   acknowledge(inFlight: MessageInFlight): void {
-    this.#acknowledged.add(inFlight.identity)
+    const { sequence, identity, since } = inFlight
+    if (since === this.#since) this.#options.acknowledged.add(sequence, identity)
     if (this.#end(inFlight)) this.#acknowledge(inFlight.reply)
   }
 
@@ -157,36 +159,5 @@ export class DurableReader {
     if (this.#inFlight.size > 0 || !isConfirmed) stoppedEarly(this.#inFlight.size)
     this.#stopListening()
     this.#progress.stop()
-  }
-}
-
-/**
- * The most recently added values, up to a maximum. A ring says which is the oldest: to ask the set for its first value
- * takes longer the more of them were deleted.
- */
-class Recent<T> {
-  readonly #max: number
-  readonly #values = new Set<T>()
-  readonly #ring: T[] = []
-  #oldest = 0
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  has(value: T): boolean {
-    return this.#values.has(value)
-  }
-
-  add(value: T): void {
-    if (this.#values.has(value)) return
-    this.#values.add(value)
-    if (this.#ring.length < this.#max) {
-      this.#ring.push(value)
-      return
-    }
-    this.#values.delete(this.#ring[this.#oldest]!)
-    this.#ring[this.#oldest] = value
-    this.#oldest = (this.#oldest + 1) % this.#max
   }
 }

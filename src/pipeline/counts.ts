@@ -33,8 +33,14 @@ class Tally<K> {
     this.#last.times += 1
   }
 
-  map<T>(shape: (key: K, count: number) => T): T[] {
-    return this.#counts === undefined ? [] : [...this.#counts].map(([key, { times }]) => shape(key, times))
+  each(take: (key: K, times: number) => void): void {
+    if (this.#counts !== undefined) for (const [key, { times }] of this.#counts) take(key, times)
+  }
+
+  map<T>(shape: (key: K, times: number) => T): T[] {
+    const shapes: T[] = []
+    this.each((key, times) => shapes.push(shape(key, times)))
+    return shapes
   }
 }
 
@@ -68,10 +74,11 @@ export class Counts {
   }
 
   #tallies(): SourceTally[] {
-    const ofEach = this.#produced.map(({ subscriptionId, kindName, destinationIds }, produced) =>
-      destinationIds.map((id): SourceTally => [subscriptionId, kindName, id, produced, 0]),
-    )
-    return ofEach.flat()
+    const tallies: SourceTally[] = []
+    this.#produced.each(({ subscriptionId, kindName, destinationIds }, produced) => {
+      for (const id of destinationIds) tallies.push([subscriptionId, kindName, id, produced, 0])
+    })
+    return tallies
   }
 
   /** `records` = `bad` + all of `evaluated`. */
@@ -104,3 +111,20 @@ export class Counts {
     }
   }
 }
+
+/** Do these count the same in the ledger? Asked of each message, because most hold one record or a few. */
+export const areSame = (one: CountVector, other: CountVector): boolean =>
+  one.records === other.records &&
+  one.bad === other.bad &&
+  recordTypes.every((type) => one.evaluated[type] === other.evaluated[type]) &&
+  one.decisions.allow === other.decisions.allow &&
+  one.decisions.block === other.decisions.block &&
+  one.decisions.deny === other.decisions.deny &&
+  one.unserved.length + other.unserved.length === 0 &&
+  one.sources.length === other.sources.length &&
+  one.sources.every((tally, index) => tally.every((part, at) => part === other.sources[index]![at])) &&
+  one.asked.length === other.asked.length &&
+  one.asked.every(
+    ({ sources, times }, index) =>
+      sources === other.asked[index]!.sources && times === other.asked[index]!.times,
+  )

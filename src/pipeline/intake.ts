@@ -10,6 +10,7 @@
 import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
 import { prefetchBytesTarget, prefetchMessagesMax, prefetchMsTarget } from '../core/limits.js'
+import { AcknowledgedSequences } from '../nats/acknowledged.js'
 import type { Consumer, ConsumerOptions } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
@@ -147,9 +148,7 @@ export class Intake {
     this.#reader = new DurableReader({
       nats,
       consumer: { name: inputConsumer, ...options.consumer, stream, ackPendingMax },
-      // Within one run, a restored stream assigns its sequences again; the time tells such messages apart.
-      identityOf: ({ sequence, storedAtMs }, since) => `${since} ${sequence} ${storedAtMs}`,
-      acknowledgedMax,
+      acknowledged: new AcknowledgedSequences(acknowledgedMax),
       pull: (consumer, signal) => this.#pull(consumer, signal),
       unavailable,
       stoppedEarly,

@@ -1,7 +1,7 @@
 /** What the counts of a message look like in the ledger. */
 import { noRecords } from '../books/books.js'
 import type { InputCounts, SourcesEntry, SourceTally } from '../books/ledger.js'
-import type { CountVector } from './counts.js'
+import { areSame, type CountVector } from './counts.js'
 import { SourceNames } from './source-names.js'
 
 /** Counts, and the lists of sources that they refer to. Shared by messages with equal counts, unless these are long. */
@@ -20,6 +20,8 @@ export class LedgerCounts {
   readonly #names: SourceNames
   /** By their JSON. */
   readonly #known = new Map<string, EnteredCounts>()
+  /** Of the last message. The next one often has the same, and then needs no JSON. */
+  #last: { readonly vector: CountVector; readonly entered: EnteredCounts } | undefined
 
   /** `kind`: only events count, and as events of this kind. Default: records count, and events as of their own kinds. */
   constructor(kind?: string) {
@@ -28,6 +30,12 @@ export class LedgerCounts {
   }
 
   of(vector: CountVector): EnteredCounts {
+    if (this.#last === undefined || !areSame(this.#last.vector, vector))
+      this.#last = { vector, entered: this.#entered(vector) }
+    return this.#last.entered
+  }
+
+  #entered(vector: CountVector): EnteredCounts {
     const lists: SourcesEntry[] = []
     const asked: (readonly [string, number])[] = []
     for (const { sources, times } of vector.asked)

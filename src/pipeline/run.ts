@@ -87,7 +87,7 @@ export class Pipeline {
     const isSuspect = message.deliveries > deliveriesBeforeQuarantine
     const culprits = isSuspect ? await this.#deps.quarantine.culpritsIn(message.data) : []
     const { counts, bad } = await this.#walk(message, withoutLines(message.data, culprits), input)
-    await this.#park([...bad, ...culprits], input)
+    if (bad.length + culprits.length > 0) await this.#park([...bad, ...culprits], input)
     const all = withBad(counts, culprits.length)
     const entered = this.#ledgerCounts.of(all)
     if (!isReported(all)) return entered

@@ -16,6 +16,7 @@ import {
 } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { AcknowledgedSequences } from '../nats/acknowledged.js'
 import type { Consumer } from '../nats/consumers.js'
 import { DurableReader, type DurableReaderOptions, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
@@ -82,9 +83,7 @@ export class LogWriter {
     this.#reader = new DurableReader({
       nats,
       consumer: { stream: decisionLogStream, name: decisionLogConsumer, ackPendingMax },
-      // Within one run, a restored stream assigns its sequences again; the time tells such messages apart.
-      identityOf: ({ sequence, storedAtMs }, since) => `${since} ${sequence} ${storedAtMs}`,
-      acknowledgedMax,
+      acknowledged: new AcknowledgedSequences(acknowledgedMax),
       pull: (consumer, signal) => this.#pull(consumer, signal),
       unavailable: (error) => occurrences.decisionLogUnwritten({ reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ stream: decisionLogStream, messages }),

@@ -42,7 +42,7 @@ export function addToSegments(segments: Segment[], sequence: number, part: numbe
   const last = segments.at(-1)
   const continues =
     last !== undefined && last.events === events && last.part === part && last.range[1] === sequence - 1
-  if (continues) segments[segments.length - 1] = { ...last, range: [last.range[0], sequence] }
+  if (continues) segments[segments.length - 1] = { range: [last.range[0], sequence], part, events }
   else segments.push({ range: [sequence, sequence], part, events })
 }
 
