@@ -32,7 +32,13 @@ export async function* pullBatch(
 ): AsyncGenerator<PulledMessage> {
   // A heartbeat may take no longer than half of its request, or the server refuses it; that is also its default.
   const waiting = messagesMax === 1 ? { expires: expiresMs, idle_heartbeat } : { expires: batchExpiresMs }
-  yield* take(await consumer.fetch({ max_messages: messagesMax, ...waiting }), signal)
+  const messages = await consumer.fetch({ max_messages: messagesMax, ...waiting })
+  const end = endAtStop(messages, signal)
+  try {
+    for await (const message of messages) yield pulled(message)
+  } finally {
+    end()
+  }
 }
 
 /**
@@ -58,10 +64,15 @@ export async function* pullAll(
       }
       const { wanted, messages } = next ?? (await ask())
       next = undefined
-      for await (const message of take(messages, signal)) {
-        const isDue = next === undefined && messages.getReceived() >= wanted
-        if (isDue && !signal.aborted && messagesMax() > 0) next = await ask()
-        yield message
+      const end = endAtStop(messages, signal)
+      try {
+        for await (const message of messages) {
+          const isDue = next === undefined && messages.getReceived() >= wanted
+          if (isDue && !signal.aborted && messagesMax() > 0) next = await ask()
+          yield pulled(message)
+        }
+      } finally {
+        end()
       }
     }
   } finally {
@@ -69,7 +80,8 @@ export async function* pullAll(
   }
 }
 
-async function* take(messages: ConsumerMessages, signal: AbortSignal): AsyncGenerator<PulledMessage> {
+/** From the signal on, the batch ends at the first silence. The result ends it at once. */
+function endAtStop(messages: ConsumerMessages, signal: AbortSignal): () => void {
   let watch: Timer | undefined
   const stopAtSilence = (): void => {
     let received = messages.getReceived()
@@ -80,9 +92,7 @@ async function* take(messages: ConsumerMessages, signal: AbortSignal): AsyncGene
   }
   if (signal.aborted) stopAtSilence()
   else signal.addEventListener('abort', stopAtSilence, { once: true })
-  try {
-    for await (const message of messages) yield pulled(message)
-  } finally {
+  return () => {
     signal.removeEventListener('abort', stopAtSilence)
     watch?.stop()
     messages.stop()
