@@ -100,7 +100,7 @@ export class InputRun {
 function heldOf(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const held = new Map<string, number>()
   for (const [key, events] of counts) {
-    const [destination = ''] = key.split(' ')
+    const destination = key.slice(0, key.indexOf(' '))
     held.set(destination, (held.get(destination) ?? 0) + events)
   }
   return held
