@@ -1,6 +1,6 @@
 /** The address of a request in one canonical spelling, for restrictions, logs and rate limits. */
 import { compileCidr, parseCidr } from '../core/cidr.js'
-import { AddressSlot, canonicalAddress, formatAddress, isAddress } from '../core/ip.js'
+import { canonicalAddress, formatAddress, isAddress, sharedSlot } from '../core/ip.js'
 
 /** Stands for a closed connection, or a value from a trusted proxy that is not an address: no rule allows it. */
 export const unknownAddress = 'unknown'
@@ -25,7 +25,7 @@ export function trustOf(networks: readonly string[]): (entry: string) => boolean
   const contain = networks.map((network) => {
     const parsed = parseCidr(network, { hostBits: 'allow', bareAddress: 'allow' })
     if (!parsed.ok) throw new Error(parsed.problem.msg)
-    return compileCidr(parsed.value, slot)
+    return compileCidr(parsed.value, sharedSlot)
   })
   return (entry) => {
     const address = callerAddress(entry)
@@ -38,9 +38,7 @@ export function trustOf(networks: readonly string[]): (entry: string) => boolean
  * the network counts as one.
  */
 export function loginSource(address: string): string {
-  if (slot.read(address) !== 6) return address
-  const [first, second] = slot.words
+  if (sharedSlot.read(address) !== 6) return address
+  const [first, second] = sharedSlot.words
   return `${formatAddress(6, [first!, second!, 0, 0])}/64`
 }
-
-const slot = new AddressSlot()

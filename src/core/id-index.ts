@@ -14,7 +14,7 @@ const slotsPerId = 2
 export class IdIndex<T> {
   readonly #ids: readonly string[]
   readonly #values: readonly T[]
-  /** The place of an id, counted from 1, where its hash says or in the next free slot; 0 where there is none. */
+  /** The places of ids, counted from 1, each in the slot of its hash or the next that was free. A free slot has 0. */
   readonly #slots: Int32Array
 
   constructor(values: ReadonlyMap<string, T>) {

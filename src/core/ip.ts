@@ -151,9 +151,9 @@ export class AddressSlot {
 }
 
 /**
- * For whoever needs an address only during one synchronous call, and calls nobody meanwhile who reads another one. The
- * address of a record is checked, compared with IP policies and read by expressions and filters: with one slot for all
- * of them, it is parsed once.
+ * Holds an address for the length of one synchronous call that calls nothing which reads another one. IP policies,
+ * expressions and filters ask for the address of a record one after the other, and the slot parses it for the first of
+ * them only.
  */
 export const sharedSlot = new AddressSlot()
 

@@ -51,6 +51,7 @@ export function decideAddress(
   for (let index = 0; index < policyIds.length; index += 1) {
     const policy = policies.ipPolicy(policyIds[index]!)
     if (policy === undefined) continue
+    // Here, because a policy that is only a draft is compiled when it is found. Again, it costs a comparison.
     sharedSlot.read(address)
     if (policy.deny.has(sharedSlot)) return 'block'
     allowed ||= policy.allow.has(sharedSlot)
@@ -69,11 +70,12 @@ export function denyRuleFor(
   policyIds: readonly string[],
   address: string,
 ): DenyRule | undefined {
-  sharedSlot.read(address)
   for (const policyId of policyIds) {
     const policy = policies.ipPolicy(policyId)
-    const place = policy?.deny.placeOf(sharedSlot)
-    if (policy !== undefined && place !== undefined) return { policyId, rule: policy.denyRules[place]! }
+    if (policy === undefined) continue
+    sharedSlot.read(address)
+    const place = policy.deny.placeOf(sharedSlot)
+    if (place !== undefined) return { policyId, rule: policy.denyRules[place]! }
   }
   return undefined
 }

@@ -4,56 +4,68 @@
  */
 import type { PulledMessage } from './messages.js'
 
-type Delivered = Pick<PulledMessage, 'sequence' | 'storedAtMs'>
+/** A message in flight, as far as it must be told from others. */
+export interface Identified {
+  readonly sequence: number
+  /** The run of the stream's sequences that `sequence` belongs to. */
+  readonly since: string
+  /** With sequence and run, equal for the same message only. */
+  readonly identity: string | number
+}
 
-export interface Acknowledged<Message extends Delivered = PulledMessage> {
-  /** With the sequence, equal for the same message only. */
-  identityOf(message: Message): string | number
-  has(sequence: number, identity: string | number): boolean
-  add(sequence: number, identity: string | number): void
-  /** The stream assigns its sequences again, from here on. */
-  beginRun(): void
+export interface Acknowledged {
+  identityOf(message: PulledMessage): string | number
+  has(message: Pick<Identified, 'sequence' | 'identity'>): boolean
+  /** It may be of an earlier run. */
+  add(message: Identified): void
+  /** From here on, messages are of this run: the stream assigns its sequences again. */
+  beginRun(since: string): void
 }
 
 /**
- * Acknowledged messages among the last `sequencesMax` of the stream, by sequence and time: a stream that was restored
- * assigns a sequence again. A message takes 16 bytes and is no object, because there may be 20,000 messages a second.
+ * Acknowledged messages among the last `sequencesMax` of the stream, by sequence and time: within one run, a restored
+ * stream assigns its sequences again. A message takes 16 bytes and is no object: there may be 20,000 a second.
  */
-export class AcknowledgedSequences implements Acknowledged<Delivered> {
+export class AcknowledgedSequences implements Acknowledged {
+  /** Sequences begin with 1, so an empty place has none. */
   readonly #sequences: Float64Array
   readonly #storedAtMs: Float64Array
+  #since = ''
 
   constructor(sequencesMax: number) {
     this.#sequences = new Float64Array(sequencesMax)
     this.#storedAtMs = new Float64Array(sequencesMax)
   }
 
-  identityOf({ storedAtMs }: Delivered): number {
+  identityOf({ storedAtMs }: Pick<PulledMessage, 'storedAtMs'>): number {
     return storedAtMs
   }
 
-  /** Sequences begin with 1, so an empty place has none. */
-  has(sequence: number, storedAtMs: number): boolean {
+  has({ sequence, identity }: Pick<Identified, 'sequence' | 'identity'>): boolean {
     const place = sequence % this.#sequences.length
-    return this.#sequences[place] === sequence && this.#storedAtMs[place] === storedAtMs
+    return this.#sequences[place] === sequence && this.#storedAtMs[place] === identity
   }
 
-  add(sequence: number, storedAtMs: number): void {
+  /** Not one of an earlier run: its sequence may be another message's by now. */
+  add({ sequence, since, identity }: Identified): void {
+    if (since !== this.#since) return
     const place = sequence % this.#sequences.length
     this.#sequences[place] = sequence
-    this.#storedAtMs[place] = storedAtMs
+    this.#storedAtMs[place] = Number(identity)
   }
 
-  beginRun(): void {
+  beginRun(since: string): void {
+    this.#since = since
     this.#sequences.fill(0)
   }
 }
 
-/** The last `max` messages by what they hold: a message that was published twice counts as one, in each run. */
+/** The last `max` messages by what they hold: one that was published twice is known again, in whatever run. */
 export class AcknowledgedContents implements Acknowledged {
   readonly #max: number
-  readonly #values = new Set<string>()
   readonly #contentsOf: (message: PulledMessage) => string
+  /** The oldest is the first. */
+  readonly #known = new Set<string | number>()
 
   constructor(max: number, contentsOf: (message: PulledMessage) => string) {
     this.#max = max
@@ -64,14 +76,13 @@ export class AcknowledgedContents implements Acknowledged {
     return this.#contentsOf(message)
   }
 
-  has(_sequence: number, contents: string): boolean {
-    return this.#values.has(contents)
+  has({ identity }: Pick<Identified, 'identity'>): boolean {
+    return this.#known.has(identity)
   }
 
-  add(_sequence: number, contents: string): void {
-    if (this.#values.has(contents)) return
-    if (this.#values.size >= this.#max) this.#values.delete(this.#values.values().next().value!)
-    this.#values.add(contents)
+  add({ identity }: Pick<Identified, 'identity'>): void {
+    this.#known.add(identity)
+    if (this.#known.size > this.#max) this.#known.delete(this.#known.values().next().value!)
   }
 
   beginRun(): void {}

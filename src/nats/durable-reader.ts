@@ -9,7 +9,7 @@
  * The owner pulls and decides what happens to a message; it calls `begin`, then `acknowledge` or `giveBack`.
  */
 import { every, sleep, type Timer } from '../core/clock.js'
-import type { Acknowledged } from './acknowledged.js'
+import type { Acknowledged, Identified } from './acknowledged.js'
 import type { Consumer, ConsumerOptions } from './consumers.js'
 import type { PulledMessage } from './messages.js'
 import type { Nats } from './nats.js'
@@ -19,12 +19,7 @@ const ackWaitMs = 10_000
 const reopenPauseMs = 500
 
 /** A message that is being worked on. */
-export interface MessageInFlight {
-  readonly sequence: number
-  /** The run of the stream's sequences that `sequence` belongs to. */
-  readonly since: string
-  /** Equal for the same message only, even if its stream was recreated or restored. */
-  readonly identity: string | number
+export interface MessageInFlight extends Identified {
   /** Where its last delivery is answered. The message itself is not kept: it is much larger. */
   readonly reply: string
 }
@@ -91,7 +86,7 @@ export class DurableReader {
     // In a new run of sequences, an acknowledgement of the last run could hit another message.
     if (since !== this.#since) {
       this.#inFlight.clear()
-      acknowledged.beginRun()
+      acknowledged.beginRun(since)
     }
     this.#since = since
     await pull(consumer, AbortSignal.any([this.#stop.signal, this.#session.signal]))
@@ -102,7 +97,7 @@ export class DurableReader {
     const { sequence, reply } = message
     const { acknowledged } = this.#options
     const identity = acknowledged.identityOf(message)
-    if (acknowledged.has(sequence, identity)) {
+    if (acknowledged.has({ sequence, identity })) {
       this.#acknowledge(reply)
       return undefined
     }
@@ -118,8 +113,7 @@ export class DurableReader {
 
   /** Everything that the message caused is stored. */
   acknowledge(inFlight: MessageInFlight): void {
-    const { sequence, identity, since } = inFlight
-    if (since === this.#since) this.#options.acknowledged.add(sequence, identity)
+    this.#options.acknowledged.add(inFlight)
     if (this.#end(inFlight)) this.#acknowledge(inFlight.reply)
   }
 

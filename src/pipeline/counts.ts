@@ -20,7 +20,7 @@ interface Count {
 /** How often each key came. Most messages hold few records, and need no map for what rarely happens. */
 class Tally<K> {
   #counts: Map<K, Count> | undefined
-  /** Of the last key, which most records have in common with the one before. */
+  /** The key that was added last, and its count: most records have the key of the one before. */
   #lastKey: K | undefined
   #last: Count | undefined
 

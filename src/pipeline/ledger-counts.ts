@@ -20,7 +20,7 @@ export class LedgerCounts {
   readonly #names: SourceNames
   /** By their JSON. */
   readonly #known = new Map<string, EnteredCounts>()
-  /** Of the last message. The next one often has the same, and then needs no JSON. */
+  /** The counts of the last message: if those of the next one are equal, no JSON is made to find them. */
   #last: { readonly vector: CountVector; readonly entered: EnteredCounts } | undefined
 
   /** `kind`: only events count, and as events of this kind. Default: records count, and events as of their own kinds. */

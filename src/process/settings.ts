@@ -102,9 +102,9 @@ export const localNatsServer = (): string | undefined => findNatsServer(process.
  * Its environment. It uses half of the cores at a time, because the other roles of `weir serve` need the rest: by default
  * it uses all, and much of its CPU goes to threads that are woken and find nothing to do. An operator's GOMAXPROCS counts.
  */
-export const localNatsServerEnvironment = (): NodeJS.ProcessEnv => ({
+export const localNatsServerEnvironment = (environment: Environment = process.env): Environment => ({
   GOMAXPROCS: String(Math.ceil(availableParallelism() / 2)),
-  ...process.env,
+  ...environment,
 })
 
 function settingsOf(raw: Layer): Settings {

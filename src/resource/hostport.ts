@@ -1,7 +1,7 @@
 /** Endpoints of edges: `host:port`, unique in the deployment. */
 import { domainToASCII } from 'node:url'
 import { complaintOf, ok, problem, type Result, valueOr } from '../core/errors.js'
-import { AddressSlot, formatAddress } from '../core/ip.js'
+import { formatAddress, sharedSlot } from '../core/ip.js'
 import { hostportCharsMax, hostportsPerEdgeMax } from '../core/limits.js'
 import { documented, ruled, Type } from '../core/schema.js'
 import { repeatedEntry, writable } from './fields.js'
@@ -10,8 +10,6 @@ const portMax = 65_535
 const hostCharsMax = 253
 /** A label of a host name: https://www.rfc-editor.org/rfc/rfc1123#page-13, plus the underscore, which many names have. */
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
-
-const address = new AddressSlot()
 
 /**
  * The canonical spelling, so that equal hostports are equal texts: names lower-case and in the ASCII form of IDNA
@@ -69,17 +67,17 @@ const codePointOf = (character: string): string =>
   character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
 
 function bracketed(text: string): Result<string> {
-  if (!text.includes(':') || address.read(text) === 0)
+  if (!text.includes(':') || sharedSlot.read(text) === 0)
     return problem('the text in brackets is not an IPv6 address')
-  const canonical = formatAddress(address.family || 6, address.words)
-  return ok(address.family === 4 ? canonical : `[${canonical}]`)
+  const canonical = formatAddress(sharedSlot.family || 6, sharedSlot.words)
+  return ok(sharedSlot.family === 4 ? canonical : `[${canonical}]`)
 }
 
 function hostName(name: string): Result<string> {
   const labels = name.split('.')
   // A name that ends in a number is an IPv4 address or invalid (WHATWG URL, "ends in a number").
   if (/^\d+$/.test(labels.at(-1) ?? '')) {
-    return address.read(name) === 4 ? ok(name) : problem('the host is not a valid IPv4 address')
+    return sharedSlot.read(name) === 4 ? ok(name) : problem('the host is not a valid IPv4 address')
   }
   return name.length <= hostCharsMax && labels.every((part) => label.test(part)) ? ok(name) : noHostName
 }

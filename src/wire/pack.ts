@@ -32,7 +32,7 @@ const noBytes = Buffer.alloc(0)
 /** A traffic event in the parts that a pack holds. */
 export interface EventParts {
   readonly template: EventTemplate
-  /** The part of its id that all events of its record share, the values of its fields, each behind a tab, a line feed. */
+  /** The part of its id that all events of its record share; the values of its fields, each behind a tab; a line feed. */
   readonly line: Uint8Array
 }
 

@@ -5,19 +5,30 @@ import { AcknowledgedContents, AcknowledgedSequences } from '../../src/nats/ackn
 import type { PulledMessage } from '../../src/nats/messages.js'
 
 const span = 16
-const messages = fc.record({ sequence: fc.integer({ min: 1, max: 100 }), storedAtMs: fc.nat(3) })
+const messages = fc.record({
+  sequence: fc.integer({ min: 1, max: 100 }),
+  since: fc.constantFrom('old', 'new'),
+  identity: fc.nat(3),
+})
+
+function inRun(since: string): AcknowledgedSequences {
+  const known = new AcknowledgedSequences(span)
+  known.beginRun(since)
+  return known
+}
 
 t.test('by sequence: what is remembered was acknowledged, at that time, in this run', async () => {
   fc.assert(
     fc.property(fc.array(messages), messages, (added, asked) => {
-      const known = new AcknowledgedSequences(span)
-      for (const { sequence, storedAtMs } of added) known.add(sequence, storedAtMs)
+      const known = inRun('new')
+      for (const message of added) known.add(message)
       const wasAdded = added.some(
-        ({ sequence, storedAtMs }) => sequence === asked.sequence && storedAtMs === asked.storedAtMs,
+        ({ sequence, since, identity }) =>
+          since === 'new' && sequence === asked.sequence && identity === asked.identity,
       )
-      if (known.has(asked.sequence, asked.storedAtMs) && !wasAdded) throw new Error('It was never added.')
-      known.beginRun()
-      if (known.has(asked.sequence, asked.storedAtMs)) throw new Error('It is of another run.')
+      if (known.has(asked) && !wasAdded) throw new Error('It was never added.')
+      known.beginRun('next')
+      if (known.has(asked)) throw new Error('It is of another run.')
     }),
   )
 })
@@ -30,24 +41,26 @@ t.test('by sequence: the last ones of the stream are remembered, in whatever ord
         return fc.shuffledSubarray(sequences, { minLength: span })
       }),
       (sequences) => {
-        const known = new AcknowledgedSequences(span)
-        for (const sequence of sequences) known.add(sequence, 1)
-        return sequences.every((sequence) => known.has(sequence, 1) && !known.has(sequence, 2))
+        const known = inRun('run')
+        for (const sequence of sequences) known.add({ sequence, since: 'run', identity: 1 })
+        return sequences.every(
+          (sequence) => known.has({ sequence, identity: 1 }) && !known.has({ sequence, identity: 2 }),
+        )
       },
     ),
   )
-  t.notOk(new AcknowledgedSequences(span).has(1, 0), 'nothing was added')
+  t.notOk(inRun('run').has({ sequence: 1, identity: 0 }), 'nothing was added')
 })
 
 t.test('by contents: a message that was published twice, in any run; the oldest are forgotten', async (t) => {
   const known = new AcknowledgedContents(2, ({ subject }) => subject)
-  const contents = (subject: string) => known.identityOf({ subject } as PulledMessage)
-  known.add(1, contents('a'))
-  known.add(2, contents('b'))
+  const contents = (subject: string) => ({ identity: known.identityOf({ subject } as PulledMessage) })
+  known.add(contents('a'))
+  known.add(contents('b'))
   known.beginRun()
-  t.ok(known.has(7, contents('a')), 'another sequence, in another run')
-  known.add(3, contents('c'))
-  t.notOk(known.has(1, contents('a')), 'the oldest')
-  t.ok(known.has(2, contents('b')))
-  t.ok(known.has(3, contents('c')))
+  t.ok(known.has(contents('a')), 'in another run')
+  known.add(contents('c'))
+  t.notOk(known.has(contents('a')), 'the oldest')
+  t.ok(known.has(contents('b')))
+  t.ok(known.has(contents('c')))
 })

@@ -30,6 +30,7 @@ const access: NatsAccess = {
 const open = (dataDir: string, port = 0, registry = createRegistry(), logger = silentLogger()) =>
   openNatsServer({
     executable: localNatsServer(),
+    environment: { ...process.env, MARK: 'here' },
     dataDir,
     port,
     storageMaxBytes: 8 * gibibyte,
@@ -58,6 +59,8 @@ if (process.argv[2] === 'owner') {
     t.match(server.urlOf('one'), new RegExp(`^nats://one:[\\w-]{32}@127\\.0\\.0\\.1:${server.port}$`))
     t.ok(server.isUp())
     t.match(await readGreeting(server.port), { server_name: /^weir-/ })
+    const environ = `/proc/${pid}/environ`
+    if (existsSync(environ)) t.match(readFileSync(environ, 'utf8'), /MARK=here/, 'its environment')
     t.equal(processStart(pid), start, 'the number kept is that of the server itself')
     t.equal(statSync(join(dir, 'nats', 'server.conf')).mode & 0o777, 0o600)
     t.ok(statSync(join(dir, 'nats', 'store', 'jetstream')).isDirectory(), 'JetStream has its store there')

@@ -1,9 +1,16 @@
 import { readFileSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { destinationKinds } from '../../src/deliver/kinds.js'
 import { secretKey } from '../../src/process/secret-key.js'
-import { describeSettings, loadSettings, SettingsError, settingNames } from '../../src/process/settings.js'
+import {
+  describeSettings,
+  loadSettings,
+  localNatsServerEnvironment,
+  SettingsError,
+  settingNames,
+} from '../../src/process/settings.js'
 
 const key = Buffer.alloc(32, 7).toString('base64')
 const mebibyte = 1024 ** 2
@@ -68,6 +75,15 @@ t.test('the manual has the settings of every destination kind, with the defaults
   }
   t.end()
 })
+
+t.test(
+  'the local nats-server uses half of the cores at a time, unless an operator says otherwise',
+  async (t) => {
+    const half = String(Math.ceil(availableParallelism() / 2))
+    t.strictSame(localNatsServerEnvironment({ PATH: '/bin' }), { GOMAXPROCS: half, PATH: '/bin' })
+    t.strictSame(localNatsServerEnvironment({ GOMAXPROCS: '7' }), { GOMAXPROCS: '7' })
+  },
+)
 
 const values = [
   { name: 'a port', set: { WEIR_PORT: '0' }, want: { api: { port: 0 } } },
