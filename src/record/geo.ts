@@ -1,7 +1,7 @@
 /** Looks addresses up in GeoIP databases. The only file that uses the maxmind package. */
 import { open, type Reader, type Response } from 'maxmind'
 import { messageOf, StartFault } from '../core/errors.js'
-import { AddressSlot, formatAddress } from '../core/ip.js'
+import { type AddressFamily, formatAddress, sharedSlot } from '../core/ip.js'
 import { geoMemoAddressesMax } from '../core/limits.js'
 
 /** Unknown parts are absent. Names are English. */
@@ -64,34 +64,36 @@ function probe(database: Database): void {
 
 class MergedGeo implements GeoLookup {
   readonly #databases: readonly Database[]
-  /** Clients come back, and a lookup in a file costs fifty times a lookup here. */
-  readonly #memo = new Map<string, Geo>()
-  readonly #slot = new AddressSlot()
+  /**
+   * Clients come back, and a lookup in a file costs fifty times a lookup here. IPv4 addresses are known by their number,
+   * others by a text of their own: one that was cut out of a message would keep all of it.
+   */
+  readonly #memo = new Map<number | string, Geo>()
 
   constructor(databases: readonly Database[]) {
     this.#databases = databases
   }
 
   lookup(ip: string): Geo {
-    const known = this.#memo.get(ip)
-    if (known !== undefined) return known
-    const geo = this.#search(ip)
-    if (this.#memo.size >= geoMemoAddressesMax) this.#memo.clear()
-    this.#memo.set(ip, geo)
-    return geo
+    const family = sharedSlot.read(ip)
+    if (family === 0) return unknownGeo
+    const known = this.#memo.get(family === 4 ? sharedSlot.words[3]! | 0 : ip)
+    return known ?? this.#search(family)
   }
 
-  #search(ip: string): Geo {
-    const family = this.#slot.read(ip)
-    if (family === 0) return unknownGeo
-    const address = formatAddress(family, this.#slot.words)
+  /** Searches for the address in the shared slot. */
+  #search(family: AddressFamily): Geo {
+    const { words } = sharedSlot
+    const address = formatAddress(family, words)
     const geo: Geo = {}
     for (const database of this.#databases) {
       // A file with IPv4 only answers IPv6 addresses with the entry of their first 32 bits.
       if (family === 6 && database.metadata.ipVersion === 4) continue
       Object.assign(geo, { ...geoOf(find(database, address)), ...geo })
     }
-    return Object.freeze(geo)
+    if (this.#memo.size >= geoMemoAddressesMax) this.#memo.clear()
+    this.#memo.set(family === 4 ? words[3]! | 0 : address, Object.freeze(geo))
+    return geo
   }
 }
 
