@@ -9,17 +9,17 @@ import { costOf, nsPerRecord, Throughput, takeTurns } from '../systems/throughpu
 export const row: BenchRow = {
   name: 'destinations',
   mustReach: 'three destinations cost at most 1.7 times as much per record as one',
-  run: ({ quick }) =>
+  run: (tools) =>
     withClosers(async (closers) => {
       const systems = new Map([
         ['one destination', new Throughput(await openWeir(closers))],
         ['three destinations', new Throughput(await openWeir(closers, { destinations: 3 }))],
       ])
-      for (const system of systems.values()) await system.warmUp(['packed'])
+      for (const system of systems.values()) await system.warmUp(['packed'], tools)
       const turns = await takeTurns(
         systems,
         'packed',
-        quick ? { records: 20_000, turns: 2 } : { records: 100_000, turns: 5 },
+        tools.quick ? { records: 20_000, turns: 2 } : { records: 100_000, turns: 5 },
       )
       const cost = (name: string): number => costOf(turns.get(name)!)
       const ratio = cost('three destinations') / cost('one destination')

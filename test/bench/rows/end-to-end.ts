@@ -50,7 +50,7 @@ export const row: BenchRow = {
       const { against } = tools
       if (against !== undefined) systems.set(against, await openWeir(closers, { serve: serveOf(against) }))
       const contenders = new Map([...systems].map(([name, system]) => [name, new Throughput(system)]))
-      for (const contender of contenders.values()) await contender.warmUp(['packed', 'single'])
+      for (const contender of contenders.values()) await contender.warmUp(['packed', 'single'], tools)
       return await measure(contenders, tools)
     }),
 }
