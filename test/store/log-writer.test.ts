@@ -17,6 +17,15 @@ t.setTimeout(300_000)
 const hourMs = 60 * 60_000
 const bounds = { retentionMs: 72 * hourMs, bytesMax: 2 ** 30 }
 
+/** As earlier versions of Weir fed the counts. */
+const earlierFeed = `CREATE MATERIALIZED VIEW decision_counts_feed TO decision_counts AS
+SELECT account_id, pair.1 AS dimension, toStartOfMinute(time) AS minute, pair.2 AS value,
+  countIf(decision = 'allow') AS allow, countIf(decision = 'block') AS block, countIf(decision = 'deny') AS deny,
+  sum(decisions.bytes_in) AS bytes_in, sum(decisions.bytes_out) AS bytes_out
+FROM decisions
+ARRAY JOIN [('none', ''), ('edge', toString(edge_id)), ('policy', toString(policy)), ('country', toString(country))] AS pair
+GROUP BY account_id, dimension, minute, value`
+
 t.test('rows of decisions', async (t) => {
   const { parts, admin, dir } = await openTestStore(t)
   const { nats } = parts
@@ -125,6 +134,49 @@ FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER B
       { rows: 1, fields: { subject: 'weir.log.unheard' } },
     ])
     await writer.close()
+  })
+
+  await t.test('the feed of an earlier version is replaced, and the counts stay the same', async (t) => {
+    const { clickhouse } = parts
+    const query = async () => {
+      const [row] = await clickhouse.rows<{ as_select: string }>(
+        "SELECT as_select FROM system.tables WHERE name = 'decision_counts_feed'",
+      )
+      return row!.as_select
+    }
+    const ofDay = (account: string, at: number) =>
+      rowBytes(
+        [...'abcabca'].map((word, n) =>
+          decisionRow({
+            accountId: account,
+            at: at + n * 20_000,
+            edgeId: n % 2 === 0 ? 'edgtcp_even' : '',
+            policy: word,
+            country: ['DE', ''][n % 2]!,
+            decision: (['allow', 'block', 'deny'] as const)[n % 3]!,
+            bytesOut: 10 ** n,
+          }),
+        ),
+      )
+    const countsOf = (account: string) =>
+      clickhouse.rows<{ dimension: string }>(
+        `SELECT dimension, minute, value, sum(allow) AS allow, sum(block) AS block, sum(deny) AS deny,
+  sum(bytes_in) AS bytes_in, sum(bytes_out) AS bytes_out
+FROM decision_counts WHERE account_id = {account:String} GROUP BY dimension, minute, value ORDER BY dimension, minute, value`,
+        { account },
+      )
+    const current = await query()
+    await clickhouse.command('DROP TABLE decision_counts_feed')
+    await clickhouse.command(earlierFeed)
+    const at = Math.floor(Date.now() / 60_000) * 60_000 - hourMs
+    await clickhouse.insertBlocks('decisions', [ofDay('ac_earlier', at)])
+    t.not(await query(), current)
+    await shapeLogTables(clickhouse, bounds)
+    t.equal(await query(), current)
+    await clickhouse.insertBlocks('decisions', [ofDay('ac_later', at)])
+    const counts = await countsOf('ac_later')
+    t.strictSame(counts, await countsOf('ac_earlier'))
+    t.equal(counts.filter(({ dimension }) => dimension === 'none').length, 3, 'minutes')
   })
 
   await t.test('attempts to deliver are stored, and counted by minute', async (t) => {
