@@ -41,9 +41,13 @@ const partsPerTable = 16
  */
 const mergeBase = 10
 
+/** A part of fewer bytes, not compressed, is one file and not some eighty: most inserts are, and few merged parts. */
+const wideBytes = 32 * 1024 * 1024
+
 export const mergingRows = ({ bytesMax }: LogBounds) => ({
   max_bytes_to_merge_at_max_space_in_pool: Math.ceil(bytesMax / partsPerTable),
   merge_selector_base: mergeBase,
+  min_bytes_for_wide_part: wideBytes,
 })
 
 export const expiry = (time: string, keptMs: number): string =>
