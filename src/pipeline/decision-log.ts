@@ -1,5 +1,5 @@
 /** Rows of decisions, for the decision log and for those who watch; events never wait for them. */
-import { AddressSlot } from '../core/ip.js'
+import { sharedSlot } from '../core/ip.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
@@ -33,7 +33,6 @@ export class DecisionLog {
   readonly #watched = new RowBatch(new DecisionRows(), (data) =>
     this.#options.nats.emit(watchedRowsSubject, data),
   )
-  readonly #client = new AddressSlot()
 
   constructor(options: DecisionLogOptions) {
     this.#options = options
@@ -46,8 +45,10 @@ export class DecisionLog {
     if (accountId === undefined) return
     const batch = this.#batchFor(accountId, judgement)
     if (batch === undefined) return
-    this.#client.read(judgement.record.conn.client_ip)
-    batch.collected.add(rowOf(accountId, judgement, place), this.#client)
+    const row = rowOf(accountId, judgement, place)
+    // If IP policies decided, they have left the address there: then it costs a comparison.
+    sharedSlot.read(judgement.record.conn.client_ip)
+    batch.collected.add(row, sharedSlot)
     batch.added()
   }
 
