@@ -1,4 +1,5 @@
 /** Timestamps as text: RFC 3339, section 5.6. */
+import type { JsonBytes } from './json-bytes.js'
 
 const zero = 0x30
 const plus = 0x2b
@@ -130,6 +131,24 @@ export function utcMicros(text: string): string | undefined {
   const seconds = secondsOf(text)
   if (seconds < secondsMin || seconds > secondsMax) return undefined
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`
+}
+
+/** What a time in UTC lacks for six digits, by how many characters follow its second. */
+const microsEndings = Array.from({ length: 8 }, (_, present) => '.000000Z'.slice(present))
+
+/** Writes `utcMicros(text)`, in most cases without making that text. The year in UTC must be from 0000 to 9999. */
+export function writeUtcMicros(text: string, out: JsonBytes): void {
+  const digitsEnd = Math.min(text.length, microsCharsCount) - 1
+  if (
+    text.charCodeAt(text.length - 1) !== capitalZ ||
+    text.charCodeAt(10) !== capitalT ||
+    isLeapSecond(text)
+  ) {
+    out.ascii(utcMicros(text)!)
+    return
+  }
+  out.ascii(text, digitsEnd)
+  out.ascii(microsEndings[digitsEnd - secondEnd]!)
 }
 
 /** True for most timestamps, which then need little or no conversion. Length and ending imply the fractional digits. */

@@ -4,6 +4,7 @@
  * of the record is described there; any other field brings its description along.
  */
 import type { JsonBytes } from '../core/json-bytes.js'
+import { writeUtcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeName, type Spelling } from '../expr/scope.js'
 import type { Geo } from '../record/geo.js'
 import { normalizeHeaders } from '../record/normalize.js'
@@ -137,13 +138,20 @@ export const ipPolicyDecision: FieldOptions = {
 /** Options of an address, which was normalized when the record was read. */
 export const address: FieldOptions = { filterable: true, spelling: addressSpelling }
 
+const quote = 0x22
+
 const writeText: Write<string> = (value, out) => out.quoted(value)
+const writeTimestamp: Write<string> = (value, out) => {
+  out.byte(quote)
+  writeUtcMicros(value, out)
+  out.byte(quote)
+}
 const writeNumber: Write<number> = (value, out) => out.number(value)
 const writeBoolean: Write<boolean> = (value, out) => out.ascii(String(value))
 const writeJson: Write<string> = (value, out) => out.text(value)
 
 export const text = fieldType('text', writeText)
-export const timestamp = fieldType('timestamp', writeText)
+export const timestamp = fieldType('timestamp', writeTimestamp)
 export const int32 = fieldType('int32', writeNumber)
 export const int64 = fieldType('int64', writeNumber)
 export const double = fieldType('double', writeNumber)

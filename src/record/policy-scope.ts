@@ -1,4 +1,5 @@
 /** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
+import { utcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
 import type { Geo, GeoLookup } from './geo.js'
 import { type FieldText, recordFieldOf } from './record-fields.js'
@@ -51,7 +52,7 @@ const inboundNames: Readonly<Record<string, DeclaredName>> = {
     ...text(({ conn }) => conn.server_name && serverHost(conn.server_name)),
     spelling: serverSpelling,
   },
-  'conn.start_ts': text(({ conn }) => conn.start_ts),
+  'conn.start_ts': text(({ conn }) => conn.start_ts && utcMicros(conn.start_ts)),
   'conn.geo.country_code': text(({ geo }) => geo.country_code, 'Country of the client: ISO 3166-1 alpha-2.'),
   'conn.geo.country': text(({ geo }) => geo.country, 'Country of the client, in English.'),
   'conn.geo.city': text(({ geo }) => geo.city, 'City of the client, in English.'),
@@ -76,7 +77,7 @@ const inboundNames: Readonly<Record<string, DeclaredName>> = {
 const outboundNames: Readonly<Record<string, DeclaredName>> = {
   'conn.bytes_in': number(({ conn }) => conn.bytes_in),
   'conn.bytes_out': number(({ conn }) => conn.bytes_out),
-  'conn.end_ts': text(({ conn }) => conn.end_ts),
+  'conn.end_ts': text(({ conn }) => conn.end_ts && utcMicros(conn.end_ts)),
   'ip_policy.decision': text(
     ({ ipDecision }) => ipDecision,
     'What IP policies decided: `allow` or `block`; no value if none applied.',

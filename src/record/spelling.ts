@@ -1,19 +1,17 @@
 /**
- * Normal forms of values that a sender may spell in several ways. Times and addresses are normalized when a record is
- * read, so that events and expressions see the same text. Server names are chosen by clients: events show them as
- * reported, and decisions use `serverHost` of them.
+ * Normal forms of values that a sender may spell in several ways. Addresses are normalized when a record is read, so that
+ * events and expressions see the same text; times (`core/timestamp.ts`) where they are written or compared, because most
+ * are written once, and a normalized text of each would be made for it. Server names are chosen by clients: events show
+ * them as reported, and decisions use `serverHost` of them.
  */
 import { canonicalAddress } from '../core/ip.js'
-import { utcMicros } from '../core/timestamp.js'
 import type { Spelling } from '../expr/scope.js'
 import { type RecordType, recordTypeOf, type TrafficRecord } from './traffic-record.js'
 
-/** The members of a connection that may be spelled in several ways. */
+/** The addresses of a connection. */
 interface SpelledMembers {
   client_ip: string
   server_ip?: string | null | undefined
-  start_ts?: string | null | undefined
-  end_ts?: string | null | undefined
 }
 
 /** Changes a checked record in place: no one else has it. */
@@ -21,11 +19,9 @@ export function spellAlike<R extends TrafficRecord>(record: R): R {
   const typed: { type: RecordType } = record
   typed.type = recordTypeOf(record.type)!
   const conn: SpelledMembers = record.conn
-  const { client_ip, server_ip, start_ts, end_ts } = conn
+  const { client_ip, server_ip } = conn
   conn.client_ip = canonicalAddress(client_ip)
   if (server_ip) conn.server_ip = canonicalAddress(server_ip)
-  if (start_ts) conn.start_ts = utcMicros(start_ts)
-  if (end_ts) conn.end_ts = utcMicros(end_ts)
   return record
 }
 

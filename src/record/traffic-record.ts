@@ -12,7 +12,7 @@ export interface Connection {
   /** As given. */
   readonly server_name?: Optional<string>
   readonly server_port?: Optional<number>
-  /** In UTC, with six fractional digits. */
+  /** RFC 3339, as given; events and expressions show it in UTC, with six fractional digits. */
   readonly start_ts?: Optional<string>
 }
 

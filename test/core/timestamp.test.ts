@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isTimestamp, parseTimestamp, utcMicros } from '../../src/core/timestamp.js'
+import { JsonBytes } from '../../src/core/json-bytes.js'
+import { isTimestamp, parseTimestamp, utcMicros, writeUtcMicros } from '../../src/core/timestamp.js'
+
+function writtenMicros(text: string): string {
+  const out = new JsonBytes()
+  writeUtcMicros(text, out)
+  return Buffer.from(out.take()).toString()
+}
 
 t.test('times in every spelling of RFC 3339', async (t) => {
   const cases: [text: string, seconds: number][] = [
@@ -121,6 +128,7 @@ t.test('the one spelling of a time: UTC, six fractional digits', async (t) => {
   for (const { name, text, want } of cases) {
     t.ok(isTimestamp(text), name)
     t.equal(utcMicros(text), want, name)
+    if (want !== undefined) t.equal(writtenMicros(text), want, `${name}, written`)
   }
 })
 
@@ -159,12 +167,17 @@ t.test('whatever the spelling, the same instant as whole numbers have it', (t) =
       const seconds = BigInt(hour * 3600 + (minute - (offset ?? 0)) * 60 + second)
       const micros = BigInt(fraction.slice(0, 6).padEnd(6, '0'))
       const want = microsOf(year, month, day) + seconds * 1_000_000n + micros
-      const got = utcMicros(`${date}${separator}${clock}${zone}`)
+      const text = `${date}${separator}${clock}${zone}`
+      const got = utcMicros(text)
       const isOutside = want < microsOf(0, 1, 1) || want >= microsOf(10_000, 1, 1)
       if (got === undefined || isOutside) return got === undefined && isOutside
       const [, y, mo, d, h, mi, s, us] = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6})Z$/.exec(got)!
       const clockMicros = BigInt(Number(h) * 3600 + Number(mi) * 60 + Number(s)) * 1_000_000n + BigInt(us!)
-      return microsOf(Number(y), Number(mo), Number(d)) + clockMicros === want && utcMicros(got) === got
+      return (
+        microsOf(Number(y), Number(mo), Number(d)) + clockMicros === want &&
+        utcMicros(got) === got &&
+        writtenMicros(text) === got
+      )
     }),
     { seed: 6, numRuns: 5_000 },
   )

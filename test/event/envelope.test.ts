@@ -103,7 +103,7 @@ t.test('a request gives each field of its kind', async (t) => {
     objectJson(httpRequestComplete)(request, shownDecision(request, { ipPolicy: { decision: 'allow' } })),
   )
   t.same(written, {
-    conn,
+    conn: { ...conn, start_ts: '2026-11-20T10:00:00.000000Z' },
     tls,
     backend,
     basic_auth,
