@@ -139,11 +139,7 @@ const microsEndings = Array.from({ length: 8 }, (_, present) => '.000000Z'.slice
 /** Writes `utcMicros(text)`, in most cases without making that text. The year in UTC must be from 0000 to 9999. */
 export function writeUtcMicros(text: string, out: JsonBytes): void {
   const digitsEnd = Math.min(text.length, microsCharsCount) - 1
-  if (
-    text.charCodeAt(text.length - 1) !== capitalZ ||
-    text.charCodeAt(10) !== capitalT ||
-    isLeapSecond(text)
-  ) {
+  if (!isPlainUtc(text)) {
     out.ascii(utcMicros(text)!)
     return
   }
@@ -153,10 +149,11 @@ export function writeUtcMicros(text: string, out: JsonBytes): void {
 
 /** True for most timestamps, which then need little or no conversion. Length and ending imply the fractional digits. */
 const isUtcWith = (text: string, charsCount: number): boolean =>
-  text.length === charsCount &&
-  text.charCodeAt(charsCount - 1) === capitalZ &&
-  text.charCodeAt(10) === capitalT &&
-  !isLeapSecond(text)
+  text.length === charsCount && isPlainUtc(text)
+
+/** In UTC with capital letters, and not a leap second: only the number of fractional digits may differ. */
+const isPlainUtc = (text: string): boolean =>
+  text.charCodeAt(text.length - 1) === capitalZ && text.charCodeAt(10) === capitalT && !isLeapSecond(text)
 
 /** Is the year in UTC within the range? `text` must be a valid timestamp. */
 export const hasUtcYear = (text: string): boolean =>

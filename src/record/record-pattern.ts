@@ -3,8 +3,8 @@
  * record from a match. The expression accepts nothing but valid JSON: what stands between values is literal, and values
  * have the grammar of RFC 8259. At each character there is one way to go on, so that its time is linear in the text.
  *
- * Of the members that the schema names, it accepts the usual values only: strings without escapes, integers of 15 digits
- * at most, times in UTC. A text with others does not match, and JSON.parse reads it.
+ * Members that the schema names match only with their usual values: strings without escapes, integers of at most 15
+ * digits, times in UTC. A text with other values does not match, and JSON.parse reads it.
  */
 import { type DottedTree, treeOfDotted } from '../core/dotted.js'
 import { type RecordField, type RecordFieldType, recordFields } from './record-fields.js'
@@ -204,7 +204,7 @@ class PatternWriter {
         token = this.#next()
       }
       const name = JSON.parse(token) as string
-      // Of two members with one name, JSON.parse takes the last.
+      // JSON.parse takes the last of two members with one name; an expression can't.
       if (scripts.has(name)) throw new NoPattern()
       this.source += literally(token)
       this.source += this.#next()

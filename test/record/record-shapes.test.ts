@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { type DottedTree, treeOfDotted } from '../../src/core/dotted.js'
+import { isTimestamp } from '../../src/core/timestamp.js'
 import { parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 import { type RecordField, recordFields } from '../../src/record/record-fields.js'
 import { patternOf } from '../../src/record/record-pattern.js'
@@ -147,6 +148,39 @@ t.test('texts that are left to JSON.parse', async (t) => {
     t.ok(text.includes(from), name)
     t.equal(shapes.read(text.replace(from, to)), undefined, name)
   }
+})
+
+t.test('times are not checked again, so a pattern takes only valid ones', async (t) => {
+  const text = JSON.stringify(connection)
+  const shapes = new RecordShapes()
+  shapes.missed(text, 'tcp_connection')
+  const two = fc.nat(99).map((number) => String(number).padStart(2, '0'))
+  const part = (max: number) =>
+    fc.oneof({ weight: 4, arbitrary: fc.nat(max).map((n) => String(n).padStart(2, '0')) }, two)
+  const time = fc
+    .tuple(
+      fc.tuple(two, two),
+      part(13),
+      part(32),
+      part(24),
+      part(60),
+      part(60),
+      fc.constantFrom('', '.', '.5', '.1234567'),
+    )
+    .map(
+      ([year, month, day, hour, minute, second, fraction]) =>
+        `${year.join('')}-${month}-${day}T${hour}:${minute}:${second}${fraction}Z`,
+    )
+  let taken = 0
+  fc.assert(
+    fc.property(time, (end) => {
+      if (shapes.read(text.replace('2026-11-20T10:00:01Z', end)) === undefined) return
+      taken += 1
+      t.ok(isTimestamp(end), end)
+    }),
+    { numRuns: 3_000 },
+  )
+  t.ok(taken > 100, `${taken} were taken`)
 })
 
 t.test('records without a pattern', async (t) => {
