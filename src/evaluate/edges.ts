@@ -133,7 +133,7 @@ export class HttpsEdge {
 const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
 
 /** As hostports write it: IPv6 in brackets, a name in another script in its ASCII form. */
-function hostOf(serverName: string): string {
+export function hostOf(serverName: string): string {
   const host = serverHost(serverName)
   if (host.includes(':')) return `[${host}]`
   return ascii.test(host) ? host : valueOr(parseHost(host), host)

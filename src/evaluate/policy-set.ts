@@ -15,11 +15,11 @@ import {
   compileTcpEdge,
   type Endpoint,
   HttpsEdge,
-  hostportOf,
   nowhere,
   type Route,
   SharedLists,
 } from './edges.js'
+import { Hostports } from './hostports.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import type { Restriction, Restrictions } from './ip-restriction.js'
 import { Parts } from './parts.js'
@@ -38,8 +38,8 @@ interface Contents {
   readonly ipPolicies: Parts<IpPolicy>
   readonly lists: SharedLists
   readonly httpsEdges: ReadonlyMap<string, HttpsEdge>
-  readonly tcpByHostport: ReadonlyMap<string, Endpoint>
-  readonly httpsByHostport: ReadonlyMap<string, HttpsEdge>
+  readonly tcpByHostport: Hostports<Endpoint>
+  readonly httpsByHostport: Hostports<HttpsEdge>
   readonly accounts: ReadonlyMap<string, Endpoint>
   readonly restrictions: ReadonlyMap<string, AccountRestrictions>
   readonly credentials: ReadonlyMap<string, DeclaredRow<'tunnel_credential'>>
@@ -98,8 +98,7 @@ export class PolicySet implements Restrictions {
     const { httpsEdges, httpsByHostport, tcpEdges, tcpByHostport } = this.contents
     const { edge_id } = record
     if (edge_id) return (tcpEdges.get(edge_id) ?? httpsEdges.get(edge_id))?.accountId
-    const hostport = hostportOf(record) ?? ''
-    return (record.type === 'tcp_connection' ? tcpByHostport : httpsByHostport).get(hostport)?.accountId
+    return (record.type === 'tcp_connection' ? tcpByHostport : httpsByHostport).find(record)?.accountId
   }
 
   #accountOf(record: TrafficRecord): Endpoint {
@@ -118,16 +117,14 @@ export class PolicySet implements Restrictions {
 
   #findTcpEdge(record: ConnectionRecord): Result<Endpoint | undefined, EdgeProblem> {
     const { tcpById, tcpByHostport } = this.contents
-    if (!record.edge_id) return ok(tcpByHostport.get(hostportOf(record) ?? ''))
+    if (!record.edge_id) return ok(tcpByHostport.find(record))
     const edge = tcpById.get(record.edge_id)
     return edge === undefined ? this.#noEdge(record.edge_id, record.type) : ok(edge)
   }
 
   #findHttpsEdge(record: RequestRecord): Result<Endpoint | undefined, EdgeProblem> {
     const { httpsEdges, httpsByHostport } = this.contents
-    const edge = record.edge_id
-      ? httpsEdges.get(record.edge_id)
-      : httpsByHostport.get(hostportOf(record) ?? '')
+    const edge = record.edge_id ? httpsEdges.get(record.edge_id) : httpsByHostport.find(record)
     if (edge !== undefined) {
       const route = edge.findRoute(record)
       return route.ok ? route : fail({ ...route.problem, unknown: true })
@@ -225,12 +222,12 @@ async function buildTcpEdges(
   slices: Slices,
 ): Promise<Pick<Contents, 'tcpEdges' | 'tcpById' | 'tcpByHostport'>> {
   const tcpEdges = new Parts(previous?.contents.tcpEdges)
-  const tcpByHostport = new Map<string, Endpoint>()
+  const tcpByHostport = new Hostports<Endpoint>()
   for (const row of source.rowsOf('tcp_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge =
       tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row, lists))
-    for (const hostport of row.hostports ?? []) tcpByHostport.set(hostport.toLowerCase(), edge)
+    for (const hostport of row.hostports ?? []) tcpByHostport.add(hostport.toLowerCase(), edge)
   }
   return { tcpEdges: tcpEdges.complete(), tcpById: new IdIndex(tcpEdges.values), tcpByHostport }
 }
@@ -242,12 +239,12 @@ async function buildHttpsEdges(
   slices: Slices,
 ): Promise<Pick<Contents, 'httpsEdges' | 'httpsByHostport' | 'routes'>> {
   const httpsEdges = new Map<string, HttpsEdge>()
-  const httpsByHostport = new Map<string, HttpsEdge>()
+  const httpsByHostport = new Hostports<HttpsEdge>()
   for (const row of source.rowsOf('https_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge = new HttpsEdge(row)
     httpsEdges.set(row.id, edge)
-    for (const hostport of row.hostports ?? []) httpsByHostport.set(hostport.toLowerCase(), edge)
+    for (const hostport of row.hostports ?? []) httpsByHostport.add(hostport.toLowerCase(), edge)
   }
   const routes = new Parts(previous?.contents.routes)
   for (const row of source.rowsOf('https_edge_route')) {

@@ -30,7 +30,7 @@ t.test('the edge of a record', async (t) => {
   const policySet = await build(
     new TestConfiguration('ac_1', 'ac_2')
       .tcpEdge('edgtcp_1', { hostports: ['ssh.example:22', '[::1]:22', 'xn--bcher-kva.example:22'] })
-      .tcpEdge('edgtcp_2', { account_id: 'ac_2', hostports: ['db.example:5432'] })
+      .tcpEdge('edgtcp_2', { account_id: 'ac_2', hostports: ['db.example:5432', 'ssh.example:2222'] })
       .httpsEdge('edghts_1', ['www.example:443']),
   )
   const cases = [
@@ -68,6 +68,16 @@ t.test('the edge of a record', async (t) => {
     { name: 'two final dots', record: tcp({}, at('ssh.example..', 22)), want: [undefined, undefined] },
     { name: 'a dot alone', record: tcp({}, at('.', 22)), want: [undefined, undefined] },
     { name: 'another port', record: tcp({}, at('ssh.example', 23)), want: [undefined, undefined] },
+    {
+      name: 'a port of the same name that another edge serves',
+      record: tcp({}, at('ssh.example', 2222)),
+      want: ['edgtcp_2', 'ac_2'],
+    },
+    {
+      name: 'the same with another spelling',
+      record: tcp({}, at('SSH.example.', 2222)),
+      want: ['edgtcp_2', 'ac_2'],
+    },
     {
       name: 'a name without port',
       record: tcp({}, { server_name: 'ssh.example' }),
