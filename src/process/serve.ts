@@ -36,6 +36,11 @@ const apiNodeOptions = ['--min-semi-space-size=16', '--initial-old-space-size=64
  * and a sixth of a pipeline's.
  */
 const workerNodeOptions = ['--initial-old-space-size=128']
+/**
+ * When nothing happened for eight seconds, V8 gives back memory, and a deliverer then takes a quarter more CPU per event
+ * until it sent some hundred thousand. What is kept is 5 MiB more if there never was traffic.
+ */
+const delivererNodeOptions = [...workerNodeOptions, '--no-memory-reducer']
 
 export async function serve(context: RoleContext, program: Program): Promise<void> {
   const stop = stopSignal()
@@ -59,11 +64,11 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
     server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
   const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec =>
     roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
-  const workers = (name: string, count: number | undefined): RoleSpec[] =>
+  const workers = (name: string, count: number | undefined, nodeOptions: readonly string[]): RoleSpec[] =>
     workerNames(name, count ?? workersByCores()).map((worker) => ({
       ...role(name),
       name: worker,
-      nodeOptions: workerNodeOptions,
+      nodeOptions,
     }))
   // A restarted process keeps its port, which clients know.
   const samePort =
@@ -81,7 +86,12 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   const supervisor = release.own(
     new Supervisor({
       // In stop order: each passes its remaining work to the roles after it.
-      roles: [api, ...workers('pipeline', pipelines), decide, ...workers('deliver', deliverers)],
+      roles: [
+        api,
+        ...workers('pipeline', pipelines, workerNodeOptions),
+        decide,
+        ...workers('deliver', deliverers, delivererNodeOptions),
+      ],
       occurrences,
       registry,
     }),
