@@ -7,6 +7,9 @@ const ticksPerSecond = 100
 /** Merges of ClickHouse and snapshots of the books follow the last record. */
 const settleMs = 2_000
 const idleMs = 5_000
+/** What follows a long load (compilation by V8, merges) may take half a minute: idle is what no longer falls by a tenth. */
+const idleWindowsMax = 8
+const stillFalling = 0.9
 
 /** Microseconds of CPU, by role. */
 export type CpuByRole = Readonly<Record<string, number>>
@@ -29,10 +32,20 @@ export class CpuMeter {
   /** Measures what the system takes while nothing is to be done: it is left out of later turns. */
   async measureIdle(): Promise<void> {
     await sleep(settleMs)
+    let idle = await this.#idleWindow()
+    for (let windows = 1; windows < idleWindowsMax; windows += 1) {
+      const previous = totalCpu(idle)
+      idle = await this.#idleWindow()
+      if (totalCpu(idle) >= stillFalling * previous) break
+    }
+    this.#idle = idle
+  }
+
+  async #idleWindow(): Promise<CpuByRole> {
     const before = cpuUsed(this.#processes())
     await sleep(idleMs)
     const spent = difference(cpuUsed(this.#processes()), before)
-    this.#idle = Object.fromEntries(Object.entries(spent).map(([role, us]) => [role, us / (idleMs / 1_000)]))
+    return Object.fromEntries(Object.entries(spent).map(([role, us]) => [role, us / (idleMs / 1_000)]))
   }
 
   /** `work` resolves when so many records are done. */
