@@ -16,8 +16,8 @@ interface GroupCommitOptions<T> {
 
 interface Waiter<T> {
   readonly item: T
-  resolve(): void
-  reject(error: unknown): void
+  resolve?(): void
+  reject?(error: unknown): void
 }
 
 export class GroupCommit<T> {
@@ -31,10 +31,17 @@ export class GroupCommit<T> {
 
   /** Resolves when the item is durable; rejects with the error of its write. */
   add(item: T): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
-      this.#writing ??= this.#drain()
-    })
+    return new Promise((resolve, reject) => this.#push({ item, resolve, reject }))
+  }
+
+  /** `add` for a caller that does not wait for its item; `write` itself sees to its errors. */
+  put(item: T): void {
+    this.#push({ item })
+  }
+
+  #push(waiter: Waiter<T>): void {
+    this.#waiting.push(waiter)
+    this.#writing ??= this.#drain()
   }
 
   /** Resolves when all added items are written or refused. */
@@ -53,10 +60,10 @@ export class GroupCommit<T> {
     const { write, isItemRefused } = this.#options
     try {
       await write(group.map(({ item }) => item))
-      for (const { resolve } of group) resolve()
+      for (const waiter of group) waiter.resolve?.()
     } catch (error) {
       if (group.length > 1 && isItemRefused?.(error)) for (const waiter of group) await this.#write([waiter])
-      else for (const { reject } of group) reject(error)
+      else for (const waiter of group) waiter.reject?.(error)
     }
   }
 

@@ -31,18 +31,36 @@ export interface PulledMessage {
   readonly reply: string
 }
 
-export function pulled(message: JsMsg): PulledMessage {
-  const reply = replyOf(message)
-  const { deliveries, sequence, storedAtNanos, pending } = deliveryOf(reply)
-  return {
-    subject: message.subject,
-    data: message.data,
-    sequence,
-    deliveries,
-    storedAtMs: Number(storedAtNanos.slice(0, -nanosDigits)),
-    pending,
-    headers: message.headers,
-    reply,
+export const pulled = (message: JsMsg): PulledMessage => new DeliveredMessage(message)
+
+/** What hardly anyone asks for is decoded when it is asked for. */
+class DeliveredMessage implements PulledMessage {
+  readonly data: Uint8Array
+  readonly sequence: number
+  readonly deliveries: number
+  readonly storedAtMs: number
+  readonly pending: number
+  readonly reply: string
+  readonly #message: JsMsg
+
+  constructor(message: JsMsg) {
+    const reply = replyOf(message)
+    const { deliveries, sequence, storedAtMs, pending } = deliveryOf(reply)
+    this.data = message.data
+    this.sequence = sequence
+    this.deliveries = deliveries
+    this.storedAtMs = storedAtMs
+    this.pending = pending
+    this.reply = reply
+    this.#message = message
+  }
+
+  get subject(): string {
+    return this.#message.subject
+  }
+
+  get headers(): MsgHdrs | undefined {
+    return this.#message.headers
   }
 }
 
@@ -51,28 +69,44 @@ const nanosDigits = 6
 /** The subject that a message is acknowledged on; every message of a consumer has one. */
 const replyOf = (message: JsMsg): string => (message as JsMsg & { readonly reply: string }).reply
 
+/** Where the tokens of a subject begin; reused for each. */
+const tokenStarts = new Int32Array(16)
+const shortForm = 9
+const shortFirst = 4
+const longFirst = 6
+/** From the deliveries to the pending ones. */
+const tokensRead = 5
+const dot = 0x2e
+const zero = 0x30
+
 /**
  * What the acknowledgement subject says, in one pass for every message: the library takes it apart again for each
  * question. `$JS.ACK.` [domain `.` account hash `.`] stream `.` consumer `.` deliveries `.` sequence `.` sequence of
  * the consumer `.` ns since the epoch `.` pending [`.` random]; see ADR-15 of NATS.
  */
 function deliveryOf(reply: string) {
-  const tokens = reply.split('.')
-  const first = tokens.length === shortForm ? shortFirst : longFirst
-  const [deliveries, sequence, , storedAtNanos, pending] = tokens.slice(first, first + 5)
-  if (tokens[1] !== 'ACK' || storedAtNanos === undefined || pending === undefined)
+  let tokens = 1
+  for (let at = 0; at < reply.length && tokens < tokenStarts.length; at += 1)
+    if (reply.charCodeAt(at) === dot) tokenStarts[tokens++] = at + 1
+  const first = tokens === shortForm ? shortFirst : longFirst
+  if (!reply.startsWith('$JS.ACK.') || tokens < first + tokensRead)
     throw new Error(`A message of a consumer has an unknown acknowledgement subject: ${shown(reply)}`)
   return {
-    deliveries: Number(deliveries),
-    sequence: Number(sequence),
-    storedAtNanos,
-    pending: Number(pending),
+    deliveries: numberAt(reply, tokenStarts[first]!, 0),
+    sequence: numberAt(reply, tokenStarts[first + 1]!, 0),
+    storedAtMs: numberAt(reply, tokenStarts[first + 3]!, nanosDigits),
+    pending: numberAt(reply, tokenStarts[first + 4]!, 0),
   }
 }
 
-const shortForm = 9
-const shortFirst = 4
-const longFirst = 6
+/** The number that begins there and ends at a dot or with the text, without its last digits. */
+function numberAt(text: string, start: number, digitsCut: number): number {
+  let end = start
+  while (end < text.length && text.charCodeAt(end) !== dot) end += 1
+  let number = 0
+  for (let at = start; at < end - digitsCut; at += 1) number = number * 10 + text.charCodeAt(at) - zero
+  return number
+}
 
 /** A server with a busy disk may take seconds. */
 const confirmTimeoutMs = 5_000

@@ -54,7 +54,7 @@ export class InputLedger {
   }
 
   add(message: DoneMessage): void {
-    void this.#commits.add(message)
+    this.#commits.put(message)
   }
 
   async #write(entries: readonly LedgerEntry[]): Promise<void> {

@@ -46,6 +46,8 @@ export interface ProcessedMessage {
   acknowledged?(): void
 }
 
+type Processed = ProcessedMessage | undefined
+
 interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stoppedEarly'> {
   readonly nats: Nats
   readonly ledger: LedgerWriter
@@ -60,7 +62,7 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   /** Bytes of messages that are pulled ahead. */
   readonly aheadBytes?: number
   /** Puts the message's events into `packs`, as events of `input`; undefined: it is too early, the message comes again. */
-  readonly process: (message: PulledMessage, input: InputMessage) => Promise<ProcessedMessage | undefined>
+  readonly process: (message: PulledMessage, input: InputMessage) => Processed | Promise<Processed>
   /** While it returns false, nothing is pulled. */
   readonly mayPull?: () => boolean
   /** Called when a pack begins to be stored. */
@@ -182,7 +184,8 @@ export class Intake {
       this.#watchPacks()
       this.#messageBytes += (message.data.length - this.#messageBytes) / 16
       const begunMs = monotonicMs()
-      await this.#take(message)
+      const taking = this.#take(message)
+      if (taking !== undefined) await taking
       this.#messageMs += (monotonicMs() - begunMs - this.#messageMs) / 16
       if (this.packs.isFull) await this.packs.roomToFill()
       this.#work.addSince(begunMs)
@@ -213,19 +216,38 @@ export class Intake {
     return Math.max(1, Math.min(prefetchMessagesMax, this.#options.ackPendingMax, fitting, soon))
   }
 
-  async #take(message: PulledMessage): Promise<void> {
+  /** Most messages are done when it returns: a promise for each would cost as much as their walk. */
+  #take(message: PulledMessage): Promise<void> | undefined {
     const inFlight = this.#reader.begin(message)
-    if (inFlight === undefined) return
+    if (inFlight === undefined) return undefined
     const input = new IntakeMessage(inFlight, this.#reader, this.#ledger)
     try {
-      const processed = await this.#options.process(message, input)
-      if (processed === undefined) input.giveBack()
-      else input.processed(processed)
+      const processed = this.#options.process(message, input)
+      if (processed instanceof Promise) return this.#takeLater(input, processed)
+      this.#taken(input, processed)
     } catch (error) {
-      // Part of what it caused may be stored; the message is processed again from the start.
-      input.giveBack()
-      if (!this.#reader.stopping.aborted) this.#options.unstored(error, input.sequence)
+      this.#failed(input, error)
     }
+    return undefined
+  }
+
+  async #takeLater(input: IntakeMessage, processing: Promise<Processed>): Promise<void> {
+    try {
+      this.#taken(input, await processing)
+    } catch (error) {
+      this.#failed(input, error)
+    }
+  }
+
+  #taken(input: IntakeMessage, processed: Processed): void {
+    if (processed === undefined) input.giveBack()
+    else input.processed(processed)
+  }
+
+  /** Part of what it caused may be stored; the message is processed again from the start. */
+  #failed(input: IntakeMessage, error: unknown): void {
+    input.giveBack()
+    if (!this.#reader.stopping.aborted) this.#options.unstored(error, input.sequence)
   }
 
   /** Stops pulling; processes, stores and acknowledges what was asked for, and gives back what takes too long. */

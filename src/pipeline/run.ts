@@ -13,6 +13,7 @@ import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
+import { withoutPauses } from '../core/slices.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
@@ -35,6 +36,10 @@ import { UnservedReports } from './unserved-reports.js'
 /** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000
 const parkedAtOnce = 64
+/** A message of so few bytes takes less than a millisecond, and no promise is made for it. */
+const atOnceBytesMax = 16 * 1024
+
+type MessageWalking = ReturnType<typeof walkMessage>
 
 interface PipelineDeps {
   readonly nats: Nats
@@ -83,33 +88,70 @@ export class Pipeline {
     return this.#intake.isBusy
   }
 
-  async #process(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
-    const isSuspect = message.deliveries > deliveriesBeforeQuarantine
-    const culprits = isSuspect ? await this.#deps.quarantine.culpritsIn(message.data) : []
-    const { counts, bad } = await this.#walk(message, withoutLines(message.data, culprits), input)
-    if (bad.length + culprits.length > 0) await this.#park([...bad, ...culprits], input)
-    const all = withBad(counts, culprits.length)
-    const entered = this.#ledgerCounts.of(all)
-    if (!isReported(all)) return entered
+  #process(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
+    if (message.deliveries > deliveriesBeforeQuarantine) return this.#processSuspect(message, input)
+    const result = this.#walk(message, message.data, input)
+    return result instanceof Promise
+      ? result.then((walked) => this.#processed(walked, [], input))
+      : this.#processed(result, [], input)
+  }
+
+  async #processSuspect(message: PulledMessage, input: InputMessage): Promise<ProcessedMessage> {
+    const culprits = await this.#deps.quarantine.culpritsIn(message.data)
+    const walked = await this.#walk(message, withoutLines(message.data, culprits), input)
+    return await this.#processed(walked, culprits, input)
+  }
+
+  #processed(
+    { counts, bad }: MessageResult,
+    culprits: readonly BadRecord[],
+    input: InputMessage,
+  ): ProcessedMessage | Promise<ProcessedMessage> {
+    const processed = this.#counted(withBad(counts, culprits.length))
+    if (bad.length + culprits.length === 0) return processed
+    return this.#park([...bad, ...culprits], input).then(() => processed)
+  }
+
+  #counted(counts: CountVector): ProcessedMessage {
+    const entered = this.#ledgerCounts.of(counts)
+    if (!isReported(counts)) return entered
     return {
       ...entered,
       acknowledged: () => {
-        this.#failures.add(all)
-        this.#unserved.add(all)
+        this.#failures.add(counts)
+        this.#unserved.add(counts)
       },
     }
   }
 
-  async #walk({ storedAtMs }: PulledMessage, bytes: Uint8Array, input: InputMessage): Promise<MessageResult> {
+  #walk(
+    { storedAtMs }: PulledMessage,
+    bytes: Uint8Array,
+    input: InputMessage,
+  ): MessageResult | Promise<MessageResult> {
     const { configuration, geo, decisionLog, catchUps } = this.#deps
     const { packs } = this.#intake
     const { sequence } = input
     const judged = (judgement: Judgement, line: number) =>
       decisionLog.add(judgement, { storedAtMs, sequence, line })
+    const view = catchUps.viewFor(configuration.current, input)
+    const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
     packs.begin(input)
+    return bytes.length > atOnceBytesMax ? this.#walkInTurns(walk) : this.#walkAtOnce(walk)
+  }
+
+  #walkAtOnce(walk: MessageWalking): MessageResult {
+    const { packs } = this.#intake
     try {
-      const view = catchUps.viewFor(configuration.current, input)
-      const walk = walkMessage({ bytes, storedAtMs }, { view, geo, buffers: packs, judged })
+      return withoutPauses(walk)
+    } finally {
+      packs.end()
+    }
+  }
+
+  async #walkInTurns(walk: MessageWalking): Promise<MessageResult> {
+    const { packs } = this.#intake
+    try {
       for (let step = walk.next(); ; step = walk.next()) {
         if (step.done) return step.value
         await yieldTurn()

@@ -36,6 +36,19 @@ t.test('items that arrive during a write are one group', async (t) => {
   t.strictSame(groups, [[1], [2, 3]])
 })
 
+t.test('items whose callers do not wait are written with the others', async (t) => {
+  const { groups, write, begun } = heldWrites()
+  const commits = new GroupCommit<number>({ write })
+  commits.put(1)
+  const waited = commits.add(2)
+  ;(await begun(1)).resolve()
+  await waited
+  commits.put(3)
+  ;(await begun(2)).reject(new Error('refused'))
+  await commits.written()
+  t.strictSame(groups, [[1, 2], [3]])
+})
+
 t.test('a failed write rejects its own group only', async (t) => {
   const { write, begun } = heldWrites()
   const commits = new GroupCommit<number>({ write })
