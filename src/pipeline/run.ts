@@ -36,8 +36,8 @@ import { UnservedReports } from './unserved-reports.js'
 /** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000
 const parkedAtOnce = 64
-/** A message of so few bytes takes less than a millisecond, and no promise is made for it. */
-const atOnceBytesMax = 16 * 1024
+/** A message of so few bytes, some forty records, is walked without pauses, and no promise is made for it. */
+const atOnceBytesMax = 4 * 1024
 
 type MessageWalking = ReturnType<typeof walkMessage>
 
