@@ -16,9 +16,13 @@ interface GroupCommitOptions<T> {
 
 interface Waiter<T> {
   readonly item: T
-  resolve?(): void
-  reject?(error: unknown): void
+  resolve(): void
+  reject(error: unknown): void
 }
+
+// For items that nobody waits for. A failure is an unhandled rejection, like that of a promise that nobody awaits.
+const unnoticed = (): void => {}
+const unhandled = (error: unknown): void => void Promise.reject(error)
 
 export class GroupCommit<T> {
   readonly #options: GroupCommitOptions<T>
@@ -34,9 +38,9 @@ export class GroupCommit<T> {
     return new Promise((resolve, reject) => this.#push({ item, resolve, reject }))
   }
 
-  /** `add` for a caller that does not wait for its item; `write` itself sees to its errors. */
+  /** `add` without a promise: `write` sees to its own errors, and any that it throws is unhandled. */
   put(item: T): void {
-    this.#push({ item })
+    this.#push({ item, resolve: unnoticed, reject: unhandled })
   }
 
   #push(waiter: Waiter<T>): void {
@@ -60,10 +64,10 @@ export class GroupCommit<T> {
     const { write, isItemRefused } = this.#options
     try {
       await write(group.map(({ item }) => item))
-      for (const waiter of group) waiter.resolve?.()
+      for (const { resolve } of group) resolve()
     } catch (error) {
       if (group.length > 1 && isItemRefused?.(error)) for (const waiter of group) await this.#write([waiter])
-      else for (const waiter of group) waiter.reject?.(error)
+      else for (const { reject } of group) reject(error)
     }
   }
 

@@ -20,7 +20,10 @@ export class Hostports<T> {
     this.#byHost.set(host, { port, value, others: this.#byHost.get(host) })
   }
 
-  /** Most senders spell names as hostports do: a name is put into its normal form only if it is not found as it is. */
+  /**
+   * Most senders spell names as hostports do. A name is normalized only if it is not found as it is, with the same result:
+   * the host of a stored hostport is its own normal form.
+   */
   find({ conn }: TrafficRecord): T | undefined {
     const { server_name: name, server_port: port } = conn
     if (!name || port === undefined || port === null) return undefined

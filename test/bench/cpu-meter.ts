@@ -7,9 +7,12 @@ const ticksPerSecond = 100
 /** Merges of ClickHouse and snapshots of the books follow the last record. */
 const settleMs = 2_000
 const idleMs = 5_000
-/** What follows a long load (compilation by V8, merges) may take half a minute: idle is what no longer falls by a tenth. */
+/**
+ * What follows a long load (compilation by V8, merges) takes up to half a minute. It is over when a
+ * window takes at least this share of the one before.
+ */
 const idleWindowsMax = 8
-const stillFalling = 0.9
+const settledShare = 0.9
 
 /** Microseconds of CPU, by role. */
 export type CpuByRole = Readonly<Record<string, number>>
@@ -36,7 +39,7 @@ export class CpuMeter {
     for (let windows = 1; windows < idleWindowsMax; windows += 1) {
       const previous = totalCpu(idle)
       idle = await this.#idleWindow()
-      if (totalCpu(idle) >= stillFalling * previous) break
+      if (totalCpu(idle) >= settledShare * previous) break
     }
     this.#idle = idle
   }

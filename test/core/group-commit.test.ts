@@ -44,8 +44,10 @@ t.test('items whose callers do not wait are written with the others', async (t) 
   ;(await begun(1)).resolve()
   await waited
   commits.put(3)
+  const unhandled = t.capture(Promise, 'reject', () => undefined as never)
   ;(await begun(2)).reject(new Error('refused'))
   await commits.written()
+  t.match(unhandled(), [{ args: [{ message: 'refused' }] }], 'its error is not swallowed')
   t.strictSame(groups, [[1, 2], [3]])
 })
 

@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { hashToken } from '../../src/core/ids.js'
 import { checkAgent } from '../../src/evaluate/agent.js'
+import { hostOf } from '../../src/evaluate/edges.js'
 import { checkRestriction, type RestrictionChange, wouldLockOut } from '../../src/evaluate/ip-restriction.js'
 import { buildPolicySet, type PolicySet } from '../../src/evaluate/policy-set.js'
 import type { RequestRecord, TrafficRecord } from '../../src/record/traffic-record.js'
+import { parseHostport } from '../../src/resource/hostport.js'
 import { deny, noYield, rulesOf, TestConfiguration } from './configuration.js'
 
 const build = (configuration: TestConfiguration, previous?: PolicySet) =>
@@ -145,6 +147,27 @@ t.test('the edge of a record', async (t) => {
     const found = policySet.findEdge(record)
     t.ok(!found.ok && found.problem.msg.includes(says) && found.problem.unknown === unknown, name)
   }
+})
+
+t.test('the host of a stored hostport is its own normal form', async (t) => {
+  const name = fc.domain().map((domain) => domain.toUpperCase())
+  const host = fc.oneof(
+    name,
+    fc.ipV4(),
+    fc.ipV6().map((address) => `[${address}]`),
+    fc.constant('Bücher.example'),
+  )
+  let stored = 0
+  fc.assert(
+    fc.property(host, (given) => {
+      const hostport = parseHostport(`${given}:22`)
+      if (!hostport.ok) return
+      stored += 1
+      const spelled = hostport.value.slice(0, hostport.value.lastIndexOf(':'))
+      t.equal(hostOf(spelled), spelled, given)
+    }),
+  )
+  t.ok(stored > 50, `${stored} were stored`)
 })
 
 /** Each route names itself by its policy. */

@@ -27,4 +27,15 @@ for (const [form, reply] of Object.entries(forms))
 
 t.test('a message that no consumer delivered', async (t) => {
   t.throws(() => pulled(messageWith('_INBOX.abc')), { message: /acknowledgement subject.*_INBOX\.abc/ })
+  const wrong = {
+    'too short': '$JS.ACK.WEIR_RECORDS.pipelines.3.41',
+    'between both forms': `$JS.ACK._.S.pipelines.${delivery}`,
+  }
+  for (const [how, reply] of Object.entries({
+    ...wrong,
+    'another service': forms['without a domain'].replace('ACK', 'API'),
+  })) {
+    pulled(messageWith(forms['with a domain']))
+    t.throws(() => pulled(messageWith(reply)), { message: /acknowledgement subject/ }, how)
+  }
 })

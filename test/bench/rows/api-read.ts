@@ -14,9 +14,9 @@ import { CpuMeter, totalCpu } from '../cpu-meter.js'
 
 const connections = 16
 const listed = 100
-/** Until V8 has compiled what a read needs. */
-const warmUpReads = 30_000
-const quickWarmUpReads = 5_000
+/** Reads in a turn, and before the first: until V8 has compiled what they need. */
+const reads = { warmUp: 30_000, counted: 10_000 }
+const quickReads = { warmUp: 5_000, counted: 2_000 }
 
 interface Closers {
   teardown(close: () => unknown): void
@@ -82,10 +82,7 @@ async function openServers(closers: Closers) {
     weir: { url: weir.url, meter: new CpuMeter(apis) },
     floor: { url: floorUrl, meter: new CpuMeter(() => [{ pid: floor.pid, role: 'floor' }]) },
   }
-  for (const server of Object.values(servers)) {
-    for (const path of Object.values(paths)) await cpuOf(server, client, path, 3_000)
-    await server.meter.measureIdle()
-  }
+  for (const server of Object.values(servers)) await server.meter.measureIdle()
   return { client, paths, servers }
 }
 
@@ -97,15 +94,15 @@ export const row: BenchRow = {
     const closers = { teardown: (close: () => unknown) => void open.push(close) }
     try {
       const { client, paths, servers } = await openServers(closers)
+      const { warmUp, counted } = quick ? quickReads : reads
       const measures = []
       const nsPerOperation: Record<string, number> = {}
       for (const name of ['resource', 'list'] as const) {
         const [weir, floor]: [number[], number[]] = [[], []]
-        for (const server of [servers.weir, servers.floor])
-          await cpuOf(server, client, paths[name], quick ? quickWarmUpReads : warmUpReads)
+        for (const server of [servers.weir, servers.floor]) await cpuOf(server, client, paths[name], warmUp)
         for (let turn = 0; turn < (quick ? 3 : 5); turn += 1) {
-          weir.push(await cpuOf(servers.weir, client, paths[name], quick ? 2_000 : 10_000))
-          floor.push(await cpuOf(servers.floor, client, paths[name], quick ? 2_000 : 10_000))
+          weir.push(await cpuOf(servers.weir, client, paths[name], counted))
+          floor.push(await cpuOf(servers.floor, client, paths[name], counted))
         }
         const ratio = median(floor) / median(weir)
         measures.push({ name: `bare fastify, of ours: ${name}`, ratio, bound: { atLeast: 0.5 } })
