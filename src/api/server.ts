@@ -8,6 +8,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
+import { monotonicMs } from '../core/clock.js'
 import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
@@ -103,13 +104,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.setErrorHandler(answer)
   acceptBodies(app)
   app.decorateRequest('caller')
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request
-    occurrences.requestServed({ method, status: String(reply.statusCode) })
-    // The pattern, not the path: paths hold ids, and anyone can make up new ones.
-    occurrences.requestTimed({ method, route: routeOptions.url ?? 'none' }, reply.elapsedTime / 1000)
-    done()
-  })
+  countRequests(app, occurrences)
   await openReference(app, options)
   await guard(app, auth)
   await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
@@ -117,6 +112,29 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.ready()
   takeover.done()
   return app
+}
+
+/**
+ * Counts and times every answer that was sent whole, from the request's first hook on.
+ *
+ * By the event `close` and not by the hook `onResponse`, which listens to `finish`: with a second listener of that event,
+ * V8 keeps each request and its answer past the collection of young objects, which is a third of a read's CPU.
+ */
+function countRequests(app: FastifyInstance, occurrences: Occurrences): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const begunMs = monotonicMs()
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) return
+      const { method, routeOptions } = request
+      occurrences.requestServed({ method, status: String(reply.statusCode) })
+      // The pattern, not the path: paths hold ids, and anyone can make up new ones.
+      occurrences.requestTimed(
+        { method, route: routeOptions.url ?? 'none' },
+        (monotonicMs() - begunMs) / 1000,
+      )
+    })
+    done()
+  })
 }
 
 /** Passes the requests of a listening server to the API once it is complete. */
