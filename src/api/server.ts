@@ -7,7 +7,13 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyHttpOptions, type FastifyInstance, fastify } from 'fastify'
+import {
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import { monotonicMs } from '../core/clock.js'
 import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
@@ -92,11 +98,17 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const answer = answerProblem(occurrences)
   const auth = new Auth({ ...options, keys: options.context.store.keys })
   const connections = new Connections()
+  const countAnswer = answerCounter(occurrences)
+  const answerUndecodable = undecodablePath(async (request) => auth.check(request), answer)
   const takeover = takeoverOf(listening)
   const app = fastify({
     ...httpOptions(options, connections),
     ...takeover.options,
-    frameworkErrors: undecodablePath(async (request) => auth.check(request), answer),
+    // Such a request reaches no hook.
+    frameworkErrors: (error, request, reply) => {
+      countAnswer(request, reply)
+      answerUndecodable(error, request, reply)
+    },
   })
   connections.watch(app.server)
   app.setValidatorCompiler(() => () => true)
@@ -104,7 +116,10 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.setErrorHandler(answer)
   acceptBodies(app)
   app.decorateRequest('caller')
-  countRequests(app, occurrences)
+  app.addHook('onRequest', (request, reply, done) => {
+    countAnswer(request, reply)
+    done()
+  })
   await openReference(app, options)
   await guard(app, auth)
   await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
@@ -115,27 +130,24 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
 }
 
 /**
- * Counts and times every answer that was sent whole, from the request's first hook on.
+ * A function for the begin of each request: its answer is counted and timed, if it is sent whole.
  *
  * By the event `close` and not by the hook `onResponse`, which listens to `finish`: with a second listener of that event,
  * V8 keeps each request and its answer past the collection of young objects, which is a third of a read's CPU.
  */
-function countRequests(app: FastifyInstance, occurrences: Occurrences): void {
-  app.addHook('onRequest', (request, reply, done) => {
+const answerCounter =
+  (occurrences: Occurrences) =>
+  (request: FastifyRequest, reply: FastifyReply): void => {
     const begunMs = monotonicMs()
     reply.raw.once('close', () => {
       if (!reply.raw.writableFinished) return
       const { method, routeOptions } = request
+      const seconds = (monotonicMs() - begunMs) / 1000
       occurrences.requestServed({ method, status: String(reply.statusCode) })
       // The pattern, not the path: paths hold ids, and anyone can make up new ones.
-      occurrences.requestTimed(
-        { method, route: routeOptions.url ?? 'none' },
-        (monotonicMs() - begunMs) / 1000,
-      )
+      occurrences.requestTimed({ method, route: routeOptions.url ?? 'none' }, seconds)
     })
-    done()
-  })
-}
+  }
 
 /** Passes the requests of a listening server to the API once it is complete. */
 function takeoverOf(listening: ApiOptions['listening']) {

@@ -154,6 +154,7 @@ type TestApiOptions = Partial<
     | 'listening'
     | 'live'
     | 'log'
+    | 'occurrences'
     | 'deliveries'
     | 'replays'
     | 'trials'
