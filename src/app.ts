@@ -24,6 +24,8 @@ import { expectSameKey, Sealer } from './core/seal.js'
 import { Deliverer } from './deliver/deliverer.js'
 import { DeliveryLog } from './deliver/delivery-log.js'
 import { answerQuestions } from './deliver/questions.js'
+import { SharedBodies } from './deliver/shared-bodies.js'
+import { SharedPacks } from './deliver/shared-packs.js'
 import { destinationAccess } from './deliver/test-event.js'
 import { decide, decideAgent } from './evaluate/decide.js'
 import type { Verdict } from './evaluate/evaluate.js'
@@ -273,10 +275,11 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   release.own(watched.listen(nats, occurrences))
   const mode = settings.decisionLog.rows
   const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
-  const { openSender } = destinationAccess(settings)
+  const packs = new SharedPacks()
+  const { openSender } = destinationAccess(settings, new SharedBodies(packs))
   const { metricsDestinationsMax } = settings.ops
   const deliverer = release.own(
-    new Deliverer({ nats, ledger, occurrences, openSender, deliveryLog, metricsDestinationsMax }),
+    new Deliverer({ nats, ledger, occurrences, openSender, packs, deliveryLog, metricsDestinationsMax }),
   )
   const update = (): void => {
     const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)

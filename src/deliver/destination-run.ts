@@ -20,8 +20,7 @@ import { pullBatch } from '../nats/pull.js'
 import { deadLetter } from '../wire/dead-letter.js'
 import type { LastOutcomes } from '../wire/last-outcomes.js'
 import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
-import { readPack } from '../wire/pack.js'
-import { packOrigin } from '../wire/pack-message.js'
+import { contentsIdIn, packOrigin } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
@@ -32,6 +31,7 @@ import { type LaneStatus, pausedByHand } from './health.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
 import { PacksInFlight } from './packs-in-flight.js'
+import type { SharedPacks } from './shared-packs.js'
 
 /** JetStream's own: the id of a published message. */
 const messageIdHeader = 'Nats-Msg-Id'
@@ -53,7 +53,16 @@ export interface DestinationRunDeps {
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
   readonly budget: ByteBudget
+  readonly packs: SharedPacks
   readonly deliveryLog: { of(destination: DestinationConfig): AttemptLog }
+}
+
+/** A pack, with what its message says of it. */
+interface ReadPack {
+  /** Of its message. */
+  readonly sequence: number
+  readonly contents: PackContents
+  readonly events: readonly PackedEvent[]
 }
 
 export class DestinationRun {
@@ -166,28 +175,22 @@ export class DestinationRun {
   }
 
   #beginDelivery(inFlight: MessageInFlight, message: PulledMessage): void {
-    const events = this.#eventsIn(message)
-    this.#packs.add(events, () => this.#deliver(inFlight, message, events))
-  }
-
-  #eventsIn({ data }: PulledMessage): readonly PackedEvent[] {
-    const { events, malformed } = readPack(data)
+    const { id } = this.#config
+    const contents = packContents(id, message)
+    const { packs, occurrences } = this.#deps
+    const { events, malformed, release } = packs.take(id, contentsIdIn(contents.pack, id), message.data)
     for (const { line, reason } of malformed)
-      this.#deps.occurrences.packLineMalformed({ destination_id: this.#config.id, line, reason })
-    return events
+      occurrences.packLineMalformed({ destination_id: id, line, reason })
+    const { sequence } = message
+    this.#packs.add(events, () => this.#deliver(inFlight, { sequence, contents, events }).finally(release))
   }
 
   // --- a pack, from its arrival to its acknowledgement ---
 
-  async #deliver(
-    inFlight: MessageInFlight,
-    message: PulledMessage,
-    events: readonly PackedEvent[],
-  ): Promise<void> {
+  async #deliver(inFlight: MessageInFlight, { sequence, contents, events }: ReadPack): Promise<void> {
     const { occurrences } = this.#deps
-    const contents = packContents(this.#config.id, message)
     if (contents.stream === resentInput) for (const event of events) this.#resent.set(event, contents.pack)
-    const result = await this.#lane.deliver(events, message.sequence)
+    const result = await this.#lane.deliver(events, sequence)
     if (result.outcome === 'returned') {
       this.#reader.giveBack(inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
       return this.#countRetried(result.retried)

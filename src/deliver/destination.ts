@@ -9,6 +9,7 @@
 import type { Problem, Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { Packing, PackingTarget, ServiceRecord } from './packing.js'
+import type { SharedBodies } from './shared-bodies.js'
 
 /** How the deliverer authenticates to AWS: a role it assumes, or a pair of keys. */
 export type DestinationAuth =
@@ -187,6 +188,7 @@ export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
   /** From call to answer, fetching credentials included. */
   readonly requestTimeoutMs: number
   readonly aws: AwsAccess
+  readonly bodies: SharedBodies
 }
 
 /** The member of a target that says where events go. */

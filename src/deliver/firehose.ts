@@ -7,7 +7,6 @@ import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { arnAddress, parseArn } from './arn.js'
 import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
-import { BodyPool } from './body-pool.js'
 import {
   type BillingUnit,
   type DestinationConfig,
@@ -24,7 +23,7 @@ import { outcomeOfRecords } from './outcomes.js'
 import { limitsOf } from './packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from './packing.js'
 import { prepare, sendsPrepared } from './put-records.js'
-import { type RecordsBody, recordsBody } from './records-body.js'
+import type { OwnBodies, SharedRecords } from './shared-bodies.js'
 
 // --- address ---
 
@@ -67,17 +66,15 @@ const openClient = async (options: ClientOptions) =>
 const putRecordBatch = async (
   client: FirehoseClient,
   name: string,
-  contents: Pick<RecordsBody, 'events' | 'records'>,
-  pool: BodyPool,
+  records: SharedRecords,
+  bodies: OwnBodies,
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordBatchCommand } = await sdk()
-  const head = `"DeliveryStreamName":${JSON.stringify(name)}`
-  const body = recordsBody(pool, { head, hasKeys: false, ...contents })
-  const input = prepare({ DeliveryStreamName: name, Records: [] }, { body, abortSignal })
+  const body = bodies.write(records, `"DeliveryStreamName":${JSON.stringify(name)}`)
+  const input = prepare({ DeliveryStreamName: name, Records: [] }, { ...body, abortSignal })
   const answer = await client.send(new PutRecordBatchCommand(input))
-  // Only an answer says that it was read: after an error, it may still be on its way.
-  pool.giveBack(body)
+  bodies.giveBack(body)
   return answer
 }
 
@@ -92,18 +89,20 @@ class FirehoseSender extends AwsSender<FirehoseClient> implements Sender {
   /** The service takes the delivery stream's name, not its ARN. */
   readonly #name: string
   readonly #packing: Packing
-  readonly #bodies = new BodyPool()
+  readonly #bodies: OwnBodies
 
   constructor(config: DestinationConfig, deps: SenderDeps) {
     super(config, { ...deps, limits: limitsOf(deps.limits, config.packing, packing) }, openClient)
     this.#name = parseArn(config.address)!.resource.slice(resourceType.length)
     this.#packing = config.packing
+    this.#bodies = deps.bodies.own()
   }
 
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     const records = recordsOf(events, this.#packing, packing)
+    const layout = `firehose ${this.#packing}`
     const put = await this.call(signal, (client, abort) =>
-      putRecordBatch(client, this.#name, { events, records }, this.#bodies, abort),
+      putRecordBatch(client, this.#name, { events, records, hasKeys: false, layout }, this.#bodies, abort),
     )
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedPutCount: failed = 0, RequestResponses: results = [], $metadata } = put.value

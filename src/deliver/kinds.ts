@@ -1,15 +1,9 @@
 /** The list of destination kinds. */
 import { cloudwatchLogs } from './cloudwatch-logs.js'
-import type {
-  AwsAccess,
-  DestinationConfig,
-  DestinationKind,
-  KindSettings,
-  Sender,
-  SenderDeps,
-} from './destination.js'
+import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sender } from './destination.js'
 import { firehose } from './firehose.js'
 import { kinesis } from './kinesis.js'
+import { SharedBodies } from './shared-bodies.js'
 
 // In the order of the API's document.
 const declared = [kinesis, firehose, cloudwatchLogs] as const
@@ -41,9 +35,10 @@ export interface DeliverySettings {
 export function openSender(
   config: DestinationConfig,
   { kinds, aws, requestTimeoutMs }: DeliverySettings,
+  bodies = new SharedBodies(),
 ): Sender {
   const kind = kindNamed(config.kind)
   const { endpointUrl, requestBytesMax } = kinds[kind.name]!
-  const deps: SenderDeps = { endpointUrl, limits: { ...kind.limits, requestBytesMax }, aws, requestTimeoutMs }
-  return kind.open(config, deps)
+  const limits = { ...kind.limits, requestBytesMax }
+  return kind.open(config, { endpointUrl, limits, aws, requestTimeoutMs, bodies })
 }

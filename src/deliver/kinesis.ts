@@ -7,7 +7,6 @@ import { fail, ok, type Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { arnAddress } from './arn.js'
 import { AwsSender, type ClientOptions, loadedOnce } from './aws.js'
-import { BodyPool } from './body-pool.js'
 import {
   type BatchLimits,
   type BillingUnit,
@@ -25,7 +24,7 @@ import { outcomeOfRecords } from './outcomes.js'
 import { limitsOf } from './packed-limits.js'
 import { type Packing, type PackingTarget, recordsOf } from './packing.js'
 import { prepare, sendsPrepared } from './put-records.js'
-import { type RecordsBody, recordsBody } from './records-body.js'
+import type { OwnBodies, SharedRecords } from './shared-bodies.js'
 
 // --- address ---
 
@@ -80,17 +79,15 @@ const openClient = async (options: ClientOptions) =>
 const putRecords = async (
   client: KinesisClient,
   arn: string,
-  contents: Pick<RecordsBody, 'events' | 'records'>,
-  pool: BodyPool,
+  records: SharedRecords,
+  bodies: OwnBodies,
   abortSignal: AbortSignal,
 ) => {
   const { PutRecordsCommand } = await sdk()
-  const head = `"StreamARN":${JSON.stringify(arn)}`
-  const body = recordsBody(pool, { head, hasKeys: true, ...contents })
-  const input = prepare({ StreamARN: arn, Records: [] }, { body, abortSignal })
+  const body = bodies.write(records, `"StreamARN":${JSON.stringify(arn)}`)
+  const input = prepare({ StreamARN: arn, Records: [] }, { ...body, abortSignal })
   const answer = await client.send(new PutRecordsCommand(input))
-  // Only an answer says that it was read: after an error, it may still be on its way.
-  pool.giveBack(body)
+  bodies.giveBack(body)
   return answer
 }
 
@@ -116,7 +113,7 @@ const describe = async (client: KinesisClient, arn: string, abortSignal: AbortSi
 class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   readonly #arn: string
   readonly #packing: Packing
-  readonly #bodies = new BodyPool()
+  readonly #bodies: OwnBodies
   /** With an event per record. */
   readonly #single: BatchLimits
   #limits: BatchLimits
@@ -127,6 +124,7 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
     super(config, deps, openClient)
     this.#arn = config.address
     this.#packing = config.packing
+    this.#bodies = deps.bodies.own()
     this.#single = deps.limits
     this.#limits = limitsOf(deps.limits, config.packing, packing)
   }
@@ -138,8 +136,9 @@ class KinesisSender extends AwsSender<KinesisClient> implements Sender {
   async send(events: readonly PackedEvent[], signal: AbortSignal): Promise<SendOutcome> {
     if (!this.#limitsAsked) void this.#askLimits(signal)
     const records = recordsOf(events, this.#packing, this.#target)
+    const layout = `kinesis ${this.#packing} ${this.#target.recordBytes}`
     const put = await this.call(signal, (client, abort) =>
-      putRecords(client, this.#arn, { events, records }, this.#bodies, abort),
+      putRecords(client, this.#arn, { events, records, hasKeys: true, layout }, this.#bodies, abort),
     )
     if (!put.ok) return { outcome: 'failed', fault: put.problem }
     const { FailedRecordCount: failed = 0, Records: results = [], $metadata } = put.value

@@ -7,6 +7,13 @@
  *   left to the SDK.
  */
 import type { Readable } from 'node:stream'
+import type { HashedBody } from './shared-bodies.js'
+
+/** A request as it goes to the SDK's signer. */
+interface HttpRequest {
+  readonly headers: Record<string, string>
+  body: unknown
+}
 
 /** An answer as it comes from the SDK's HTTP handler. */
 interface HttpAnswer {
@@ -38,8 +45,7 @@ interface Client {
 }
 
 /** What is sent in place of an input's serialization, and until when. */
-interface Prepared {
-  readonly body: Buffer
+interface Prepared extends HashedBody {
   readonly abortSignal: AbortSignal
 }
 
@@ -60,7 +66,7 @@ export function sendsPrepared<C extends Client>(client: C, failedCount: string):
   middlewareStack.add(
     (next) => (args) => {
       const prepared = preparedOf.get(args.input)
-      if (prepared !== undefined) Object.assign(args.request as object, { body: prepared.body })
+      if (prepared !== undefined) replaceBody(args.request as HttpRequest, prepared)
       return next(args)
     },
     { step: 'build', priority: 'high' },
@@ -78,6 +84,12 @@ export function sendsPrepared<C extends Client>(client: C, failedCount: string):
     { step: 'deserialize', priority: 'low' },
   )
   return client
+}
+
+/** The SDK signs the hash that this header says, and computes none. */
+function replaceBody(request: HttpRequest, { body, sha256 }: HashedBody): void {
+  request.body = body
+  request.headers['x-amz-content-sha256'] = sha256
 }
 
 async function shortenAnswer(answer: HttpAnswer, failedCount: string): Promise<void> {

@@ -7,8 +7,6 @@ import type { BodyPool } from './body-pool.js'
 import type { ServiceRecord } from './packing.js'
 
 export interface RecordsBody {
-  /** The members before the records: `"StreamARN":"…"`. */
-  readonly head: string
   /** Does a record have its event's partition key? */
   readonly hasKeys: boolean
   readonly events: readonly PackedEvent[]
@@ -26,9 +24,9 @@ const escapedBytes = 6
 /** Bytes that become base64 at once. Longer strings than these would be moved to the heap of large objects. */
 const pieceBytes = 24 * 1024
 
-/** The body `{<head>,"Records":[…]}`, in a buffer of the pool. */
-export function recordsBody(pool: BodyPool, { head, hasKeys, events, records }: RecordsBody): Buffer {
-  let [bytesMax, joinedMax] = [Buffer.byteLength(head) + overheadBytes, 0]
+/** The body `{"Records":[…],<end>`, in a buffer of the pool. */
+export function recordsBody(pool: BodyPool, { hasKeys, events, records }: RecordsBody, end: string): Buffer {
+  let [bytesMax, joinedMax] = [Buffer.byteLength(end) + overheadBytes, 0]
   for (const { dataBytes, partitionKeyBytes } of records) {
     bytesMax += base64Bytes(dataBytes) + partitionKeyBytes * escapedBytes + overheadBytes
     joinedMax = Math.max(joinedMax, dataBytes)
@@ -36,7 +34,7 @@ export function recordsBody(pool: BodyPool, { head, hasKeys, events, records }: 
   const buffer = pool.take(bytesMax + joinedMax)
   // Behind the body, the lines of a record are written before they become base64.
   const writer = new Writer(buffer, buffer.subarray(bytesMax))
-  writer.text(`{${head},"Records":[`)
+  writer.text('{"Records":[')
   for (let index = 0; index < records.length; index += 1) {
     const { indices } = records[index]!
     writer.bytes(dataBegins)
@@ -48,7 +46,7 @@ export function recordsBody(pool: BodyPool, { head, hasKeys, events, records }: 
       writer.bytes(keyEnds)
     } else writer.bytes(dataEnds)
   }
-  return writer.ended(']}')
+  return writer.ended(`],${end}`)
 }
 
 const base64Bytes = (bytes: number): number => Math.ceil(bytes / 3) * 4

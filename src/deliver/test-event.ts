@@ -7,6 +7,7 @@ import { checkRole, requestTimeoutMsDefault } from './aws.js'
 import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 import { faultIn } from './outcomes.js'
+import type { SharedBodies } from './shared-bodies.js'
 
 export interface TestEvent {
   readonly partitionKey: string
@@ -29,16 +30,19 @@ export interface DestinationAccess {
 }
 
 /** How destinations are reached under the settings of a process. */
-export function destinationAccess({
-  aws,
-  destinationKinds: kinds,
-}: {
-  readonly aws: DeliverySettings['aws']
-  readonly destinationKinds: DeliverySettings['kinds']
-}): DestinationAccess {
+export function destinationAccess(
+  {
+    aws,
+    destinationKinds: kinds,
+  }: {
+    readonly aws: DeliverySettings['aws']
+    readonly destinationKinds: DeliverySettings['kinds']
+  },
+  bodies?: SharedBodies,
+): DestinationAccess {
   const delivery = { kinds, aws, requestTimeoutMs: requestTimeoutMsDefault }
   return {
-    openSender: (config) => openSender(config, delivery),
+    openSender: (config) => openSender(config, delivery, bodies),
     checkRole: (config, signal) => checkRole(config, delivery, signal),
   }
 }

@@ -34,6 +34,10 @@ export function packMessage(
   }
 }
 
+/** The part of a pack's id that is equal for all destinations which get the same events of the same input. */
+export const contentsIdIn = (msgId: string, destination: string): string =>
+  msgId.slice(destination.length + 1)
+
 /** What the headers of a pack say of its origin. */
 export const packOrigin = (headers: Headers | undefined): PackOrigin => ({
   stream: headers?.get(packHeaders.stream) || 'records',

@@ -105,7 +105,7 @@ interface MalformedLine {
   readonly bytes: Buffer
 }
 
-interface Pack {
+export interface Pack {
   readonly events: readonly PackedEvent[]
   readonly malformed: readonly MalformedLine[]
 }

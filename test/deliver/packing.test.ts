@@ -47,7 +47,7 @@ t.test(
             events.map((_, index) => index),
             'each event once',
           )
-          const body = recordsBody(new BodyPool(), { head: '"S":""', hasKeys: true, events, records })
+          const body = recordsBody(new BodyPool(), { hasKeys: true, events, records }, '"S":""}')
           const sent: { Data: string; PartitionKey: string }[] = JSON.parse(body.toString()).Records
           t.equal(sent.length, records.length)
           for (const [at, { Data, PartitionKey: partitionKey }] of sent.entries()) {
