@@ -1,4 +1,5 @@
 /** Edges by the hostports that they serve. */
+import { StringIndex } from '../core/string-index.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { hostOf } from './edges.js'
 
@@ -9,15 +10,27 @@ interface ServedPort<T> {
   readonly others: ServedPort<T> | undefined
 }
 
-export class Hostports<T> {
+/** Values by hostport while they are collected. `hostport` is spelled as it is stored. */
+export class HostportsBuilder<T> {
   readonly #byHost = new Map<string, ServedPort<T>>()
 
-  /** `hostport` is spelled as it is stored. */
   add(hostport: string, value: T): void {
     const colon = hostport.lastIndexOf(':')
     const host = hostport.slice(0, colon)
     const port = Number(hostport.slice(colon + 1))
     this.#byHost.set(host, { port, value, others: this.#byHost.get(host) })
+  }
+
+  complete(): Hostports<T> {
+    return new Hostports(new StringIndex(this.#byHost))
+  }
+}
+
+export class Hostports<T> {
+  readonly #byHost: StringIndex<ServedPort<T>>
+
+  constructor(byHost: StringIndex<ServedPort<T>>) {
+    this.#byHost = byHost
   }
 
   /**
@@ -34,5 +47,10 @@ export class Hostports<T> {
     let served = this.#byHost.get(host)
     while (served !== undefined && served.port !== port) served = served.others
     return served?.value
+  }
+
+  /** Reads what `find` will read for records with these names, and what `read` reads of one value of each. */
+  fetch(names: readonly string[], read: (value: T) => number): number {
+    return this.#byHost.fetch(names, ({ port, value }) => port + read(value))
   }
 }

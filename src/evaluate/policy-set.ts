@@ -4,8 +4,8 @@
  * only what it changes. Parts refer to one another by id: a changed rule touches no edge.
  */
 import { fail, ok, type Problem, type Result, shown } from '../core/errors.js'
-import { IdIndex } from '../core/id-index.js'
 import { Slices } from '../core/slices.js'
+import { StringIndex } from '../core/string-index.js'
 import type { ConnectionRecord, RecordType, RequestRecord, TrafficRecord } from '../record/traffic-record.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { ConfigurationSource, RestrictionType } from './configuration.js'
@@ -19,7 +19,7 @@ import {
   type Route,
   SharedLists,
 } from './edges.js'
-import { Hostports } from './hostports.js'
+import { type Hostports, HostportsBuilder } from './hostports.js'
 import { buildIpPolicy, type IpPolicy } from './ip-policy.js'
 import type { Restriction, Restrictions } from './ip-restriction.js'
 import { Parts } from './parts.js'
@@ -33,7 +33,7 @@ interface EdgeProblem extends Problem {
 interface Contents {
   readonly revision: number
   readonly tcpEdges: Parts<Endpoint>
-  readonly tcpById: IdIndex<Endpoint>
+  readonly tcpById: StringIndex<Endpoint>
   readonly routes: Parts<Route>
   readonly ipPolicies: Parts<IpPolicy>
   readonly lists: SharedLists
@@ -132,6 +132,19 @@ export class PolicySet implements Restrictions {
     return record.edge_id ? this.#noEdge(record.edge_id, record.type) : ok(undefined)
   }
 
+  /** Reads what `findEdge` will read for these records, at once. The caller uses the result, or V8 leaves out the reads. */
+  fetch(records: readonly TrafficRecord[]): number {
+    const { tcpById, tcpByHostport } = this.contents
+    const ids: string[] = []
+    const names: string[] = []
+    for (const { type, edge_id, conn } of records) {
+      if (type !== 'tcp_connection') continue
+      if (edge_id) ids.push(edge_id)
+      else if (conn.server_name) names.push(conn.server_name)
+    }
+    return tcpById.fetch(ids, readEndpoint) + tcpByHostport.fetch(names, readEndpoint)
+  }
+
   #noEdge(edgeId: string, type: RecordType): Result<never, EdgeProblem> {
     const { httpsEdges, tcpEdges } = this.contents
     const kind = httpsEdges.has(edgeId) ? 'an HTTPS' : tcpEdges.get(edgeId) ? 'a TCP' : undefined
@@ -142,6 +155,8 @@ export class PolicySet implements Restrictions {
     })
   }
 }
+
+const readEndpoint = ({ policies }: Endpoint): number => (policies === undefined ? 0 : 1)
 
 const noSuchEdge = (edgeId: string): Result<never, EdgeProblem> =>
   fail({ msg: `"edge_id" is ${shown(edgeId)}, but there is no such edge.`, unknown: true })
@@ -222,14 +237,18 @@ async function buildTcpEdges(
   slices: Slices,
 ): Promise<Pick<Contents, 'tcpEdges' | 'tcpById' | 'tcpByHostport'>> {
   const tcpEdges = new Parts(previous?.contents.tcpEdges)
-  const tcpByHostport = new Hostports<Endpoint>()
+  const tcpByHostport = new HostportsBuilder<Endpoint>()
   for (const row of source.rowsOf('tcp_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge =
       tcpEdges.reuse(row.id, row.version) ?? tcpEdges.add(row.id, row.version, compileTcpEdge(row, lists))
     for (const hostport of row.hostports ?? []) tcpByHostport.add(hostport.toLowerCase(), edge)
   }
-  return { tcpEdges: tcpEdges.complete(), tcpById: new IdIndex(tcpEdges.values), tcpByHostport }
+  return {
+    tcpEdges: tcpEdges.complete(),
+    tcpById: new StringIndex(tcpEdges.values),
+    tcpByHostport: tcpByHostport.complete(),
+  }
 }
 
 async function buildHttpsEdges(
@@ -239,7 +258,7 @@ async function buildHttpsEdges(
   slices: Slices,
 ): Promise<Pick<Contents, 'httpsEdges' | 'httpsByHostport' | 'routes'>> {
   const httpsEdges = new Map<string, HttpsEdge>()
-  const httpsByHostport = new Hostports<HttpsEdge>()
+  const httpsByHostport = new HostportsBuilder<HttpsEdge>()
   for (const row of source.rowsOf('https_edge')) {
     if (slices.isDue()) await slices.pause()
     const edge = new HttpsEdge(row)
@@ -253,5 +272,5 @@ async function buildHttpsEdges(
       routes.reuse(row.id, row.version) ?? routes.add(row.id, row.version, compileRoute(row, lists))
     httpsEdges.get(row.edge_id)?.add(route)
   }
-  return { httpsEdges, httpsByHostport, routes: routes.complete() }
+  return { httpsEdges, httpsByHostport: httpsByHostport.complete(), routes: routes.complete() }
 }

@@ -80,11 +80,9 @@ interface Found {
   readonly endpoint: Endpoint
 }
 
-function findEdge(policySet: PolicySet, line: Line): Result<Found> {
-  const record = parseLine(line)
-  if (!record.ok) return record
-  const endpoint = policySet.findEdge(record.value)
-  return endpoint.ok ? ok({ record: record.value, endpoint: endpoint.value }) : endpoint
+function findEdge(policySet: PolicySet, record: TrafficRecord): Result<Found> {
+  const endpoint = policySet.findEdge(record)
+  return endpoint.ok ? ok({ record, endpoint: endpoint.value }) : endpoint
 }
 
 const done = ok(undefined)
@@ -97,8 +95,17 @@ function attempt<T>(work: () => Result<T>): Result<T> {
   }
 }
 
+function valuesOf<T>(results: readonly Result<T>[]): T[] {
+  const values: T[] = []
+  for (const result of results) if (result.ok) values.push(result.value)
+  return values
+}
+
 /** The reason becomes a header, and parts of it come from the record. */
 const inOneLine = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ')
+
+/** So that V8 does not leave out reads without a result. */
+const fetched = { sum: 0 }
 
 class MessageWalk {
   readonly #storedAtMs: number
@@ -113,15 +120,19 @@ class MessageWalk {
   }
 
   /**
-   * Finds the edges of all records first, and fetches their policies at once: with thousands of edges, they are in no
-   * cache, and records would wait for them one after the other.
+   * Each step is done for all records before the next, so that what they need of their edges is read at once: with thousands
+   * of edges, it is in no cache, and records would wait for it one after the other.
    *
    * A record that can't be processed is bad; the other records of the message are not affected.
    */
   addAll(lines: readonly Line[]): void {
     const { policySet } = this.#context.view
-    const found = lines.map((line) => attempt(() => findEdge(policySet, line)))
-    fetchPolicies(found.map((one) => (one.ok ? one.value.endpoint.policies : undefined)))
+    const records = lines.map((line) => attempt(() => parseLine(line)))
+    fetched.sum += policySet.fetch(valuesOf(records))
+    const found = records.map((record) =>
+      record.ok ? attempt(() => findEdge(policySet, record.value)) : record,
+    )
+    fetched.sum += fetchPolicies(valuesOf(found).map(({ endpoint }) => endpoint.policies))
     for (let index = 0; index < found.length; index += 1) {
       const [one, line] = [found[index]!, lines[index]!]
       const outcome = one.ok ? attempt(() => this.#process(one.value, line)) : one
