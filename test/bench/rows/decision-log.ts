@@ -4,100 +4,79 @@
  * deployments take turns, one that logs all decisions and one that logs none. Linux only, because it reads `/proc`.
  */
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
-import type { Nats } from '../../../src/nats/nats.js'
 import { decisionLogStream } from '../../../src/wire/names.js'
-import { processesBelow } from '../../harness/tree.js'
-import { until } from '../../harness/weir.js'
-import { type Deployment, openDeployment, publish } from '../../integration/deployment.js'
-import { type BenchRow, median } from '../bench.js'
-import { type CpuByRole, CpuMeter, totalCpu } from '../cpu-meter.js'
+import { type BenchRow, type BenchTools, median, percentile } from '../bench.js'
+import { type CpuByRole, totalCpu } from '../cpu-meter.js'
+import { type Closers, openWeir, withClosers } from '../systems/system.js'
+import { Throughput } from '../systems/throughput.js'
 
-const perMessage = 100
+type Weir = Awaited<ReturnType<typeof openWeir>>
+
 const taps = 10
 /** Until those who watch have begun. */
 const settleMs = 2_000
 const steadyPerSecond = 2_000
+const steadyPublishEveryMs = 50
+const betweenReadsMs = 2
 
 /** A deployment whose records each make one event. */
 class Side {
-  readonly #deployment: Deployment
-  readonly #nats: Nats
-  readonly #name: string
-  readonly #meter: CpuMeter
-  #published = 0
+  readonly #weir: Weir
+  readonly #throughput: Throughput
 
-  constructor(name: string, deployment: Deployment, nats: Nats) {
-    this.#name = name
-    this.#deployment = deployment
-    this.#nats = nats
-    this.#meter = new CpuMeter(() => processesBelow(deployment.weir.process.pid))
+  constructor(weir: Weir) {
+    this.#weir = weir
+    this.#throughput = new Throughput(weir, () => this.#hasNoRowsWaiting())
   }
 
-  static async open(name: string, mode: string, closers: (() => unknown)[]): Promise<Side> {
-    const test = { teardown: (close: () => unknown) => void closers.push(close) }
-    const deployment = await openDeployment(test, { WEIR_DECISION_LOG: mode, WEIR_RATE_LIMIT: '0' })
-    const { api } = deployment.weir
-    for await (const { id, destinations } of api.eventSubscription.list())
-      if (!destinations.some((destination) => destination.id === deployment.destinations.all))
-        await api.eventSubscription.delete(id)
-    const side = new Side(name, deployment, await deployment.weir.nats())
-    await side.turn(5_000)
-    await side.#meter.measureIdle()
+  static async open(mode: string, closers: Closers, tools: BenchTools): Promise<Side> {
+    const side = new Side(await openWeir(closers, { env: { WEIR_DECISION_LOG: mode } }))
+    await side.#throughput.warmUp(['packed'], tools)
     return side
   }
 
-  /** Publishes records and waits until all is done; the CPU of each role, in microseconds per record. */
-  async turn(records: number): Promise<CpuByRole> {
-    const { cpu } = await this.#meter.turn(records, async () => {
-      const from = this.#published
-      this.#published += records
-      await publish(this.#nats, this.#name, from, this.#published, perMessage)
-      await until('all is done', () => this.#isDone(), 300_000)
-    })
-    return cpu
+  async #hasNoRowsWaiting(): Promise<boolean> {
+    // NATS may be slow on a busy machine.
+    const rows = await this.#weir.nats.streamInfo(decisionLogStream).catch(() => undefined)
+    return rows?.state.messages === 0
   }
 
-  async #isDone(): Promise<boolean> {
-    const { emulator } = this.#deployment
-    const { unique } = await emulator.client.counts({ service: 'kinesis', name: 'all' })
-    // NATS may be slow on a busy machine.
-    const rows = await this.#nats.streamInfo(decisionLogStream).catch(() => undefined)
-    return unique >= this.#published && rows?.state.messages === 0
+  /** The CPU of each role, in microseconds per record, until all is done, rows included. */
+  async turn(records: number): Promise<CpuByRole> {
+    const { cpu } = await this.#throughput.turn('packed', records)
+    return cpu
   }
 
   /** The 99th percentile of reading an edge, in milliseconds, while records come at a steady rate. */
   async p99(forMs: number): Promise<number> {
+    const { api, edgeId } = this.#weir
     const begunMs = monotonicMs()
+    const publishing = this.#publishSteadily(begunMs, forMs)
     const times: number[] = []
-    const publishing = (async () => {
-      for (
-        let due = begunMs;
-        monotonicMs() - begunMs < forMs;
-        due += (perMessage / steadyPerSecond) * 1_000
-      ) {
-        await sleep(Math.max(0, due - monotonicMs()))
-        const from = this.#published
-        this.#published += perMessage
-        await publish(this.#nats, this.#name, from, this.#published, perMessage)
-      }
-    })()
-    const { weir, edgeId } = this.#deployment
     while (monotonicMs() - begunMs < forMs) {
-      const start = monotonicMs()
-      await weir.api.tcpEdge.get(edgeId)
-      times.push(monotonicMs() - start)
-      await sleep(2)
+      const startMs = monotonicMs()
+      await api.tcpEdge.get(edgeId)
+      times.push(monotonicMs() - startMs)
+      await sleep(betweenReadsMs)
     }
     await publishing
-    await until('all is done', () => this.#isDone(), 300_000)
-    return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
+    await this.#throughput.done()
+    return percentile(times, 0.99)
+  }
+
+  async #publishSteadily(begunMs: number, forMs: number): Promise<void> {
+    const records = (steadyPerSecond * steadyPublishEveryMs) / 1_000
+    for (let dueMs = begunMs; dueMs < begunMs + forMs; dueMs += steadyPublishEveryMs) {
+      await sleep(Math.max(0, dueMs - monotonicMs()))
+      await this.#throughput.publish('packed', records)
+    }
   }
 
   /** Watches with several clients; the result ends it. */
   watch(clients: number): () => Promise<void> {
     const stop = new AbortController()
     const watching = Array.from({ length: clients }, async () => {
-      for await (const _ of this.#deployment.weir.api.watchDecisions({ signal: stop.signal }));
+      for await (const _ of this.#weir.api.watchDecisions({ signal: stop.signal }));
     })
     return async () => {
       stop.abort()
@@ -126,12 +105,11 @@ async function measured(off: Side, all: Side, quick: boolean) {
 export const row: BenchRow = {
   name: 'decision-log',
   mustReach: 'a fifth more CPU per record, twice the p99 of the API, nothing of the pipeline for ten taps',
-  async run({ quick }) {
-    const closers: (() => unknown)[] = []
-    try {
-      const off = await Side.open('off', 'off', closers)
-      const all = await Side.open('all', 'all', closers)
-      const { turns, times } = await measured(off, all, quick)
+  run: (tools) =>
+    withClosers(async (closers) => {
+      const off = await Side.open('off', closers, tools)
+      const all = await Side.open('all', closers, tools)
+      const { turns, times } = await measured(off, all, tools.quick)
       const cpu = (name: keyof typeof turns) => median(turns[name].map(totalCpu))
       const role = (name: keyof typeof turns, of: string) =>
         median(turns[name].map((roles) => roles[of] ?? 0))
@@ -160,8 +138,5 @@ export const row: BenchRow = {
           ),
         ),
       }
-    } finally {
-      for (const close of closers.toReversed()) await close()
-    }
-  },
+    }),
 }

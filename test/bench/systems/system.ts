@@ -40,6 +40,9 @@ export interface System {
 interface WeirSystem extends System {
   /** Where connections have all rights; and another one. */
   readonly natsUrl: string
+  readonly api: Client
+  /** The edge of all records. */
+  readonly edgeId: string
   openNats(): Promise<Nats>
 }
 
@@ -95,10 +98,18 @@ export async function openWeir(closers: Closers, options: WeirOptions = {}): Pro
   }
   const weir = await startWeir(tempDir(closers), env, '', options.serve)
   closers.teardown(() => weir.stop())
-  await configure(weir.api, sink, options)
+  const edgeId = await configure(weir.api, sink, options)
   await settle()
   const processes = (): readonly TreeProcess[] => processesBelow(weir.process.pid)
-  return { ...sink, nats: await weir.nats(), openNats: () => weir.nats(), natsUrl: weir.adminUrl, processes }
+  return {
+    ...sink,
+    nats: await weir.nats(),
+    openNats: () => weir.nats(),
+    natsUrl: weir.adminUrl,
+    api: weir.api,
+    edgeId,
+    processes,
+  }
 }
 
 const cheapConditions = [
@@ -116,7 +127,8 @@ const deniedBy = (expressions: readonly string[]) =>
     actions: [{ type: 'deny' as const }],
   }))
 
-async function configure(api: Client, sink: Sink, options: WeirOptions): Promise<void> {
+/** Returns the id of the edge. */
+async function configure(api: Client, sink: Sink, options: WeirOptions): Promise<string> {
   const { conditions = cheapConditions, serverName = usualServer } = options
   const { emulator, arns } = sink
   const policy = await api.ipPolicy.create({})
@@ -125,7 +137,7 @@ async function configure(api: Client, sink: Sink, options: WeirOptions): Promise
     action: 'allow' as const,
   }))
   await api.replaceRules(policy.id, networks)
-  await api.tcpEdge.create({
+  const { id: edgeId } = await api.tcpEdge.create({
     hostports: [`${serverName}:${serverPort}`],
     ip_restriction: { ip_policy_ids: [policy.id] },
     policies: { inbound: deniedBy(conditions) },
@@ -140,6 +152,7 @@ async function configure(api: Client, sink: Sink, options: WeirOptions): Promise
     destination_ids.push(id)
   }
   await api.eventSubscription.create({ sources: [{ type: 'tcp_connection_closed.v0' }], destination_ids })
+  return edgeId
 }
 
 export async function openFloor(closers: Closers, options: FloorOptions = {}): Promise<System> {

@@ -19,11 +19,14 @@ export type Shape = keyof typeof shapes
 export class Throughput {
   readonly #system: System
   readonly #meter: CpuMeter
+  readonly #isDone: () => Promise<boolean>
   #published = 0
 
-  constructor(system: System) {
+  /** `isDone`: has the system done what it does besides delivering events? */
+  constructor(system: System, isDone = async (): Promise<boolean> => true) {
     this.#system = system
     this.#meter = new CpuMeter(system.processes)
+    this.#isDone = isDone
   }
 
   async warmUp(warmed: readonly Shape[], { quick }: Pick<BenchTools, 'quick'>): Promise<void> {
@@ -34,11 +37,20 @@ export class Throughput {
 
   turn(shape: Shape, records: number): Promise<Turn> {
     return this.#meter.turn(records, async () => {
-      const from = this.#published
-      this.#published += records
-      await publishAll(this.#system.nats, messagesOf(from, this.#published, shapes[shape]))
-      await until('all events have arrived', () => this.#hasArrived())
+      await this.publish(shape, records)
+      await this.done()
     })
+  }
+
+  async publish(shape: Shape, records: number): Promise<void> {
+    const from = this.#published
+    this.#published += records
+    await publishAll(this.#system.nats, messagesOf(from, this.#published, shapes[shape]))
+  }
+
+  /** Resolves when everything is done that was caused by what was published. */
+  done(): Promise<void> {
+    return until('all events have arrived', async () => (await this.#hasArrived()) && this.#isDone())
   }
 
   async #hasArrived(): Promise<boolean> {
