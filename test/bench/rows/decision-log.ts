@@ -6,9 +6,8 @@
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
 import { decisionLogStream } from '../../../src/wire/names.js'
 import { type BenchRow, type BenchTools, median, percentile } from '../bench.js'
-import { type CpuByRole, totalCpu } from '../cpu-meter.js'
 import { type Closers, openWeir, withClosers } from '../systems/system.js'
-import { Throughput } from '../systems/throughput.js'
+import { costOf, cpuOf, nsPerRecord, type TakesTurns, Throughput, takeTurns } from '../systems/throughput.js'
 
 type Weir = Awaited<ReturnType<typeof openWeir>>
 
@@ -22,16 +21,17 @@ const betweenReadsMs = 2
 /** A deployment whose records each make one event. */
 class Side {
   readonly #weir: Weir
-  readonly #throughput: Throughput
+  /** A turn ends when all is done, rows included. */
+  readonly throughput: Throughput
 
   constructor(weir: Weir) {
     this.#weir = weir
-    this.#throughput = new Throughput(weir, () => this.#hasNoRowsWaiting())
+    this.throughput = new Throughput(weir, () => this.#hasNoRowsWaiting())
   }
 
   static async open(mode: string, closers: Closers, tools: BenchTools): Promise<Side> {
     const side = new Side(await openWeir(closers, { env: { WEIR_DECISION_LOG: mode } }))
-    await side.#throughput.warmUp(['packed'], tools)
+    await side.throughput.warmUp(['packed'], tools)
     return side
   }
 
@@ -39,12 +39,6 @@ class Side {
     // NATS may be slow on a busy machine.
     const rows = await this.#weir.nats.streamInfo(decisionLogStream).catch(() => undefined)
     return rows?.state.messages === 0
-  }
-
-  /** The CPU of each role, in microseconds per record, until all is done, rows included. */
-  async turn(records: number): Promise<CpuByRole> {
-    const { cpu } = await this.#throughput.turn('packed', records)
-    return cpu
   }
 
   /** The 99th percentile of reading an edge, in milliseconds, while records come at a steady rate. */
@@ -60,7 +54,7 @@ class Side {
       await sleep(betweenReadsMs)
     }
     await publishing
-    await this.#throughput.done()
+    await this.throughput.done()
     return percentile(times, 0.99)
   }
 
@@ -68,38 +62,32 @@ class Side {
     const records = (steadyPerSecond * steadyPublishEveryMs) / 1_000
     for (let dueMs = begunMs; dueMs < begunMs + forMs; dueMs += steadyPublishEveryMs) {
       await sleep(Math.max(0, dueMs - monotonicMs()))
-      await this.#throughput.publish('packed', records)
+      await this.throughput.publish('packed', records)
     }
   }
 
-  /** Watches with several clients; the result ends it. */
-  watch(clients: number): () => Promise<void> {
+  /** Watches with several clients while `work` is done. */
+  async whileWatched<T>(clients: number, work: () => Promise<T>): Promise<T> {
     const stop = new AbortController()
     const watching = Array.from({ length: clients }, async () => {
       for await (const _ of this.#weir.api.watchDecisions({ signal: stop.signal }));
     })
-    return async () => {
+    try {
+      await sleep(settleMs)
+      return await work()
+    } finally {
       stop.abort()
       await Promise.allSettled(watching)
     }
   }
 }
 
-async function measured(off: Side, all: Side, quick: boolean) {
-  const records = quick ? 10_000 : 200_000
-  const turns: Record<'off' | 'all' | 'watched', CpuByRole[]> = { off: [], all: [], watched: [] }
-  const times: Record<'off' | 'all', number[]> = { off: [], all: [] }
-  for (let turn = 0; turn < (quick ? 2 : 5); turn += 1) {
-    turns.off.push(await off.turn(records))
-    turns.all.push(await all.turn(records))
-    const unwatch = all.watch(taps)
-    await sleep(settleMs)
-    turns.watched.push(await all.turn(records))
-    await unwatch()
-    times.off.push(await off.p99(quick ? 5_000 : 10_000))
-    times.all.push(await all.p99(quick ? 5_000 : 10_000))
-  }
-  return { turns, times }
+/** Reads of the API are measured by themselves: after a quiet time, a row costs ClickHouse twice as much for some seconds. */
+async function p99s(sides: readonly Side[], quick: boolean): Promise<number[]> {
+  const times = sides.map((): number[] => [])
+  for (let turn = 0; turn < (quick ? 2 : 5); turn += 1)
+    for (const [index, side] of sides.entries()) times[index]!.push(await side.p99(quick ? 5_000 : 10_000))
+  return times.map(median)
 }
 
 export const row: BenchRow = {
@@ -109,34 +97,40 @@ export const row: BenchRow = {
     withClosers(async (closers) => {
       const off = await Side.open('off', closers, tools)
       const all = await Side.open('all', closers, tools)
-      const { turns, times } = await measured(off, all, tools.quick)
-      const cpu = (name: keyof typeof turns) => median(turns[name].map(totalCpu))
-      const role = (name: keyof typeof turns, of: string) =>
-        median(turns[name].map((roles) => roles[of] ?? 0))
-      const roles = Object.keys(turns.all[0] ?? {})
+      const watched: TakesTurns = {
+        turn: (shape, records) => all.whileWatched(taps, () => all.throughput.turn(shape, records)),
+      }
+      const turns = await takeTurns(
+        new Map<string, TakesTurns>([
+          ['off', off.throughput],
+          ['all', all.throughput],
+          ['watched', watched],
+        ]),
+        'packed',
+        tools.quick ? { records: 20_000, turns: 2 } : { records: 400_000, turns: 5 },
+      )
+      const cost = (name: string) => costOf(turns.get(name)!)
+      const pipeline = (name: string) => cpuOf('pipeline', turns.get(name)!)
+      const [p99Off = 0, p99All = 0] = await p99s([off, all], tools.quick)
       return {
         measures: [
           {
             name: 'CPU per record, all decisions logged, of none',
-            ratio: cpu('all') / cpu('off'),
+            ratio: cost('all') / cost('off'),
             bound: { atMost: 1.2 },
           },
           {
             name: 'p99 of the API, all decisions logged, of none',
-            ratio: median(times.all) / median(times.off),
+            ratio: p99All / p99Off,
             bound: { atMost: 2 },
           },
           {
             name: `CPU of the pipeline, ${taps} taps, of none`,
-            ratio: role('watched', 'pipeline') / role('all', 'pipeline'),
+            ratio: pipeline('watched') / pipeline('all'),
             bound: { atMost: 1.02 },
           },
         ],
-        nsPerOperation: Object.fromEntries(
-          (['off', 'all', 'watched'] as const).flatMap((name) =>
-            roles.map((of) => [`${name}: ${of}, per record`, role(name, of) * 1e3]),
-          ),
-        ),
+        nsPerOperation: Object.assign({}, ...[...turns].map(([name, ofOne]) => nsPerRecord(name, ofOne))),
       }
     }),
 }

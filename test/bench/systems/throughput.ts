@@ -16,7 +16,11 @@ const warmUpRecords = { packed: 1_500_000, single: 100_000 }
 const quickWarmUpRecords = { packed: 500_000, single: 40_000 }
 export type Shape = keyof typeof shapes
 
-export class Throughput {
+export interface TakesTurns {
+  turn(shape: Shape, records: number): Promise<Turn>
+}
+
+export class Throughput implements TakesTurns {
   readonly #system: System
   readonly #meter: CpuMeter
   readonly #isDone: () => Promise<boolean>
@@ -68,7 +72,7 @@ const turnsBefore = 3
 
 /** Lets the systems take turns; the turns of each. */
 export async function takeTurns(
-  systems: ReadonlyMap<string, Throughput>,
+  systems: ReadonlyMap<string, TakesTurns>,
   shape: Shape,
   { records, turns }: { readonly records: number; readonly turns: number },
 ): Promise<ReadonlyMap<string, readonly Turn[]>> {
@@ -82,14 +86,17 @@ export async function takeTurns(
 /** Nanoseconds of CPU per record, of all processes. */
 export const costOf = (turns: readonly Turn[]): number => median(turns.map(({ cpu }) => totalCpu(cpu))) * 1e3
 
+/** Nanoseconds of CPU per record, of the processes of one role. */
+export const cpuOf = (role: string, turns: readonly Turn[]): number =>
+  median(turns.map(({ cpu }) => cpu[role] ?? 0)) * 1e3
+
 /** Records per second. */
 export const rateOf = (turns: readonly Turn[]): number =>
   median(turns.map(({ recordsPerSecond }) => recordsPerSecond))
 
 /** Medians for the table: CPU and time per record, and the CPU of each role. */
 export function nsPerRecord(name: string, turns: readonly Turn[]): Record<string, number> {
-  const ofRole = (role: string) => median(turns.map(({ cpu }) => cpu[role] ?? 0)) * 1e3
-  const roles = Object.keys(turns[0]!.cpu).map((role) => [`${name}, ${role}`, ofRole(role)])
+  const roles = Object.keys(turns[0]!.cpu).map((role) => [`${name}, ${role}`, cpuOf(role, turns)])
   return {
     [`${name}, CPU per record`]: costOf(turns),
     ...Object.fromEntries(roles),
