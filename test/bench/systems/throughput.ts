@@ -15,6 +15,8 @@ const warmUpRecords = { packed: 1_500_000, single: 100_000 }
 /** Enough to find a collapse. */
 const quickWarmUpRecords = { packed: 500_000, single: 40_000 }
 export type Shape = keyof typeof shapes
+/** An older build takes minutes to warm up. */
+const doneWithinMs = 300_000
 
 export interface TakesTurns {
   turn(shape: Shape, records: number): Promise<Turn>
@@ -54,7 +56,8 @@ export class Throughput implements TakesTurns {
 
   /** Resolves when everything is done that was caused by what was published. */
   done(): Promise<void> {
-    return until('all events have arrived', async () => (await this.#hasArrived()) && this.#isDone())
+    const isDone = async () => (await this.#hasArrived()) && this.#isDone()
+    return until('all events have arrived', isDone, doneWithinMs)
   }
 
   async #hasArrived(): Promise<boolean> {
