@@ -121,18 +121,19 @@ class MessageWalk {
 
   /**
    * Each step is done for all records before the next, so that what they need of their edges is read at once: with thousands
-   * of edges, it is in no cache, and records would wait for it one after the other.
+   * of edges, it is in no cache, and records would wait for it one after the other. One record has nothing to gain.
    *
    * A record that can't be processed is bad; the other records of the message are not affected.
    */
   addAll(lines: readonly Line[]): void {
     const { policySet } = this.#context.view
     const records = lines.map((line) => attempt(() => parseLine(line)))
-    fetched.sum += policySet.fetch(valuesOf(records))
+    const areMany = lines.length > 1
+    if (areMany) fetched.sum += policySet.fetch(valuesOf(records))
     const found = records.map((record) =>
       record.ok ? attempt(() => findEdge(policySet, record.value)) : record,
     )
-    fetched.sum += fetchPolicies(valuesOf(found).map(({ endpoint }) => endpoint.policies))
+    if (areMany) fetched.sum += fetchPolicies(valuesOf(found).map(({ endpoint }) => endpoint.policies))
     for (let index = 0; index < found.length; index += 1) {
       const [one, line] = [found[index]!, lines[index]!]
       const outcome = one.ok ? attempt(() => this.#process(one.value, line)) : one
