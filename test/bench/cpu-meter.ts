@@ -15,7 +15,7 @@ const idleWindowsMax = 8
 const settledShare = 0.9
 
 /** Microseconds of CPU, by role. */
-export type CpuByRole = Readonly<Record<string, number>>
+type CpuByRole = Readonly<Record<string, number>>
 
 export interface Turn {
   /** Per record. */
