@@ -74,7 +74,11 @@ interface PacksDeps {
  */
 const idleSpacingMs = { min: 150, max: 350, perDestination: 1 }
 const retryPauseMs = 1_000
-/** A pack may exceed its target by as much again plus one event, and must fit a message. */
+/** A full request to Kinesis or Firehose: packs of so many events, or of two or three times as many, need the fewest. */
+const requestEvents = 500
+/** No pack waits for that beyond this share of its target. */
+const waitingPackShare = 1.5
+/** A pack may exceed this share by its target plus one event, and must fit a message. */
 const packsPerPayload = 4
 /** The state of a destination without events is dropped after this time, when other events come. */
 const forgetAfterMs = 60_000
@@ -125,12 +129,20 @@ export class Packs implements Buffers {
     for (const [destinationId, part] of this.#parts) {
       const pack = this.#pack(destinationId)
       this.#endPart(pack, part)
-      if (pack.writer.byteLength >= this.#packBytes) this.#store(destinationId, pack)
+      if (this.#isFull(pack.writer, part)) this.#store(destinationId, pack)
     }
     this.#parts.clear()
     this.#routing = undefined
     message.isRouted = true
     if (message.packsOpen === 0) message.stored()
+  }
+
+  /** A pack that is large enough waits for the events that fill its last request, if another message may have them. */
+  #isFull({ byteLength, events }: PackWriter, { eventsBefore }: Part): boolean {
+    if (byteLength < this.#packBytes) return false
+    if (byteLength >= waitingPackShare * this.#packBytes) return true
+    const inLastRequest = events % requestEvents
+    return inLastRequest === 0 || inLastRequest + (events - eventsBefore) > requestEvents
   }
 
   #routingMessage(): InputMessage {

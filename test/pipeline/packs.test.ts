@@ -1,4 +1,4 @@
-/** How packs are stored in the deliveries stream. */
+/** How packs are stored in the deliveries stream, and how many events they have. */
 import t from 'tap'
 import { type InputMessage, Packs } from '../../src/pipeline/packs.js'
 import { deliveriesStream, deliverySubject, packHeaders } from '../../src/wire/names.js'
@@ -29,5 +29,36 @@ t.test(
       from = pack.sequence + 1
     }
     t.strictSame(held, ['1:1', '2:1'], 'each message has its pack, and one that is done again no other')
+  },
+)
+
+t.test(
+  'a pack that is large enough waits until its events fill its requests, but not for long',
+  async (t) => {
+    const cases = [
+      { name: 'single events: full requests', bytes: 300, perMessage: 1, events: 1_000 },
+      { name: 'messages that end between requests', bytes: 400, perMessage: 300, events: 900 },
+      { name: 'large events: no more than half as much again', bytes: 2_000, perMessage: 1, events: 195 },
+      { name: 'exactly at the end of a request', bytes: 600, perMessage: 100, events: 500 },
+    ]
+    for (const { name, bytes, perMessage, events } of cases) {
+      const { nats, ledger } = await openStreams(t)
+      const packs = new Packs({ nats, ledger, stream: 'records', failed: (error) => t.fail(String(error)) })
+      const head = '{"event_id":"'
+      const json = `${head}${'x'.repeat(bytes - head.length - 2)}"}`
+      const stored: Promise<void>[] = []
+      for (let sequence = 1; sequence * perMessage <= 2 * events; sequence += 1) {
+        const promise = new Promise<void>((resolve) => {
+          packs.begin({ sequence, since: 'run 1', packsOpen: 0, isRouted: false, stored: resolve })
+        })
+        stored.push(promise)
+        for (let n = 0; n < perMessage; n += 1) packs.packOf('ed_a').append('ev_1', 1_790_000_000_000, json)
+        packs.end()
+      }
+      packs.storeAll()
+      await Promise.all(stored)
+      const pack = await nats.nextMessage(deliveriesStream, deliverySubject('ed_a'))
+      t.equal(Number(pack?.headers.get(packHeaders.events)), events, name)
+    }
   },
 )
