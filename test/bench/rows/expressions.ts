@@ -1,11 +1,16 @@
 import { compileCidr, parseCidr } from '../../../src/core/cidr.js'
 import { AddressSlot } from '../../../src/core/ip.js'
 import { StepBudget } from '../../../src/expr/budget.js'
-import { type CompiledExpression, compileExpression } from '../../../src/expr/expression.js'
+import {
+  type CompiledExpression,
+  compileExpression,
+  compileToInstruction,
+} from '../../../src/expr/expression.js'
+import type { Operation } from '../../../src/expr/run.js'
 import { defineScope, type ScopeName } from '../../../src/expr/scope.js'
 import { seededRandom } from '../../expr/generator.js'
 import { compileReference } from '../../expr/reference.js'
-import { type BenchRow, type BenchTools, geometricMean } from '../bench.js'
+import { type BenchRow, type BenchTools, type Contender, geometricMean } from '../bench.js'
 
 interface Tag {
   readonly k: string
@@ -163,7 +168,7 @@ function batch(contexts: readonly Context[], isTrue: (context: Context) => unkno
 }
 
 /** As many expressions, every constant in them different. */
-function distinct(count: number): CompiledExpression<Context>[] {
+function distinct(count: number): string[] {
   const shapes = [
     (n: number) => `conn.geo.country_code in ['C${n}','D${n}'] && conn.server_port == ${n}`,
     (n: number) => `conn.client_ip|inCidrRange('10.${(n >> 8) & 255}.${n & 255}.0/24')`,
@@ -171,7 +176,18 @@ function distinct(count: number): CompiledExpression<Context>[] {
     (n: number) => `conn.server_name == 'q${n}.example.com' || conn.asn == ${n} || conn.server_port == ${n}`,
     (n: number) => `http.headers['user-agent'] in ['a${n}','b${n}','c${n}'] && http.method != 'GET'`,
   ]
-  return Array.from({ length: count }, (_, n) => compiledOf(shapes[n % shapes.length]!(n)))
+  return Array.from({ length: count }, (_, n) => shapes[n % shapes.length]!(n))
+}
+
+/** A list of expressions as policies hold theirs: for each, its words with this one, and its instruction. */
+function listOf(expressions: readonly string[]): readonly unknown[] {
+  const list: unknown[] = []
+  for (const expression of expressions) {
+    const compiled = compileToInstruction(expression, scope)
+    if (!compiled.ok) throw new Error(`${expression}: ${compiled.problem.msg}`)
+    list.push(1 + compiled.value.length, ...compiled.value)
+  }
+  return list
 }
 
 async function compareSeven(bench: BenchTools, contexts: readonly Context[]) {
@@ -196,18 +212,36 @@ async function compareSeven(bench: BenchTools, contexts: readonly Context[]) {
   return times
 }
 
+/** Ten expressions and 5,000: lists of instructions as of policies, and functions as of filters. */
 async function compareCounts(bench: BenchTools, contexts: readonly Context[]) {
   const budget = new StepBudget()
-  const all = (expressions: readonly CompiledExpression<Context>[], records: readonly Context[]) => () => {
-    for (const context of records) {
-      budget.reset()
-      for (const expression of expressions) if (expression.isTrue(context, budget)) sink.found++
+  const inList = (expressions: readonly string[], records: readonly Context[]): Contender => {
+    const list = listOf(expressions)
+    return () => {
+      for (const context of records) {
+        budget.reset()
+        for (let at = 0; at < list.length; at += list[at] as number)
+          if ((list[at + 1] as Operation<Context>)(context, budget, list, at + 1)) sink.found++
+      }
+      return records.length * expressions.length
     }
-    return records.length * expressions.length
   }
+  const asFunctions = (expressions: readonly string[], records: readonly Context[]): Contender => {
+    const compiled = expressions.map(compiledOf)
+    return () => {
+      for (const context of records) {
+        budget.reset()
+        for (const expression of compiled) if (expression.isTrue(context, budget)) sink.found++
+      }
+      return records.length * expressions.length
+    }
+  }
+  const few = contexts.slice(0, 16)
   return await bench.compare({
-    ten: all(distinct(10), contexts),
-    fiveThousand: all(distinct(5000), contexts.slice(0, 16)),
+    ten: inList(distinct(10), contexts),
+    fiveThousand: inList(distinct(5000), few),
+    tenFunctions: asFunctions(distinct(10), contexts),
+    fiveThousandFunctions: asFunctions(distinct(5000), few),
   })
 }
 
@@ -248,6 +282,8 @@ export const row: BenchRow = {
         ...Object.fromEntries(perExpression),
         '10 expressions': counts.ten,
         '5,000 expressions': counts.fiveThousand,
+        '10 expressions, as functions': counts.tenFunctions,
+        '5,000 expressions, as functions': counts.fiveThousandFunctions,
       },
     }
   },
