@@ -1,4 +1,5 @@
 import { compileCidr, parseCidr } from '../../../src/core/cidr.js'
+import type { Result } from '../../../src/core/errors.js'
 import { AddressSlot } from '../../../src/core/ip.js'
 import { StepBudget } from '../../../src/expr/budget.js'
 import {
@@ -151,8 +152,10 @@ function makeContexts(count: number): Context[] {
   return Array.from({ length: count }, () => JSON.parse(JSON.stringify(context())) as Context)
 }
 
-function compiledOf(expression: string): CompiledExpression<Context> {
-  const compiled = compileExpression(expression, scope)
+const compiledOf = (expression: string): CompiledExpression<Context> =>
+  valid(expression, compileExpression(expression, scope))
+
+function valid<T>(expression: string, compiled: Result<T>): T {
   if (!compiled.ok) throw new Error(`${expression}: ${compiled.problem.msg}`)
   return compiled.value
 }
@@ -183,9 +186,8 @@ function distinct(count: number): string[] {
 function listOf(expressions: readonly string[]): readonly unknown[] {
   const list: unknown[] = []
   for (const expression of expressions) {
-    const compiled = compileToInstruction(expression, scope)
-    if (!compiled.ok) throw new Error(`${expression}: ${compiled.problem.msg}`)
-    list.push(1 + compiled.value.length, ...compiled.value)
+    const instruction = valid(expression, compileToInstruction(expression, scope))
+    list.push(1 + instruction.length, ...instruction)
   }
   return list
 }
