@@ -90,13 +90,13 @@ function accountOf(state: ViewState, accountId: string): Row {
   return row
 }
 
-/** A key as an operator asks for it; empty texts mean none. */
+/** A key as an operator asks for it. Empty rights, as of an unset variable of a shell, are not all rights. */
 interface KeyRequest {
   readonly description: string
-  /** Separated by commas. */
-  readonly rights: string
-  /** `90d` */
-  readonly expiresIn: string
+  /** Separated by commas; all if undefined. */
+  readonly rights: string | undefined
+  /** `90d`; never if undefined. */
+  readonly expiresIn: string | undefined
 }
 
 /** Creates another key, for an account whose last key was lost. */
@@ -111,8 +111,8 @@ export async function createKey(
   const at = now()
   const values = createValues(resource, {
     description,
-    rights: rights.split(',').flatMap((right) => right.trim() || []),
-    expires_at: expiresIn === '' ? null : isoSeconds(at + lifetimeMs(expiresIn)),
+    rights: rights?.split(',').flatMap((right) => right.trim() || []),
+    expires_at: expiresIn === undefined ? null : isoSeconds(at + lifetimeMs(expiresIn)),
   })
   const plan = await writes.create(caller, resource, values, at)
   const { row, once } = await store.commit(accountId, cli, (state, ...planning) => {

@@ -9,7 +9,7 @@ import { shapeOf } from './schema-shape.js'
  * Is the value null, or the empty value of the schema's type? An object whose schema declares members is never
  * empty: `{}` for a certificate policy asks for one with its defaults.
  */
-export function isNothing(schema: TSchema, value: unknown): boolean {
+export function isEmptyOf(schema: TSchema, value: unknown): boolean {
   if (value === null || value === undefined) return true
   const { type, enum: values, properties } = shapeOf(schema)
   if (value === '') return type === 'string' || values !== undefined
@@ -17,6 +17,13 @@ export function isNothing(schema: TSchema, value: unknown): boolean {
   if (isEmptyMap(value)) return type === 'object' && Object.keys(properties ?? {}).length === 0
   return type === 'array' && Array.isArray(value) && value.length === 0
 }
+
+/**
+ * Does the value of an optional field mean "not given"? An empty list does not if the schema asks for entries: `[]` for
+ * the rights of a key must not make a key with all of them.
+ */
+export const isNothing = (schema: TSchema, value: unknown): boolean =>
+  isEmptyOf(schema, value) && !(Array.isArray(value) && (shapeOf(schema).minItems ?? 0) > 0)
 
 const isEmptyMap = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0

@@ -5,7 +5,7 @@ import { isId } from '../core/ids.js'
 import { insteadOf, supported } from '../core/nearest.js'
 import type { AnyResource, Fields, Row } from '../resource/define.js'
 import type { ViewState } from '../view/view-state.js'
-import { isNothing, withoutForeign, withoutNothing } from './empty-values.js'
+import { isEmptyOf, isNothing, withoutForeign, withoutNothing } from './empty-values.js'
 import { type AnyField, changedMembers, checkOf, refuseReadOnly, withIds } from './sent-back.js'
 
 type Values = Record<string, unknown>
@@ -133,7 +133,7 @@ function isPresent(field: AnyField, name: string, value: unknown, row: Row): boo
 
 /** Does this empty value leave the field unchanged? Only optional fields can be cleared. */
 const isUnchanged = ({ required, setBy, schema }: AnyField, value: unknown): boolean =>
-  value !== null && (required || setBy !== 'client') && isNothing(schema, value)
+  value !== null && (required ? isEmptyOf(schema, value) : setBy !== 'client' && isNothing(schema, value))
 
 function updated(field: AnyField, name: string, value: unknown): unknown {
   const isModule = field.fields !== undefined

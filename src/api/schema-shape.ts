@@ -8,6 +8,7 @@ interface Shape {
   readonly additionalProperties?: unknown
   readonly required?: readonly string[]
   readonly items?: TSchema
+  readonly minItems?: number
   readonly anyOf?: readonly TSchema[]
 }
 

@@ -45,7 +45,7 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
     describeRights(await grantRight(store, account, right)),
   'account revoke': async ({ store }, { account = '', right = '' }) =>
     describeRights(await revokeRight(store, account, right)),
-  'key create': async ({ store, writes }, { account = '', description = '', rights = '', expiresIn = '' }) =>
+  'key create': async ({ store, writes }, { account = '', description = '', rights, expiresIn }) =>
     describeMade(await createKey(store, writes, account, { description, rights, expiresIn })),
   'key list': async ({ store, keyUses }, { account = '' }) =>
     listKeys(store, (keyId) => keyUses.lastUse(keyId), account),

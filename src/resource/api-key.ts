@@ -18,8 +18,9 @@ const rights = ruled(
       'read: see everything of the account, and try drafts. write: the same, and change everything except API keys. decide: ask for decisions. all: everything, API keys included.',
     ),
     {
+      minItems: 1,
       maxItems: keyRights.length,
-      description: 'What the key may be used for. Without it, everything.',
+      description: 'What the key may be used for. Without it, everything; an empty list is refused.',
       ...documented({ uniqueItems: true }),
     },
   ),

@@ -123,6 +123,9 @@ t.test('accounts', async (t) => {
     t.match(await run('key list'), line, 'of all accounts')
     const refusals: [Record<string, string>, RegExp][] = [
       [{ rights: 'read,everything' }, /"rights\[1\]" is "everything", but must be one of "read", "write"/],
+      [{ rights: '' }, /"rights" has 0 entries, but must have at least 1/],
+      [{ rights: ' , ' }, /"rights" has 0 entries/],
+      [{ expiresIn: '' }, /can't expire in ""/],
       [{ expiresIn: 'soon' }, /can't expire in "soon": a time such as 12h or 90d/],
       [{ expiresIn: '4000d' }, /can't expire in "4000d".*at most 3650d/],
       [{ expiresIn: '0s' }, /"expires_at" is .* but must be later than now/],
