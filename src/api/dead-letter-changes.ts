@@ -63,7 +63,7 @@ export function registerDeadLetterChanges(
       headers: idempotencyHeaders,
     })
     const change = actionHandler(context, async (request) => {
-      const { batch, next } = await batchFor(letters, request)
+      const { batch, next } = await batchFor(context, letters, request)
       const refusals = await work(batch)
       const body = {
         done: batch.length - refusals.length,
@@ -86,6 +86,7 @@ const batchBodySchema = Type.Object(
 )
 
 async function batchFor(
+  context: ApiContext,
   letters: DeadLetters,
   request: FastifyRequest,
 ): Promise<{ batch: Letter[]; next: string | null }> {
@@ -95,7 +96,10 @@ async function batchFor(
   for (const [name, value] of Object.entries(body))
     if (typeof value !== 'string') throw badRequest(`"${name}" is ${scalarShown(value)}: a text is needed.`)
   const selection = body as { readonly [Name in (typeof names)[number]]?: string }
-  const wanted = { ...searchFor(selection), before: positionOf(selection.before_id) }
+  const wanted = {
+    ...(await searchFor(context, request, selection)),
+    before: positionOf(selection.before_id),
+  }
   const batch: Letter[] = []
   let bytes = 0
   const end = await letters.search(request.caller.accountId, wanted, (letter) => {

@@ -9,9 +9,10 @@ import type { DeadLetter, WholeDeadLetter } from '../resource/dead-letter.js'
 import type { Links } from '../resource/define.js'
 import { deadLetterTypes } from '../wire/dead-letter.js'
 import { compileReasonPattern } from '../wire/reason-pattern.js'
-import { pathParams } from './context.js'
+import { type ApiContext, pathParams } from './context.js'
 import { placeOfReason } from './dead-letter-place.js'
 import { type DeadLetters, type Letter, type LetterSearch, sequenceIn } from './dead-letters.js'
+import { checkEverPresent, destinationResources } from './query-ids.js'
 import { timeOf, timeParameters } from './query-values.js'
 
 export const deadLettersPath = '/dead_letters'
@@ -36,20 +37,27 @@ export const selectingNames = Object.keys(selectingSchemas) as (keyof typeof sel
 
 type Selecting = { readonly [Name in keyof typeof selectingSchemas]?: string | undefined }
 
-export function searchFor({ type, reason, destination_id, since, until }: Selecting): LetterSearch {
+export async function searchFor(
+  context: ApiContext,
+  { caller: { accountId } }: FastifyRequest,
+  { type, reason, destination_id, since, until }: Selecting,
+): Promise<LetterSearch> {
   for (const [name, value] of Object.entries({ reason, destination_id }))
     if (value === '' || (value?.length ?? 0) > reasonCharsMax)
       throw badRequest(`"${name}" must have 1 to ${reasonCharsMax} characters.`)
   const known = deadLetterTypes.find((each) => each === type)
   if (type !== undefined && known === undefined)
     throw badRequest(`"type" is ${shown(type)}: ${deadLetterTypes.join(', ')} are allowed.`)
-  return {
+  const search = {
     type: known,
     isReason: reason === undefined ? undefined : compileReasonPattern(reason),
     destinationId: destination_id,
     sinceMs: timeOf('since', since),
     untilMs: timeOf('until', until),
   }
+  if (destination_id !== undefined)
+    await checkEverPresent(context, accountId, 'destination_id', destination_id, destinationResources)
+  return search
 }
 
 /** A reason has at most 500 characters. */

@@ -37,7 +37,7 @@ const pageSchema = shownBy(listSchema('dead_letters', deadLetterSchema, 'DeadLet
 
 export function registerDeadLetters(app: FastifyInstance, context: ApiContext, letters: DeadLetters): void {
   registerList(app, context, letters)
-  registerGroups(app, letters)
+  registerGroups(app, context, letters)
   const one = describe({
     operationId: 'get_dead_letter',
     summary: 'Get a dead letter: its bytes, the reason, and the place that it names',
@@ -51,7 +51,8 @@ export function registerDeadLetters(app: FastifyInstance, context: ApiContext, l
   })
 }
 
-function registerList(app: FastifyInstance, { presenter }: ApiContext, letters: DeadLetters): void {
+function registerList(app: FastifyInstance, context: ApiContext, letters: DeadLetters): void {
+  const { links } = context.presenter
   const described = describe({
     operationId: 'list_dead_letters',
     summary: 'List dead letters',
@@ -69,21 +70,21 @@ function registerList(app: FastifyInstance, { presenter }: ApiContext, letters: 
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, ['limit', 'before_id', ...selectingNames])
     const limit = limitOf(query.limit)
-    const wanted = { ...searchFor(query), before: positionOf(query.before_id) }
+    const wanted = { ...(await searchFor(context, request, query)), before: positionOf(query.before_id) }
     const found: Letter[] = []
     const end = await letters.search(request.caller.accountId, wanted, (letter) => found.push(letter) > limit)
     const last = found.length > limit ? found[limit - 1]!.id : end && positionId(end.before)
-    const uri = presenter.links.uri(path)
+    const uri = links.uri(path)
     const next = last && queryText({ ...query, limit: String(limit), before_id: last })
     return sendJson(reply, {
-      dead_letters: found.slice(0, limit).map((letter) => shownLetter(letter, presenter.links)),
+      dead_letters: found.slice(0, limit).map((letter) => shownLetter(letter, links)),
       uri,
       next_page_uri: next === undefined ? null : `${uri}?${next}`,
     })
   })
 }
 
-function registerGroups(app: FastifyInstance, letters: DeadLetters): void {
+function registerGroups(app: FastifyInstance, context: ApiContext, letters: DeadLetters): void {
   const described = describe({
     operationId: 'list_dead_letter_groups',
     summary: 'Count dead letters by type, reason and destination',
@@ -93,7 +94,7 @@ function registerGroups(app: FastifyInstance, letters: DeadLetters): void {
     query: Type.Object(selectingSchemas),
   })
   app.get(`${path}/groups`, described, async (request, reply) => {
-    const wanted = searchFor(queryOf(request, selectingNames))
+    const wanted = await searchFor(context, request, queryOf(request, selectingNames))
     const groups = new LetterGroups()
     const end = await letters.search(request.caller.accountId, wanted, (letter) => !groups.add(letter))
     return sendJson(reply, {

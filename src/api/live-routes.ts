@@ -20,6 +20,7 @@ import { rowOf } from './input.js'
 import { compileSchemaFilter } from './list-filter.js'
 import type { Live } from './live.js'
 import type { WatchRate } from './live-feed.js'
+import { checkPresent, edgeResources } from './query-ids.js'
 
 const path = '/live'
 const everything = (): boolean => true
@@ -92,6 +93,7 @@ function watchFor(request: FastifyRequest, context: ApiContext, live: Live): Wat
     const wants = filterOf(liveDeliverySchema, where)
     return (reader) => live.watchDeliveries(accountId, id, { wants, ...reader })
   }
+  if (edge !== undefined) checkPresent(context, accountId, 'edge', edge, edgeResources)
   const matches = filterOf(loggedDecisionSchema, where)
   const wants = (line: LoggedDecision): boolean =>
     (edge === undefined || line.edge_id === edge) && matches(line)

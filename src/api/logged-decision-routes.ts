@@ -18,6 +18,7 @@ import { decisionsTag } from './decide-routes.js'
 import { exampleLinks } from './examples.js'
 import { limitOf } from './lists.js'
 import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
+import { checkEverPresent, edgeResources, routeResources } from './query-ids.js'
 import { queryText, timeOf, timeParameters } from './query-values.js'
 import { shownDecision } from './shown-decision.js'
 
@@ -62,7 +63,7 @@ const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'Logged
 
 export function registerLoggedDecisions(
   app: FastifyInstance,
-  { presenter }: ApiContext,
+  context: ApiContext,
   log: Pick<LogReader, 'decisions'>,
 ): void {
   const described = describe({
@@ -78,9 +79,11 @@ export function registerLoggedDecisions(
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, parameters)
     const limit = limitOf(query['limit'])
-    const rows = await log.decisions({ ...askedFor(request, query), limit: limit + 1 })
+    const asked = askedFor(request, query)
+    await checkIds(context, asked.accountId, query)
+    const rows = await log.decisions({ ...asked, limit: limit + 1 })
     const decisions = withoutRepeats(rows.slice(0, limit).map(shownDecision))
-    const uri = presenter.links.uri(path)
+    const uri = context.presenter.links.uri(path)
     const last = rows.length > limit ? decisions.at(-1) : undefined
     const next = last && queryText({ ...query, limit: String(limit), before_id: last.id })
     return sendJson(reply, {
@@ -92,6 +95,16 @@ export function registerLoggedDecisions(
 }
 
 type Query = Readonly<Record<string, string | undefined>>
+
+/** Parameters that name resources, which may have been deleted since. */
+const idParameters = { edge_id: edgeResources, route_id: routeResources }
+
+async function checkIds(context: ApiContext, accountId: string, query: Query): Promise<void> {
+  for (const [name, resources] of Object.entries(idParameters)) {
+    const id = query[name]
+    if (id !== undefined) await checkEverPresent(context, accountId, name, id, resources)
+  }
+}
 
 function askedFor(request: FastifyRequest, query: Query): Omit<DecisionsQuery, 'limit'> {
   return {

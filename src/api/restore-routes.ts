@@ -56,6 +56,15 @@ export function versionAsked(request: FastifyRequest): number {
   throw badRequest('The query parameter "version" is needed: the changes of the resource list its versions.')
 }
 
+/** Until the account reaches it, a version may still become anything. */
+async function checkReached({ store }: ApiContext, accountId: string, version: number): Promise<void> {
+  const reached = (await store.settled(accountId)).versionOf(accountId)
+  if (version > reached)
+    throw badRequest(
+      `The query parameter "version" is ${version}, but the account has reached version ${reached} only.`,
+    )
+}
+
 /** The resource as it was at the version in the query. */
 export async function pastRow(
   context: ApiContext,
@@ -64,6 +73,7 @@ export async function pastRow(
 ): Promise<Row> {
   const id = await knownId(context, request, resource)
   const version = versionAsked(request)
+  await checkReached(context, request.caller.accountId, version)
   const past = await context.store.history.at(request.caller.accountId, resource, id, version)
   const name = `The ${resource.title} ${id}`
   if (past === undefined) throw badRequest(`${name} did not exist at version ${version}.`)

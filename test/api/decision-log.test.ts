@@ -26,6 +26,9 @@ t.test('the log of two accounts', async (t) => {
       sequence,
       ...values,
     })
+  const edge = await mine.httpsEdge.create({ hostports: ['decided.example:443'] })
+  const route = await mine.httpsEdgeRoute.under(edge.id).create({ match_type: 'path_prefix', match: '/' })
+  const foreign = await theirs.tcpEdge.create({ hostports: ['decided-foreign.example:22'] })
   const denied = {
     decision: 'deny',
     decidedBy: 'traffic_policy',
@@ -42,7 +45,7 @@ t.test('the log of two accounts', async (t) => {
       ruleId: 'ipr_1',
     }),
     row(mine, 4, { ...denied, clientIp: '198.51.100.200', country: 'FR' }),
-    row(mine, 5, { type: 'http_request', edgeId: 'edghts_1', routeId: 'edghtsrt_1', serverPort: 443 }),
+    row(mine, 5, { type: 'http_request', edgeId: edge.id, routeId: route.id, serverPort: 443 }),
     // Within one millisecond, and stored twice.
     row(mine, 6, { line: 1 }),
     row(mine, 6, { line: 2, recordId: 'r6.2' }),
@@ -107,10 +110,9 @@ t.test('the log of two accounts', async (t) => {
       '?decided_by=none&country=FR': [],
       '?country=FR': ['r4'],
       '?policy=a,%20%22b%22%20%26%20c': ['r4'],
-      '?edge_id=edghts_1&route_id=edghtsrt_1': ['r5'],
+      [`?edge_id=${edge.id}&route_id=${route.id}`]: ['r5'],
       [`?record_id=${encodeURIComponent("it's")}`]: ["it's"],
       '?since=2026-11-20T05:00:00Z&until=2026-11-20T07:00:00%2B00:00': ['r6.2', 'r6', 'r5'],
-      '?edge_id=edgtcp_of_nobody': [],
     }
     for (const [query, ids] of Object.entries(cases)) t.strictSame(await found(query), ids, query)
   })
@@ -236,6 +238,18 @@ t.test('the log of two accounts', async (t) => {
       const { status, body } = await mine.raw.send('GET', `/decisions${query}`)
       t.match({ status, msg: body.msg }, { status: 400, msg }, query)
     }
+  })
+
+  await t.test('an edge or route that the account never had is unknown; a deleted one is not', async (t) => {
+    const never = [foreign.id, route.id, 'edgtcp_00000000000000000000000000', 'edgtcp_of_nobody', "'"]
+    for (const id of never)
+      t.equal(
+        await mine.raw.refused(404, 'GET', `/decisions?edge_id=${encodeURIComponent(id)}`),
+        `"edge_id" names "${id}", which does not exist.`,
+      )
+    t.match(await mine.raw.refused(404, 'GET', `/decisions?route_id=${edge.id}`), /"route_id" names/)
+    await mine.httpsEdge.delete(edge.id)
+    t.strictSame(await found(`?edge_id=${edge.id}&route_id=${route.id}`), ['r5'])
   })
 
   await t.test('a log that is off says so', async (t) => {

@@ -83,17 +83,21 @@ t.test('watching decisions and deliveries', async (t) => {
   const publish = (rows: readonly DecisionRow[], subject = decisionRowsSubject): void =>
     store.admin.emit(subject, rowBytes(rows))
 
+  const edgeOf = async (caller: Caller, host: string) =>
+    (await caller.tcpEdge.create({ hostports: [`${host}:22`] })).id
+
   t.test('a watcher sees its own account, from both subjects, and what it asks for', async (t) => {
     const all = await watching(me)
     const stopped = await watching(me, { where: "decision != 'allow' && country == 'DE'" })
-    const edge = await watching(me, { edge: 'edgtcp_2' })
+    const edgeId = await edgeOf(me, 'watched.example')
+    const edge = await watching(me, { edge: edgeId })
     const foreign = await watching(other)
     const blocked = row(me.accountId, 'blocked', {
       decision: 'block',
       decidedBy: 'restriction',
       decidedById: 'ipx_1',
       ruleId: 'ipr_1',
-      edgeId: 'edgtcp_2',
+      edgeId,
     })
     publish([row(me.accountId, 'let in'), row(other.accountId, 'of another'), blocked])
     publish([row(me.accountId, 'not logged')], watchedRowsSubject)
@@ -107,7 +111,7 @@ t.test('watching decisions and deliveries', async (t) => {
       at: '2026-11-20T10:00:00.250Z',
       record_id: 'blocked',
       type: 'tcp_connection',
-      edge_id: 'edgtcp_2',
+      edge_id: edgeId,
       route_id: null,
       server_name: 'ssh.example',
       server_port: 22,
@@ -191,6 +195,18 @@ t.test('watching decisions and deliveries', async (t) => {
     await until('the rates are said', async () => seen(all.rates) === 402 && seen(failed.rates) === 200)
     for (const each of [all, failed]) each.stop()
     await Promise.all([all, failed].map(({ ended }) => ended))
+  })
+
+  t.test("only one's own edges can be watched", async (t) => {
+    const foreign = await edgeOf(other, 'foreign-watched.example')
+    const deleted = await edgeOf(me, 'unwatched.example')
+    await me.tcpEdge.delete(deleted)
+    const unknown = [foreign, deleted, 'edgtcp_00000000000000000000000000', 'x', '']
+    for (const id of unknown)
+      t.equal(
+        await me.raw.refused(404, 'GET', `/live?edge=${id}`),
+        `"edge" names "${id}", which does not exist.`,
+      )
   })
 
   t.test("only deliveries to one's own destinations can be watched", async (t) => {

@@ -204,10 +204,13 @@ t.test('restoring', async (t) => {
     t.equal((await me.ipPolicy.restore(id, first!, options)).description, 'one', 'the first answer again')
     t.equal((await me.ipPolicy.get(id)).description, 'three')
     t.match(await refused(400, me.ipPolicy.restore(id, second!, options)), /Idempotency-Key|idempotency key/i)
+    const reached = (await me.raw.get('/changes?limit=1')).changes[0].version
     const cases: [query: string, msg: RegExp][] = [
       ['', /"version" is needed/],
       ['?version=x', /"version" is "x"/],
       ['?version=0', /"version" is "0"/],
+      [`?version=${reached + 1}`, new RegExp(`the account has reached version ${reached} only`)],
+      ['?version=9007199254740991', /"version" is 9007199254740991, but the account has reached/],
       ['?version=1&colour=red', /"colour" is unknown/],
     ]
     for (const [query, msg] of cases)
