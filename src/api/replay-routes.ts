@@ -1,7 +1,7 @@
 /** Routes of replays: begin one for a destination, list, get, cancel. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { badRequest, notFound, shown } from '../core/errors.js'
+import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import { compileCheck } from '../core/schema-check.js'
 import { checkSource, wholeKinds } from '../event/check-source.js'
@@ -151,6 +151,7 @@ function checkFilter(context: ApiContext, accountId: string, id: string, filter:
   for (const type of new Set(types)) {
     // Only what records cause is replayed.
     const problem = wholeKinds.includes(type) ? undefined : checkSource({ type, filter })
-    if (problem !== undefined) throw badRequest(`"filter" does not suit ${type}: ${problem.msg}`)
+    if (problem !== undefined)
+      throw new WeirError('ERR_INVALID_EXPRESSION', `"filter" does not suit ${type}: ${problem.msg}`)
   }
 }

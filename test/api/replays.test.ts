@@ -39,7 +39,8 @@ t.test('replays of two accounts', async (t) => {
     [{ from: '1h', until: '1h' }, /until/],
   ] as const) {
     const answer = await mine.raw.send('POST', `/event_destinations/${id}/replay`, { body })
-    t.match(answer, { status: 400, body: { msg } }, JSON.stringify(body))
+    const error_code = 'filter' in body ? 'ERR_INVALID_EXPRESSION' : 'ERR_INVALID_REQUEST'
+    t.match(answer, { status: 400, body: { msg, error_code } }, JSON.stringify(body))
   }
   await refused(404, mine.replay(other.id, { from: '1h' }))
 
