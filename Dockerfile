@@ -1,13 +1,16 @@
 # Weir with everything it needs, including a nats-server for `weir serve`.
 #
 #   docker build -t weir .
-#   docker run --init -v weir-data:/data -p 127.0.0.1:8080:8080 weir
+#   docker run --name weir --init -v weir-data:/data -p 127.0.0.1:8080:8080 \
+#     --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges weir
+#   docker exec weir weir account list
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /weir
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
 COPY tsconfig.json ./
+COPY bin bin
 COPY config config
 COPY fixtures fixtures
 COPY src src
@@ -15,14 +18,15 @@ RUN node config/prepare.mjs --no-nats-server \
   && npm prune --omit=dev --no-audit --no-fund
 
 FROM node:24-bookworm-slim
-RUN apt-get update \
-  && apt-get install -y --no-install-recommends nats-server \
-  && rm -rf /var/lib/apt/lists/* \
-  && install -d -o node -g node /data
+# Debian's nats-server is of 2022. This one is built without cgo, so it runs here although it comes from Alpine.
+COPY --from=nats:2.15.2-alpine /usr/local/bin/nats-server /usr/local/bin/nats-server
+RUN install -d -o node -g node /data \
+  && ln -s /weir/bin/weir.mjs /usr/local/bin/weir
 WORKDIR /weir
 COPY --from=build /weir/package.json ./
 COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/programs dist/programs
+COPY bin bin
 COPY config config
 COPY fixtures fixtures
 
@@ -33,5 +37,5 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.WEIR_PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--enable-source-maps", "dist/programs/main.js"]
+ENTRYPOINT ["weir"]
 CMD ["serve"]

@@ -11,10 +11,10 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
-  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -122,10 +122,10 @@ function install() {
  * @param {string} lockHash
  */
 function finishInstall(lockHash) {
-  if (lstatSync(path.binLink, { throwIfNoEntry: false }) === undefined) {
-    mkdirSync(dirname(path.binLink), { recursive: true })
-    symlinkSync(join('..', '..', 'src', 'weir.mjs'), path.binLink)
-  }
+  // A link of an older version may lead nowhere.
+  rmSync(path.binLink, { force: true })
+  mkdirSync(dirname(path.binLink), { recursive: true })
+  symlinkSync(join('..', '..', 'bin', 'weir.mjs'), path.binLink)
   writeFileSync(path.installed, lockHash)
 }
 

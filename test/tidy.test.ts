@@ -121,6 +121,7 @@ const topLevel = [
   'LICENSE',
   'README.md',
   'SECURITY.md',
+  'bin',
   'config',
   'docker-compose.yml',
   'docs',

@@ -43,7 +43,16 @@ export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Running {
-  const child = spawn(process.execPath, [compiled(program), ...args], optionsOf(env))
+  return runFile(compiled(program), args, env)
+}
+
+/** Runs any file that Node runs. */
+export function runFile(
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Running {
+  const child = spawn(process.execPath, [file, ...args], optionsOf(env))
   return watched(child, (signal) => child.kill(signal))
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { crashesOnWildcardReply } from '../../src/nats/server-2-9.js'
 import { accountsConfig } from '../../src/process/nats-access.js'
 import { natsAccess } from '../../src/process/nats-users.js'
 import { loadSettings, localNatsServer, settingNames } from '../../src/process/settings.js'
@@ -20,6 +21,14 @@ interface Service {
   readonly deploy?: { readonly replicas: number }
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
   readonly configs?: readonly { readonly source: string }[]
+  readonly cap_drop?: readonly string[]
+  readonly cap_add?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly read_only?: boolean
+  readonly tmpfs?: readonly string[]
+  readonly mem_limit?: string
+  readonly restart?: string
+  readonly logging?: { readonly options: Readonly<Record<string, string>> }
 }
 
 interface Compose {
@@ -28,6 +37,7 @@ interface Compose {
 }
 
 const text = readFileSync('docker-compose.yml', 'utf8')
+const dockerfile = readFileSync('Dockerfile', 'utf8')
 /** Without the configuration of the NATS servers, which names streams. */
 const [settingsText = ''] = text.split('\nconfigs:')
 const compose: Compose = parse(text, { merge: true })
@@ -93,6 +103,8 @@ t.test('the AWS emulator starts with its arguments, and is reached by its health
 t.test('every service says whether it is well, and is waited for', (t) => {
   for (const [name, { healthcheck, depends_on = {} }] of services) {
     t.equal(healthcheck?.test[0], 'CMD', name)
+    for (const word of healthcheck?.test ?? [])
+      t.type(word, 'string', `${name}: every word is a text in YAML`)
     for (const [needed, { condition }] of Object.entries(depends_on)) {
       t.ok(needed in compose.services, `${name} needs ${needed}`)
       t.equal(condition, 'service_healthy', `${name} waits for ${needed}`)
@@ -103,8 +115,35 @@ t.test('every service says whether it is well, and is waited for', (t) => {
 
 t.test('images are pinned', (t) => {
   for (const [name, { image = '' }] of services) t.match(image, /:v?\d+\.\d+\.\d+/, name)
-  for (const [, image] of readFileSync('Dockerfile', 'utf8').matchAll(/^FROM (\S+)/gm))
-    t.match(image, /:\d+-\w+/)
+  for (const [, image] of dockerfile.matchAll(/^FROM (\S+)/gm)) t.match(image, /:\d+-\w+/)
+  const [, copied] = /^COPY --from=(nats:\S+) /m.exec(dockerfile) ?? []
+  for (const [name, { image }] of natsServers) t.equal(image, copied, `${name} is the server of the image`)
+  const [, version] = /^nats:([\d.]+)/.exec(copied ?? '') ?? []
+  t.notOk(crashesOnWildcardReply(version), `${version} is no version that a client can crash`)
+  t.notMatch(dockerfile, /apt-get/, 'nothing comes from a distribution that keeps old versions')
+  t.end()
+})
+
+t.test('no service may do, use or log more than it needs', (t) => {
+  /** What is weaker than for the others, and why. */
+  const weaker: Readonly<Record<string, { writable?: string; capabilities?: readonly string[] }>> = {
+    ...Object.fromEntries(
+      natsServers.map(([name]) => [name, { writable: 'Compose writes its configuration into it' }]),
+    ),
+    // For its entry point, which begins as root.
+    clickhouse: { capabilities: ['CHOWN', 'DAC_OVERRIDE', 'KILL', 'SETGID', 'SETUID'] },
+  }
+  for (const [name, service] of services) {
+    const { writable, capabilities } = weaker[name] ?? {}
+    t.strictSame(service.cap_drop, ['ALL'], name)
+    t.strictSame(service.cap_add, capabilities, name)
+    t.strictSame(service.security_opt, ['no-new-privileges:true'], name)
+    t.equal(service.read_only ?? false, writable === undefined, name)
+    if (writable === undefined) t.ok(service.tmpfs?.includes('/tmp'), `${name} may write to /tmp`)
+    t.match(service.mem_limit, /^\d+[mg]$/, name)
+    t.match(service.logging?.options, { 'max-size': /^\d+m$/, 'max-file': /^\d$/ }, name)
+    t.equal(service.restart, 'unless-stopped', name)
+  }
   t.end()
 })
 

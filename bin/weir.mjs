@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+/** The command `weir`. A clone is made ready first; an image and an installed package hold the built programs. */
+import { existsSync } from 'node:fs'
+import { argv, env, exit, setSourceMapsEnabled, stderr, versions } from 'node:process'
+
+const [major = 0, minor = 0] = versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  stderr.write(`weir: Node ${versions.node} is too old: 20.19 or newer is needed.\n`)
+  exit(1)
+}
+
+const isClone = existsSync(new URL('../src/main.ts', import.meta.url))
+if (isClone) {
+  /** Commands that run a local nats-server unless NATS_URL is set. */
+  const runsNatsServer = argv.some((word) => ['serve', 'demo', 'bench'].includes(word)) && !env.NATS_URL
+  const { prepareOrExit } = await import('../config/prepare.mjs')
+  await prepareOrExit({ natsServer: runsNatsServer })
+}
+setSourceMapsEnabled(true)
+const main = new URL('../dist/programs/main.js', import.meta.url)
+await import(main.href)
