@@ -28,15 +28,13 @@ import { SharedBodies } from './deliver/shared-bodies.js'
 import { SharedPacks } from './deliver/shared-packs.js'
 import { destinationAccess } from './deliver/test-event.js'
 import { decide, decideAgent } from './evaluate/decide.js'
-import type { Verdict } from './evaluate/evaluate.js'
-import type { Warning } from './evaluate/ip-restriction.js'
 import { waitForBucket } from './nats/bucket.js'
 import type { Nats } from './nats/nats.js'
+import { Answers } from './pipeline/answers.js'
 import { AuditPipeline } from './pipeline/audit-pipeline.js'
 import { auditsOfApi } from './pipeline/audits-of-api.js'
 import { openCatchUps } from './pipeline/catch-ups.js'
 import { DecisionLog } from './pipeline/decision-log.js'
-import { FailureReports, failureCountsOf } from './pipeline/failure-reports.js'
 import { Janitor } from './pipeline/janitor.js'
 import { Quarantine, quarantineTimes } from './pipeline/quarantine.js'
 import { openReplayWork } from './pipeline/replays.js'
@@ -232,23 +230,22 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const configuration = release.own(new Configuration(view, occurrences, context.eventKinds, 'decide'))
   await configuration.open()
   const policySet = () => configuration.current.policySet
-  const reports = release.own(new FailureReports(occurrences, 'decision'))
-  const note = (verdict: Verdict): void => reports.add(failureCountsOf(verdict))
+  const answers = release.own(new Answers({ nats, mode: settings.decisionLog.rows, occurrences }))
+  const { noted } = answers
   const decided = (request: Uint8Array): Uint8Array => {
     const startedMs = monotonicMs()
-    const answer = decide(policySet(), geo, request, note)
+    const answer = decide(policySet(), geo, request, noted)
     occurrences.decisionTimed({ over: 'nats' }, (monotonicMs() - startedMs) / 1000)
     return answer
   }
   release.own(nats.answer(connectionSubject, 'decide', decided))
-  const warned = (warning: Warning): void =>
-    reports.add(failureCountsOf({ failures: [], warnings: [warning] }))
-  release.own(nats.answer(agentSubject, 'decide', (request) => decideAgent(policySet(), request, warned)))
+  const agentDecided = (request: Uint8Array) => decideAgent(policySet(), request, answers.agents)
+  release.own(nats.answer(agentSubject, 'decide', agentDecided))
   const { host, trustedProxies = [] } = settings.api
   // The API creates the bucket; one that is older has none.
   const keyUses = release.own(new KeyUses({ bucket: () => nats.findBucket(keyUseBucket), occurrences }))
   const keysOf = keyFinder(view)
-  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted: note }
+  const asked = { policySet, geo, keysOf, keyUses, trustedProxies, occurrences, noted }
   const port = await openDecisionPort(host, settings.decide.port, asked)
   release.add(() => port?.close(requestsEndMs))
   await readiness.started({ nats, streams: neededStreams.decide, view })

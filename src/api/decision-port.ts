@@ -13,7 +13,6 @@ import { newId } from '../core/ids.js'
 import { failedLoginsPerMinuteMax, recordBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { decideRecord } from '../evaluate/decide.js'
-import type { Verdict } from '../evaluate/evaluate.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
 import type { GeoLookup } from '../record/geo.js'
@@ -37,8 +36,8 @@ interface DecisionPortOptions {
   /** CIDRs of proxies that may say for whom they ask. */
   readonly trustedProxies: readonly string[]
   readonly occurrences: Pick<Occurrences, 'loginFailed' | 'requestFailed' | 'decisionTimed'>
-  /** Called with each verdict. */
-  readonly noted: (verdict: Verdict) => void
+  /** Called with each decision. */
+  readonly noted: (judgement: Judgement) => void
 }
 
 /** Addresses whose failed logins are counted. */
@@ -190,7 +189,7 @@ class DecisionPort {
     const { policySet, geo, noted } = this.#options
     const decided = decideRecord(policySet(), geo, parsed.value, accountId)
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
-    noted(decided.value.judgement.verdict)
+    noted(decided.value.judgement)
     return decided.value
   }
 }

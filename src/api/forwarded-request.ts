@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { fail, ok, type Result, shown } from '../core/errors.js'
+import { recordIdCharsMax } from '../core/limits.js'
 import { unknownAddress } from './caller-address.js'
 
 /** What a proxy sent. */
@@ -43,6 +44,7 @@ export function recordOfProxy(
   if (!target.ok) return target
   const method = described('x-forwarded-method') ?? request.method
   return ok({
+    ...recordIdOf(forwarded('weir-record-id') ?? forwarded('x-request-id')),
     type,
     account_id: accountId,
     edge_id: edgeId ?? null,
@@ -60,6 +62,10 @@ export function recordOfProxy(
     },
   })
 }
+
+/** Joins the question with the record that the proxy publishes later. A decision never depends on it. */
+const recordIdOf = (id: string | undefined): { readonly record_id?: string } =>
+  id === undefined || [...id].length > recordIdCharsMax ? {} : { record_id: id }
 
 /** The last address in X-Forwarded-For that is not a trusted proxy; else the peer. */
 function clientOf(

@@ -136,7 +136,7 @@ function* decisionsIn(
   isWatched: (accountId: string) => boolean,
 ): Generator<OfferedLine<LoggedDecision>> {
   for (const row of readDecisionRows(data, isWatched))
-    yield { key: row.accountId, line: shownDecision(row), weight: 1 }
+    yield { key: row.accountId, line: shownDecision(row), weight: row.weight }
 }
 
 function* deliveriesIn(

@@ -11,6 +11,7 @@ import {
   type LoggedDecision,
   loggedDecisionExample,
   loggedDecisionSchema,
+  sourceWords,
 } from '../resource/logged-decision.js'
 import type { DecisionsQuery, LogPosition, LogReader } from '../store/log-reader.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
@@ -19,7 +20,7 @@ import { exampleLinks } from './examples.js'
 import { limitOf } from './lists.js'
 import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
 import { checkEverPresent, edgeResources, routeResources } from './query-ids.js'
-import { queryText, timeOf, timeParameters } from './query-values.js'
+import { queryText, sourceParameter, timeOf, timeParameters } from './query-values.js'
 import { shownDecision } from './shown-decision.js'
 
 const path = '/decisions'
@@ -35,6 +36,8 @@ const valueParameters: Readonly<
   route_id: { column: 'route_id' },
   country: { column: 'country' },
   record_id: { column: 'record_id' },
+  rule_id: { column: 'rule_id' },
+  source: { column: 'source', words: sourceWords },
 }
 
 const parameters = ['limit', 'before_id', 'since', 'until', 'client', ...Object.keys(valueParameters)]
@@ -53,6 +56,8 @@ const querySchema = Type.Object({
   route_id: words('The route.'),
   country: words('The country of the client: ISO 3166-1 alpha-2.'),
   record_id: words('The record.'),
+  rule_id: words('The deny rule of an IP policy that blocked.'),
+  source: sourceParameter,
 })
 
 const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'LoggedDecisionList'), {
@@ -70,7 +75,7 @@ export function registerLoggedDecisions(
     operationId: 'list_decisions',
     summary: 'List decisions of the log',
     description:
-      'What was decided about records, within the retention. A page may have fewer entries than `limit` and a next page.',
+      'What was decided about records, and for ingress nodes and proxies that asked, within the retention. A page may have fewer entries than `limit` and a next page.',
     tag: decisionsTag.name,
     path,
     success: [200, pageSchema],

@@ -11,6 +11,13 @@ export const timeParameters = {
   until: time('Entries before this time.'),
 }
 
+export const sourceParameter = Type.Optional(
+  Type.String({
+    description:
+      '`record`: decisions about records. `asked`: those that ingress nodes and proxies asked for. A list has both by default. Sums are of records by default, because one connection may be asked about and published.',
+  }),
+)
+
 /** Milliseconds since the epoch. */
 export function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined

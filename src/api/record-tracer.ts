@@ -1,9 +1,11 @@
 /**
  * What became of a record: its decision, read from the log; the record itself, from its stream; the explanation and the
- * events, made again with the configuration of then; and what became of each event, from the log of deliveries.
+ * events, made again with the configuration of then; and what became of each event, from the log of deliveries. Of a question,
+ * only the decision and its explanation are known.
  */
 import { within } from '../core/clock.js'
 import { unavailable, WeirError } from '../core/errors.js'
+import { canonicalAddress } from '../core/ip.js'
 import { publicationsTracedMax } from '../core/limits.js'
 import type { AnyTrafficEvent } from '../event/define.js'
 import { StepBudget } from '../expr/budget.js'
@@ -11,7 +13,7 @@ import type { Nats } from '../nats/nats.js'
 import { type Production, produce } from '../produce/produce.js'
 import { parseMessage, parseRecord } from '../record/record.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import type { PublishedRecord, TracedEvent, TracedRecord } from '../resource/traced-record.js'
+import type { AskedDecision, PublishedRecord, TracedEvent, TracedRecord } from '../resource/traced-record.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
 import type { PastRows } from '../store/past-rows.js'
@@ -42,6 +44,26 @@ const nothing: Rest = { record: null, explained: null, events: null, filtered: [
 const gone =
   'The record is no longer stored: it was removed after the retention, or to make room for newer ones.'
 
+const incomplete =
+  'The question had values that the log does not have, such as the port of the client, and with them it was decided otherwise.'
+
+/** What the log has of a question, as the record that it was. */
+function questionOf(row: DecisionRow): TrafficRecord {
+  const { recordId, type, accountId, edgeId, routeId, clientIp, serverName, serverPort } = row
+  return {
+    record_id: recordId,
+    type,
+    account_id: accountId,
+    edge_id: edgeId || null,
+    ...(routeId === '' ? {} : { route_id: routeId }),
+    conn: {
+      client_ip: canonicalAddress(clientIp),
+      server_name: serverName || null,
+      server_port: serverPort || null,
+    },
+  }
+}
+
 export class RecordTracer {
   readonly #options: RecordTracerOptions
 
@@ -51,20 +73,45 @@ export class RecordTracer {
 
   /** Undefined if the log has no decision of this account about such a record. */
   async trace(state: ViewState, accountId: string, recordId: string): Promise<TracedRecord | undefined> {
-    const rows = await this.#options.log.decisions({
-      accountId,
-      values: { record_id: [recordId] },
-      limit: 2 * publicationsTracedMax + 1,
-    })
-    const distinct = [...new Map(rows.map((row) => [shownDecision(row).id, row])).values()]
-    if (distinct.length === 0) return undefined
+    const published = await this.#rowsOf(accountId, recordId, 'record')
+    const questions = await this.#rowsOf(accountId, recordId, 'asked')
+    if (published.length + questions.length === 0) return undefined
     const publications: PublishedRecord[] = []
-    for (const row of distinct.slice(0, publicationsTracedMax))
+    for (const row of published.slice(0, publicationsTracedMax))
       publications.push({ decision: shownDecision(row), ...(await this.#restOf(state, row)) })
+    const asked: AskedDecision[] = []
+    for (const row of questions.slice(0, publicationsTracedMax))
+      asked.push({ decision: shownDecision(row), ...(await this.#explained(state, row)) })
     return {
       record_id: recordId,
       publications,
-      publications_left_out: distinct.length > publicationsTracedMax,
+      publications_left_out: published.length > publicationsTracedMax,
+      asked,
+      asked_left_out: questions.length > publicationsTracedMax,
+    }
+  }
+
+  /** Without repeats; at least one more than are shown if there are more. */
+  async #rowsOf(accountId: string, recordId: string, source: DecisionRow['source']): Promise<DecisionRow[]> {
+    const rows = await this.#options.log.decisions({
+      accountId,
+      values: { record_id: [recordId], source: [source] },
+      limit: 2 * publicationsTracedMax + 1,
+    })
+    return [...new Map(rows.map((row) => [shownDecision(row).id, row])).values()]
+  }
+
+  /** The explanation of a question, from what its row has of it. */
+  async #explained(state: ViewState, row: DecisionRow): Promise<Omit<AskedDecision, 'decision'>> {
+    try {
+      const asked = { record: questionOf(row), explain: true }
+      const moment = { revision: row.revision, phase: 'opening' } as const
+      const { answer } = await this.#options.decider.decide(state, row.accountId, asked, moment)
+      const isSame = answer.decision === row.decision
+      return { explained: answer as AskedDecision['explained'], missing: isSame ? null : incomplete }
+    } catch (error) {
+      if (!(error instanceof WeirError) || error.code === 'ERR_UNAVAILABLE') throw error
+      return { explained: null, missing: error.message }
     }
   }
 

@@ -26,6 +26,8 @@ export const shownDecision = (row: DecisionRow): LoggedDecision => ({
   revision: row.revision,
   bytes_in: row.bytesIn,
   bytes_out: row.bytesOut,
-  sequence: row.sequence,
-  line: row.line,
+  sequence: row.source === 'asked' ? null : row.sequence,
+  line: row.source === 'asked' ? null : row.line,
+  source: row.source,
+  weight: row.weight,
 })

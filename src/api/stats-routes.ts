@@ -4,16 +4,17 @@ import { isoSeconds, now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
 import { statsIntervalsMax, statsValuesMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
+import { sourceWords } from '../resource/logged-decision.js'
 import { dimensions, intervals, statsSchema } from '../resource/stats.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
 import { queryOf, sendJson } from './context.js'
 import { decisionsTag } from './decide-routes.js'
 import { describe } from './openapi.js'
-import { timeOf, timeParameters } from './query-values.js'
+import { sourceParameter, timeOf, timeParameters } from './query-values.js'
 
 const path = '/stats'
-const parameters = ['by', 'interval', 'since', 'until', 'values'] as const
+const parameters = ['by', 'interval', 'since', 'until', 'values', 'source'] as const
 
 type Interval = (typeof intervals)[number]
 
@@ -31,6 +32,7 @@ const querySchema = Type.Object({
   by: Type.Optional(
     Type.Enum([...dimensions], { default: 'none', description: 'What is counted apart; none: nothing.' }),
   ),
+  source: sourceParameter,
   interval: Type.Optional(Type.Enum([...intervals], { default: 'minute', description: 'In UTC.' })),
   ...timeParameters,
   values: Type.Optional(
@@ -39,7 +41,7 @@ const querySchema = Type.Object({
       maximum: statsValuesMax,
       default: valuesDefault,
       description:
-        'How many edges, policies, countries or destinations are listed: those with the most records or events.',
+        'How many edges, policies, rules, countries or destinations are listed: those with the most records or events.',
     }),
   ),
 })
@@ -69,7 +71,13 @@ export function registerStats(
       ...rangeOf(interval, timeOf('since', query.since), timeOf('until', query.until)),
     }
     const { counts, valuesLeftOut } =
-      by === 'destination' ? await deliveries.counts(asked) : await log.counts({ ...asked, dimension: by })
+      by === 'destination'
+        ? await deliveries.counts(asked)
+        : await log.counts({
+            ...asked,
+            dimension: by,
+            source: wordOf('source', query.source ?? 'record', sourceWords),
+          })
     return sendJson(reply, {
       by,
       interval,

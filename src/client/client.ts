@@ -94,7 +94,7 @@ export interface Client extends Kinds {
   /** Sums of decisions by minute, hour or day. */
   stats(options?: StatsOptions): Promise<Stats>
   /** Sums of attempts to deliver, by destination. */
-  deliveryStats(options?: Omit<StatsOptions, 'by'>): Promise<DeliveryStats>
+  deliveryStats(options?: Omit<StatsOptions, 'by' | 'source'>): Promise<DeliveryStats>
   /** The delivery status of a destination. */
   deliveryStatus(destinationId: string): Promise<DeliveryStatus>
   /** The last requests to a destination, newest first. */
@@ -156,7 +156,9 @@ export interface StatsOptions extends Partial<Pick<Stats, 'by' | 'interval'>> {
   /** RFC 3339: the range, extended to whole intervals. */
   readonly since?: string
   readonly until?: string
-  /** How many edges, policies, countries or destinations are listed: 1 to 20. */
+  /** Whose decisions `allow`, `block` and `deny` count: those about records by default. */
+  readonly source?: LoggedDecision['source']
+  /** How many edges, policies, rules, countries or destinations are listed: 1 to 20. */
   readonly values?: number
 }
 

@@ -14,6 +14,10 @@ export interface DecisionsOptions {
   readonly routeId?: string
   readonly country?: string
   readonly recordId?: string
+  /** The deny rule that blocked. */
+  readonly ruleId?: string
+  /** `record` or `asked`; both by default. */
+  readonly source?: string
   /** RFC 3339: decisions at this time or later. */
   readonly since?: string
   /** RFC 3339: decisions before this time. */
@@ -30,9 +34,15 @@ interface Page {
 /** Pages are fetched as they are needed. */
 export async function* loggedDecisions(
   http: Http,
-  { decidedBy, edgeId, routeId, recordId, ...options }: DecisionsOptions,
+  { decidedBy, edgeId, routeId, recordId, ruleId, ...options }: DecisionsOptions,
 ): AsyncGenerator<LoggedDecision, void, undefined> {
-  const ids = { decided_by: decidedBy, edge_id: edgeId, route_id: routeId, record_id: recordId }
+  const ids = {
+    decided_by: decidedBy,
+    edge_id: edgeId,
+    route_id: routeId,
+    record_id: recordId,
+    rule_id: ruleId,
+  }
   for (let before_id: string | undefined; ; ) {
     const page = await http.send<Page>('GET', '/decisions', { query: { ...options, ...ids, before_id } })
     yield* page.decisions

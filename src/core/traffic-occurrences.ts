@@ -97,6 +97,16 @@ export const pipeline = {
     'weir_watcher_failures_total',
     'Subscriptions for watchers that NATS refused.',
   ),
+  decisionAsked: count(
+    'weir_decisions_asked_total',
+    'Decisions that ingress nodes and proxies asked for, by what was decided.',
+    ['decision'],
+  ),
+  agentAsked: count(
+    'weir_agent_checks_total',
+    'Questions of tunnel servers about an agent, by what was decided.',
+    ['decision'],
+  ),
   decisionRowsLost: warn(
     'Rows of the decision log were lost: NATS did not take them. No event is affected.',
     'weir_decision_log_rows_lost_total',

@@ -11,7 +11,7 @@ export interface AgentRequest {
   readonly bind: string
 }
 
-interface AgentDecision {
+export interface AgentDecision {
   readonly decision: 'allow' | 'block'
   /** For a person to read. */
   readonly reason: string

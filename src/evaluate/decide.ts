@@ -10,9 +10,9 @@ import type { GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import { type DecisionRequest, parseDecisionRequest, parseJson } from '../record/record.js'
 import type { Decision } from '../resource/decision.js'
-import { type AgentRequest, checkAgent } from './agent.js'
+import { type AgentDecision, type AgentRequest, checkAgent } from './agent.js'
 import { nowhere } from './edges.js'
-import { evaluate, type Phase, type Verdict } from './evaluate.js'
+import { evaluate, type Phase } from './evaluate.js'
 import { ExplanationTrace } from './explain.js'
 import type { Warning } from './ip-restriction.js'
 import { Judgement } from './judgement.js'
@@ -35,12 +35,12 @@ export interface Decided {
   readonly judgement: Judgement
 }
 
-/** The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with the verdict. */
+/** The reply to a request on `weir.decide`: a record, optionally with `explain`. `noted` is called with what was decided. */
 export function decide(
   policySet: PolicySet,
   geo: GeoLookup,
   request: Uint8Array,
-  noted: (verdict: Verdict) => void = () => {},
+  noted: (judgement: Judgement) => void = () => {},
 ): Uint8Array {
   const json = parseJson(request)
   if (!json.ok) return refused(refusal('ERR_INVALID_JSON', json.problem))
@@ -48,7 +48,7 @@ export function decide(
   if (!parsed.ok) return refused(refusal('ERR_INVALID_REQUEST', parsed.problem))
   const decided = decideRecord(policySet, geo, parsed.value)
   if (!decided.ok) return refused(decided.problem)
-  noted(decided.value.judgement.verdict)
+  noted(decided.value.judgement)
   return reply(decided.value.answer)
 }
 
@@ -83,11 +83,20 @@ export function decideRecord(
 
 const unserved = 'No edge serves this name and no account is known; nothing applies.'
 
-/** The reply to a request on `weir.decide.agent`. `warned` is called if a restriction in warn mode would block. */
+/** What others learn of an answer about an agent. */
+export interface AgentWatch {
+  /** A restriction in warn mode would block. */
+  readonly warned: (warning: Warning) => void
+  readonly decided: (decision: AgentDecision['decision']) => void
+}
+
+const unwatched: AgentWatch = { warned: () => {}, decided: () => {} }
+
+/** The reply to a request on `weir.decide.agent`. */
 export function decideAgent(
   policySet: PolicySet,
   bytes: Uint8Array,
-  warned: (warning: Warning) => void = () => {},
+  { warned, decided }: AgentWatch = unwatched,
 ): Uint8Array {
   const parsed = parseJson(bytes)
   if (!parsed.ok) return refused(refusal('ERR_INVALID_JSON', parsed.problem))
@@ -95,7 +104,9 @@ export function decideAgent(
   if (complaint !== undefined) return refused(refusal('ERR_INVALID_REQUEST', { msg: complaint }))
   const request = parsed.value as AgentRequest
   const client_ip = canonicalAddress(request.client_ip)
-  return reply(checkAgent(policySet, { ...request, client_ip }, warned))
+  const answer = checkAgent(policySet, { ...request, client_ip }, warned)
+  decided(answer.decision)
+  return reply(answer)
 }
 
 /** The token is never repeated in an answer. */

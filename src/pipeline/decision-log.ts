@@ -4,7 +4,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Judgement } from '../evaluate/judgement.js'
 import type { Nats } from '../nats/nats.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
-import { type DecisionRow, DecisionRows } from '../wire/decision-rows.js'
+import { DecisionRows, type RecordRow } from '../wire/decision-rows.js'
 import { isLogged, type LogMode, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
 import type { Watched } from '../wire/watched.js'
@@ -18,7 +18,7 @@ interface RecordPlace {
   readonly line: number
 }
 
-interface DecisionLogOptions {
+export interface DecisionLogOptions {
   readonly nats: Pick<Nats, 'publish' | 'emit'>
   /** `blocked`: decisions other than to allow. */
   readonly mode: LogMode
@@ -65,11 +65,11 @@ export class DecisionLog {
   }
 }
 
-function rowOf(
+export function rowOf(
   accountId: string,
   judgement: Judgement,
   { storedAtMs, sequence, line }: RecordPlace,
-): Omit<DecisionRow, 'clientIp'> {
+): RecordRow {
   const { record, decision, endpoint, geo } = judgement
   const { type: decidedBy, id, name, ruleId } = judgement.decidedBy
   const { bytesIn, bytesOut } = bytesOf(record)

@@ -1,8 +1,15 @@
 /** `weir record`: what became of a record, in a few lines. */
 import { forTerminal } from '../core/terminal.js'
-import type { EventDelivery, PublishedRecord, TracedEvent, TracedRecord } from '../resource/traced-record.js'
+import type {
+  AskedDecision,
+  EventDelivery,
+  PublishedRecord,
+  TracedEvent,
+  TracedRecord,
+} from '../resource/traced-record.js'
 import type { Settings } from './settings.js'
 import { clientOf } from './tap.js'
+import { headOf } from './why-report.js'
 
 export async function showRecord(
   settings: Settings,
@@ -13,29 +20,46 @@ export async function showRecord(
   process.stdout.write(json ? `${JSON.stringify(traced)}\n` : `${forTerminal(recordText(traced))}\n`)
 }
 
-/** A paragraph per publication, newest first. */
-export function recordText({ record_id, publications, publications_left_out }: TracedRecord): string {
+/** A paragraph per publication and per question, newest first. */
+export function recordText({
+  record_id,
+  publications,
+  publications_left_out,
+  asked,
+  asked_left_out,
+}: TracedRecord): string {
   const paragraphs = publications.map((each) => publicationLines(record_id, each).join('\n'))
   if (publications_left_out) paragraphs.push('It was published more often; older publications are left out.')
+  paragraphs.push(...asked.map((each) => decisionLines(record_id, each).join('\n')))
+  if (asked_left_out) paragraphs.push('It was asked more often; older questions are left out.')
   return paragraphs.join('\n\n')
 }
 
 function publicationLines(recordId: string, publication: PublishedRecord): string[] {
-  const { decision, explained, events, filtered, missing } = publication
+  const { events, filtered } = publication
+  return [
+    ...decisionLines(recordId, publication),
+    ...(events ?? []).flatMap(eventLines),
+    ...filtered.map(({ type, subscription_id }) => `  ${type}: filtered by ${subscription_id}`),
+    ...(events?.length === 0 && filtered.length === 0 ? ['  No subscription makes an event of it.'] : []),
+  ]
+}
+
+function decisionLines(
+  recordId: string,
+  { decision, explained, missing }: PublishedRecord | AskedDecision,
+): string[] {
   const { client_ip, country, server_name, server_port, edge_id, decided_by } = decision
   const from = country === null ? client_ip : `${client_ip} (${country})`
   const served = edge_id === null ? 'no edge' : edge_id
   const by = [decided_by.policy, decided_by.id, decided_by.rule_id].filter(Boolean).join(' ')
   return [
-    `Record ${recordId}, stored ${decision.at}`,
+    headOf(recordId, decision),
     `  ${from} to ${server_name ?? '?'}:${server_port ?? '?'}, served by ${served}`,
     `  ${decision.decision}${decided_by.type === 'none' ? '' : `, decided by ${decided_by.type} ${by}`}`,
     ...(explained?.explanation?.ip_policies ?? []).map(({ reason }) => `    ${reason}`),
     ...(explained?.warnings ?? []).map((warning) => `    ${warning}`),
     ...(missing === null ? [] : [`  ${missing}`]),
-    ...(events ?? []).flatMap(eventLines),
-    ...filtered.map(({ type, subscription_id }) => `  ${type}: filtered by ${subscription_id}`),
-    ...(events?.length === 0 && filtered.length === 0 ? ['  No subscription makes an event of it.'] : []),
   ]
 }
 

@@ -99,6 +99,7 @@ function decisionText(line: LoggedDecision): string {
   const origin = [country, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
   const { type, id, policy, rule_id } = decided_by
   const by = type === 'none' ? [] : [type, policy, id, rule_id]
+  const others = line.weight === 1 ? '' : ` (${line.weight} alike)`
   return [
     at.slice(11, 23),
     decision.padEnd(5),
@@ -106,7 +107,9 @@ function decisionText(line: LoggedDecision): string {
     origin.padEnd(10),
     `${server_name ?? '?'}:${server_port ?? '?'}`,
     by.filter(Boolean).join(' '),
+    line.source === 'asked' ? `asked${others}` : '',
   ]
+    .filter(Boolean)
     .join('  ')
     .trimEnd()
 }

@@ -3,7 +3,8 @@ import type { Client, DecisionRequest } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
 import type { Decision, ExplainedGroup, ExplainedPolicy, ExplainedRule } from '../resource/decision.js'
-import type { PublishedRecord, TracedRecord } from '../resource/traced-record.js'
+import type { LoggedDecision } from '../resource/logged-decision.js'
+import type { AskedDecision, PublishedRecord, TracedRecord } from '../resource/traced-record.js'
 import type { Settings } from './settings.js'
 import { clientOf } from './tap.js'
 
@@ -65,14 +66,25 @@ export function requestOf({ client, server, edge, path }: WhyOptions): DecisionR
   return { type: 'http_request', ...named, http: { request: { url: { path } } } } as DecisionRequest
 }
 
-/** A paragraph per publication, newest first. */
-export const recordWhyText = ({ record_id, publications }: TracedRecord): string =>
-  publications.map((each) => publicationText(record_id, each)).join('\n\n')
+/** A paragraph per publication and per question, newest first. */
+export const recordWhyText = ({ record_id, publications, asked }: TracedRecord): string =>
+  [...publications, ...asked].map((each) => explainedText(record_id, each)).join('\n\n')
 
-function publicationText(recordId: string, { decision, explained, missing }: PublishedRecord): string {
-  const { at, client_ip, server_name, server_port } = decision
-  const head = `Record ${recordId}, stored ${at}: ${client_ip} to ${server_name ?? '?'}:${server_port ?? '?'}`
-  return `${head}\n${explained === null ? (missing ?? 'It can not be explained any more.') : decisionText(explained)}`
+function explainedText(
+  recordId: string,
+  { decision, explained, missing }: PublishedRecord | AskedDecision,
+): string {
+  const { client_ip, server_name, server_port } = decision
+  const head = `${headOf(recordId, decision)}: ${client_ip} to ${server_name ?? '?'}:${server_port ?? '?'}`
+  if (explained === null) return `${head}\n${missing ?? 'It can not be explained any more.'}`
+  return [head, decisionText(explained), ...(missing === null ? [] : [missing])].join('\n')
+}
+
+/** Tells a question from the record that was published later. */
+export function headOf(recordId: string, { source, at, weight }: LoggedDecision): string {
+  if (source === 'record') return `Record ${recordId}, stored ${at}`
+  const others = weight === 1 ? '' : `, for ${weight} questions`
+  return `Question ${recordId}, asked ${at}${others}`
 }
 
 /** What was decided and by what, then every rule and policy that was looked at. */

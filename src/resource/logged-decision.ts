@@ -1,6 +1,6 @@
 /** A decision of the log, as the API shows it. */
 import { objectOf, oneOf, orNull, type Static, Type } from '../core/schema.js'
-import { deciderNumbers, decisionNumbers, typeNumbers } from '../wire/decision-rows.js'
+import { deciderNumbers, decisionNumbers, sourceNumbers, typeNumbers } from '../wire/decision-rows.js'
 import { exampleId } from './examples.js'
 
 const wordsOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =>
@@ -8,6 +8,7 @@ const wordsOf = <Word extends string>(numbers: Readonly<Record<Word, number>>) =
 
 export const decisionWords = wordsOf(decisionNumbers)
 export const deciderWords = wordsOf(deciderNumbers)
+export const sourceWords = wordsOf(sourceNumbers)
 
 const bytes = (description: string) => Type.Integer({ minimum: 0, description })
 
@@ -35,13 +36,20 @@ export const loggedDecisionExample = {
   bytes_out: 0,
   sequence: 77,
   line: 3,
+  source: 'record',
+  weight: 1,
 }
 
 export const loggedDecisionSchema = objectOf(
   {
     id: Type.String({ description: 'The place in the list, for `before_id`.' }),
-    at: Type.String({ description: 'When the record was stored: RFC 3339 in UTC, with milliseconds.' }),
-    record_id: Type.String(),
+    at: Type.String({
+      description:
+        'When the record was stored, or the question answered: RFC 3339 in UTC, with milliseconds.',
+    }),
+    record_id: Type.String({
+      description: 'Of a question that came without one, an id that the log gave it: `dq_…`.',
+    }),
     type: oneOf(wordsOf(typeNumbers)),
     edge_id: orNull(Type.String(), { description: 'Null if no edge serves the endpoint.' }),
     route_id: orNull(Type.String()),
@@ -65,12 +73,23 @@ export const loggedDecisionSchema = objectOf(
     }),
     bytes_in: bytes('Of the connection, or of the body of the request.'),
     bytes_out: bytes('Of the connection, or of the body of the response.'),
-    sequence: Type.Integer({ minimum: 0, description: 'The message of the record in `WEIR_RECORDS` …' }),
-    line: Type.Integer({ minimum: 0, description: '… and its line, from 1.' }),
+    sequence: orNull(Type.Integer({ minimum: 0 }), {
+      description: 'The message of the record in `WEIR_RECORDS`; null for a question.',
+    }),
+    line: orNull(Type.Integer({ minimum: 0 }), { description: 'Its line in the message, from 1.' }),
+    source: oneOf(
+      sourceWords,
+      'record: about a record, after the fact. asked: an ingress node or a proxy asked before it let the client in.',
+    ),
+    weight: Type.Integer({
+      minimum: 1,
+      description:
+        'How many decisions this one stands for: 1, and more if so many questions were asked that only a share of them, 1/weight, is in the log.',
+    }),
   },
   {
     title: 'LoggedDecision',
-    description: 'What was decided about a record.',
+    description: 'What was decided about a record, or a question.',
     examples: [loggedDecisionExample],
   },
 )

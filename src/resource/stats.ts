@@ -9,15 +9,23 @@ const pointSchema = objectOf(
     at: Type.String({ description: 'The start of the interval: RFC 3339 in UTC.' }),
     value: orNull(Type.String(), {
       description:
-        'The edge, policy or country; null for records without one, or if all are counted together.',
+        'The edge, policy, deny rule or country; null for records without one, or if all are counted together.',
     }),
     allow: count,
     block: count,
     deny: count,
     bytes_in: count,
     bytes_out: count,
+    asked: Type.Integer({
+      minimum: 0,
+      description:
+        'Decisions that ingress nodes and proxies asked for in the interval, whatever `source` is.',
+    }),
   },
-  { title: 'DecisionCount', description: 'How many records were decided in an interval, and how.' },
+  {
+    title: 'DecisionCount',
+    description: 'How many records, or questions, were decided in an interval, and how.',
+  },
 )
 
 const statsExample = {
@@ -34,13 +42,14 @@ const statsExample = {
       deny: 4,
       bytes_in: 24_700_000,
       bytes_out: 91_200_000,
+      asked: 0,
     },
   ],
   values_left_out: 0,
 }
 
 /** What decisions are counted by. */
-const decisionDimensions = ['none', 'edge', 'policy', 'country'] as const
+const decisionDimensions = ['none', 'edge', 'policy', 'rule', 'country'] as const
 export const dimensions = [...decisionDimensions, 'destination'] as const
 export const intervals = ['minute', 'hour', 'day'] as const
 
@@ -57,7 +66,7 @@ const decisionStatsSchema = objectOf(
     by: Type.Enum([...decisionDimensions]),
     ...range,
     counts: Type.Array(pointSchema, { description: 'Oldest first; intervals without records are left out.' }),
-    values_left_out: leftOut('Edges, policies or countries with fewer records'),
+    values_left_out: leftOut('Edges, policies, rules or countries with fewer records'),
   },
   { title: 'Stats', description: 'Sums of decisions over time.' },
 )

@@ -63,6 +63,18 @@ const publication = objectOf(
   { title: 'PublishedRecord', description: 'A record that was published, and what became of it.' },
 )
 
+const question = objectOf(
+  {
+    decision: loggedDecisionSchema,
+    explained: orNull(decisionSchema, {
+      description:
+        'What is decided with the configuration of that revision, and why: from the client, endpoint, edge and route of the question, which the log has.',
+    }),
+    missing: nullable('Why there is no explanation, or not the whole one.'),
+  },
+  { title: 'AskedDecision', description: 'A decision that an ingress node or a proxy asked for.' },
+)
+
 const [subscription, destination] = [exampleId('es_'), exampleId('ed_')]
 const eventId = 'ev_9f2d1c0b8a7e6f5d4c3b2a190817263545f6e7d8c9b0a1f2'
 
@@ -73,6 +85,10 @@ export const tracedRecordSchema = objectOf(
     publications_left_out: Type.Boolean({
       description: 'Was it published more often? The others are in `GET /decisions?record_id=`.',
     }),
+    asked: Type.Array(question, {
+      description: 'Questions with this record id, newest first: asked before the connection was let in.',
+    }),
+    asked_left_out: Type.Boolean({ description: 'Was it asked more often?' }),
   },
   {
     title: 'TracedRecord',
@@ -119,6 +135,8 @@ export const tracedRecordSchema = objectOf(
           },
         ],
         publications_left_out: false,
+        asked: [],
+        asked_left_out: false,
       },
     ],
   },
@@ -126,5 +144,6 @@ export const tracedRecordSchema = objectOf(
 
 export type TracedRecord = Static<typeof tracedRecordSchema>
 export type PublishedRecord = Static<typeof publication>
+export type AskedDecision = Static<typeof question>
 export type TracedEvent = Static<typeof tracedEvent>
 export type EventDelivery = Static<typeof delivery>

@@ -86,7 +86,7 @@ ORDER BY deliveries.time DESC LIMIT ${attemptsMax}`,
 
   /** Sums by interval and destination, oldest first, and how many destinations have too few events to be listed. */
   async counts(
-    query: Omit<CountsQuery, 'dimension'>,
+    query: Omit<CountsQuery, 'dimension' | 'source'>,
   ): Promise<{ counts: DeliveryCountRow[]; valuesLeftOut: number }> {
     const { accountId, intervalMs, sinceMs, untilMs, valuesMax } = query
     const range = { account: accountId, since: sinceMs / 1000, until: untilMs / 1000 }

@@ -29,8 +29,10 @@ export interface DecisionsQuery {
 
 export interface CountsQuery {
   readonly accountId: string
-  /** `none`: all records together. */
+  /** `none`: all together. */
   readonly dimension: string
+  /** Whose decisions are counted by word. */
+  readonly source: DecisionRow['source']
   /** A number of minutes. */
   readonly intervalMs: number
   readonly sinceMs: number
@@ -48,6 +50,8 @@ interface CountRow {
   readonly deny: number
   readonly bytes_in: number
   readonly bytes_out: number
+  /** All questions, whatever is counted by word. */
+  readonly asked: number
 }
 
 /** A part of the searched time; the newest one has no end unless the query has. */
@@ -63,7 +67,7 @@ const windowsMs = [hourMs, 6 * hourMs, 36 * hourMs]
 const columns = `account_id AS accountId, toUnixTimestamp64Milli(time) AS at, record_id AS recordId, type,
 edge_id AS edgeId, route_id AS routeId, server_name AS serverName, server_port AS serverPort, client_ip AS clientIp,
 country, asn, decision, decided_by AS decidedBy, decided_by_id AS decidedById, policy, rule_id AS ruleId, revision,
-bytes_in AS bytesIn, bytes_out AS bytesOut, sequence, line`
+bytes_in AS bytesIn, bytes_out AS bytesOut, sequence, line, source, weight`
 
 export class LogReader {
   readonly #queries: LogQueries
@@ -88,10 +92,13 @@ export class LogReader {
 
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
   async counts(query: CountsQuery): Promise<{ counts: CountRow[]; valuesLeftOut: number }> {
-    const { accountId, dimension, intervalMs, sinceMs, untilMs, valuesMax } = query
+    const { accountId, intervalMs, sinceMs, untilMs, valuesMax, source } = query
+    const [ofRecords, ofQuestions] = dimensionsOf(query.dimension)
     const params = {
       account: accountId,
-      dimension,
+      counted: source === 'asked' ? ofQuestions : ofRecords,
+      asked: ofQuestions,
+      dimensions: [ofRecords, ofQuestions],
       since: sinceMs / 1000,
       until: untilMs / 1000,
       seconds: intervalMs / 1000,
@@ -104,9 +111,10 @@ GROUP BY value ORDER BY records DESC, value`,
     const values = ranked.slice(0, valuesMax).map(({ value }) => value)
     const counts = await this.#queries.rows<CountRow>(
       `SELECT intDiv(toUnixTimestamp(minute), {seconds:UInt32}) * {seconds:UInt32} * 1000 AS at, value,
-${sums.map((name) => `sum(${countsTable}.${name}) AS ${name}`).join(', ')}
+${sums.map((name) => `sumIf(${countsTable}.${name}, dimension = {counted:String}) AS ${name}`).join(', ')},
+sumIf(${countsTable}.allow + ${countsTable}.block + ${countsTable}.deny, dimension = {asked:String}) AS asked
 FROM ${countsTable} WHERE ${countsCondition} AND value IN {values:Array(String)}
-GROUP BY at, value ORDER BY at, allow + block + deny DESC, value`,
+GROUP BY at, value ORDER BY at, allow + block + deny + asked DESC, value`,
       { ...params, values },
     )
     return { counts, valuesLeftOut: ranked.length - values.length }
@@ -160,7 +168,11 @@ function* windowsOf({ sinceMs = 0, untilMs, before }: DecisionsQuery): Generator
 
 const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out']
 
-const countsCondition = `account_id = {account:String} AND dimension = {dimension:String}
+/** Sums of records and of questions. */
+const dimensionsOf = (dimension: string): readonly [string, string] =>
+  dimension === 'none' ? ['none', 'asked'] : [dimension, `asked_${dimension}`]
+
+const countsCondition = `account_id = {account:String} AND dimension IN {dimensions:Array(String)}
 AND minute >= toDateTime({since:UInt32}, 'UTC') AND minute < toDateTime({until:UInt32}, 'UTC')`
 
 const firstClient = 'toIPv6({first:String})'

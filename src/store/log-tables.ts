@@ -1,15 +1,16 @@
 /**
  * The tables of the decision log:
  *
- * - `decisions`: a row per record, in the layout of `wire/decision-rows.ts`, sorted by account and time.
+ * - `decisions`: a row per record or question, in the layout of `wire/decision-rows.ts`, sorted by account and time.
  * - `decision_counts`: sums per minute, which the same insert feeds through a materialized view. Each record is counted
- *   once per dimension, so that the sums stay small however edges, policies and countries are combined.
+ *   once per dimension, so that the sums stay small however edges, policies and countries are combined. Questions have
+ *   dimensions of their own.
  * - `deliveries` and `delivery_counts`: the same for attempts to deliver (`delivery-tables.ts`).
  *
  * All expire by themselves. ClickHouse drops whole parts then, which costs nothing, so rows stay a few hours longer
  * than they must.
  */
-import { deciderNumbers, decisionNumbers, typeNumbers } from '../wire/decision-rows.js'
+import { deciderNumbers, decisionNumbers, sourceNumbers, typeNumbers } from '../wire/decision-rows.js'
 import type { Clickhouse } from './clickhouse.js'
 import { deliveriesTable, deliveryCountsFeed, deliveryTables } from './delivery-tables.js'
 import {
@@ -33,8 +34,20 @@ import {
 export const decisionsTable = 'decisions'
 export const countsTable = 'decision_counts'
 
-/** What counts are grouped by; `none`: all records of the account. */
-const dimensionNumbers = { none: 0, edge: 1, policy: 2, country: 3 }
+/** What counts are grouped by; `none`, `asked`: all records, all questions of the account. */
+const dimensionNumbers = {
+  none: 0,
+  edge: 1,
+  policy: 2,
+  country: 3,
+  rule: 4,
+  asked: 5,
+  asked_edge: 6,
+  asked_policy: 7,
+  asked_country: 8,
+  asked_rule: 9,
+}
+const dimensionColumn = enumOf(dimensionNumbers)
 
 /** Name, type and codec, in the order of the rows' values. */
 const decisionColumns = [
@@ -61,6 +74,12 @@ const decisionColumns = [
   ['line', 'UInt32', deltas],
 ] as const
 
+/** Blocks of rows about records do not have them. */
+const askedColumns = [
+  ['source', `${enumOf(sourceNumbers)} DEFAULT 'record'`, packed],
+  ['weight', 'UInt32 DEFAULT 1', packed],
+] as const
+
 /**
  * The client as a number that a search reads in a fifth of the time of `client_ip`: an IPv4 address, or the upper half
  * of an IPv6 address. Neighbours have neighbouring numbers, so ranges are found as well.
@@ -76,7 +95,7 @@ const clientKeyColumn = ['client_key', `UInt64 MATERIALIZED ${clientKeyOf('clien
 const sums = ['allow', 'block', 'deny', 'bytes_in', 'bytes_out'] as const
 
 /** Its name in the query shows that a feed is not that of an earlier version. */
-const groups = 'decision_groups'
+const groups = 'weighted_groups'
 
 /** A bloom filter that is wrong for one granule of twenty: five bits per value, and a lookup reads little. */
 const indexOf = (column: string): string =>
@@ -87,6 +106,7 @@ const tables = (bounds: LogBounds): LogTable[] => [
     name: decisionsTable,
     columns: listed([
       ...decisionColumns,
+      ...askedColumns,
       clientKeyColumn,
       ...['record_id', 'edge_id'].map((column) => [indexOf(column)]),
     ]),
@@ -100,7 +120,7 @@ ORDER BY (account_id, time, sequence, line)`,
     name: countsTable,
     columns: listed([
       ['account_id', word, packed],
-      ['dimension', enumOf(dimensionNumbers), packed],
+      ['dimension', dimensionColumn, packed],
       ['minute', "DateTime('UTC')", deltas],
       ['value', word, packed],
       ...sums.map((name) => [name, 'UInt64', narrowed]),
@@ -114,6 +134,13 @@ ORDER BY (account_id, dimension, minute, value)`,
   ...deliveryTables(bounds),
 ]
 
+/** What a row counts for: dimension and value. */
+function pairsOf(all: string, prefix: string): string {
+  const values = { edge: 'edge_id', policy: 'policy', country: 'country', rule: 'rule_id' }
+  const pairs = Object.entries(values).map(([name, column]) => `('${prefix}${name}', toString(${column}))`)
+  return `[('${all}', ''), ${pairs.join(', ')}]`
+}
+
 /**
  * Fills the counts. Rows of an insert are first summed for what they have in common, which leaves a few: a row is then
  * hashed once and not once per dimension. Columns are named with their table, because sums have the same names.
@@ -121,13 +148,14 @@ ORDER BY (account_id, dimension, minute, value)`,
 const countsQuery = `SELECT account_id, pair.1 AS dimension, minute, pair.2 AS value,
   ${sums.map((name) => `sum(${groups}.${name}) AS ${name}`).join(', ')}
 FROM (
-  SELECT account_id, toStartOfMinute(time) AS minute, edge_id, policy, country,
-    countIf(decision = 'allow') AS allow, countIf(decision = 'block') AS block, countIf(decision = 'deny') AS deny,
+  SELECT account_id, toStartOfMinute(time) AS minute, edge_id, policy, country, rule_id, source,
+    sumIf(weight, decision = 'allow') AS allow, sumIf(weight, decision = 'block') AS block,
+    sumIf(weight, decision = 'deny') AS deny,
     sum(${decisionsTable}.bytes_in) AS bytes_in, sum(${decisionsTable}.bytes_out) AS bytes_out
   FROM ${decisionsTable}
-  GROUP BY account_id, minute, edge_id, policy, country
+  GROUP BY account_id, minute, edge_id, policy, country, rule_id, source
 ) AS ${groups}
-ARRAY JOIN [('none', ''), ('edge', toString(edge_id)), ('policy', toString(policy)), ('country', toString(country))] AS pair
+ARRAY JOIN if(source = 'record', ${pairsOf('none', '')}, ${pairsOf('asked', 'asked_')}) AS pair
 GROUP BY account_id, dimension, minute, value`
 
 const countsFeed = {
@@ -146,7 +174,7 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
     if (engine === undefined) await clickhouse.command(createTable(table))
     else await applyBounds(clickhouse, table, engine)
   }
-  await addClientKey(clickhouse)
+  await addColumns(clickhouse)
   for (const { name, create } of [countsFeed, deliveryCountsFeed])
     if (!engines.has(name)) await clickhouse.command(create)
   const feed = present.find(({ name }) => name === countsFeed.name)
@@ -154,16 +182,27 @@ export async function shapeLogTables(clickhouse: Clickhouse, bounds: LogBounds):
     await clickhouse.command(`ALTER TABLE ${countsFeed.name} MODIFY QUERY ${countsQuery}`)
 }
 
-/** A table of an earlier version has an index instead; keys of its rows are computed when they are read. */
-async function addClientKey(clickhouse: Clickhouse): Promise<void> {
-  const found = await clickhouse.rows(
-    `SELECT name FROM system.columns
-WHERE database = currentDatabase() AND table = '${decisionsTable}' AND name = '${clientKeyColumn[0]}'`,
+/**
+ * A table of an earlier version has an index instead of the client's key; keys of its rows are computed when they are read. Its
+ * counts have fewer dimensions.
+ */
+async function addColumns(clickhouse: Clickhouse): Promise<void> {
+  const found = await clickhouse.rows<{ table: string; name: string; type: string }>(
+    `SELECT table, name, type FROM system.columns
+WHERE database = currentDatabase() AND table IN ('${decisionsTable}', '${countsTable}')`,
   )
-  if (found.length > 0) return
-  await clickhouse.command(
-    `ALTER TABLE ${decisionsTable} ADD COLUMN ${clientKeyColumn.join(' ')}, DROP INDEX IF EXISTS by_client_ip`,
+  const typeOf = (table: string, name: string) =>
+    found.find((column) => column.table === table && column.name === name)?.type
+  const missing = [...askedColumns, clientKeyColumn].filter(
+    ([name]) => typeOf(decisionsTable, name!) === undefined,
   )
+  if (missing.length > 0)
+    await clickhouse.command(
+      `ALTER TABLE ${decisionsTable} ${missing.map((column) => `ADD COLUMN IF NOT EXISTS ${column.join(' ')}`).join(', ')},
+DROP INDEX IF EXISTS by_client_ip`,
+    )
+  if (typeOf(countsTable, 'dimension') !== dimensionColumn)
+    await clickhouse.command(`ALTER TABLE ${countsTable} MODIFY COLUMN dimension ${dimensionColumn}`)
 }
 
 interface Part {

@@ -14,13 +14,16 @@ type ValueIn<Value> = (row: number) => Value
 /** All methods throw a `RangeError` for bytes that are no such block. */
 export class BlockReader {
   readonly rows: number
+  readonly columns: number
   readonly #bytes: Buffer
   #position = 0
 
-  constructor(bytes: Uint8Array, columns: number) {
+  /** `columns`: how many a block may have. */
+  constructor(bytes: Uint8Array, ...columns: readonly number[]) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const found = this.#count()
-    if (found !== columns) throw new RangeError(`A block has ${found} columns instead of ${columns}.`)
+    this.columns = this.#count()
+    if (!columns.includes(this.columns))
+      throw new RangeError(`A block has ${this.columns} columns instead of ${columns.join(' or ')}.`)
     this.rows = this.#count()
     // Every column has a byte per row, so a larger number never reserves memory.
     if (this.rows > this.#bytes.length) throw new RangeError(`A block of ${this.rows} rows is cut off.`)

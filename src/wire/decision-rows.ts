@@ -1,4 +1,7 @@
-/** Rows of the decision log: one for each record of an account, with what was decided about it and by what. */
+/**
+ * Rows of the decision log: one for each record of an account, and for questions of ingress nodes and proxies, with what was
+ * decided and by what.
+ */
 import type { AddressSlot } from '../core/ip.js'
 import { BlockReader } from './block-reader.js'
 import { BlockWriter } from './block-writer.js'
@@ -13,11 +16,13 @@ export const deciderNumbers = {
   ip_restriction: 2,
   traffic_policy: 3,
 }
+/** What was decided about: a record, or a question before the connection was let in. */
+export const sourceNumbers = { record: 0, asked: 1 }
 
 /** Texts are empty and numbers 0 where there is no value. */
 export interface DecisionRow {
   readonly accountId: string
-  /** When JetStream stored the record: milliseconds since the epoch. */
+  /** When JetStream stored the record, or the question was answered: milliseconds since the epoch. */
   readonly at: number
   readonly recordId: string
   readonly type: keyof typeof typeNumbers
@@ -43,16 +48,23 @@ export interface DecisionRow {
   /** Bytes of the connection, or of the bodies of request and response. */
   readonly bytesIn: number
   readonly bytesOut: number
-  /** The message and its line in the stream of records. */
+  /** The message and its line in the stream of records. Of a question: any number, and 0. */
   readonly sequence: number
   readonly line: number
+  readonly source: keyof typeof sourceNumbers
+  /** How many decisions the row stands for: questions are sampled beyond a rate. */
+  readonly weight: number
 }
+
+/** A row about a record stands for itself. The address is given apart. */
+export type RecordRow = Omit<DecisionRow, 'clientIp' | 'source' | 'weight'>
 
 const types = wordsByNumber(typeNumbers)
 const decisions = wordsByNumber(decisionNumbers)
 const deciders = wordsByNumber(deciderNumbers)
+const sources = wordsByNumber(sourceNumbers)
 
-/** Collects rows. */
+/** Collects rows about records. */
 export class DecisionRows extends BlockWriter {
   readonly #accountId = this.word('account_id')
   readonly #at = this.time('time')
@@ -77,7 +89,7 @@ export class DecisionRows extends BlockWriter {
   readonly #line = this.number('line')
 
   /** `client` holds the client's address. */
-  add(row: Omit<DecisionRow, 'clientIp'>, client: AddressSlot): void {
+  add(row: RecordRow, client: AddressSlot): void {
     this.#accountId.add(row.accountId)
     this.#at.add(row.at)
     this.#recordId.add(row.recordId)
@@ -103,14 +115,27 @@ export class DecisionRows extends BlockWriter {
   }
 }
 
-const columnsCount = 21
+/** Collects rows about questions, which have two columns more: rows about records need not pay for them. */
+export class AskedRows extends DecisionRows {
+  readonly #source = this.number('source')
+  readonly #weight = this.number('weight')
+
+  override add(row: RecordRow, client: AddressSlot, weight = 1): void {
+    this.#source.add(sourceNumbers.asked)
+    this.#weight.add(weight)
+    super.add(row, client)
+  }
+}
+
+const columnsOfRecords = 21
+const columnsOfQuestions = 23
 
 /** The rows of accounts that are wanted; throws a `RangeError` for bytes that are no such block. */
 export function* readDecisionRows(
   bytes: Uint8Array,
   isWanted: (accountId: string) => boolean = () => true,
 ): Generator<DecisionRow> {
-  const block = new BlockReader(bytes, columnsCount)
+  const block = new BlockReader(bytes, columnsOfRecords, columnsOfQuestions)
   const accountId = block.word('account_id')
   const valuesOf = otherValues(block)
   block.end()
@@ -140,6 +165,9 @@ function otherValues(block: BlockReader): (row: number) => Omit<DecisionRow, 'ac
   const bytesOut = block.number('bytes_out')
   const sequence = block.number('sequence')
   const line = block.number('line')
+  const isAsked = block.columns === columnsOfQuestions
+  const source = isAsked ? block.number('source') : () => sourceNumbers.record
+  const weight = isAsked ? block.number('weight') : () => 1
   return (row) => ({
     at: at(row),
     recordId: recordId(row),
@@ -161,5 +189,7 @@ function otherValues(block: BlockReader): (row: number) => Omit<DecisionRow, 'ac
     bytesOut: bytesOut(row),
     sequence: sequence(row),
     line: line(row),
+    source: sources.get(source(row))!,
+    weight: weight(row),
   })
 }

@@ -83,6 +83,8 @@ t.test('the log of two accounts', async (t) => {
         bytes_out: 2 ** 40,
         sequence: 4,
         line: 1,
+        source: 'record',
+        weight: 1,
       },
     ])
     const [sparse] = (await mine.raw.get('/decisions?record_id=r2')).decisions
@@ -146,7 +148,7 @@ t.test('the log of two accounts', async (t) => {
     const range = { since: '2026-11-20T03:00:00Z', until: '2026-11-20T07:00:00Z' }
     const { counts, ...answer } = await mine.stats({ ...range, interval: 'hour' })
     t.strictSame(answer, { by: 'none', interval: 'hour', ...range, values_left_out: 0 })
-    const bytes = (records: number) => ({ bytes_in: 5 * records, bytes_out: 2 ** 40 * records })
+    const bytes = (records: number) => ({ bytes_in: 5 * records, bytes_out: 2 ** 40 * records, asked: 0 })
     const at = (hour: number) => ({ at: `2026-11-20T0${hour}:00:00Z`, value: null })
     t.strictSame(counts, [
       { ...at(3), allow: 0, block: 1, deny: 0, ...bytes(1) },
@@ -175,7 +177,7 @@ t.test('the log of two accounts', async (t) => {
     t.match((await theirs.stats({ ...within, interval: 'day' })).counts, [{ allow: 2, block: 0, deny: 0 }])
     t.strictSame((await mine.stats()).counts, [], 'nothing in the last hour')
     const wrong: Readonly<Record<string, RegExp>> = {
-      '?by=client': /"by" is "client": none, edge, policy, country, destination are allowed/,
+      '?by=client': /"by" is "client": none, edge, policy, rule, country, destination are allowed/,
       '?interval=week': /"interval" is "week"/,
       '?values=21': /"values" is "21".*1 to 20/,
       '?since=2026-11-20T00:00:00Z&until=2026-11-20T17:00:00Z': /1020 intervals of a minute: at most 1000/,
@@ -183,6 +185,66 @@ t.test('the log of two accounts', async (t) => {
     }
     for (const [query, msg] of Object.entries(wrong))
       t.match(await mine.raw.send('GET', `/stats${query}`), { status: 400, body: { msg } }, query)
+  })
+
+  await t.test('questions are told apart from records, and found by the rule that blocked', async (t) => {
+    const asker = await api.account('asker')
+    const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1' } as const
+    const question = (n: number, values: Parameters<typeof decisionRow>[0] = {}) =>
+      row(asker, n, { source: 'asked', line: 0, sequence: 2 ** 47 + n, bytesIn: 0, bytesOut: 0, ...values })
+    await clickhouse.insertBlocks('decisions', [
+      rowBytes([row(asker, 3, { recordId: 'same', ruleId: 'ipr_1', ...blocked }), row(asker, 4)]),
+      rowBytes([
+        question(3, { at: day + 3 * hourMs - 20, recordId: 'same', ruleId: 'ipr_1', ...blocked }),
+        question(5, { recordId: 'dq_1', weight: 40 }),
+        question(6, { recordId: 'dq_2', ruleId: 'ipr_2', weight: 3, ...blocked }),
+      ]),
+    ])
+    const cases: Readonly<Record<string, readonly string[]>> = {
+      '': ['dq_2', 'dq_1', 'r4', 'same', 'same'],
+      '?source=asked': ['dq_2', 'dq_1', 'same'],
+      '?source=record': ['r4', 'same'],
+      '?source=record,asked&limit=100': ['dq_2', 'dq_1', 'r4', 'same', 'same'],
+      '?rule_id=ipr_1': ['same', 'same'],
+      '?rule_id=ipr_2&source=record': [],
+    }
+    for (const [query, ids] of Object.entries(cases)) t.strictSame(await found(query, asker), ids, query)
+    const pages: (number | null)[] = []
+    for await (const { sequence } of asker.decisions({ limit: 1, source: 'asked' })) pages.push(sequence)
+    t.strictSame(pages, [null, null, null], 'pages go on behind a question')
+    const [joined] = (await asker.raw.get('/decisions?record_id=same&source=asked')).decisions
+    t.match(joined, {
+      source: 'asked',
+      weight: 1,
+      sequence: null,
+      line: null,
+      decided_by: { rule_id: 'ipr_1' },
+    })
+    t.match(await asker.raw.send('GET', '/decisions?source=else'), {
+      status: 400,
+      body: { msg: /"source" names "else": record, asked are allowed/ },
+    })
+
+    const range = { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z', interval: 'day' } as const
+    const sums = async (options: Parameters<typeof asker.stats>[0]) =>
+      (await asker.stats({ ...range, ...options })).counts.map(({ value, allow, block, asked }) => [
+        value,
+        allow,
+        block,
+        asked,
+      ])
+    t.strictSame(await sums({}), [[null, 1, 1, 44]], 'records and questions are not added up')
+    t.strictSame(await sums({ source: 'asked' }), [[null, 40, 4, 44]], 'samples are scaled')
+    t.strictSame(await sums({ by: 'rule' }), [
+      [null, 1, 0, 40],
+      ['ipr_2', 0, 0, 3],
+      ['ipr_1', 0, 1, 1],
+    ])
+    t.strictSame(await sums({ by: 'rule', source: 'asked', values: 1 }), [[null, 40, 0, 40]])
+    t.match(await asker.raw.send('GET', '/stats?source=both'), {
+      status: 400,
+      body: { msg: /"source" is "both"/ },
+    })
   })
 
   await t.test('sums of attempts to deliver, by destination', async (t) => {

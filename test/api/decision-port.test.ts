@@ -61,6 +61,7 @@ type Headers = Readonly<Record<string, string>>
 /** The port, and what it has noted. */
 async function openPort(t: Test, trustedProxies: readonly string[] = [], decidesBy = policySet) {
   const verdicts: Verdict[] = []
+  const recordIds: unknown[] = []
   const failures: unknown[] = []
   const uses = new Map<string, string>()
   const opened = await openDecisionPort('127.0.0.1', 0, {
@@ -74,10 +75,13 @@ async function openPort(t: Test, trustedProxies: readonly string[] = [], decides
       decisionTimed: () => {},
       requestFailed: (fields) => void failures.push(fields),
     },
-    noted: (verdict) => verdicts.push(verdict),
+    noted: ({ verdict, record }) => {
+      verdicts.push(verdict)
+      recordIds.push(record.record_id)
+    },
   })
   t.teardown(() => opened!.close())
-  return { url: opened!.url, verdicts, failures, uses }
+  return { url: opened!.url, verdicts, recordIds, failures, uses }
 }
 
 const withKey: Headers = { 'weir-key': 'weir_decide' }
@@ -439,4 +443,23 @@ t.test('nginx asks, and fails as its recipe says', { skip }, async (t) => {
     t.equal(await through('/admin', forged), admin, `${name}: a client can't pretend to be the proxy`)
     t.equal(await through('//%61dmin/x', forged), admin, `${name}: nor spell the path in another way`)
   }
+})
+
+t.test('a proxy names the record that it will publish', async (t) => {
+  const forwarded = { ...withKey, 'x-forwarded-for': '198.51.100.7', 'x-forwarded-host': 'www.example' }
+  const { url, recordIds } = await openPort(t, ['127.0.0.1/32'])
+  const cases: readonly (readonly [Headers, string | undefined])[] = [
+    [{}, undefined],
+    [{ 'x-request-id': 'request 1' }, 'request 1'],
+    [{ 'x-request-id': 'request 1', 'weir-record-id': 'record 1' }, 'record 1'],
+    [{ 'weir-record-id': 'x'.repeat(129) }, undefined],
+  ]
+  for (const [headers, expected] of cases) {
+    const { status } = await send('GET', `${url}/decide/auth_request`, { ...forwarded, ...headers })
+    t.ok(status === 204 || status === 403, 'the id never changes an answer')
+    t.equal(recordIds.at(-1), expected)
+  }
+  const untrusting = await openPort(t)
+  await send('GET', `${untrusting.url}/decide/auth_request`, { ...withKey, 'weir-record-id': 'r1' })
+  t.strictSame(untrusting.recordIds, [undefined], 'only a trusted proxy is believed')
 })

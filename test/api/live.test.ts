@@ -125,6 +125,8 @@ t.test('watching decisions and deliveries', async (t) => {
       bytes_out: 2 ** 40,
       sequence: 77,
       line: 1,
+      source: 'record',
+      weight: 1,
     })
     for (const each of [all, stopped, edge, foreign]) each.stop()
     await Promise.all([all, stopped, edge, foreign].map(({ ended }) => ended))

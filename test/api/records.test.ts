@@ -11,8 +11,8 @@ import { recordsStream } from '../../src/wire/names.js'
 import { PackWriter, readPack } from '../../src/wire/pack.js'
 import { noYield } from '../evaluate/configuration.js'
 import { openTestStore } from '../harness/api.js'
-import type { Caller } from '../harness/caller.js'
-import { deliveryBytes, deliveryRow } from '../harness/decision-rows.js'
+import { all, type Caller } from '../harness/caller.js'
+import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
 
 const geo = { lookup: () => ({ country_code: 'DE' }) }
 const hourMs = 60 * 60_000
@@ -230,6 +230,49 @@ t.test('records of two accounts', async (t) => {
       )
       t.equal(publications_left_out, count === publicationsTracedMax)
     }
+  })
+
+  await t.test('a question and the later record of one connection are joined, and told apart', async (t) => {
+    const { at } = await processed(record('mine', 'asked before', '203.0.113.66'))
+    const [edge] = await all(mine.client.tcpEdge.list())
+    const question = {
+      accountId: mine.client.accountId,
+      at: at - 500,
+      recordId: 'asked before',
+      edgeId: edge!.id,
+      serverName: 'mine.records.example',
+      clientIp: '203.0.113.66',
+      revision: parts.store.view.state.revision,
+      source: 'asked',
+      line: 0,
+    } as const
+    await parts.clickhouse.insertBlocks('decisions', [
+      rowBytes([
+        decisionRow({ ...question, sequence: 2 ** 47 }),
+        decisionRow({
+          ...question,
+          sequence: 2 ** 47 + 1,
+          decision: 'deny',
+          policy: 'port 9',
+          recordId: 'dq_1',
+        }),
+      ]),
+    ])
+    const { publications, asked, asked_left_out } = await mine.client.record('asked before')
+    t.match(publications, [{ decision: { source: 'record' }, events: [{}, {}] }])
+    t.equal(asked_left_out, false)
+    t.match(asked, [
+      {
+        decision: { source: 'asked', at: new Date(at - 500).toISOString(), sequence: null },
+        explained: { decision: 'allow', explanation: { policies: [], ip_policies: [{ decision: 'allow' }] } },
+        missing: null,
+      },
+    ])
+    const alone = await mine.client.record('dq_1')
+    t.match(alone, {
+      publications: [],
+      asked: [{ explained: { decision: 'allow' }, missing: /decided otherwise/ }],
+    })
   })
 
   await t.test('a record that is no longer stored keeps its decision', async (t) => {

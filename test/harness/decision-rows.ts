@@ -1,7 +1,7 @@
 /** Rows of the decision log, as pipelines and deliverers publish them. */
 import { AddressSlot } from '../../src/core/ip.js'
 import type { Nats } from '../../src/nats/nats.js'
-import { type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
+import { AskedRows, type DecisionRow, DecisionRows } from '../../src/wire/decision-rows.js'
 import { type DeliveryRow, DeliveryRows } from '../../src/wire/delivery-rows.js'
 import { decisionRowsSubject, rowsHeader } from '../../src/wire/names.js'
 
@@ -28,15 +28,18 @@ export const decisionRow = (values: Partial<DecisionRow> = {}): DecisionRow => (
   bytesOut: 2 ** 40,
   sequence: 77,
   line: 1,
+  source: 'record',
+  weight: 1,
   ...values,
 })
 
+/** One block: rows of records, or of questions. */
 export function rowBytes(rows: readonly DecisionRow[]): Uint8Array {
-  const collected = new DecisionRows()
+  const collected = rows.some(({ source }) => source === 'asked') ? new AskedRows() : new DecisionRows()
   const client = new AddressSlot()
   for (const row of rows) {
     client.read(row.clientIp)
-    collected.add(row, client)
+    collected.add(row, client, row.weight)
   }
   return collected.take()
 }

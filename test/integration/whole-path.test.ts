@@ -1,6 +1,7 @@
 /** The whole path: resources over HTTP, records over NATS, events at AWS. */
 import t from 'tap'
 import type { TracedRecord } from '../../src/resource/traced-record.js'
+import { all } from '../harness/caller.js'
 import { metricsOf } from '../harness/pages.js'
 import { run } from '../harness/processes.js'
 import { tempDir } from '../harness/temp-dir.js'
@@ -78,6 +79,19 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     return overHttp.status !== 401
   })
   t.match(overHttp, { status: 403 }, 'a proxy is told the same')
+  const asked = () => all(api.decisions({ source: 'asked', client: '198.51.100.1' }))
+  await until('both questions are in the log', async () => (await asked()).length === 2)
+  t.match(
+    await asked(),
+    [
+      { record_id: 'r3', decision: 'block', sequence: null, weight: 1 },
+      { record_id: 'r3', edge_id: edge.id, decided_by: { type: 'ip_restriction', id: edge.id } },
+    ],
+    'what a proxy enforces leaves a trace',
+  )
+  const questions = await api.record('r3')
+  t.strictSame(questions.publications, [])
+  t.match(questions.asked, [{ explained: { decision: 'block' }, missing: null }, { explained: {} }])
   t.strictSame({ ...((await overHttp!.json()) as object), revision: 0 }, { ...decision, revision: 0 })
   await until(
     'five events at the stream',
@@ -113,6 +127,7 @@ t.test('records from NATS arrive as events at each destination', async (t) => {
     /^weir_delivery_seconds_count\{target="kinesis"\} [1-9]/m,
     /^weir_decide_seconds_count\{over="nats"\} [1-9]/m,
     /^weir_decide_seconds_count\{over="http"\} [1-9]/m,
+    /^weir_decisions_asked_total\{decision="block"\} 2$/m,
     /^weir_api_request_seconds_count\{method="GET",route="\/event_destinations\/:id\/status"\} [1-9]/m,
   ]
   await until('everything is measured, and no record waits', async () => {

@@ -109,6 +109,8 @@ t.test('every record of an account has a row, with what decided', async (t) => {
     bytesIn: 5,
     bytesOut: 2 ** 40,
     sequence: 77,
+    source: 'record',
+    weight: 1,
   }
   const blocked = { decision: 'block', decidedBy: 'ip_restriction', decidedById: 'edgtcp_1', ruleId: 'ipr_0' }
   const denied = { decision: 'deny', decidedBy: 'traffic_policy', decidedById: 'edgtcp_1', policy: 'not 9' }

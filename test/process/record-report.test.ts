@@ -20,6 +20,7 @@ const publication = (more: Partial<PublishedRecord> = {}): PublishedRecord => ({
     ...loggedDecisionExample,
     edge_id: 'edgtcp_1',
     type: 'tcp_connection',
+    source: 'record',
     decision: 'block',
     decided_by: { type: 'ip_restriction', id: 'edgtcp_1', policy: null, rule_id: 'ipr_1' },
   },
@@ -35,6 +36,8 @@ const traced = (...publications: PublishedRecord[]): TracedRecord => ({
   record_id: 'r1',
   publications,
   publications_left_out: false,
+  asked: [],
+  asked_left_out: false,
 })
 
 const head = `Record r1, stored 2026-11-20T10:00:00.250Z

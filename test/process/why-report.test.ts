@@ -3,7 +3,7 @@ import t from 'tap'
 import { decisionText, recordWhyText, requestOf, type WhyOptions } from '../../src/process/why-report.js'
 import type { Decision } from '../../src/resource/decision.js'
 import { loggedDecisionExample } from '../../src/resource/logged-decision.js'
-import type { PublishedRecord } from '../../src/resource/traced-record.js'
+import type { AskedDecision, PublishedRecord } from '../../src/resource/traced-record.js'
 
 const rule = {
   ip_policy_id: 'ipp_1',
@@ -85,11 +85,18 @@ Warning: The restriction "x" would have blocked it.`
 
 t.test('a decision, with every rule and policy', async (t) => t.equal(decisionText(blocked), text))
 
-t.test('a record that was published twice, once too long ago', async (t) => {
-  const decision = { ...loggedDecisionExample, type: 'tcp_connection', decision: 'block' } as const
+t.test('a record that was published twice, once too long ago, and asked about before', async (t) => {
+  const decision = {
+    ...loggedDecisionExample,
+    type: 'tcp_connection',
+    decision: 'block',
+    source: 'record',
+  } as const
   const by = { ...loggedDecisionExample.decided_by, type: 'ip_restriction' } as const
   const publication = { decision: { ...decision, decided_by: by }, record: null, events: null, filtered: [] }
   const head = 'Record r1, stored 2026-11-20T10:00:00.250Z: 203.0.113.66 to ssh.example.com:22'
+  const asked =
+    'Question r1, asked 2026-11-20T10:00:00.250Z, for 20 questions: 203.0.113.66 to ssh.example.com:22'
   const publications = [
     { ...publication, explained: blocked, missing: null },
     { ...publication, explained: null, missing: 'The record is no longer stored.' },
@@ -99,8 +106,16 @@ t.test('a record that was published twice, once too long ago', async (t) => {
       record_id: 'r1',
       publications: publications as PublishedRecord[],
       publications_left_out: false,
+      asked: [
+        {
+          decision: { ...decision, decided_by: by, source: 'asked', weight: 20 },
+          explained: blocked as AskedDecision['explained'],
+          missing: 'It was decided otherwise.',
+        },
+      ],
+      asked_left_out: false,
     }),
-    `${head}\n${text}\n\n${head}\nThe record is no longer stored.`,
+    `${head}\n${text}\n\n${head}\nThe record is no longer stored.\n\n${asked}\n${text}\nIt was decided otherwise.`,
   )
 })
 

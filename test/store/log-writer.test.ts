@@ -102,6 +102,8 @@ t.test('rows of decisions', async (t) => {
       bytes_out: 2 ** 40,
       sequence: 77,
       line: 1,
+      source: 'record',
+      weight: 1,
     })
     t.match(others, [
       { decision: 'block', decided_by: 'ip_restriction', client_ip: '2001:db8::1', rule_id: 'ipr_1' },
@@ -109,7 +111,7 @@ t.test('rows of decisions', async (t) => {
     ])
     const counts = await parts.clickhouse.rows(
       `SELECT dimension, value, sum(allow) AS allow, sum(block) AS block, sum(deny) AS deny, sum(bytes_in) AS bytes
-FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER BY dimension, value`,
+FROM decision_counts WHERE dimension NOT IN ('edge', 'rule') GROUP BY dimension, value ORDER BY dimension, value`,
     )
     const all = { allow: 1, block: 1, deny: 1, bytes: 15 }
     t.strictSame(counts, [
@@ -162,7 +164,7 @@ FROM decision_counts WHERE dimension != 'edge' GROUP BY dimension, value ORDER B
       clickhouse.rows<{ dimension: string }>(
         `SELECT dimension, minute, value, sum(allow) AS allow, sum(block) AS block, sum(deny) AS deny,
   sum(bytes_in) AS bytes_in, sum(bytes_out) AS bytes_out
-FROM decision_counts WHERE account_id = {account:String} GROUP BY dimension, minute, value ORDER BY dimension, minute, value`,
+FROM decision_counts WHERE account_id = {account:String} AND dimension != 'rule' GROUP BY dimension, minute, value ORDER BY dimension, minute, value`,
         { account },
       )
     const current = await query()
@@ -177,6 +179,60 @@ FROM decision_counts WHERE account_id = {account:String} GROUP BY dimension, min
     const counts = await countsOf('ac_later')
     t.strictSame(counts, await countsOf('ac_earlier'))
     t.equal(counts.filter(({ dimension }) => dimension === 'none').length, 3, 'minutes')
+  })
+
+  await t.test('questions and records of one insert, in tables of an earlier version', async (t) => {
+    const { clickhouse } = parts
+    // As an earlier version left them.
+    await clickhouse.command('DROP TABLE decision_counts_feed')
+    await clickhouse.command('ALTER TABLE decisions DROP COLUMN source, DROP COLUMN weight')
+    await clickhouse.command('DROP TABLE decision_counts')
+    await clickhouse.command(`CREATE TABLE decision_counts (account_id LowCardinality(String),
+dimension Enum8('none' = 0, 'edge' = 1, 'policy' = 2, 'country' = 3), minute DateTime('UTC'), value LowCardinality(String),
+allow UInt64, block UInt64, deny UInt64, bytes_in UInt64, bytes_out UInt64)
+ENGINE = SummingMergeTree((allow, block, deny, bytes_in, bytes_out)) PARTITION BY toDate(minute)
+ORDER BY (account_id, dimension, minute, value) TTL minute + toIntervalSecond(691200)`)
+    await clickhouse.command(earlierFeed)
+    const at = Math.floor(Date.now() / 60_000) * 60_000 - hourMs
+    const accountId = 'ac_asked'
+    const blocked = { decision: 'block', decidedBy: 'ip_restriction', ruleId: 'ipr_7' } as const
+    const record = (recordId: string) => decisionRow({ accountId, at, recordId, ...blocked, bytesOut: 1 })
+    await clickhouse.insertBlocks('decisions', [rowBytes([record('of an earlier version')])])
+    await shapeLogTables(clickhouse, bounds)
+    const question = decisionRow({
+      accountId,
+      at,
+      recordId: 'question',
+      source: 'asked',
+      weight: 9,
+      ...blocked,
+    })
+    await clickhouse.insertBlocks('decisions', [
+      rowBytes([record('first')]),
+      rowBytes([question]),
+      rowBytes([record('last')]),
+    ])
+    t.strictSame(
+      await clickhouse.rows(
+        "SELECT record_id, source, weight FROM decisions WHERE account_id = 'ac_asked' ORDER BY record_id",
+      ),
+      [
+        { record_id: 'first', source: 'record', weight: 1 },
+        { record_id: 'last', source: 'record', weight: 1 },
+        { record_id: 'of an earlier version', source: 'record', weight: 1 },
+        { record_id: 'question', source: 'asked', weight: 9 },
+      ],
+    )
+    t.strictSame(
+      await clickhouse.rows(`SELECT dimension, value, sum(block) AS block FROM decision_counts
+WHERE account_id = 'ac_asked' AND dimension IN ('none', 'rule', 'asked', 'asked_rule') GROUP BY ALL ORDER BY dimension`),
+      [
+        { dimension: 'none', value: '', block: 3 },
+        { dimension: 'rule', value: 'ipr_7', block: 2 },
+        { dimension: 'asked', value: '', block: 9 },
+        { dimension: 'asked_rule', value: 'ipr_7', block: 9 },
+      ],
+    )
   })
 
   await t.test('attempts to deliver are stored, and counted by minute', async (t) => {

@@ -4,11 +4,13 @@ import t from 'tap'
 import { AddressSlot, canonicalAddress } from '../../src/core/ip.js'
 import { decisionBatchBytes, decisionBatchRows } from '../../src/core/limits.js'
 import {
+  AskedRows,
   type DecisionRow,
   DecisionRows,
   deciderNumbers,
   decisionNumbers,
   readDecisionRows,
+  sourceNumbers,
   typeNumbers,
 } from '../../src/wire/decision-rows.js'
 
@@ -45,22 +47,25 @@ const row: fc.Arbitrary<DecisionRow> = fc
     bytesOut: fc.maxSafeNat(),
     sequence: fc.maxSafeNat(),
     line: uint32,
+    source: fc.constantFrom(...(Object.keys(sourceNumbers) as (keyof typeof sourceNumbers)[])),
+    weight: uint32,
   })
-  .map((each) => ({ ...each }))
+  .map((each) => ({ ...each, weight: each.source === 'record' ? 1 : each.weight }))
 
 const written = (rows: readonly DecisionRow[]) => {
-  const collected = new DecisionRows()
+  const collected = rows[0]?.source === 'asked' ? new AskedRows() : new DecisionRows()
   const client = new AddressSlot()
   for (const each of rows) {
     client.read(each.clientIp)
-    collected.add(each, client)
+    collected.add(each, client, each.weight)
   }
   return collected
 }
 
 t.test('rows are read as they were written, and a cut is noticed', async (t) => {
   fc.assert(
-    fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat(), (rows, cutAt) => {
+    fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat(), (given, cutAt) => {
+      const rows = given.filter(({ source }) => source === given[0]!.source)
       const collected = written(rows)
       t.equal(collected.rows, rows.length)
       const bytes = collected.take()
@@ -80,7 +85,7 @@ t.test('rows are read as they were written, and a cut is noticed', async (t) => 
   )
 })
 
-const plain = fc.sample(row, { numRuns: 1, seed: 1 })[0]!
+const plain = { ...fc.sample(row, { numRuns: 1, seed: 1 })[0]!, source: 'record', weight: 1 } as const
 
 t.test('a block is full with a number of rows, or of bytes', async (t) => {
   const rows = Array.from({ length: decisionBatchRows }, (_, line) => ({ ...plain, recordId: 'r', line }))

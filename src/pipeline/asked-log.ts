@@ -1,0 +1,85 @@
+/**
+ * Rows of decisions that ingress nodes and proxies ask for, for the decision log and for those who watch. An answer never
+ * waits for its row. Beyond a rate, some questions have a row that stands for several.
+ */
+import { now, randomFraction } from '../core/clock.js'
+import { newId } from '../core/ids.js'
+import { sharedSlot } from '../core/ip.js'
+import type { Occurrences } from '../core/occurrences.js'
+import { Sampler } from '../core/sampler.js'
+import type { Judgement } from '../evaluate/judgement.js'
+import { AskedRows } from '../wire/decision-rows.js'
+import { isLogged, LogPublisher, RowBatch } from '../wire/log-publisher.js'
+import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
+import { type DecisionLogOptions, rowOf } from './decision-log.js'
+
+interface AskedLogOptions extends DecisionLogOptions {
+  readonly occurrences: Pick<Occurrences, 'decisionRowsLost' | 'decisionAsked'>
+}
+
+interface Question {
+  readonly accountId: string
+  readonly judgement: Judgement
+  readonly answeredAtMs: number
+}
+
+/**
+ * Rows a second of one account and decision, so that a flood of one account, or of what is let in, hides nothing else. At
+ * this rate ClickHouse spends some hundredths of a core on them.
+ */
+export const askedRowsPerSecondMax = 1_000
+/** Ids of two processes never meet: each numbers its questions from a random number on. */
+const firstNumberMax = 2 ** 48
+
+export class AskedLog {
+  readonly #options: AskedLogOptions
+  readonly #sampler: Sampler<Question>
+  readonly #logged: LogPublisher<AskedRows>
+  readonly #watched: RowBatch<AskedRows>
+  #number = Math.floor(randomFraction() * firstNumberMax)
+
+  constructor(options: AskedLogOptions) {
+    this.#options = options
+    this.#sampler = new Sampler({
+      perSecondMax: askedRowsPerSecondMax,
+      take: (question, weight) => this.#write(question, weight),
+    })
+    this.#logged = new LogPublisher({ ...options, rows: new AskedRows(), subject: decisionRowsSubject })
+    this.#watched = new RowBatch(new AskedRows(), (data) => options.nats.emit(watchedRowsSubject, data))
+  }
+
+  /** Counts a decision. A question that no account is known for has no row. */
+  add(judgement: Judgement): void {
+    const { occurrences } = this.#options
+    const { decision, endpoint } = judgement
+    const { accountId } = endpoint
+    occurrences.decisionAsked({ decision })
+    if (accountId === undefined || this.#batchFor(accountId, judgement) === undefined) return
+    this.#sampler.add(`${decision} ${accountId}`, { accountId, judgement, answeredAtMs: now() })
+  }
+
+  #batchFor(accountId: string, { decision }: Judgement): RowBatch<AskedRows> | undefined {
+    const { mode, watched } = this.#options
+    if (isLogged(mode, decision !== 'allow')) return this.#logged.batch
+    return watched.has(accountId) ? this.#watched : undefined
+  }
+
+  #write({ accountId, judgement, answeredAtMs }: Question, weight: number): void {
+    const batch = this.#batchFor(accountId, judgement)
+    if (batch === undefined) return
+    this.#number += 1
+    const place = { storedAtMs: answeredAtMs, sequence: this.#number, line: 0 }
+    const row = rowOf(accountId, judgement, place)
+    sharedSlot.read(judgement.record.conn.client_ip)
+    // Each question can be explained later, also one that came without an id.
+    batch.collected.add({ ...row, recordId: row.recordId ?? newId('dq_') }, sharedSlot, weight)
+    batch.added()
+  }
+
+  /** Publishes what is left; waits for batches under way. */
+  async close(): Promise<void> {
+    this.#sampler.flush()
+    this.#watched.publish()
+    await this.#logged.close()
+  }
+}
