@@ -1,12 +1,11 @@
 /** Edges, and how a record finds its edge. */
 
-import { fail, ok, type Result, shown, valueOr } from '../core/errors.js'
+import { fail, ok, type Result, shown } from '../core/errors.js'
 import { internalized } from '../core/internalized.js'
 import { compiledOnceMax, unservedEndpointCharsMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import { serverHost } from '../record/spelling.js'
 import type { RequestRecord, TrafficRecord } from '../record/traffic-record.js'
-import { parseHost } from '../resource/hostport.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import type { IpRestrictionModule } from './configuration.js'
 import { TrafficPolicies } from './traffic-policy.js'
@@ -132,14 +131,11 @@ export class HttpsEdge {
 
 const withoutLastSlash = (prefix: string): string => (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)
 
-/** As hostports write it: IPv6 in brackets, a name in another script in its ASCII form. */
+/** As hostports write it: IPv6 in brackets. */
 export function hostOf(serverName: string): string {
   const host = serverHost(serverName)
-  if (host.includes(':')) return `[${host}]`
-  return ascii.test(host) ? host : valueOr(parseHost(host), host)
+  return host.includes(':') ? `[${host}]` : host
 }
-
-const ascii = /^[\x21-\x7e]*$/
 
 /** `host:port` as hostports are stored; undefined if the record lacks one of them. */
 export function hostportOf({ conn }: TrafficRecord): string | undefined {

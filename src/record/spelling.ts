@@ -4,6 +4,8 @@
  * are written once, and a normalized text of each would be made for it. Server names are chosen by clients: events show
  * them as reported, and decisions use `serverHost` of them.
  */
+import { valueOr } from '../core/errors.js'
+import { parseHost } from '../core/host-name.js'
 import { canonicalAddress } from '../core/ip.js'
 import type { Spelling } from '../expr/scope.js'
 import { type RecordType, recordTypeOf, type TrafficRecord } from './traffic-record.js'
@@ -26,20 +28,31 @@ export function spellAlike<R extends TrafficRecord>(record: R): R {
 }
 
 /**
- * A server name in lower case and without a final dot, which both name the same host (RFC 4343, RFC 1034 section 3.1);
- * an address in its normal form, without brackets. A client must not get past a policy by the way it spells a name.
+ * A server name in lower case and without a final dot, which both name the same host (RFC 4343, RFC 1034 section 3.1), and
+ * in the ASCII form of IDNA; an address in its normal form, without brackets. A client must not get past a policy by the
+ * way it spells a name.
  */
 export function serverHost(name: string): string {
   const relative = name.length > 1 && name.endsWith('.') ? name.slice(0, -1) : name
-  if (!relative.includes(':')) return relative.toLowerCase()
+  if (isPlain.test(relative)) return relative.toLowerCase()
+  if (!relative.includes(':')) return asciiHost(relative)
   const address = relative.replace(/^\[(.*)\]$/, '$1')
   return canonicalAddress(address).toLowerCase()
 }
 
+/** Most names: ASCII, and no IPv6 address. */
+const isPlain = /^[^:\u0080-\uffff]*$/
+
+const asciiHost = (name: string): string => valueOr(parseHost(name), name.toLowerCase())
+
+/** A part of a server name: its labels in their ASCII form. */
+const serverPart = (text: string): string =>
+  isPlain.test(text) ? text.toLowerCase() : text.split('.').map(asciiHost).join('.')
+
 const lowerCase = (text: string): string => text.toLowerCase()
 
 /** Server names and addresses in expressions and filters. */
-export const serverSpelling: Spelling = { whole: serverHost, part: lowerCase }
+export const serverSpelling: Spelling = { whole: serverHost, part: serverPart }
 export const addressSpelling: Spelling = { whole: canonicalAddress, part: lowerCase }
 /** Events show HTTP methods in lower case. */
 export const methodSpelling: Spelling = { whole: lowerCase, part: lowerCase }

@@ -4,12 +4,13 @@
  * - `bind:<host>`, `bind:<host>:<port>`: this name or address; without a port, on any port.
  * - `bind:*.<domain>`: every name below the domain, at any depth, and `*.<domain>` itself; not the domain.
  */
-import { complaintOf, ok, problem, type Result } from '../core/errors.js'
+import { complaintOf, ok, problem, type Result, valueOr } from '../core/errors.js'
+import { parseHost } from '../core/host-name.js'
 import { familyOf } from '../core/ip.js'
 import { aclRulesMax, hostportCharsMax } from '../core/limits.js'
 import { documented, ruled, Type } from '../core/schema.js'
 import { defaulted } from './fields.js'
-import { parseHost, parseHostport } from './hostport.js'
+import { parseHostport } from './hostport.js'
 
 export const anything = '*'
 const ruleHead = 'bind:'
@@ -42,10 +43,19 @@ const rule = ruled(
   (text) => complaintOf(parseBindRule(text)),
 )
 
-export const bindAcl = defaulted(
-  Type.Array(rule, {
-    maxItems: aclRulesMax,
-    description: 'What may be bound; anything if there are no rules.',
-  }),
-  [],
-)
+/** For a rule that was checked before. */
+const canonical = (rule: string): string => {
+  const target = valueOr(parseBindRule(rule), anything)
+  return target === anything ? anything : `${ruleHead}${target}`
+}
+
+export const bindAcl = {
+  ...defaulted(
+    Type.Array(rule, {
+      maxItems: aclRulesMax,
+      description: 'What may be bound; anything if there are no rules.',
+    }),
+    [],
+  ),
+  complete: (rules: readonly string[]) => rules.map(canonical),
+}

@@ -1,7 +1,7 @@
 /** Names of reserved domains: `app.example.com`, or `*.example.com` for all names one level below. */
 import { ok, problem, type Result, valueOr } from '../core/errors.js'
+import { disguiseIn, parseHost } from '../core/host-name.js'
 import { familyOf } from '../core/ip.js'
-import { disguiseIn, parseHost } from './hostport.js'
 
 export const wildcard = '*.'
 

@@ -83,7 +83,7 @@ const kinds = (named: Named) => {
       path: '/ssh_credentials',
       list: 'ssh_credentials',
       body: { public_key: `${sshKey}\n`, acl: ['*', 'bind:A.example'] },
-      shown: { public_key: sshKey, acl: ['*', 'bind:A.example'] },
+      shown: { public_key: sshKey, acl: ['*', 'bind:a.example'] },
     },
     {
       path: '/event_destinations',
@@ -107,8 +107,11 @@ const kinds = (named: Named) => {
     {
       path: '/credentials',
       list: 'credentials',
-      body: { acl: ['bind:*.A.example', 'bind:[::1]:22', '*'] },
-      shown: { token: null, acl: ['bind:*.A.example', 'bind:[::1]:22', '*'] },
+      body: { acl: ['bind:*.Bücher.example', 'bind:bücher.example:443', 'bind:::1', '*'] },
+      shown: {
+        token: null,
+        acl: ['bind:*.xn--bcher-kva.example', 'bind:xn--bcher-kva.example:443', 'bind:[::1]', '*'],
+      },
     },
     {
       path: '/api_keys',

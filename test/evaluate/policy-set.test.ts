@@ -62,6 +62,11 @@ t.test('the edge of a record', async (t) => {
       want: ['edgtcp_1', 'ac_1'],
     },
     {
+      name: 'a character that IDNA would replace by a dot',
+      record: tcp({}, at('bücher\u3002example', 22)),
+      want: [undefined, undefined],
+    },
+    {
       name: 'a name that IDNA refuses',
       record: tcp({}, at('bü cher.example', 22)),
       want: [undefined, undefined],

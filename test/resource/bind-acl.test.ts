@@ -24,7 +24,20 @@ t.test('rules, in one spelling for all that mean the same', (t) => {
 t.test('text that is not a rule', (t) => {
   const cases = ['', '**', '* ', 'bind', 'bind:', 'BIND:a', 'example.com', 'allow:a', ' bind:a', 'bind: a']
   const targets = ['*', '*.', '*.*', '*.*.a', 'a.*', '*a', '*.a:22', '*.10.0.0.1', '*.[::1]', '-a', 'a..b']
-  const ports = ['a:0', 'a:', 'a:65536', '[::1', '1.2.3', 'a b', 'https://a', 'a/b', '\u212a.example']
+  const ports = [
+    'a:0',
+    'a:',
+    'a:65536',
+    '[::1',
+    '1.2.3',
+    'a b',
+    'https://a',
+    'a/b',
+    '\u212a.example',
+    'a\u3002example',
+    'a\uff0eb',
+    'a\uff61b',
+  ]
   for (const rule of [...cases, ...[...targets, ...ports].map((target) => `bind:${target}`)])
     t.equal(parseBindRule(rule).ok, false, JSON.stringify(rule))
   t.end()

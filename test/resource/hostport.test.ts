@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import t from 'tap'
-import { parseHost, parseHostport } from '../../src/resource/hostport.js'
+import { parseHostport } from '../../src/resource/hostport.js'
 
 t.test('hostports have one spelling', async (t) => {
   const cases = [
@@ -16,8 +15,7 @@ t.test('hostports have one spelling', async (t) => {
     ['bu\u0308cher.example:443', 'xn--bcher-kva.example:443'],
     ['xn--bcher-kva.example:443', 'xn--bcher-kva.example:443'],
     ['_srv.bücher.example:443', '_srv.xn--bcher-kva.example:443'],
-    ['例え。テスト:443', 'xn--r8jz45g.xn--zckzah:443'],
-    ['a。example:443', 'a.example:443'],
+    ['例え.テスト:443', 'xn--r8jz45g.xn--zckzah:443'],
     ['пример.example:22', 'xn--e1afmkfd.example:22'],
   ]
   for (const [given = '', value] of cases) t.strictSame(parseHostport(given), { ok: true, value }, given)
@@ -50,36 +48,9 @@ t.test('text that is not a hostport', async (t) => {
     'bü-.x:22',
     'xn--a.bü:22',
     '\ud800:22',
+    'a\u3002example:22',
+    '例え\uff0eテスト:22',
     `${'ü'.repeat(64)}:22`,
   ]
   for (const text of [...cases, ...more]) t.equal(parseHostport(text).ok, false, JSON.stringify(text))
-})
-
-t.test('a name that only looks like another one is refused, and the error names the character', async (t) => {
-  const cases = [
-    ['\u212a', '212A'],
-    ['\u212abücher', '212A'],
-    ['\uff41', 'FF41'],
-    ['１', 'FF11'],
-    ['ﬁ', 'FB01'],
-    ['a\u00adb', '00AD'],
-    ['a\u200bb', '200B'],
-    ['\u2100', '2100'],
-  ]
-  for (const [name, codePoint = ''] of cases) {
-    const parsed = parseHostport(`${name}.example:443`)
-    t.match(!parsed.ok && parsed.problem.msg, `U+${codePoint}`, codePoint)
-  }
-})
-
-t.test('whatever the text, a host is ASCII, and stays what it is when it is read again', async () => {
-  const letters = fc.constantFrom(...'aZ0-_.:[]%/@\\üßİſ\u212a。\u0308\u200d\u00adяא例😀')
-  const anyText = fc.oneof(fc.string({ unit: letters }), fc.string({ unit: 'binary' }))
-  const property = fc.property(anyText, (text) => {
-    const parsed = parseHost(text)
-    if (!parsed.ok) return true
-    const again = parseHost(parsed.value)
-    return /^[a-z0-9_.:[\]-]+$/.test(parsed.value) && again.ok && again.value === parsed.value
-  })
-  fc.assert(property, { numRuns: 2_000 })
 })
