@@ -14,7 +14,9 @@ type Values = Record<string, unknown>
 export function objectBody(body: unknown, pathIds: Readonly<Record<string, string>>): Values {
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw badRequest(`The body is ${scalarShown(body)}, but must be a JSON object.`)
+    // A text alone may be a token.
+    const found = typeof body === 'string' ? 'a text' : scalarShown(body)
+    throw badRequest(`The body is ${found}, but must be a JSON object.`)
   }
   const isPathId = (name: string): boolean => Object.hasOwn(pathIds, name)
   for (const [name, value] of Object.entries(body)) {

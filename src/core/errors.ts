@@ -104,6 +104,16 @@ export const isSecretName = (name: string): boolean =>
     name,
   )
 
+/**
+ * Does a path name or lead through a member beside a secret, into which one may get by mistake? In the target of a
+ * destination and the rights of a key, and in headers, which may be anything.
+ */
+const isNearSecret = (path: string): boolean =>
+  /(^|\.)(target|auth|creds|role|role_arn|rights|headers)($|[.[])/.test(path)
+
+/** An ARN is no secret, and its error is found by its text. */
+const mayBeSecret = (value: unknown): boolean => typeof value === 'string' && !/^(arn:\S*)?$/.test(value)
+
 /** PEM text of a private key is hidden completely, because it may be split into pieces. */
 const isPrivateKey = (text: string): boolean => text.includes('PRIVATE KEY')
 
@@ -166,10 +176,12 @@ const scalarText = (value: unknown): string =>
 
 /**
  * The beginning of a sentence about a value: `"hostports[0]" is "a:99999"`. Members of objects and lists are left out,
- * because a misplaced value may contain anything, including a secret.
+ * because a misplaced value may contain anything, including a secret. So are texts beside a secret.
  */
 export const valueAt = (path: string, value: unknown): string =>
-  isSecretName(path) ? `"${path}" has a value that is not shown here` : `"${path}" is ${scalarShown(value)}`
+  isSecretName(path) || (isNearSecret(path) && mayBeSecret(value))
+    ? `"${path}" has a value that is not shown here`
+    : `"${path}" is ${scalarShown(value)}`
 
 /** A value as in `shown`, but without the contents of objects and lists. */
 export function scalarShown(value: unknown): string {
@@ -181,7 +193,9 @@ export function scalarShown(value: unknown): string {
 export const wrong = (name: string, value: unknown, allowed: string): string =>
   value === undefined
     ? `"${name}" is missing; it must be ${allowed}.`
-    : `"${name}" is ${shown(value)}; it must be ${allowed}.`
+    : isSecretName(name) || isNearSecret(name)
+      ? `${valueAt(name, value)}; it must be ${allowed}.`
+      : `"${name}" is ${shown(value)}; it must be ${allowed}.`
 
 /** A member with a name chosen by the sender, as part of the path in a message. */
 export const memberName = (key: string): string => (/^[\w.-]{1,64}$/.test(key) ? key : shown(key))

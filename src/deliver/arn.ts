@@ -40,7 +40,8 @@ function checkArn(text: string, { service, resource, example }: ArnForm): Proble
     msg: `is ${shown(text, 200)}, ${what}; an example is ${example}`,
   })
   const arn = parseArn(text)
-  if (arn === undefined) return wrong('which is not an ARN')
+  // Another text may be a secret in the wrong place, so it is not shown.
+  if (arn === undefined) return { msg: `is not an ARN; an example is ${example}` }
   if (!partitions.includes(arn.partition)) {
     return wrong(`whose partition ${shown(arn.partition)} is not one of ${partitions.join(', ')}`)
   }
@@ -78,7 +79,6 @@ export function checkRoleArn(text: string): Problem | undefined {
     awsAccountForm.test(arn.awsAccountId) &&
     roleForm.test(arn.resource)
   if (valid) return undefined
-  return {
-    msg: `is ${shown(text, 200)}, which is not the ARN of a role; an example is arn:aws:iam::123456789012:role/name`,
-  }
+  const is = arn === undefined ? 'is' : `is ${shown(text, 200)}, which is`
+  return { msg: `${is} not the ARN of a role; an example is arn:aws:iam::123456789012:role/name` }
 }

@@ -3,7 +3,7 @@ import { badRequest } from '../core/errors.js'
 import { documented, oneOf, orNull, ruled, Type } from '../core/schema.js'
 import { bearerToken, withToken } from './bearer-token.js'
 import { defineResource, type Row } from './define.js'
-import { asIs, described, observed, repeatedEntry, writable } from './fields.js'
+import { asIs, described, observed, writable } from './fields.js'
 import { canonicalTime, timestamp } from './timestamp-field.js'
 
 /** What a key may be limited to. `all` is everything that the API offers, now and later. */
@@ -24,7 +24,8 @@ const rights = ruled(
       ...documented({ uniqueItems: true }),
     },
   ),
-  repeatedEntry,
+  // A right that is none is not repeated: it may be a token.
+  (given) => (new Set(given).size < given.length ? 'a right is given twice' : undefined),
 )
 
 type Rights = readonly KeyRight[] | null

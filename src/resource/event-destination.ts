@@ -26,10 +26,23 @@ const roleArn = ruled(addressText('^arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:r
   ruleOf(checkRoleArn(arn)),
 )
 
-/** AWS's own key ids have 16 to 128 characters; those of services that speak its protocol may be shorter. */
+/** A secret key of AWS has 40 characters of base64. Others of this length have both cases, which ids of AWS never have. */
+const secretForm = /^(?:[A-Za-z0-9+/]{40}|(?=.*[a-z])(?=.*[A-Z]).{30,})$/
+const idForm = /^(AKIA|ASIA)[A-Z0-9]{12,}$/
+const swapped = (form: string): string => `the form is that of ${form}: the two may have been swapped`
+
+function wrongKeyId(id: string): string | undefined {
+  if (secretForm.test(id)) return swapped('a secret access key, which would be stored and shown in clear')
+  return /^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed'
+}
+
+/**
+ * AWS's own key ids have 16 to 128 characters (https://docs.aws.amazon.com/IAM/latest/APIReference/API_AccessKey.html);
+ * those of services that speak its protocol may be shorter.
+ */
 const accessKeyId = ruled(
   Type.String({ maxLength: 128, ...documented({ pattern: '^[0-9A-Za-z_]+$' }) }),
-  (id) => (/^\w+$/.test(id) ? undefined : 'letters, digits and underscores are allowed'),
+  wrongKeyId,
 )
 
 /** A rule's message becomes part of a sentence. */
@@ -47,7 +60,10 @@ const secretAccessKey = ruled(
     description: 'Stored encrypted, and never shown.',
     ...documented({ pattern: '^\\S+$' }),
   }),
-  (secret) => (/[\s\p{C}]/u.test(secret) ? 'white space and control characters are not allowed' : undefined),
+  (secret) => {
+    if (idForm.test(secret)) return swapped('an access key id')
+    return /[\s\p{C}]/u.test(secret) ? 'white space and control characters are not allowed' : undefined
+  },
 )
 
 const credsWith = <S extends TSchema>(secret: S, title: string) =>

@@ -313,6 +313,24 @@ const eventDestination: Row[] = [
     /lacks "aws_secret_access_key"/,
   ],
   ['an invalid key id', kinesis(arn, { creds: { ...creds, aws_access_key_id: 'a b' } }), /letters, digits/],
+  ...[
+    'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    'wJalrXUtnFEMIxK7MDENGxbPxRfiCYEXAMPLEKEY',
+    'WJALRXUTNFEMIXK7MDENGXBPXRFICYEXAMPLEKEY',
+    '0123456789abcdef0123456789abcdef01234567',
+    'wJalrXUtnFEMIxK7MDENGxbPxRfiCYEXAMPLE',
+  ].map(
+    (aws_access_key_id): Row => [
+      `a secret key as key id: ${aws_access_key_id}`,
+      kinesis(arn, { creds: { ...creds, aws_access_key_id } }),
+      /"target.kinesis.auth.creds.aws_access_key_id" has a value that is not shown here: the form is that of a secret/,
+    ],
+  ),
+  [
+    'a key id as secret',
+    kinesis(arn, { creds: { ...creds, aws_secret_access_key: 'AKIAIOSFODNN7EXAMPLE' } }),
+    /aws_secret_access_key" has a value that is not shown here: the form is that of an access key id/,
+  ],
   ...['a b', ' a', 'a\n', 'a\u0000', 'a\u00a0', 'a\u200b'].map(
     (secret): Row => [
       `a secret with ${JSON.stringify(secret)}`,
@@ -322,7 +340,7 @@ const eventDestination: Row[] = [
   ),
   ['an invalid secret', kinesis(arn, { creds: { ...creds, aws_secret_access_key: 5 } }), /must be a string/],
   ['another format', { ...kinesis(arn), format: 'csv' }, /"format" is "csv": the only .* "json"/],
-  ['no ARN', kinesis('events'), /"target.kinesis.stream_arn" is "events", which is not an ARN/],
+  ['no ARN', kinesis('events'), /"target.kinesis.stream_arn" is not an ARN; an example is/],
   ['another service', kinesis('arn:aws:sqs:us-east-1:123456789012:x'), /kinesis is expected/],
   ['no region', kinesis('arn:aws:kinesis::123456789012:stream/x'), /region/],
   ['another partition', kinesis('arn:aws-cn:kinesis:us-east-1:123456789012:stream/x'), /partition/],

@@ -157,6 +157,52 @@ t.test('misplaced secrets', async (t) => {
     t.ok(sent > 2_000, `${sent} bodies`)
   })
 
+  await t.test('of any form, in the fields beside those for secrets', async (t) => {
+    const target = (auth: Json, more: object = {}) => ({
+      target: { kinesis: { stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x', auth, ...more } },
+    })
+    const creds = (aws_access_key_id: Json) => ({
+      creds: { aws_access_key_id, aws_secret_access_key: 'x' },
+    })
+    const role = { role: { role_arn: 'arn:aws:iam::123456789012:role/x' } }
+    const bodies: Readonly<Record<string, readonly ((secret: Json) => Json)[]>> = {
+      '/event_destinations': [
+        (secret) => secret,
+        (secret) => ({ target: secret }),
+        (secret) => ({ target: { kinesis: secret } }),
+        (secret) => ({ target: { firehose: { delivery_stream_arn: secret, auth: role } } }),
+        (secret) => target(role, { stream_arn: secret }),
+        (secret) => target(role, { packing: secret }),
+        (secret) => target(secret),
+        (secret) => target({ creds: secret }),
+        (secret) => target({ role: secret }),
+        (secret) => target({ role: { role_arn: secret } }),
+        (secret) => target(creds(secret)),
+      ],
+      '/api_keys': [
+        (secret) => ({ rights: secret }),
+        (secret) => ({ rights: [secret] }),
+        (secret) => ({ rights: ['read', secret] }),
+        (secret) => ({ rights: [secret, secret] }),
+      ],
+    }
+    const id = await estate.id('event_destination')
+    for (const [path, shapes] of Object.entries(bodies))
+      for (const shape of shapes)
+        for (const wrap of [(secret: string) => secret, (secret: string) => [secret]]) {
+          const secret = opaque()
+          const body = JSON.stringify(shape(wrap(secret)))
+          for (const [method, at] of [
+            ['POST', path],
+            ['PATCH', path === '/api_keys' ? `${path}/${await estate.id('api_key')}` : `${path}/${id}`],
+          ] as const) {
+            const answer = await me.raw.send(method, at, { body })
+            t.equal(answer.status, 400, `${method} ${at} ${body}`)
+            check(`${method} ${at} ${body}`, secret, answer)
+          }
+        }
+  })
+
   await t.test('in a read-only field', async () => {
     const secret = opaque()
     const path = `/tls_certificates/${await estate.id('tls_certificate')}`

@@ -14,6 +14,7 @@ import {
   unavailable,
   valueAt,
   WeirError,
+  wrong,
 } from '../../src/core/errors.js'
 
 const made = [
@@ -103,6 +104,23 @@ t.test('values in messages', (t) => {
   t.equal(valueAt('target', { note: 'x' }), '"target" is an object')
   for (const path of ['a.private_key_pem', 'token', 'creds.aws_secret_access_key[0].x', 'apiKey'])
     t.equal(valueAt(path, 'never-shown'), `"${path}" has a value that is not shown here`)
+  for (const path of [
+    'target',
+    'target.kinesis.auth',
+    'auth.creds',
+    'rights[0]',
+    'http.request.headers.cookie',
+  ]) {
+    t.equal(valueAt(path, 'never-shown'), `"${path}" has a value that is not shown here`)
+    t.equal(wrong(path, 'never-shown', 'x'), `"${path}" has a value that is not shown here; it must be x.`)
+    t.equal(wrong(path, ['never-shown'], 'x'), `"${path}" is a list; it must be x.`)
+    t.equal(valueAt(path, 'arn:aws:x'), `"${path}" is "arn:aws:x"`)
+    t.equal(valueAt(path, 5), `"${path}" is 5`)
+  }
+  t.equal(
+    wrong('token', { of: 'never-shown' }, 'x'),
+    '"token" has a value that is not shown here; it must be x.',
+  )
   t.equal(messageOf(new Error('why')), 'why')
   t.equal(messageOf('why'), 'why')
   t.end()

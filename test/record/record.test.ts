@@ -218,7 +218,16 @@ t.test('each optional member of a request refuses another type', async (t) => {
   for (const member of members) {
     const nested = member.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), ['wrong'])
     const parsed = parse({ ...request, ...(nested as object) })
-    t.ok(!parsed.ok && parsed.problem.msg.startsWith(`"${member}" is ["wrong"]`), member)
+    const found = member.endsWith('headers') ? 'a list' : '["wrong"]'
+    t.ok(!parsed.ok && parsed.problem.msg.startsWith(`"${member}" is ${found}`), member)
+  }
+  for (const headers of [{ Cookie: 'never-shown' }, { 'x-key': { of: 'never-shown' } }, 'never-shown']) {
+    const parsed = parse({ ...request, http: { request: { headers } } })
+    t.notMatch(
+      parsed.ok ? 'accepted' : parsed.problem.msg,
+      /never-shown|accepted/,
+      'a header may be a secret',
+    )
   }
 })
 
