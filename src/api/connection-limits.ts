@@ -3,6 +3,7 @@
  * loaded.
  */
 import type { ServerOptions } from 'node:http'
+import { requestHeadBytesMax } from '../core/limits.js'
 
 /** From a request's first byte to its last. */
 const requestTimeoutMs = 30_000
@@ -12,6 +13,7 @@ const slowRequestsCheckMs = 5_000
 const idleConnectionMs = 60_000
 
 export const connectionLimits = {
+  maxHeaderSize: requestHeadBytesMax,
   // A missing host is refused by the guard, in the shape of every error.
   requireHostHeader: false,
   requestTimeout: requestTimeoutMs,

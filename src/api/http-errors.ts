@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
+import { requestHeadBytesMax } from '../core/limits.js'
 import { nothingThere } from './guard.js'
 import { problemBody, problemHeaders } from './problem.js'
 
@@ -11,7 +12,7 @@ const parserErrors: Readonly<Record<string, readonly [ErrorCode, string, string]
   HPE_HEADER_OVERFLOW: [
     'ERR_HEADERS_TOO_LARGE',
     'Request Header Fields Too Large',
-    'The request line and headers are too large: at most 16384 bytes are allowed.',
+    `The request line and headers are too large: at most ${requestHeadBytesMax} bytes are allowed.`,
   ],
   ERR_HTTP_REQUEST_TIMEOUT: ['ERR_REQUEST_TIMEOUT', 'Request Timeout', 'The request did not arrive in time.'],
 }

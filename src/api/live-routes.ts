@@ -7,6 +7,7 @@ import { type Static, type TSchema, Type } from '../core/schema.js'
 import { apiKey, isExpired } from '../resource/api-key.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
+import { queryExpressionSchema } from '../resource/expression-schema.js'
 import { liveDeadLetterSchema } from '../resource/live-dead-letter.js'
 import { liveDeliverySchema } from '../resource/live-delivery.js'
 import {
@@ -42,10 +43,9 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
     tags: [decisionsTag.name],
     querystring: Type.Object({
       where: Type.Optional(
-        Type.String({
-          description:
-            "An expression over the members of a decision, `decision != 'allow'`, of a delivery, `outcome != 'delivered'`, or of a dead letter.",
-        }),
+        queryExpressionSchema(
+          "An expression over the members of a decision, `decision != 'allow'`, of a delivery, `outcome != 'delivered'`, or of a dead letter.",
+        ),
       ),
       edge: Type.Optional(Type.String({ description: 'Only decisions at this edge.' })),
       destination: Type.Optional(

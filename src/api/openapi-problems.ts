@@ -2,7 +2,7 @@
  * Error responses that any operation may have, for the OpenAPI document. Each status is listed, because many generators
  * don't support classes such as 4XX.
  */
-import { requestBodyBytesMax } from '../core/limits.js'
+import { requestBodyBytesMax, requestHeadBytesMax } from '../core/limits.js'
 import type { TSchema } from '../core/schema.js'
 
 interface Problem {
@@ -30,6 +30,10 @@ const problems: Readonly<Record<string, Problem>> = {
     name: 'RateLimited',
     description: 'Too many requests from the account, or failed logins from the address.',
     mayRetry: true,
+  },
+  431: {
+    name: 'HeadersTooLarge',
+    description: `The request line and headers are too large: ${requestHeadBytesMax} bytes are allowed.`,
   },
   500: { name: 'InternalError', description: 'Internal error; search the log for the operation id.' },
   503: {

@@ -5,7 +5,7 @@ import { documented, objectOf, orNull, type TSchema, Type } from '../core/schema
 import { componentName } from '../resource/component-name.js'
 import { type AnyResource, isServed, type Operation } from '../resource/define.js'
 import { eventKindSchema } from '../resource/event-subscription.js'
-import { expressionSchema } from '../resource/expression-schema.js'
+import { queryExpressionSchema } from '../resource/expression-schema.js'
 import { bodySchema } from '../resource/fields.js'
 import { idSchema, uriSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
@@ -213,11 +213,11 @@ export const limitParameter = Type.Optional(
   }),
 )
 
-export const filterParameter = Type.Optional({
-  ...expressionSchema,
-  description:
+export const filterParameter = Type.Optional(
+  queryExpressionSchema(
     'An expression over the members of an entry, such as `backend.enabled` of an edge; entries for which it is true are listed.',
-} as TSchema)
+  ),
+)
 
 const pageParameters = ({ kind, idPrefix }: AnyResource) => ({
   limit: limitParameter,

@@ -8,6 +8,8 @@ export const requestBodyBytesMax = 1024 * 1024
 export const rulesBodyBytesMax = 16 * 1024 * 1024
 /** A stored resource; its projected value must fit a NATS message with room to spare. */
 export const resourceBytesMax = 256 * 1024
+/** A request line and headers: the longest expression with each byte percent-encoded, and Node's default for the rest. */
+export const requestHeadBytesMax = 64 * 1024
 export const accountNameBytesMax = 255
 export const descriptionBytesMax = 255
 export const metadataBytesMax = 4096
@@ -282,6 +284,8 @@ export const trialMessagesAtOnce = 32
 
 /** UTF-8 bytes of one expression. */
 export const exprBytesMax = 16 * 1024
+/** Characters of an expression that fit a request line whatever they are: one takes up to 4 bytes, each percent-encoded. */
+export const queryExprCharsMax = exprBytesMax / 4
 export const exprTokensMax = 4096
 /** Nesting of brackets and `? :`; jexl's parser takes a level of recursion and a walk for each. */
 export const exprNestingMax = 32

@@ -1,5 +1,6 @@
 /** `weir record`: what became of a record, in a few lines. */
 import { forTerminal } from '../core/terminal.js'
+import type { Explanation } from '../resource/decision.js'
 import type {
   AskedDecision,
   EventDelivery,
@@ -9,7 +10,7 @@ import type {
 } from '../resource/traced-record.js'
 import type { Settings } from './settings.js'
 import { clientOf } from './tap.js'
-import { headOf } from './why-report.js'
+import { headOf, policyLines } from './why-report.js'
 
 export async function showRecord(
   settings: Settings,
@@ -57,11 +58,19 @@ function decisionLines(
     headOf(recordId, decision),
     `  ${from} to ${server_name ?? '?'}:${server_port ?? '?'}, served by ${served}`,
     `  ${decision.decision}${decided_by.type === 'none' ? '' : `, decided by ${decided_by.type} ${by}`}`,
-    ...(explained?.explanation?.ip_policies ?? []).map(({ reason }) => `    ${reason}`),
+    ...reasonLines(explained?.explanation).map((line) => `    ${line}`),
     ...(explained?.warnings ?? []).map((warning) => `    ${warning}`),
     ...(missing === null ? [] : [`  ${missing}`]),
   ]
 }
+
+/** Why: a line per list of IP policies and per traffic policy, and the expressions of those that applied. */
+const reasonLines = (explanation: Explanation | undefined): string[] => [
+  ...(explanation?.ip_policies ?? []).map(({ reason }) => reason),
+  ...(explanation?.policies ?? []).flatMap((policy) =>
+    policyLines(policy).slice(0, policy.applied ? undefined : 1),
+  ),
+]
 
 const eventLines = ({ id, type, subscription_id, deliveries }: TracedEvent): string[] => [
   `  ${type} of ${subscription_id}: ${id}`,

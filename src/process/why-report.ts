@@ -131,7 +131,13 @@ function ruleLine({ won, action, cidr, rule_id, description, reason }: Explained
   return `  ${won ? 'won ' : 'lost'}  ${action.padEnd(5)}  ${cidr}  ${named}: ${reason}`
 }
 
-const policyLines = ({ policy, direction, applied, reason, expressions }: ExplainedPolicy): string[] => [
+export const policyLines = ({
+  policy,
+  direction,
+  applied,
+  reason,
+  expressions,
+}: ExplainedPolicy): string[] => [
   `${direction} policy ${policy}: ${applied ? 'applied' : 'did not apply'}. ${reason}`,
   ...expressions.map(
     ({ expression, value, failure }) => `  ${expression} = ${failure ?? JSON.stringify(value)}`,

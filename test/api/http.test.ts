@@ -1,6 +1,7 @@
 /** Connections without a readable request, to a real port. */
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
+import { exprBytesMax, queryExprCharsMax } from '../../src/core/limits.js'
 import { openTestStore, type TestApi } from '../harness/api.js'
 import { all, type Caller } from '../harness/caller.js'
 import { portOf } from '../harness/raw-connection.js'
@@ -24,6 +25,21 @@ t.test('connections', async (t) => {
   const me = await api.account()
   await api.app.listen({ host: '127.0.0.1', port: 0 })
   await t.test('input that is not HTTP', (t) => unreadable(t, me, portOf(api.app)))
+  await t.test('a filter that fits its schema fits the request line', async (t) => {
+    const head = 'description == ""'
+    const filters = [...'xéア😀'].map(
+      (letter) => `${head.slice(0, -1)}${letter.repeat(queryExprCharsMax - head.length)}"`,
+    )
+    const longest = `${head.slice(0, -1)}${'='.repeat(exprBytesMax - head.length)}"`
+    for (const filter of [...filters, longest]) {
+      const path = `/ip_policies?filter=${encodeURIComponent(filter)}`
+      const answer = await fetch(`http://127.0.0.1:${portOf(api.app)}${path}`, {
+        headers: { Authorization: `Bearer ${me.token}`, 'Service-Version': '2' },
+      })
+      t.equal(answer.status, 200, `${filter.slice(15, 18)}: ${path.length} bytes`)
+      await answer.body?.cancel()
+    }
+  })
   await t.test('clients that hold a connection and send almost nothing', (t) => slow(t, me, api))
 })
 
@@ -32,8 +48,8 @@ async function unreadable(t: Test, me: Caller, port: number): Promise<void> {
   const cases = [
     { name: 'not HTTP', text: 'hello\r\n\r\n', status: 400, code: 'ERR_INVALID_REQUEST' },
     { name: 'an unknown method', text: 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
-    { name: 'a header too large', text: `GET / HTTP/1.1\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, status: 431 },
-    { name: 'a path too long', text: `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n\r\n`, status: 431 },
+    { name: 'a header too large', text: `GET / HTTP/1.1\r\nX: ${'a'.repeat(66_000)}\r\n\r\n`, status: 431 },
+    { name: 'a path too long', text: `GET /${'a'.repeat(66_000)} HTTP/1.1\r\n\r\n`, status: 431 },
     {
       name: 'two lengths',
       text: `POST /ip_policies HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`,

@@ -166,7 +166,7 @@ t.test('the OpenAPI document', async (t) => {
       t.strictSame(named.map((each) => each.name).toSorted(), inPath.toSorted(), name)
       const [first, ...others] = Object.keys(operation.responses)
       const ofBodies = operation.requestBody === undefined ? [] : ['413', '415']
-      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '500', '503']
+      const refusals = ['400', '401', '403', '404', ...ofBodies, '429', '431', '500', '503']
       // A write that can also be tried is accepted then.
       t.strictSame(
         others.filter((status) => status !== '202'),

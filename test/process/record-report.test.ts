@@ -71,6 +71,65 @@ t.test('a record with events', async (t) => {
   )
 })
 
+t.test('a record that a traffic policy denied, with the reasons of all policies', async (t) => {
+  const policy = { direction: 'inbound', applied: false, expressions: [], actions: ['deny'] } as const
+  const explanation = {
+    ip_policies: [
+      {
+        source: 'edge',
+        enforced: true,
+        decision: 'allow',
+        reason: 'The allow rule ipr_1 contains the address, and no deny rule does.',
+        rules: [],
+        rules_left_out: 0,
+      },
+    ],
+    policies: [
+      {
+        ...policy,
+        policy: 'office',
+        reason: 'It does not apply: "conn.asn == 1" is not true.',
+        expressions: [{ expression: 'conn.asn == 1', value: false }],
+      },
+      {
+        ...policy,
+        policy: 'no Germany',
+        applied: true,
+        reason: 'All its expressions are true, so it denies.',
+        expressions: [{ expression: "conn.geo.country_code == 'DE'", value: true }],
+      },
+    ],
+    policies_not_reached: [],
+    decided_by: {
+      type: 'traffic_policy',
+      id: 'edgtcp_1',
+      name: 'no Germany',
+      ip_policy_id: null,
+      rule_id: null,
+      cidr: null,
+    },
+  } as const
+  const denied = publication({
+    explained: {
+      decision: 'deny',
+      ip_policy: null,
+      policy: 'no Germany',
+      revision: 1,
+      warnings: [],
+      explanation,
+    } as unknown as PublishedRecord['explained'],
+  })
+  t.equal(
+    recordText(traced(denied)),
+    `${head}
+    The allow rule ipr_1 contains the address, and no deny rule does.
+    inbound policy office: did not apply. It does not apply: "conn.asn == 1" is not true.
+    inbound policy no Germany: applied. All its expressions are true, so it denies.
+      conn.geo.country_code == 'DE' = true
+  No subscription makes an event of it.`,
+  )
+})
+
 t.test('records without events, or that are no longer stored', async (t) => {
   const missing = publication({ record: null, events: null, missing: 'It was removed.' })
   t.equal(
