@@ -16,7 +16,6 @@ import { keyFinder } from './api/key-finder.js'
 import { KeyUses } from './api/key-uses.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
-import { SettledInput } from './books/settled-input.js'
 import { monotonicMs } from './core/clock.js'
 import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
@@ -45,7 +44,6 @@ import { openAdminServer } from './process/admin-server.js'
 import { announceApi, makeFirstAccount } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
 import { connect } from './process/connect.js'
-import { openGeography } from './process/geography.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, forkTrial, type Program, startDecider } from './process/programs.js'
 import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
@@ -54,6 +52,7 @@ import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
 import type { StoreParts } from './process/store-parts.js'
 import { Configuration } from './produce/configuration.js'
+import { openGeo } from './record/geo.js'
 import { trialStarter } from './trial/trial-process.js'
 import { destinationFinder, destinationsIn } from './view/destinations.js'
 import { SecretsView } from './view/secrets-view.js'
@@ -90,7 +89,7 @@ export async function openApi(
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
   const { destinationOperations } = await import('./api/destination-operations.js')
-  const geo = await openGeography(context, { warns: true })
+  const geo = await openGeo(settings.geo.databases)
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { Live } = await import('./api/live.js')
   const { openReplays } = await import('./api/replays.js')
@@ -110,12 +109,13 @@ export async function openApi(
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
-  const jobs = { nats, bucketBytesMax, retentionMs: settings.nats.retentionMs }
+  const { retentionMs } = settings.nats
+  const jobs = { nats, bucketBytesMax, retentionMs }
   const start = trialStarter(() => forkTrial(program))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,
-    destinations: destinationOperations({ nats, books, secrets, sealer, access, behind }),
+    destinations: destinationOperations({ ...{ nats, books, secrets, sealer, access, behind }, retentionMs }),
     geo,
     live,
     log: parts.log,
@@ -134,7 +134,7 @@ export async function openApi(
   })
   release.add(() => Promise.all([listening.close(requestsEndMs), app.close()]))
   release.own(live)
-  openOperatorWatches(context, parts, readiness, release)
+  openOperatorWatches(context, parts, { keeper: books, readiness }, release)
   await openLogWriter(context, parts, release)
   await openCommands(context, parts, listening.url, release)
   await makeFirstAccount(context, parts)
@@ -182,7 +182,7 @@ export async function openPipeline(
   // Checks by schemas, which take long to load.
   const { auditsOfServices } = await import('./pipeline/audits-of-services.js')
   const { settings, occurrences, eventKinds } = context
-  const geo = await openGeography(context, { warns: parent === undefined })
+  const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(firstApiStart)
@@ -193,8 +193,7 @@ export async function openPipeline(
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   const destinationOf = destinationFinder(view)
-  const settled = new SettledInput(nats)
-  const auditDeps = { nats, view, ledger, settled, occurrences }
+  const auditDeps = { nats, view, ledger, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
@@ -208,7 +207,7 @@ export async function openPipeline(
   const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
   release.own(new Janitor({ nats, ledger, occurrences, destinationOf, catchUps }))
-  const pipeline = release.own(new Pipeline({ ...traffic, settled, quarantine, decisionLog, catchUps }))
+  const pipeline = release.own(new Pipeline({ ...traffic, quarantine, decisionLog, catchUps }))
   pipeline.open()
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined
@@ -224,7 +223,7 @@ const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
-  const geo = await openGeography(context, { warns: parent === undefined })
+  const geo = await openGeo(settings.geo.databases)
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(firstApiStart)
@@ -277,8 +276,9 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const packs = new SharedPacks()
   const { openSender } = destinationAccess(settings, new SharedBodies(packs))
   const { metricsDestinationsMax } = settings.ops
+  const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
   const deliverer = release.own(
-    new Deliverer({ nats, ledger, occurrences, openSender, packs, deliveryLog, metricsDestinationsMax }),
+    new Deliverer({ nats, ledger, occurrences, openSender, packs, deliveryLog, ...bounds }),
   )
   const update = (): void => {
     const { configs, deletedIds } = destinationsIn(view.state, secrets, sealer)

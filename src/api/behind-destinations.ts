@@ -182,10 +182,10 @@ export class BehindDestinations {
 const blockingShownMax = 5
 
 /** Labels of destinations that are not named, and of one that was deleted. */
-const others = 'other'
+export const others = 'other'
 const unknown = 'unknown'
 
-const targetOf = (row: Row | undefined): string =>
+export const targetOf = (row: Row | undefined): string =>
   row === undefined ? unknown : chosenTarget(row['target'] as never).kind
 
 const waiting = ({ windows, done }: BehindDestination, { lastSequence }: KeptRecords): number =>

@@ -3,9 +3,11 @@ import type { BooksKeeper } from '../books/keeper.js'
 import { isoMillis, now, sleep } from '../core/clock.js'
 import { fail, type Result } from '../core/errors.js'
 import { newId } from '../core/ids.js'
+import { warningMs } from '../core/limits.js'
 import type { Sealer } from '../core/seal.js'
 import type { DestinationConfig, Fault, Finding } from '../deliver/destination.js'
 import { kindNamed } from '../deliver/kinds.js'
+import { oldestPack } from '../deliver/oldest-pack.js'
 import {
   checkDestination,
   type DestinationAccess,
@@ -18,14 +20,13 @@ import type { Nats } from '../nats/nats.js'
 import { billingOf } from '../resource/billing.js'
 import type { Row } from '../resource/define.js'
 import { adviceFor, type DestinationCheck } from '../resource/delivery-status.js'
-import { chosenTarget } from '../resource/event-destination.js'
+import { chosenTarget, keepsRecords } from '../resource/event-destination.js'
 import { destinationConfig } from '../view/destinations.js'
 import type { SecretsView } from '../view/secrets-view.js'
 import { attemptsOf } from './attempt-routes.js'
 import type { BehindDestinations } from './behind-destinations.js'
 import { DeliveryStates } from './delivery-states.js'
 import type { DestinationOperations } from './destination-routes.js'
-import { oldestPack } from './oldest-pack.js'
 
 /** For a test event or a check. */
 const answerWithinMs = 10_000
@@ -37,6 +38,7 @@ interface DestinationOperationsDeps {
   readonly sealer: Sealer
   readonly access: DestinationAccess
   readonly behind: Pick<BehindDestinations, 'of'>
+  readonly retentionMs: number
 }
 
 export function destinationOperations(deps: DestinationOperationsDeps): DestinationOperations {
@@ -72,13 +74,15 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
         oldestPack(deps.nats, row.id),
         deps.behind.of(row.id),
       ])
-      const { produced, filtered, delivered, dead_lettered, retried, backlog } = books.destination(row.id)
+      const { backlog: events, ...counts } = books.destination(row.id)
+      const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
       return {
         ...state,
-        advice: adviceFor(state.cause, row, behind),
-        backlog: { events: backlog, oldest_at: backlog === 0 ? null : storedAt(oldest) },
+        advice: adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs)),
+        backlog,
+        dropped: Object.entries(books.dropped(row.id).kinds).map(([type, events]) => ({ type, events })),
         behind,
-        counts: { produced, filtered, delivered, dead_lettered, retried },
+        counts,
         billing: billingOf(kindNamed(kind), packing, usages),
       }
     },
@@ -108,8 +112,16 @@ function testEventFor({ account_id, id }: Row): TestEvent {
   return { partitionKey: eventId, timestampMs, json: testEventJson(eventId, timestampMs, account_id, id) }
 }
 
-const storedAt = (pack: StoredMessage | undefined): string | null =>
-  pack === undefined ? null : isoMillis(pack.storedAtMs)
+/** When the oldest pack was stored, and when it is dropped. */
+function timesOf(oldest: StoredMessage | undefined, row: Row, retentionMs: number) {
+  if (oldest === undefined) return { oldest_at: null, expires_at: null }
+  const expires_at = keepsRecords(row) ? null : isoMillis(oldest.storedAtMs + retentionMs)
+  return { oldest_at: isoMillis(oldest.storedAtMs), expires_at }
+}
+
+/** A time that is not further away than that of the warning. */
+const ifNear = (expiresAt: string | null, retentionMs: number): string | null =>
+  expiresAt !== null && Date.parse(expiresAt) - now() < warningMs(retentionMs) ? expiresAt : null
 
 const secretLooks = 40
 const secretLookMs = 50

@@ -9,6 +9,7 @@
  */
 import { every, isoMillis, now, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
+import { warningMs } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { operatorEventJson } from '../event/operator-event.js'
@@ -33,13 +34,9 @@ interface ExpiringDeadLettersOptions {
   readonly occurrences: Pick<Occurrences, 'deadLettersExpiring' | 'deadLettersUnwatched'>
 }
 
-const hourMs = 3_600_000
 const lookEveryMs = 60_000
 /** Letters read at once, of up to 1 MiB each. */
 const lettersAtOnce = 16
-
-/** How long before their removal letters are announced. */
-export const warningMs = (retentionMs: number): number => Math.min(6 * hourMs, Math.floor(retentionMs / 2))
 
 /** The letters of one account in one window. */
 interface Tally {

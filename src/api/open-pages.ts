@@ -28,13 +28,12 @@ export async function registerOpenPages(
   app: FastifyInstance,
   document: () => object,
   eventKinds: readonly AnyTrafficEvent[],
-  missing: ReadonlySet<string>,
 ): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, isOpen: true }
   })
   app.get('/openapi.json', hidden, document)
-  registerFields(app, eventKinds, missing)
+  registerFields(app, eventKinds)
   await registerReference(app)
 }
 
@@ -49,12 +48,8 @@ function standalone(schema: TSchema): object {
   }
 }
 
-function registerFields(
-  app: FastifyInstance,
-  eventKinds: readonly AnyTrafficEvent[],
-  missing: ReadonlySet<string>,
-): void {
-  const reference = fieldReference(eventKinds, missing)
+function registerFields(app: FastifyInstance, eventKinds: readonly AnyTrafficEvent[]): void {
+  const reference = fieldReference(eventKinds)
   app.get('/fields', hidden, () => reference)
   const named = [
     ...recordSchemas.map(({ type, schema }) => ({ name: type, schema })),

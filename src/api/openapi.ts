@@ -12,7 +12,6 @@ import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
-import { warningHeader } from './missing-values.js'
 
 /** The schema with an example for the document. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>
@@ -57,29 +56,18 @@ export function describe({
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
       response: {
-        [status]: withHeaders(shown, {
-          ...(status === 201 || status === 202 ? location : {}),
-          ...(query === writeParameters.query ? warning : {}),
-        }),
-        ...(accepted === undefined ? {} : { 202: withHeaders(accepted, location) }),
+        [status]: status === 201 || status === 202 ? withLocation(shown) : shown,
+        ...(accepted === undefined ? {} : { 202: withLocation(accepted) }),
       },
     },
   }
 }
 
 const location = {
-  Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' },
+  headers: { Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' } },
 }
 
-const warning = {
-  [warningHeader]: {
-    type: 'string',
-    description: 'Names in what was written that never have a value in this deployment, and why.',
-  },
-}
-
-const withHeaders = (schema: TSchema, headers: object): TSchema =>
-  Object.keys(headers).length === 0 ? schema : ({ ...schema, headers } as TSchema)
+const withLocation = (schema: TSchema): TSchema => ({ ...schema, ...location }) as TSchema
 
 /** Parameters of every write. */
 export const writeParameters = {

@@ -19,7 +19,7 @@ import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { GeoDatabases } from '../record/geo.js'
+import type { GeoLookup } from '../record/geo.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
@@ -45,7 +45,6 @@ import type { KeyUses } from './key-uses.js'
 import type { Live } from './live.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
-import { MissingValues } from './missing-values.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
@@ -66,11 +65,11 @@ import type { Trials } from './trials.js'
 import type { Usage } from './usage.js'
 
 export interface ApiOptions extends OpenapiOptions {
-  readonly context: Omit<ApiContext, 'missingValues'>
+  readonly context: ApiContext
   readonly view: View
   readonly destinations: DestinationOperations
   /** Finds the countries of clients, for decisions. */
-  readonly geo: GeoDatabases
+  readonly geo: GeoLookup
   readonly live: Live
   /** The decision log. */
   readonly log: Pick<LogReader, 'decisions' | 'counts'>
@@ -94,10 +93,8 @@ export interface ApiOptions extends OpenapiOptions {
 /** Longer than any request line, so that the form of an id decides about it and not fastify. */
 const pathParamCharsMax = 16 * 1024
 
-export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
-  const { occurrences, listening, geo, eventKinds } = given
-  const missingValues = new MissingValues(geo, eventKinds)
-  const options = { ...given, context: { ...given.context, missingValues } }
+export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
+  const { occurrences, listening } = options
   const answer = answerProblem(occurrences)
   const auth = new Auth({ ...options, keys: options.context.store.keys })
   const connections = new Connections()
@@ -125,7 +122,7 @@ export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
   })
   await openReference(app, options)
   await guard(app, auth)
-  await app.register((open) => registerOpenPages(open, () => app.swagger(), eventKinds, missingValues.names))
+  await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
   takeover.done()
@@ -186,9 +183,7 @@ const httpOptions = (
   exposeHeadRoutes: false,
 })
 
-type WholeOptions = ApiOptions & { readonly context: ApiContext }
-
-function registerResources(app: FastifyInstance, options: WholeOptions): void {
+function registerResources(app: FastifyInstance, options: ApiOptions): void {
   const { context, destinations, live, log, replays, trials } = options
   app.addHook('preHandler', (request, _reply, done) => {
     refuseBody(request)

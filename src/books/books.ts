@@ -20,7 +20,8 @@ import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/last-outcomes.js'
 import { parseSegments } from '../wire/segments.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
-import { InputRun, type InputRunSnapshot, type LastSettled } from './input-run.js'
+import { addDropped, type DroppedTotals, noneDropped } from './dropped.js'
+import { InputRun, type InputRunSnapshot } from './input-run.js'
 import {
   type DeliveredEntry,
   type InputCounts,
@@ -134,12 +135,11 @@ export class Books {
     }
   }
 
-  #addInput({ stream, since, ranges, storedAtMs, counts }: InputEntry): void {
+  #addInput({ stream, since, ranges, counts }: InputEntry): void {
     const run = this.#activeRun({ stream, since })
     const expected = eventsByDestination(counts)
     let messages = 0
     for (const range of ranges) messages += run.settle(range, expected, this.#addExtra)
-    run.storedAt(ranges.at(-1)?.[1] ?? 0, storedAtMs)
     if (messages === 0) return
     for (const name of Object.keys(this.records) as (keyof RecordTotals)[])
       this.records[name] += messages * (counts[name] ?? 0)
@@ -225,17 +225,12 @@ export class Books {
       if (sequences === null || sequences.includes(sequence)) dead += count
     dead = Math.min(dead, events)
     totals.dead_lettered += dead
-    totals.delivered += events - dead
+    totals.delivered += events - dead - addDropped(totals, entry.dropped, sequences, events - dead)
     totals.retried += entry.retried
   }
 
   #destination(id: string): DestinationTotals {
     return getOrMake(this.#destinations, id, newTotals)
-  }
-
-  /** The settled message with the highest sequence of a run. */
-  lastSettled(stream: PackContents['stream'], since: string): LastSettled | undefined {
-    return this.#runs.find((run) => run.stream === stream && run.since === since)?.lastSettled
   }
 
   get sources(): Iterable<SourceTotals> {
@@ -259,6 +254,11 @@ export class Books {
   /** The last success and the last error of a destination, of all processes. */
   lastOutcomes(id: string): LastOutcomes {
     return this.#destinations.get(id)?.last ?? noOutcomes
+  }
+
+  /** Events of a destination that were dropped for their age. */
+  dropped(id: string): DroppedTotals {
+    return this.#destinations.get(id)?.dropped ?? noneDropped
   }
 
   /** Counts of these destinations, by default of all that events were produced or filtered for. */

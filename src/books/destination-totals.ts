@@ -1,10 +1,13 @@
 /** Totals of one destination. */
 import { type LastOutcomes, noOutcomes } from '../wire/last-outcomes.js'
+import { type DroppedTotals, noneDropped, sumOf } from './dropped.js'
 
 export interface DestinationTotals {
   delivered: number
   dead_lettered: number
   retried: number
+  /** For their age. */
+  dropped: DroppedTotals
   /** Produced in excess of the sources' counts. */
   extra: number
   /** It was deleted, and its undelivered events were dropped. Part of stored snapshots, so the name stays. */
@@ -20,8 +23,9 @@ export interface DestinationCounts {
   readonly delivered: number
   readonly dead_lettered: number
   readonly retried: number
+  /** For their age, or with their destination when it was deleted. */
   readonly dropped: number
-  /** Produced, and neither delivered nor dead-lettered yet. */
+  /** Produced, and neither delivered nor dead-lettered nor dropped yet. */
   readonly backlog: number
 }
 
@@ -29,6 +33,7 @@ export const newTotals = (): DestinationTotals => ({
   delivered: 0,
   dead_lettered: 0,
   retried: 0,
+  dropped: noneDropped,
   extra: 0,
   gone: false,
   target: null,
@@ -36,11 +41,12 @@ export const newTotals = (): DestinationTotals => ({
 })
 
 export function countsOf(
-  { delivered, dead_lettered, retried, gone }: DestinationTotals,
+  { delivered, dead_lettered, retried, dropped: forAge, gone }: DestinationTotals,
   { produced, filtered }: Pick<DestinationCounts, 'produced' | 'filtered'>,
 ): DestinationCounts {
   // A fast delivery can be entered before the message that caused it.
-  const pending = Math.max(0, produced - delivered - dead_lettered)
-  const [dropped, backlog] = gone ? [pending, 0] : [0, pending]
-  return { produced, filtered, delivered, dead_lettered, retried, dropped, backlog }
+  const expired = sumOf(forAge.kinds)
+  const pending = Math.max(0, produced - delivered - dead_lettered - expired)
+  const [dropped, backlog] = gone ? [expired + pending, 0] : [expired, pending]
+  return { produced, filtered, delivered, dead_lettered, dropped, retried, backlog }
 }

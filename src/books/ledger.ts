@@ -41,8 +41,6 @@ export interface InputEntry {
   /** The run of the stream's sequences: they begin again when the stream is recreated. */
   readonly since: string
   readonly ranges: readonly SequenceRange[]
-  /** When the last message of the ranges was stored; missing in entries from before this was entered. */
-  readonly storedAtMs?: number
   /** The counts of each message. */
   readonly counts: InputCounts
 }
@@ -92,12 +90,27 @@ interface DestinationEntry {
   readonly target: string
 }
 
-/** A pack was delivered. Repeats what other entries say, since they may be lost with their writer or with the ledger. */
+/** Events of a pack that were dropped, because they had become older than the retention. */
+export interface DroppedEvents {
+  /** By kind: segments that say how many of each input message. */
+  readonly kinds: readonly (readonly [kind: string, segments: string])[]
+  /** The times of the oldest and the newest of them, and when they were dropped: milliseconds since the epoch. */
+  readonly first: number
+  readonly last: number
+  readonly at: number
+}
+
+/**
+ * A pack has left the stream, and each of its events was accepted, is a dead letter or was dropped. Repeats what other
+ * entries say, since they may be lost with their writer or with the ledger.
+ */
 export interface DeliveredEntry extends PackContents {
   readonly type: 'delivered'
   readonly target: string
   /** How many of its events were dead-lettered, per input message that caused them. */
   readonly dead: readonly (readonly [sequence: number, events: number])[]
+  /** Missing if none were dropped. */
+  readonly dropped?: DroppedEvents
   readonly retried: number
   /** The outcomes of its lane until then. */
   readonly last: LastOutcomes

@@ -37,13 +37,18 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
   for (const decision of ['allow', 'block', 'deny'] as const) decisions.add({ decision }, records[decision])
   const produced = new Sums()
   const filtered = new Sums()
+  const expired = new Sums()
   for (const source of books.sources) {
     const labels = { kind: source.kind, target: target(source.destination) }
     produced.add(labels, source.produced)
     filtered.add(labels, source.filtered)
+    // An increase is seen only from a value that was there before.
+    expired.add(labels, 0)
   }
   const ends = { delivered: new Sums(), dead_lettered: new Sums(), dropped: new Sums(), backlog: new Sums() }
   for (const [id, counts] of books.destinations()) {
+    for (const [kind, count] of Object.entries(books.dropped(id).kinds))
+      expired.add({ kind, target: target(id) }, count)
     const extra = books.extra(id)
     if (extra > 0) produced.add({ kind: reconfigured, target: target(id) }, extra)
     for (const [name, sums] of Object.entries(ends)) {
@@ -68,7 +73,16 @@ export function booksMetrics(books: Books, targetOf: TargetOf): string {
     counter('weir_events_filtered_total', 'Events that filters of subscriptions dropped.', filtered),
     counter('weir_events_delivered_total', 'Events that destinations accepted.', ends.delivered),
     counter('weir_events_dead_lettered_total', 'Events set aside in the dead letters.', ends.dead_lettered),
-    counter('weir_events_dropped_total', 'Events dropped with their deleted destination.', ends.dropped),
+    counter(
+      'weir_events_dropped_total',
+      'Events dropped for their age, or with their deleted destination.',
+      ends.dropped,
+    ),
+    counter(
+      'weir_events_expired_total',
+      'Events dropped for their age, by kind; part of the dropped ones.',
+      expired,
+    ),
     ends.backlog.text('gauge', 'weir_events_backlog', 'Events that are not delivered yet.'),
   ].join('')
 }

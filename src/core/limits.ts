@@ -145,6 +145,12 @@ export const explainedDescriptionCharsMax = 256 * 1024
 /** A value in the explanation of a decision. */
 export const explainedValueCharsMax = 256
 
+// --- ages ---
+
+/** How long before their removal for age dead letters and events are announced. */
+export const warningMs = (retentionMs: number): number =>
+  Math.min(6 * 60 * 60_000, Math.floor(retentionMs / 2))
+
 // --- pipeline ---
 
 /** Shares of the records stream's limit at which removal of the oldest processed records starts and stops. */

@@ -95,6 +95,12 @@ export const measurements = {
     ['destination', 'target'],
     'max',
   ),
+  backlogExpiry: levels(
+    'weir_destination_backlog_expiry_seconds',
+    'Time until the oldest event that waits for a destination is dropped for its age; only in the hours before, and while it does not move.',
+    ['destination', 'target'],
+    'min',
+  ),
   destinationStates: levels(
     'weir_destination_state',
     'Destinations by state: 1 for the state that a destination has in a process; those that are not named are counted as other.',

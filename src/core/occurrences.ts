@@ -9,8 +9,8 @@
  *   whenever the metrics are. `timing`: a histogram of seconds.
  *
  * Labels name kinds and targets, never accounts, ids or addresses: their number must stay small. Only
- * `destinationStates`, `behindMessages` and `behindExpiry` name destinations, a bounded number of them. Further details
- * are passed as additional fields, which appear only in the log line.
+ * `destinationStates`, `behindMessages`, `behindExpiry` and `backlogExpiry` name destinations, a bounded number of them.
+ * Further details are passed as additional fields, which appear only in the log line.
  */
 import { measurements } from './measurements.js'
 import {

@@ -87,15 +87,6 @@ export const pipeline = {
     'weir_stops_unconfirmed_total',
     'Stops that ended before every message was acknowledged.',
   ),
-  geoDatabaseUseless: warn(
-    'A GeoIP database knows nothing that Weir reads: neither places nor autonomous systems.',
-    'weir_geoip_useless_databases_total',
-    'GeoIP databases, opened by this process, that know nothing that Weir reads.',
-  ),
-  geoLookupFailed: count(
-    'weir_geoip_lookup_failures_total',
-    'Lookups of addresses that failed, because a GeoIP database is damaged; the record has no geography.',
-  ),
   watchedRowsMalformed: warn(
     'A message to those who watch holds no rows; it was left out.',
     'weir_watched_rows_malformed_total',
@@ -204,6 +195,21 @@ export const delivery = {
     'Dead letters that will be removed soon could not be announced; the next try follows in a minute.',
     'weir_dead_letter_announcement_failures_total',
     'Times that the announcement of dead letters that will be removed failed.',
+  ),
+  eventsExpiring: warn(
+    'Events that wait for a destination will be dropped soon, because they get older than the retention.',
+    'weir_events_expiring_announcements_total',
+    'Announcements of events that will be dropped for their age.',
+  ),
+  eventsDropped: error(
+    'Events that waited for a destination were dropped, because they were older than the retention.',
+    'weir_events_dropped_announced_total',
+    'Events dropped for their age, as far as that was announced.',
+  ),
+  expiryUnwatched: warn(
+    'Events that are dropped for their age, or will be, could not be announced; trying again.',
+    'weir_expiry_announcement_failures_total',
+    'Times that the announcement of events dropped for their age failed.',
   ),
   stateChangesUnannounced: warn(
     'Changes of the states of destinations could not be announced; the next try follows in seconds.',

@@ -4,6 +4,7 @@
  * budget of bytes, so that many slow destinations can't fill the memory. This room moves bytes: it must never know what
  * a resource, an edge or a policy is.
  */
+import { every, type Timer } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packsInFlightBytesMax, statesReportedMax } from '../core/limits.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
@@ -20,17 +21,24 @@ interface DelivererDeps extends Omit<DestinationRunDeps, 'budget'> {
   readonly metricsDestinationsMax: number
 }
 
+/** Packs that lanes hold are looked at this often: some may be too old. */
+const expireEveryMs = 1_000
+
 export class Deliverer {
   readonly #deps: DestinationRunDeps
   readonly #runs = new Map<string, DestinationRun>()
   readonly #dropped = new Set<string>()
   readonly #history: RequestHistory
+  readonly #timer: Timer
   #updating = Promise.resolve()
 
   constructor(deps: DelivererDeps) {
     const { occurrences, metricsDestinationsMax, deliveryLog: log } = deps
     this.#history = new RequestHistory({ log, occurrences })
     this.#deps = { ...deps, deliveryLog: this.#history, budget: new ByteBudget(packsInFlightBytesMax) }
+    this.#timer = every(expireEveryMs, () => {
+      for (const run of this.#runs.values()) run.expire()
+    })
     occurrences.destinationStates(() => stateLevels(this.#lanes(), metricsDestinationsMax))
   }
 
@@ -94,6 +102,7 @@ export class Deliverer {
   }
 
   async close(): Promise<void> {
+    this.#timer.stop()
     await this.#updating
     await Promise.all([...this.#runs.values()].map((run) => run.close()))
   }

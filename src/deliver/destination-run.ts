@@ -3,10 +3,11 @@
  *
  * A pack is acknowledged when each of its events was accepted or lies in the dead letters, and the ledger says so.
  * While a destination is probed, its run holds packs that were accepted in part, or one pack; other packs it fetched
- * are given back with a delay, and nothing more is fetched. While it is paused by hand, nothing is fetched at all.
+ * are given back with a delay, and nothing more is fetched. While it is paused by hand, nothing is fetched at all. But
+ * packs that are too old (`expiry.ts`) are fetched in any case, entered in the ledger as dropped, and acknowledged.
  */
 
-import { type InputStream, type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
+import { type LedgerWriter, type PackContents, resentInput } from '../books/ledger.js'
 import { now, sleep } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { packBytesTarget } from '../core/limits.js'
@@ -17,24 +18,24 @@ import { DurableReader, type MessageInFlight } from '../nats/durable-reader.js'
 import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { pullBatch } from '../nats/pull.js'
-import { deadLetter } from '../wire/dead-letter.js'
-import type { LastOutcomes } from '../wire/last-outcomes.js'
-import { deadEventsSubject, deadLetterHeaders, deliveriesStream, deliverySubject } from '../wire/names.js'
-import { contentsIdIn, packOrigin } from '../wire/pack-message.js'
+import { deliveriesStream, deliverySubject } from '../wire/names.js'
+import { contentsIdIn } from '../wire/pack-message.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ByteBudget } from './byte-budget.js'
 import { DeadEvents } from './dead-events.js'
-import type { DestinationConfig, Fault, Sender } from './destination.js'
+import type { DestinationConfig, Sender } from './destination.js'
+import { droppedEvents } from './dropped-events.js'
+import { Expiry } from './expiry.js'
 import { HandPause } from './hand-pause.js'
 import { type LaneStatus, pausedByHand } from './health.js'
+import type { PackResult } from './job.js'
 import { Lane } from './lane.js'
 import type { LaneSettings } from './lane-settings.js'
+import { packContents } from './pack-contents.js'
 import { PacksInFlight } from './packs-in-flight.js'
 import type { SharedPacks } from './shared-packs.js'
 
-/** JetStream's own: the id of a published message. */
-const messageIdHeader = 'Nats-Msg-Id'
 const ackPendingMax = 1_000
 const fetchMax = 8
 /** How often a run that waits for room, or for a probe, looks again. */
@@ -52,6 +53,7 @@ export interface DestinationRunDeps {
   readonly occurrences: Occurrences
   readonly openSender: (config: DestinationConfig) => Sender
   readonly laneSettings?: Partial<LaneSettings>
+  readonly retentionMs: number
   readonly budget: ByteBudget
   readonly packs: SharedPacks
   readonly deliveryLog: { of(destination: DestinationConfig): AttemptLog }
@@ -61,9 +63,12 @@ export interface DestinationRunDeps {
 interface ReadPack {
   /** Of its message. */
   readonly sequence: number
+  readonly storedAtMs: number
   readonly contents: PackContents
   readonly events: readonly PackedEvent[]
 }
+
+type EndedPack = Extract<PackResult, { outcome: 'done' }>
 
 export class DestinationRun {
   readonly #deps: DestinationRunDeps
@@ -71,9 +76,8 @@ export class DestinationRun {
   readonly #pause: HandPause
   readonly #reader: DurableReader
   readonly #packs: PacksInFlight
-  readonly #dead = new DeadEvents()
-  /** Events of dead letters that were sent again, and their packs. */
-  readonly #resent = new WeakMap<PackedEvent, string>()
+  readonly #expiry: Expiry
+  readonly #dead: DeadEvents
   #config: DestinationConfig
   #hasBacklog = false
 
@@ -81,9 +85,11 @@ export class DestinationRun {
     this.#config = config
     this.#deps = deps
     this.#packs = new PacksInFlight(deps.budget)
+    this.#dead = new DeadEvents(deps)
+    this.#expiry = new Expiry(deps.nats, deps.retentionMs)
     this.#lane = new Lane(config, {
       open: deps.openSender,
-      deadLetter: (event, fault) => this.#deadLetter(event, fault),
+      deadLetter: (event, fault) => this.#dead.park(event, fault, this.#config, this.#reader.stopping),
       changed: (status) => {
         if (!this.#pause.isOn) this.#reportState(status)
       },
@@ -146,11 +152,13 @@ export class DestinationRun {
 
   async #fetch(consumer: Consumer, signal: AbortSignal): Promise<void> {
     const mayTake = this.#pause.isOn ? 0 : this.#lane.wanted(this.#packs.room)
-    if (mayTake === 0) return this.#packEnds(signal)
+    const isForExpired = mayTake === 0 && this.#packs.room > 0 && (await this.#expiry.isDue(this.#config))
+    if (mayTake === 0 && !isForExpired) return this.#packEnds(signal)
     const { budget } = this.#deps
-    const wanted = this.#hasBacklog ? Math.min(fetchMax, mayTake) : 1
+    const hasBacklog = this.#hasBacklog || isForExpired
+    const wanted = hasBacklog ? Math.min(fetchMax, mayTake || fetchMax) : 1
     // A destination without backlog reserves nothing: there may be thousands of them.
-    const reserved = this.#hasBacklog ? wanted * packBytesTarget : 0
+    const reserved = hasBacklog ? wanted * packBytesTarget : 0
     if (!budget.reserve(reserved)) return sleep(lookAgainMs, signal)
     try {
       this.#hasBacklog = false
@@ -169,33 +177,63 @@ export class DestinationRun {
     this.#hasBacklog = message.pending > 0
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return
+    const isExpired = this.#isStuck && message.storedAtMs < this.#expiry.beforeMs(this.#config)
     // A message can be on its way when the pause begins.
-    if (this.#pause.isOn) this.#reader.giveBack(inFlight, giveBackDelayMsMax)
-    else this.#beginDelivery(inFlight, message)
+    if (this.#pause.isOn && !isExpired) this.#reader.giveBack(inFlight, giveBackDelayMsMax)
+    else this.#begin(inFlight, message, isExpired)
   }
 
-  #beginDelivery(inFlight: MessageInFlight, message: PulledMessage): void {
+  #begin(inFlight: MessageInFlight, message: PulledMessage, isExpired: boolean): void {
     const { id } = this.#config
     const contents = packContents(id, message)
     const { packs, occurrences } = this.#deps
     const { events, malformed, release } = packs.take(id, contentsIdIn(contents.pack, id), message.data)
     for (const { line, reason } of malformed)
       occurrences.packLineMalformed({ destination_id: id, line, reason })
-    const { sequence } = message
-    this.#packs.add(events, () => this.#deliver(inFlight, { sequence, contents, events }).finally(release))
+    const { sequence, storedAtMs } = message
+    const pack = { sequence, storedAtMs, contents, events }
+    const end = (): Promise<void> => (isExpired ? this.#drop(inFlight, pack) : this.#deliver(inFlight, pack))
+    this.#packs.add(events, () => end().finally(release))
+  }
+
+  // --- packs that are too old ---
+
+  /** Does it wait? A destination that accepts events gets them, however old they are. */
+  get #isStuck(): boolean {
+    return this.#pause.isOn || this.#lane.status().state !== 'healthy'
+  }
+
+  /** Drops packs that the lane holds and that are too old. */
+  expire(): void {
+    if (this.#isStuck) this.#lane.expire(this.#expiry.beforeMs(this.#config))
+  }
+
+  #drop(inFlight: MessageInFlight, pack: ReadPack): Promise<void> {
+    this.#expiry.dropped()
+    const counts = { delivered: 0, dead_lettered: 0, retried: 0 }
+    return this.#end(inFlight, pack, { outcome: 'done', counts, dropped: pack.events })
   }
 
   // --- a pack, from its arrival to its acknowledgement ---
 
-  async #deliver(inFlight: MessageInFlight, { sequence, contents, events }: ReadPack): Promise<void> {
+  async #deliver(inFlight: MessageInFlight, pack: ReadPack): Promise<void> {
+    const { sequence, storedAtMs, contents, events } = pack
+    if (contents.stream === resentInput) this.#dead.sentAgain(events, contents.pack)
+    const result = await this.#lane.deliver(events, sequence, storedAtMs)
+    if (result.outcome === 'done') return this.#end(inFlight, pack, result)
+    this.#reader.giveBack(inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
+    await this.#countRetried(result.retried)
+  }
+
+  /** Each event was accepted, is in the dead letters, or is dropped. */
+  async #end(
+    inFlight: MessageInFlight,
+    { contents, events }: ReadPack,
+    { counts, dropped = [] }: EndedPack,
+  ): Promise<void> {
     const { occurrences } = this.#deps
-    if (contents.stream === resentInput) for (const event of events) this.#resent.set(event, contents.pack)
-    const result = await this.#lane.deliver(events, sequence)
-    if (result.outcome === 'returned') {
-      this.#reader.giveBack(inFlight, Math.min(result.delayMs, giveBackDelayMsMax))
-      return this.#countRetried(result.retried)
-    }
-    const { delivered, retried } = result.counts
+    const { delivered, retried } = counts
+    const { last_success_at, last_error } = this.#lane.status()
     try {
       await this.#deps.ledger.write([
         {
@@ -203,8 +241,9 @@ export class DestinationRun {
           target: this.#config.kind,
           ...contents,
           dead: this.#dead.perMessage(events, contents.segments),
+          ...(dropped.length > 0 && { dropped: droppedEvents(events, dropped, contents.segments) }),
           retried,
-          last: this.#lastOutcomes(),
+          last: { last_success_at, last_error },
         },
       ])
     } catch {
@@ -220,11 +259,6 @@ export class DestinationRun {
     occurrences.eventsRetried({ target: this.#config.kind }, retried)
   }
 
-  #lastOutcomes(): LastOutcomes {
-    const { last_success_at, last_error } = this.#lane.status()
-    return { last_success_at, last_error }
-  }
-
   /** Counts retries of a pack that is given back: the process that ends it does not know of them. */
   async #countRetried(retried: number): Promise<void> {
     if (retried === 0) return
@@ -232,28 +266,6 @@ export class DestinationRun {
     this.#deps.occurrences.eventsRetried({ target: kind }, retried)
     await this.#deps.ledger.write([{ type: 'retried', destination: id, retried }]).catch(() => {
       // The ledger closes. Nothing depends on this count.
-    })
-  }
-
-  async #deadLetter(event: PackedEvent, fault: Fault): Promise<void> {
-    const { nats } = this.#deps
-    const origin = {
-      [deadLetterHeaders.reason]: `${fault.code}: ${fault.msg}`,
-      [deadLetterHeaders.destination]: this.#config.id,
-      [deadLetterHeaders.eventId]: event.id,
-      [deadLetterHeaders.account]: this.#config.accountId,
-    }
-    const { data, headers } = deadLetter(event.data, origin, nats.payloadBytesMax)
-    // An event that was a dead letter before becomes another one: the first was removed when it was sent again.
-    const again = this.#resent.get(event)
-    const msgId = [this.#config.id, event.id, ...(again === undefined ? [] : [again])].join('.')
-    await nats.publish(deadEventsSubject, data, { msgId, headers, signal: this.#reader.stopping })
-    this.#dead.add(event)
-    this.#deps.occurrences.eventDeadLettered({
-      target: this.#config.kind,
-      destination_id: this.#config.id,
-      event_id: event.id,
-      reason: fault.msg,
     })
   }
 
@@ -283,10 +295,5 @@ export class DestinationRun {
 }
 
 /** Everything about a destination that decides where and how events are sent. */
-const targetOf = ({ pausedAt: _, ...target }: DestinationConfig): string => JSON.stringify(target)
-
-function packContents(destination: string, { headers, sequence }: PulledMessage): PackContents {
-  const { stream, ...origin } = packOrigin(headers)
-  const pack = headers?.get(messageIdHeader) || `${destination} ${sequence}`
-  return { destination, pack, stream: stream as InputStream, ...origin }
-}
+const targetOf = ({ pausedAt: _, keepsEvents: __, ...target }: DestinationConfig): string =>
+  JSON.stringify(target)

@@ -31,6 +31,8 @@ export interface DestinationConfig {
   readonly packing: Packing
   /** When someone paused it; undefined if it is not paused by hand. */
   readonly pausedAt?: string | undefined
+  /** Its events are never dropped for their age; missing if they may be. */
+  readonly keepsEvents?: true
 }
 
 /** The limits of one request. */

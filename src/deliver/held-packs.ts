@@ -67,6 +67,13 @@ export class HeldPacks {
     this.#giveBack((job) => !staying.has(job))
   }
 
+  /** Ends packs that were stored before this time, unless an outcome of some of their events is on its way. */
+  expire(beforeMs: number): void {
+    for (const job of this.#jobs)
+      if (!job.ended && job.deciding === 0 && job.storedAtMs < beforeMs) job.expire()
+    this.#queue.dropAbandoned()
+  }
+
   #mayStay(job: Job): boolean {
     // Some of its events may be accepted at any time.
     if (job.isInRequest) return true

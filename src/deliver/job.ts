@@ -12,8 +12,11 @@ interface PackCounts {
 }
 
 export type PackResult =
-  /** Every event was accepted or is in the dead letters: the pack can be acknowledged. */
-  | { readonly outcome: 'done'; readonly counts: PackCounts }
+  /**
+   * Every event has an outcome: the pack can be acknowledged. `dropped`: it became too old, and these events were neither
+   * accepted nor are they in the dead letters.
+   */
+  | { readonly outcome: 'done'; readonly counts: PackCounts; readonly dropped?: readonly PackedEvent[] }
   /** The lane can't hold it now: the stream should redeliver it after this time. `retried` of its events failed. */
   | { readonly outcome: 'returned'; readonly delayMs: number; readonly retried: number }
 
@@ -25,6 +28,8 @@ export class Item implements Batchable {
   attempts = 0
   /** In how many requests it was. */
   sent = 0
+  /** It was accepted, or is in the dead letters. */
+  isConcluded = false
 
   constructor(event: PackedEvent, job: Job) {
     this.event = event
@@ -48,6 +53,16 @@ export class Item implements Batchable {
     this.job.inRequests -= 1
   }
 
+  delivered(): void {
+    this.isConcluded = true
+    this.job.delivered()
+  }
+
+  deadLettered(): void {
+    this.isConcluded = true
+    this.job.deadLettered()
+  }
+
   /** Counts one more retry; returns how many there were. */
   again(): number {
     this.attempts += 1
@@ -59,6 +74,8 @@ export class Item implements Batchable {
 export class Job {
   /** The sequence of the pack's message; 0 if it is in no stream. */
   readonly pack: number
+  /** When it was stored: milliseconds since the epoch. */
+  readonly storedAtMs: number
   readonly items: readonly Item[]
   readonly result: Promise<PackResult>
   ended = false
@@ -66,13 +83,16 @@ export class Job {
   isBegun = false
   /** How many of its events are in requests that are under way. */
   inRequests = 0
+  /** For how many of its events it is being decided what becomes of them: requests, dead letters, searches. */
+  deciding = 0
   #resolve!: (result: PackResult) => void
   #delivered = 0
   #deadLettered = 0
   #retried = 0
 
-  constructor(events: readonly PackedEvent[], pack: number) {
+  constructor(events: readonly PackedEvent[], pack: number, storedAtMs: number) {
     this.pack = pack
+    this.storedAtMs = storedAtMs
     this.items = events.map((event) => new Item(event, this))
     this.result = new Promise((resolve) => {
       this.#resolve = resolve
@@ -112,10 +132,18 @@ export class Job {
     this.#end({ outcome: 'returned', delayMs, retried: this.#retried })
   }
 
+  /** Ends, because it is too old. Events without an outcome are sent no more. */
+  expire(): void {
+    const dropped = this.items.flatMap(({ isConcluded, event }) => (isConcluded ? [] : [event]))
+    this.#end({ outcome: 'done', counts: this.#counts, dropped })
+  }
+
+  get #counts(): PackCounts {
+    return { delivered: this.#delivered, dead_lettered: this.#deadLettered, retried: this.#retried }
+  }
+
   #endIfComplete(): void {
-    if (this.concluded < this.items.length) return
-    const counts = { delivered: this.#delivered, dead_lettered: this.#deadLettered, retried: this.#retried }
-    this.#end({ outcome: 'done', counts })
+    if (this.concluded >= this.items.length) this.#end({ outcome: 'done', counts: this.#counts })
   }
 
   #end(result: PackResult): void {
@@ -126,5 +154,15 @@ export class Job {
 
 /** These items were accepted. A function of its own: within an async function, V8 runs such a loop much more slowly. */
 export function countDelivered(items: readonly Item[]): void {
-  for (const { job } of items) job.delivered()
+  for (const item of items) item.delivered()
+}
+
+/** Does work that decides what becomes of these items: until it has ended, their packs do not expire. */
+export async function whileDeciding(items: readonly Item[], work: () => Promise<void>): Promise<void> {
+  for (const { job } of items) job.deciding += 1
+  try {
+    await work()
+  } finally {
+    for (const { job } of items) job.deciding -= 1
+  }
 }

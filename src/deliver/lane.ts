@@ -14,12 +14,12 @@
  *      is none, requests become smaller. Many refusals in a row without an accepted event mean that the events are not
  *      at fault: the lane is *probing*.
  *    - Refused for its credentials or configuration: sent once more with fresh credentials, then it is *probing*.
- * 6. **Done**: every event is accepted or dead-lettered. **Or returned** to the stream, to be redelivered later.
+ * 6. **Done**: each event is accepted or dead-lettered, or dropped, if the pack is too old. Or **returned** to the stream.
  *
  * A **probing** lane tries one event at a time, at long intervals and with fresh credentials, and holds only packs with
- * accepted events, or one. The first accepted event ends the probing. A lane that **closes** sends nothing new, waits for
- * its requests within a bound, and returns unfinished packs; one that **halts** keeps those that it began, until it goes
- * on. `status` calls a lane `healthy`, `throttled` or `failing`, and a probing one `paused` if it waits for a correction.
+ * accepted events, or one, until an event is accepted. A lane that **closes** sends nothing new, waits for its requests
+ * within a bound, and returns unfinished packs; one that **halts** keeps those that it began, until it goes on. A probing
+ * lane is `paused` if it waits for a correction.
  */
 import { after, now, sleep, type Timer } from '../core/clock.js'
 import type { PackedEvent } from '../wire/packed-event.js'
@@ -29,7 +29,7 @@ import type { BatchLimits, DestinationConfig, Fault, SendAnswer, Sender, SendOut
 import { timeoutCode, tooLarge } from './faults.js'
 import { Health, type LaneStatus } from './health.js'
 import { HeldPacks } from './held-packs.js'
-import { countDelivered, type Item, Job, type PackResult } from './job.js'
+import { countDelivered, type Item, Job, type PackResult, whileDeciding } from './job.js'
 import { type LaneDeps, type LaneSettings, laneSettings, refusalsInARowMax } from './lane-settings.js'
 import { acceptedOf, throttledIn } from './outcomes.js'
 import { Pace } from './pace.js'
@@ -68,8 +68,8 @@ export class Lane {
   }
 
   /** Never rejects. The events' bytes, of the message `pack`, must not change until the promise resolves. */
-  deliver(events: readonly PackedEvent[], pack = 0): Promise<PackResult> {
-    const job = new Job(events, pack)
+  deliver(events: readonly PackedEvent[], pack = 0, storedAtMs = now()): Promise<PackResult> {
+    const job = new Job(events, pack, storedAtMs)
     if (this.#closing || this.wanted(1) === 0) job.giveBack(this.#pace.waitMs())
     if (job.ended) return job.result
     this.#packs.add(job)
@@ -112,6 +112,9 @@ export class Lane {
     this.#packs.giveBackUnsent()
   }
 
+  /** Ends packs that were stored before this time: what was not accepted is dropped. */
+  readonly expire = (beforeMs: number): void => this.#packs.expire(beforeMs)
+
   /** Sends nothing until `resume`. Packs of which some events were accepted stay, because these would be sent again. */
   halt(): void {
     this.#pace.halt()
@@ -141,9 +144,9 @@ export class Lane {
       if (waitMs > 0) this.#timer = after(waitMs, () => this.#pump())
       if (!this.#maySend(concurrency)) return
       const { batch, oversize } = this.#queue.cut(this.#limits())
-      for (const item of oversize) this.#track(this.#deadLetter(item, tooLarge))
+      for (const item of oversize) this.#track([item], () => this.#deadLetter(item, tooLarge))
       if (batch.length === 0) return
-      this.#track(this.#send(batch))
+      this.#track(batch, () => this.#send(batch))
     }
   }
 
@@ -157,8 +160,8 @@ export class Lane {
   }
 
   /** `close` waits for this work; when it ends, the queue moves on. */
-  #track(work: Promise<void>): void {
-    this.#underWay.add(work, () => this.#pump())
+  #track(items: readonly Item[], work: () => Promise<void>): void {
+    this.#underWay.add(whileDeciding(items, work), () => this.#pump())
   }
 
   async #send(batch: readonly Item[]): Promise<void> {
@@ -281,7 +284,7 @@ export class Lane {
     try {
       await this.#deps.deadLetter(item.event, fault)
       this.#deps.log?.deadLettered(item, fault)
-      item.job.deadLettered()
+      item.deadLettered()
     } catch {
       item.job.giveBack(this.#settings.backoffs.transient.capMs)
     }

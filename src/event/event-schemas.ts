@@ -156,6 +156,39 @@ const operatorSchemas: Readonly<Record<OperatorKind, OperatorSchema>> = {
       since: time('When the new state began.'),
     }),
   },
+  'events_expiring.v0': {
+    about:
+      'Events that wait for an event destination will be dropped, because they are older than the retention.',
+    object: objectOf({
+      event_destination: refSchema,
+      description: orNull(Type.String(), { description: "The destination's." }),
+      backlog: count('Events that wait for it, those that are newer included.'),
+      first_dropped_at: time('When the first of them are dropped, unless it accepts events before.'),
+      advice: Type.String({ description: 'What to do, for a person.' }),
+    }),
+  },
+  'events_dropped.v0': {
+    about:
+      'Events that waited for an event destination were dropped, because they were older than the retention.',
+    object: objectOf({
+      event_destination: refSchema,
+      description: orNull(Type.String(), { description: "The destination's." }),
+      count: count('Events that were dropped and not announced before.'),
+      types: Type.Array(
+        objectOf({
+          type: Type.String({ description: 'The kind of these events.' }),
+          count: count('Events among them.'),
+          total: count('All events of the kind that the destination has lost for their age.'),
+        }),
+      ),
+      first_event_at: time('The time of the oldest event that it lost in this outage.'),
+      last_event_at: time('The time of the newest event that it lost in this outage.'),
+      replay: orNull(objectOf({ from: time('Where a replay begins.'), to: time('Where it ends.') }), {
+        description: 'What brings them back, all or in part; null if their records were removed.',
+      }),
+      advice: Type.String({ description: 'What to do, for a person.' }),
+    }),
+  },
 }
 
 const operatorEventSchemas = Object.entries(operatorSchemas).map(([kind, { about, object }]) =>

@@ -27,6 +27,26 @@ export interface OperatorObjects {
     /** RFC 3339. */
     readonly since: string
   }
+  'events_expiring.v0': {
+    readonly event_destination: { readonly id: string; readonly uri: string }
+    readonly description: string | null
+    /** Events that wait for it, those that are newer included. */
+    readonly backlog: number
+    /** RFC 3339. */
+    readonly first_dropped_at: string
+    readonly advice: string
+  }
+  'events_dropped.v0': {
+    readonly event_destination: { readonly id: string; readonly uri: string }
+    readonly description: string | null
+    readonly count: number
+    readonly types: readonly { readonly type: string; readonly count: number; readonly total: number }[]
+    /** RFC 3339. */
+    readonly first_event_at: string
+    readonly last_event_at: string
+    readonly replay: { readonly from: string; readonly to: string } | null
+    readonly advice: string
+  }
 }
 
 export const destinationStates = ['healthy', 'throttled', 'failing', 'paused'] as const
@@ -38,6 +58,8 @@ export type OperatorKind = keyof OperatorObjects
 export const operatorKinds: readonly string[] = [
   'dead_letters_expiring.v0',
   'event_destination_state_changed.v0',
+  'events_expiring.v0',
+  'events_dropped.v0',
 ] satisfies readonly OperatorKind[]
 
 interface Occasion<Kind extends OperatorKind> {

@@ -14,6 +14,7 @@ export interface StreamOptions {
   readonly subjects: readonly string[]
   readonly retention: 'limits' | 'workqueue'
   readonly bytesMax: number
+  /** 0: messages may get any age. */
   readonly ageMaxMs: number
   readonly messageBytesMax?: number
   /** Equal message ids within this time are stored once. */
@@ -32,7 +33,7 @@ export const streamConfig = (options: StreamOptions, replicas: number): Configur
   discard: options.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
   max_bytes: options.bytesMax,
   max_age: nanos(options.ageMaxMs),
-  duplicate_window: nanos(Math.min(options.duplicateWindowMs, options.ageMaxMs)),
+  duplicate_window: nanos(Math.min(options.duplicateWindowMs, options.ageMaxMs || Number.POSITIVE_INFINITY)),
   num_replicas: replicas,
   allow_direct: true,
   ...(options.messageBytesMax === undefined ? {} : { max_msg_size: options.messageBytesMax }),

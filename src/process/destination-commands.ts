@@ -105,7 +105,7 @@ export function statusText(id: string, status: DeliveryStatus, description: stri
   const lines = [
     since === null ? undefined : `since ${since}`,
     advice,
-    `${backlog.events} events wait${backlog.oldest_at === null ? '' : `, the oldest since ${backlog.oldest_at}`}`,
+    backlogText(backlog),
     behind === null ? undefined : `behind since ${behind.since}, ${behind.messages} messages of records wait`,
     last_success_at === null ? undefined : `last success ${last_success_at}`,
     last_error === null ? undefined : `last error ${last_error.at}: ${last_error.code}: ${last_error.msg}`,
@@ -118,6 +118,11 @@ export function statusText(id: string, status: DeliveryStatus, description: stri
     `${id}  ${state}${why}  ${description ?? ''}`.trimEnd(),
     ...lines.flatMap((line) => (line ? [`  ${line}`] : [])),
   ].join('\n')
+}
+
+function backlogText({ events, oldest_at, expires_at }: DeliveryStatus['backlog']): string {
+  const since = oldest_at === null ? '' : `, the oldest since ${oldest_at}`
+  return `${events} events wait${since}${expires_at ? `, kept until ${expires_at}` : ''}`
 }
 
 /** `2026-11-20T10:00:02.117Z  partial    380 of 500 events  256410 bytes  41 ms  c0ffee…  Code: message` */

@@ -199,10 +199,7 @@ const roles: readonly NatsUser[] = [
       ...[auditStream, auditInStream].flatMap((stream) => consume(stream, inputConsumer)),
       // Each replay has a consumer of its own.
       ...consume(recordsStream, '*'),
-      ...[recordsStream, auditStream, auditInStream].flatMap((stream) => [
-        readMessage(stream),
-        removeMessage(stream),
-      ]),
+      ...[recordsStream, auditStream, auditInStream].map(removeMessage),
       ...keepBooks,
       ...dropBacklog,
       // `decide` notes the keys of those who ask over HTTP.

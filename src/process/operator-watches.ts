@@ -3,8 +3,11 @@
 import { AgeLimits } from '../api/age-limits.js'
 import { BehindDestinations } from '../api/behind-destinations.js'
 import { accountsIn } from '../api/dead-letter-owner.js'
+import { DroppedEvents } from '../api/dropped-events.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
+import { ExpiringEvents } from '../api/expiring-events.js'
 import { StateChanges } from '../api/state-changes.js'
+import type { BooksKeeper } from '../books/keeper.js'
 import { now } from '../core/clock.js'
 import type { Level } from '../core/metrics.js'
 import type { ReleaseStack } from '../core/release.js'
@@ -37,9 +40,9 @@ export async function openBehind(
 }
 
 export function openOperatorWatches(
-  { settings, occurrences }: RoleContext,
+  { settings, occurrences, eventKinds }: RoleContext,
   { nats, store, presenter }: StoreParts,
-  readiness: Pick<Readiness, 'measures'>,
+  { keeper, readiness }: { readonly keeper: BooksKeeper; readonly readiness: Pick<Readiness, 'measures'> },
   release: ReleaseStack,
 ): void {
   readiness.measures(release.own(new RecordsLag(nats, occurrences)))
@@ -49,6 +52,23 @@ export function openOperatorWatches(
   const isAccount = (id: string): boolean => view.state.accounts.has(id)
   const { links } = presenter
   release.own(new ExpiringDeadLetters({ nats, accountOf, isAccount, links, retentionMs, occurrences }))
+  const destinations = () => view.state.rows.get(eventDestination.kind)
+  release.own(
+    new ExpiringEvents({
+      ...{ nats, links, retentionMs, occurrences },
+      destinationOf: (id) => destinations()?.get(id),
+      backlogOf: (id) => keeper.books.destination(id).backlog,
+      namedMax: settings.ops.metricsDestinationsMax,
+    }),
+  )
+  release.own(
+    new DroppedEvents({
+      ...{ nats, links, retentionMs, occurrences },
+      destinations: () => destinations()?.values() ?? [],
+      droppedOf: (id) => keeper.books.dropped(id),
+      isTraffic: (kind) => eventKinds.some(({ name }) => name === kind),
+    }),
+  )
   release.own(new StateChanges({ nats, view, links, occurrences }))
   occurrences.certificateExpiry(() => certificateExpiry(view.state, now()))
 }

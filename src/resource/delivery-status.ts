@@ -26,16 +26,25 @@ const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = 
     'No process delivers at present. Look whether a deliver process runs and reaches NATS; events wait meanwhile.',
 }
 
-/** What the cause of a destination's state means and what to do, and what waits for it if it is behind. */
+/**
+ * What the cause of a destination's state means and what to do, what waits for it if it is behind, and when the first of its
+ * events are dropped, if that is near.
+ */
 export function adviceFor(
   cause: string | null,
   destination: Row,
   behind: BehindStatus | null = null,
+  expiresAt: string | null = null,
 ): string | null {
   const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOf[cause as keyof typeof adviceOf]
-  const advice = [known, behind && behindAdvice(behind, cause === null, destination)].filter((text) => text)
+  const expiry = cause === null ? null : expiresAt && expiryAdvice(expiresAt)
+  const about = [known, behind && behindAdvice(behind, cause === null, destination), expiry]
+  const advice = about.filter((text) => text)
   return advice.length === 0 ? null : advice.join(' ')
 }
+
+export const expiryAdvice = (expiresAt: string): string =>
+  `If it stays so, its oldest events are dropped from ${expiresAt} on, because they are older than WEIR_RETENTION. With "on_expiry": "block", they wait at any age.`
 
 function behindAdvice(
   { messages, missed, expires_at }: BehindStatus,
@@ -104,7 +113,12 @@ const deliveryStatusExample = {
   advice: adviceOf.throttle,
   since: '2026-11-20T10:00:00.000Z',
   as_of: '2026-11-20T10:00:03.000Z',
-  backlog: { events: 1200, oldest_at: '2026-11-20T09:59:58.000Z' },
+  backlog: {
+    events: 1200,
+    oldest_at: '2026-11-20T09:59:58.000Z',
+    expires_at: '2026-11-23T09:59:58.000Z',
+  },
+  dropped: [],
   behind: null,
   last_success_at: '2026-11-20T10:00:01.000Z',
   last_error: {
@@ -112,7 +126,7 @@ const deliveryStatusExample = {
     code: 'ProvisionedThroughputExceededException',
     msg: 'Rate exceeded for shard shardId-000000000000.',
   },
-  counts: { produced: 91_200, filtered: 310, delivered: 90_000, dead_lettered: 0, retried: 2400 },
+  counts: { produced: 91_200, filtered: 310, delivered: 90_000, dead_lettered: 0, dropped: 0, retried: 2400 },
   billing: billingExample,
 }
 
@@ -129,7 +143,21 @@ export const deliveryStatusSchema = objectOf(
           'When a deliverer last reported the state: now, or earlier while deliverers are slow to answer; null if none ever did.',
       }),
     ),
-    backlog: objectOf({ events: count, oldest_at: instant }),
+    backlog: objectOf({
+      events: count,
+      oldest_at: instant,
+      expires_at: orNull(
+        Type.String({
+          format: 'date-time',
+          description:
+            'When the oldest events are dropped for their age, unless the destination accepts them before; null if nothing waits, or with on_expiry block.',
+        }),
+      ),
+    }),
+    dropped: Type.Array(
+      objectOf({ type: Type.String({ description: 'The kind of these events.' }), events: count }),
+      { description: 'Events that were dropped for their age, by type.' },
+    ),
     behind: orNull(behindSchema),
     last_success_at: instant,
     last_error: orNull(
@@ -140,6 +168,7 @@ export const deliveryStatusSchema = objectOf(
       filtered: count,
       delivered: count,
       dead_lettered: count,
+      dropped: count,
       retried: count,
     }),
     billing: billingSchema,

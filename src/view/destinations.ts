@@ -6,6 +6,7 @@ import {
   chosenTarget,
   type DestinationPause,
   eventDestination,
+  keepsRecords,
   secretBelongsTo,
 } from '../resource/event-destination.js'
 import { rowKey } from './keys.js'
@@ -24,7 +25,10 @@ export function destinationConfig(
   const chosen = chosenTarget(row['target'] as never)
   const { kind: target, address, packing } = chosen
   const pausedAt = (row['paused'] as DestinationPause | null | undefined)?.at
-  const base = { id: row.id, accountId: row.account_id, kind: target, address, packing, pausedAt }
+  const base = {
+    ...{ id: row.id, accountId: row.account_id, kind: target, address, packing, pausedAt },
+    ...(keepsRecords(row) && { keepsEvents: true as const }),
+  }
   if (chosen.auth === undefined) return { ...base, auth: undefined }
   const { role, creds } = chosen.auth
   if (role) return { ...base, auth: { role: { role_arn: role.role_arn } } }

@@ -53,10 +53,12 @@ function streams({ storageMaxBytes, retentionMs }: StreamBounds, payloadBytesMax
   return [
     { ...small, name: auditStream, subjects: [auditSubject('*'), operatorSubjects] },
     { ...small, name: auditInStream, subjects: [auditInSubjects], messageBytesMax },
-    { ...small, name: ledgerStream, subjects: [ledgerSubject] },
+    // Entries leave when a snapshot of the books holds them, and in an idle deployment that can take months.
+    { ...small, name: ledgerStream, subjects: [ledgerSubject], ageMaxMs: 0 },
     { ...small, name: decisionLogStream, subjects: [decisionLogSubjects], retention: 'workqueue' },
     { ...large, name: deadLetterStream, subjects: [deadLetterSubjects] },
-    { ...large, name: deliveriesStream, subjects: [deliverySubjects], retention: 'workqueue' },
+    // A deliverer drops packs that are too old, and counts them: none may leave by itself.
+    { ...large, name: deliveriesStream, subjects: [deliverySubjects], retention: 'workqueue', ageMaxMs: 0 },
     { ...large, name: recordsStream, subjects: [recordsSubjects], messageBytesMax },
   ]
 }

@@ -22,6 +22,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
   const books = { books: new Books() } as BooksKeeper
   return store.api({
     destinations: destinationOperations({
+      retentionMs: 72 * 60 * 60_000,
       nats,
       books,
       secrets,
@@ -180,8 +181,10 @@ t.test('event destinations', async (t) => {
   t.test('the status has its shape', async (t) => {
     const { id } = await me.eventDestination.create(kinesis({ creds }))
     const status = await me.deliveryStatus(id)
-    t.strictSame(status.backlog, { events: 0, oldest_at: null })
-    t.strictSame(status.counts, { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 })
+    t.strictSame(status.backlog, { events: 0, oldest_at: null, expires_at: null })
+    t.strictSame(status.dropped, [])
+    const ends = { delivered: 0, dead_lettered: 0, dropped: 0, retried: 0 }
+    t.strictSame(status.counts, { produced: 0, filtered: 0, ...ends })
     t.match(status, { state: 'paused', last_success_at: null, last_error: null })
     t.match(status.advice, /^No process delivers/)
     t.equal(status.billing, null)

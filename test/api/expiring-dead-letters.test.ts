@@ -1,7 +1,8 @@
 /** Dead letters are announced before they are removed: to their account, once, whatever restarts. */
 import t from 'tap'
 import { accountsIn } from '../../src/api/dead-letter-owner.js'
-import { ExpiringDeadLetters, warningMs } from '../../src/api/expiring-dead-letters.js'
+import { ExpiringDeadLetters } from '../../src/api/expiring-dead-letters.js'
+import { warningMs } from '../../src/core/limits.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
 import {
   auditStream,

@@ -380,3 +380,52 @@ t.test(
     t.strictSame(books.lastOutcomes('ed_b'), noOutcomes)
   },
 )
+
+t.test('dropped events count once, by kind, and only those that the pack counts', async (t) => {
+  const dropped = (pack: string, segments: string, kinds: [string, string][], at = 1_000): LedgerEntry => ({
+    type: 'delivered',
+    ...{ destination: 'ed_a', target: 'kinesis', pack, stream: 'records', since: 'run 1', segments },
+    ...{ dead: [], retried: 0, last: noOutcomes },
+    dropped: { kinds, first: 10, last: 20, at },
+  })
+  const settled = (sequence: number): LedgerEntry => ({
+    type: 'input',
+    ...{ stream: 'records', since: 'run 1', ranges: [[sequence, sequence]] },
+    counts: counts({ ed_a: 3, ed_b: 0 }),
+  })
+  const pack = { type: 'pack', destination: 'ed_a', stream: 'records', since: 'run 1' } as const
+  const first = dropped('p1', '1-2:3', [
+    ['log.v0', '1-2:1'],
+    ['tcp_connection_closed.v0', '1:1'],
+  ])
+  const books = booksOf([
+    { ...pack, pack: 'p1', segments: '1-2:3' },
+    settled(1),
+    settled(2),
+    first,
+    first,
+    // The same messages in another pack, of a process that died.
+    dropped('p2', '2:3', [['log.v0', '2:3']]),
+  ])
+  const kept = new Books(JSON.parse(JSON.stringify(books.snapshot())))
+  for (const known of [books, kept]) {
+    t.match(known.destination('ed_a'), { produced: 6, delivered: 3, dropped: 3, backlog: 0 })
+    t.strictSame(known.dropped('ed_a').kinds, { 'log.v0': 2, 'tcp_connection_closed.v0': 1 })
+    const metrics = booksMetrics(known, () => 'kinesis')
+    t.match(metrics, /^weir_events_expired_total\{kind="log.v0",target="kinesis"\} 2$/m)
+    t.match(metrics, /^weir_events_dropped_total\{target="kinesis"\} 3$/m)
+  }
+  const later = 1_000 + 2 * 60 * 60_000
+  for (const [at, sequence] of [
+    [1_500, 3],
+    [later, 4],
+  ] as const) {
+    books.add({ ...pack, pack: `p${sequence}`, segments: `${sequence}:3` })
+    books.add(settled(sequence))
+    books.add(dropped(`p${sequence}`, `${sequence}:3`, [['log.v0', `${sequence}:3`]], at))
+    const { kinds } = books.dropped('ed_a').episode!
+    t.equal(kinds['log.v0'], at === later ? 3 : 5, 'an episode ends with an hour without a drop')
+  }
+  books.add({ type: 'dropped', destination: 'ed_a' })
+  t.match(books.destination('ed_a'), { produced: 12, delivered: 3, dropped: 9, backlog: 0 })
+})

@@ -8,11 +8,12 @@ export const idleStatus: DeliveryStatus = {
   advice: null,
   since: null,
   as_of: null,
-  backlog: { events: 0, oldest_at: null },
+  backlog: { events: 0, oldest_at: null, expires_at: null },
+  dropped: [],
   behind: null,
   last_success_at: null,
   last_error: null,
-  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, retried: 0 },
+  counts: { produced: 0, filtered: 0, delivered: 0, dead_lettered: 0, dropped: 0, retried: 0 },
   billing: null,
 }
 

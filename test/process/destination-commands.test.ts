@@ -32,7 +32,7 @@ t.test('the report of a check', (t) => {
   t.end()
 })
 
-const noCounts = 'produced 0, filtered 0, delivered 0, dead_lettered 0, retried 0'
+const noCounts = 'produced 0, filtered 0, delivered 0, dead_lettered 0, dropped 0, retried 0'
 
 t.test('the report of a status', (t) => {
   const cases: { name: string; changed: Partial<DeliveryStatus>; want: string[] }[] = [
@@ -48,7 +48,11 @@ t.test('the report of a status', (t) => {
         cause: 'credentials',
         advice: 'Send new keys.',
         since: '2026-11-20T10:00:00.000Z',
-        backlog: { events: 7, oldest_at: '2026-11-20T09:59:00.000Z' },
+        backlog: {
+          events: 7,
+          oldest_at: '2026-11-20T09:59:00.000Z',
+          expires_at: '2026-11-23T09:59:00.000Z',
+        },
         last_success_at: '2026-11-20T09:58:00.000Z',
         last_error: { at: '2026-11-20T10:00:00.000Z', code: 'ExpiredToken', msg: 'It has expired.' },
       },
@@ -56,7 +60,7 @@ t.test('the report of a status', (t) => {
         'ed_1  paused (credentials)  trail',
         '  since 2026-11-20T10:00:00.000Z',
         '  Send new keys.',
-        '  7 events wait, the oldest since 2026-11-20T09:59:00.000Z',
+        '  7 events wait, the oldest since 2026-11-20T09:59:00.000Z, kept until 2026-11-23T09:59:00.000Z',
         '  last success 2026-11-20T09:58:00.000Z',
         '  last error 2026-11-20T10:00:00.000Z: ExpiredToken: It has expired.',
         `  ${noCounts}`,

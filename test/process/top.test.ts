@@ -37,7 +37,8 @@ t.test('rates are those of the last ten seconds, and samples count for what they
     ['b.example:22  edgtcp_1', 100],
   ])
   t.strictSame(recent.rates('byDecider'), [['traffic_policy not from X edgtcp_1', 100]])
-  const status = { state: 'failing', cause: 'transient', backlog: { events: 7, oldest_at: time } } as const
+  const backlog = { events: 7, oldest_at: time, expires_at: null }
+  const status = { state: 'failing', cause: 'transient', backlog } as const
   const destinations = [{ id: 'ed_1', description: 'lake', status }]
   t.strictSame(pictureOf(recent, destinations, Date.parse(time) + 2_500), [
     '400.0 decisions per second; the newest record is 2.5 s old',
