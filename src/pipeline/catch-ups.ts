@@ -32,8 +32,11 @@ import type { InputMessage } from './packs.js'
 import { endReplay, ReplayRun, type ReplayRunDeps } from './replay-run.js'
 
 const lookEveryMs = 1_000
-/** A start waits so long for the entries. */
+/** A start waits so long for the entries, and a look for those that it wrote. */
 const entriesWithinMs = 2_000
+const entriesLookMs = 5
+/** A rate that was measured over a shorter time says little. */
+const rateOverMs = 200
 
 interface CatchUpsDeps extends ReplayRunDeps {
   readonly bucket: Bucket
@@ -65,6 +68,8 @@ export class CatchUps {
   /** The run of the sequences of live records. */
   #run = ''
   #seen: { readonly delivered: number; readonly atMs: number } | undefined
+  #messagesPerSecond = 0
+  #looking: Promise<void> = Promise.resolve()
   #view: { readonly of: TrafficView; readonly without: string; readonly view: TrafficView } | undefined
 
   constructor(deps: CatchUpsDeps) {
@@ -76,7 +81,7 @@ export class CatchUps {
     await this.#behind.open()
     // Without the entries, events would be stored that the destinations get again later.
     await Promise.race([this.#behind.read, sleep(entriesWithinMs, this.#stop.signal)])
-    this.#timer = every(lookEveryMs, () => this.#look())
+    this.#timer = every(lookEveryMs, () => this.#looked())
   }
 
   #end(id: string): void {
@@ -113,43 +118,77 @@ export class CatchUps {
     return Math.min(...kept.map(({ entry }) => firstWaiting(entry)))
   }
 
+  /**
+   * Undefined, unless a destination may have used its share since the last look: then a message must wait for another look,
+   * and is the first one that is left out of what is stored for the destination.
+   */
+  shareCheck(sequence: number): Promise<void> | undefined {
+    return this.#deps.shares.isOutgrown ? this.#looked(sequence) : undefined
+  }
+
   // --- every second ---
 
-  async #look(): Promise<void> {
+  /** Looks, one time after another. `from`: the first message that a new window holds. */
+  #looked(from?: number): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#look(from))
+    return this.#looking
+  }
+
+  async #look(from?: number): Promise<void> {
     const { shares, occurrences } = this.#deps
     if (this.#behind.size === 0 && !shares.isDue) return
     try {
       await shares.look()
       if (!shares.isCounting && this.#behind.size === 0) return
-      const records = await this.#records()
+      const records = await this.#records(from)
       if (records === undefined) return
-      for (const stored of [...this.#behind.all()]) await this.#tend(stored, records)
+      const written = new Map<string, number>()
+      for (const stored of [...this.#behind.all()]) await this.#tend(stored, records, written)
       for (const id of shares.full())
-        if (this.#behind.of(id) === undefined) await this.#leaveBehind(id, records)
+        if (this.#behind.of(id) === undefined) await this.#leaveBehind(id, records, written)
+      if (from !== undefined) await this.#known(written)
     } catch (error) {
       if (!this.#stop.signal.aborted) occurrences.sharesUnknown({ reason: messageOf(error) })
     }
   }
 
-  async #records(): Promise<Records | undefined> {
+  /** Waits, for a short time, until entries of these revisions, or later ones, have been read. */
+  async #known(revisions: ReadonlyMap<string, number>): Promise<void> {
+    const untilMs = monotonicMs() + entriesWithinMs
+    const isKnown = ([id, revision]: readonly [string, number]): boolean =>
+      (this.#behind.of(id)?.revision ?? 0) >= revision
+    while (![...revisions].every(isKnown) && monotonicMs() < untilMs && !this.#stop.signal.aborted)
+      await sleep(entriesLookMs, this.#stop.signal)
+  }
+
+  async #records(from: number | undefined): Promise<Records | undefined> {
     const { nats } = this.#deps
     const info = await nats.streamInfo(recordsStream)
     const consumer = await nats.consumerInfo(recordsStream, inputConsumer)
     if (info === undefined || consumer === undefined) return undefined
     const { delivered } = consumer
-    const atMs = monotonicMs()
-    const seen = this.#seen ?? { delivered, atMs: atMs - lookEveryMs }
-    this.#seen = { delivered, atMs }
-    const messagesPerSecond = Math.max(0, ((delivered - seen.delivered) * 1000) / (atMs - seen.atMs))
+    this.#measureRate(delivered)
     return {
       identity: streamIdentity(info),
       firstSequence: info.state.first_seq,
       lastSequence: info.state.last_seq,
-      live: { delivered, messagesPerSecond },
+      live: { delivered, messagesPerSecond: this.#messagesPerSecond, from },
     }
   }
 
-  async #leaveBehind(destination: string, { identity, live }: Records): Promise<void> {
+  #measureRate(delivered: number): void {
+    const atMs = monotonicMs()
+    const seen = this.#seen ?? { delivered, atMs: atMs - lookEveryMs }
+    if (atMs - seen.atMs < rateOverMs) return
+    this.#seen = { delivered, atMs }
+    this.#messagesPerSecond = Math.max(0, ((delivered - seen.delivered) * 1000) / (atMs - seen.atMs))
+  }
+
+  async #leaveBehind(
+    destination: string,
+    { identity, live }: Records,
+    written: Map<string, number>,
+  ): Promise<void> {
     const { bucket, destinationOf, occurrences } = this.#deps
     const row = destinationOf(destination)
     if (!row || !this.#run.startsWith(identity)) return
@@ -166,11 +205,18 @@ export class CatchUps {
       done: window[0] - 1,
       missed: 0,
     }
-    if ((await bucket.replace(destination, JSON.stringify(entry), stored?.revision ?? 0)) !== undefined)
+    const revision = await bucket.replace(destination, JSON.stringify(entry), stored?.revision ?? 0)
+    // If another pipeline was first, its entry counts.
+    written.set(destination, revision ?? 1)
+    if (revision !== undefined)
       occurrences.destinationBehind({ destination_id: destination, sequence: window[0] })
   }
 
-  async #tend({ entry, revision }: StoredBehind, records: Records): Promise<void> {
+  async #tend(
+    { entry, revision }: StoredBehind,
+    records: Records,
+    written: Map<string, number>,
+  ): Promise<void> {
     const { bucket, shares, destinationOf, occurrences } = this.#deps
     const { destination_id, since } = entry
     const present = continued(await this.#progressed(entry, records), this.#run, records)
@@ -189,8 +235,9 @@ export class CatchUps {
     const changed = isBehind ? { ...present, windows: extended(present.windows, records.live) } : present
     if (level === 'low' && changed.id === entry.id) this.#begin(entry)
     if (JSON.stringify(changed) === JSON.stringify(entry)) return
-    const isOurs = (await bucket.replace(destination_id, JSON.stringify(changed), revision)) !== undefined
-    if (isOurs && newlyMissed > 0) occurrences.recordsMissed({ destination_id }, newlyMissed)
+    const replaced = await bucket.replace(destination_id, JSON.stringify(changed), revision)
+    written.set(destination_id, replaced ?? revision + 1)
+    if (replaced !== undefined && newlyMissed > 0) occurrences.recordsMissed({ destination_id }, newlyMissed)
   }
 
   /** How far all pipelines are, and what left the stream before they got there. */

@@ -9,7 +9,6 @@
  */
 
 import type { LedgerWriter } from '../books/ledger.js'
-import type { SettledInput } from '../books/settled-input.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
@@ -47,7 +46,6 @@ interface PipelineDeps {
   readonly configuration: Configuration
   readonly geo: GeoLookup
   readonly ledger: LedgerWriter
-  readonly settled: SettledInput
   readonly occurrences: Occurrences
   readonly quarantine: Quarantine
   readonly decisionLog: DecisionLog
@@ -64,11 +62,10 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, settled, occurrences, shares } = deps
+    const { nats, ledger, occurrences, shares } = deps
     this.#intake = new Intake({
       nats,
       ledger,
-      settled,
       stream: recordsStream,
       input: 'records',
       ackPendingMax,
@@ -92,6 +89,12 @@ export class Pipeline {
   }
 
   #process(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
+    const check = this.#deps.catchUps.shareCheck(input.sequence)
+    if (check !== undefined) return check.then(() => this.#processChecked(message, input))
+    return this.#processChecked(message, input)
+  }
+
+  #processChecked(message: PulledMessage, input: InputMessage): ProcessedMessage | Promise<ProcessedMessage> {
     if (message.deliveries > deliveriesBeforeQuarantine) return this.#processSuspect(message, input)
     const result = this.#walk(message, message.data, input)
     return result instanceof Promise

@@ -7,6 +7,10 @@
  * JetStream counts the packs of a destination, not their bytes. A destination's bytes are estimated: its number of packs
  * times the mean size of the packs that this process stored for it lately, scaled so that all destinations together hold
  * what the stream holds.
+ *
+ * A burst can fill a small stream between two looks. So what this process stores is counted, and once a destination may have
+ * used half of the room that it had at the last look, the shares are **outgrown**: the pipeline looks again before it
+ * processes more.
  */
 import { monotonicMs } from '../core/clock.js'
 import type { Nats } from '../nats/nats.js'
@@ -21,6 +25,8 @@ const catchUpBelow = 1 / 4
 /** A destination may always hold this much: some packs are on their way to a healthy one at any time. */
 const alwaysBytesMax = 4 * 1024 * 1024
 const alwaysShare = 1 / 64
+/** What any destination may be stored between two looks: this part of the stream. */
+const betweenLooksShare = 1 / 64
 /** The weight of the newest pack in the mean. */
 const newestWeight = 1 / 16
 const meansKeptMax = 10_000
@@ -38,6 +44,8 @@ type Level = 'low' | 'high' | 'full'
 
 interface Share {
   readonly level: Level
+  /** Bytes that may be stored for it before the next look. */
+  readonly untilLook: number
   /** Bytes that a replay may store for it until the next look. */
   readonly room: number
 }
@@ -50,7 +58,8 @@ export function shareOf(
   const always = Math.min(alwaysBytesMax, bytesMax * alwaysShare)
   const limit = Math.max(always, bytesMax * usableShare - bytes)
   const room = Math.max(0, limit * catchUpBelow - heldBytes)
-  return { level: heldBytes > limit ? 'full' : room > 0 ? 'low' : 'high', room }
+  const untilLook = Math.max(bytesMax * betweenLooksShare, (limit - heldBytes) / 2)
+  return { level: heldBytes > limit ? 'full' : room > 0 ? 'low' : 'high', untilLook, room }
 }
 
 /** Estimated bytes per destination, from the number of its packs; `meanOf` is undefined for an unknown one. */
@@ -77,6 +86,7 @@ export class Shares {
   /** Packs were stored since the last look began. */
   #isOutdated = false
   #freshUntilMs = 0
+  #isOutgrown = false
 
   constructor(nats: Pick<Nats, 'streamInfo' | 'subjectCounts'>) {
     this.#nats = nats
@@ -87,6 +97,11 @@ export class Shares {
     return this.#held !== undefined
   }
 
+  /** A destination may have used its share since the last look. */
+  get isOutgrown(): boolean {
+    return this.#isOutgrown
+  }
+
   /** A look may show something new: in an idle deployment it does not. */
   get isDue(): boolean {
     return this.isCounting || this.#isOutdated || monotonicMs() >= this.#freshUntilMs
@@ -94,6 +109,7 @@ export class Shares {
 
   async look(): Promise<void> {
     this.#isOutdated = false
+    this.#isOutgrown = false
     this.#freshUntilMs = 0
     const info = await this.#nats.streamInfo(deliveriesStream)
     if (info === undefined) return
@@ -141,6 +157,9 @@ export class Shares {
     const mean = this.#means.get(destination) ?? bytes
     if (this.#means.size >= meansKeptMax) this.#means.clear()
     this.#means.set(destination, mean + (bytes - mean) * newestWeight)
-    this.#stored.set(destination, (this.#stored.get(destination) ?? 0) + bytes)
+    const stored = (this.#stored.get(destination) ?? 0) + bytes
+    this.#stored.set(destination, stored)
+    // Before the first look, the size of the stream is not known.
+    if (this.#fill.bytesMax > 0 && stored > this.#shareOf(destination).untilLook) this.#isOutgrown = true
   }
 }

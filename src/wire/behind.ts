@@ -60,6 +60,11 @@ export interface LivePosition {
   /** The last message that was delivered to a pipeline. */
   readonly delivered: number
   readonly messagesPerSecond: number
+  /**
+   * A new window begins with this message, although other pipelines may not know it yet: events of what they process
+   * meanwhile arrive twice. Undefined: there is time until every pipeline knows it.
+   */
+  readonly from?: number | undefined
 }
 
 /** A new window begins so far ahead: until then, every pipeline has read the entry, and nothing is stored twice. */
@@ -78,7 +83,7 @@ export const undone = (windows: Windows, done: number): Windows =>
   windows.filter(([, until]) => until > done + 1)
 
 export const newWindow = (live: LivePosition): Window => [
-  live.delivered + 1 + Math.ceil(live.messagesPerSecond * leadSeconds),
+  live.from ?? live.delivered + 1 + Math.ceil(live.messagesPerSecond * leadSeconds),
   windowEnd(live) + 1,
 ]
 
@@ -90,7 +95,11 @@ export const newWindow = (live: LivePosition): Window => [
 export function extended(windows: Windows, live: LivePosition): Windows {
   const last = windows.at(-1)
   const isPassed = last === undefined || last[1] <= live.delivered
-  if (last === undefined || (isPassed && windows.length < windowsMax)) return [...windows, newWindow(live)]
+  if (last === undefined) return [newWindow(live)]
+  if (isPassed && windows.length < windowsMax) {
+    const [from, until] = newWindow(live)
+    return [...windows, [Math.max(from, last[1]), until]]
+  }
   const left = last[1] - live.delivered
   if (left > Math.max(windowMessagesMin / 2, live.messagesPerSecond * extendSeconds)) return windows
   return [...windows.slice(0, -1), [last[0], Math.max(last[1], windowEnd(live) + 1)]]

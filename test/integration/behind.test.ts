@@ -132,3 +132,59 @@ t.test('a destination is dead for longer than its share', async (t) => {
     t.match(metrics, /weir_events_produced_total\{kind="replayed",target="kinesis"\} \d+/)
   })
 })
+
+t.test(
+  'a burst into a small stream: a dead destination gets about its share of it, and later the rest',
+  async (t) => {
+    const env = { WEIR_STORAGE_MAX: '16MiB', WEIR_DECISION_LOG: 'off' }
+    const { weir, emulator, destinations, edgeId } = await openDeployment(t, env)
+    const source = { type: 'tcp_connection_closed.v0' }
+    await weir.api.eventSubscription.create({ sources: [source], destination_ids: [destinations.all] })
+    await sleep(2_000)
+    const nats = await weir.nats()
+    const counts = (name: string) => emulator.client.counts({ service: 'kinesis', name })
+    await emulator.client.addFault({ effect: { type: 'access_denied' }, resource: 'all' })
+    const [messages, perMessage, publishers] = [200, 50, 4]
+    const line = (n: number): string => {
+      const conn = { client_ip: '192.0.2.7', server_name: `${n}-${'x'.repeat(1_000)}`, bytes_in: n }
+      return JSON.stringify({ record_id: `burst-${n}`, type: 'tcp_connection', edge_id: edgeId, conn })
+    }
+    let bytes = 0
+    const watching = new AbortController()
+    const watched = (async () => {
+      while (!watching.signal.aborted) {
+        bytes = Math.max(bytes, (await nats.streamInfo(deliveriesStream))!.state.bytes)
+        await sleep(20)
+      }
+    })()
+    const publishOne = (message: number): Promise<unknown> => {
+      const lines = Array.from({ length: perMessage }, (_, at) => line(message * perMessage + at))
+      return nats.publish('weir.records.eu.node-1', lines.join('\n'))
+    }
+    const publisher = async (first: number): Promise<void> => {
+      for (let message = first; message < messages; message += publishers) await publishOne(message)
+    }
+    await Promise.all(Array.from({ length: publishers }, (_, first) => publisher(first)))
+    const all = messages * perMessage
+    await until(
+      'the other one has got everything',
+      async () => (await counts('filtered')).unique === all,
+      120_000,
+    )
+    watching.abort()
+    await watched
+    t.ok(bytes < bytesMax * 0.75, `at most ${bytes} of ${bytesMax} bytes were used`)
+
+    await emulator.client.clearFaults()
+    const { kinesis } = target('', emulator).target
+    const { stream_arn } = (await weir.api.eventDestination.get(destinations.all)).target.kinesis!
+    await weir.api.eventDestination.update(destinations.all, {
+      target: { kinesis: { ...kinesis, stream_arn } },
+    })
+    await until(
+      'it has got them',
+      async () => (await counts('all')).unique === all * eventsPerRecord,
+      120_000,
+    )
+  },
+)

@@ -85,3 +85,35 @@ t.test('what a replay stores between two looks is limited by the room', async (t
   t.notOk(shares.hasRoom('ed_a'))
   t.ok(shares.hasRoom('ed_b'))
 })
+
+t.test('what is stored between two looks is bounded', async (t) => {
+  const small = 16 * mebibyte
+  let bytes = 0
+  const shares = new Shares({
+    streamInfo: async () => ({ state: { bytes, messages: 1_000 }, config: { max_bytes: small } }) as never,
+    subjectCounts: async () => ({ [deliverySubject('ed_dead')]: 1_000 }),
+  })
+  const store = (destination: string, sum: number): void => {
+    for (let stored = 0; stored < sum; stored += 64 * 1024) shares.packStored(destination, 64 * 1024)
+  }
+  store('ed_dead', small)
+  t.notOk(shares.isOutgrown, 'before the first look, the size of the stream is not known')
+  await shares.look()
+  store('ed_dead', 6 * mebibyte)
+  store('ed_other', 6 * mebibyte)
+  t.notOk(shares.isOutgrown, 'each has used less than half of its room')
+  store('ed_dead', mebibyte)
+  t.ok(shares.isOutgrown)
+  bytes = 6 * mebibyte
+  await shares.look()
+  t.notOk(shares.isOutgrown, 'until it has grown again')
+  store('ed_dead', mebibyte)
+  t.ok(shares.isOutgrown, 'the less room it has left, the sooner')
+  bytes = 10 * mebibyte
+  await shares.look()
+  t.equal(shares.levelOf('ed_dead'), 'full')
+  store('ed_dead', mebibyte / 4)
+  t.notOk(shares.isOutgrown)
+  store('ed_dead', mebibyte / 4)
+  t.ok(shares.isOutgrown, 'a sixty-fourth of the stream at most, however full it is')
+})

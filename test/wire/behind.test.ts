@@ -53,6 +53,24 @@ const cases: readonly {
     ],
   },
   { situation: 'no window', windows: [], live: at(0, 0), expected: [[1, 17]] },
+  {
+    situation: 'a burst: the next message of the pipeline is the first one',
+    windows: [[100, 1_000]],
+    live: { ...at(1_200), from: 1_150 },
+    expected: [
+      [100, 1_000],
+      [1_150, 1_817],
+    ],
+  },
+  {
+    situation: 'a burst, but the message is in the last window',
+    windows: [[100, 1_000]],
+    live: { ...at(1_200), from: 950 },
+    expected: [
+      [100, 1_000],
+      [1_000, 1_817],
+    ],
+  },
 ]
 
 t.test('while the share is full, the windows follow the traffic', async (t) => {
