@@ -1,38 +1,154 @@
 /**
- * Fetches a `nats-server` on Debian and Ubuntu: apt-get downloads the distribution's package and checks its signature,
- * and it is unpacked into a cache directory. The system is not changed and root is not needed: missing package lists
- * are fetched into the cache directory, too.
+ * Fetches a `nats-server` into a cache directory, for a system that has none on the PATH: a current one if it can be had
+ * (`nats-server-sources.mjs`), else that of Debian or Ubuntu. apt-get downloads the distribution's package and checks its
+ * signature. The system is not changed and root is not needed: missing package lists are fetched into the cache
+ * directory, too.
  */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { natsServerCacheDir } from '../src/process/find-nats-server.mjs'
+import { currentSources } from './nats-server-sources.mjs'
+
+/** A server that is not current is replaced if that is possible; after a failure, not before this time. */
+const tryAgainAfterMs = 24 * 60 * 60_000
+
+/** @typedef {Readonly<Record<string, string | undefined>>} Environment */
 
 /**
- * Returns why it failed, or `undefined` if a server is there.
+ * Returns why there is no server, or `undefined` if one is there.
  *
- * @param {Readonly<Record<string, string | undefined>>} environment
+ * @param {Environment} environment
  * @param {(line: string) => void} say
  * @returns {string | undefined}
  */
 export function fetchNatsServer(environment, say) {
-  if (process.platform !== 'linux' || !runs('apt-get', ['--version'])) return 'this system has no apt-get'
   const cacheDir = natsServerCacheDir(environment)
+  const reasons = fetchCurrent(cacheDir, say)
+  if (reasons === undefined) return undefined
+  const missing = fetchFrom(cacheDir, (dir) => fromDistribution(dir, say))
+  if (missing !== undefined) return [...reasons, missing].join('; ')
+  noteFailure(cacheDir)
+  say(
+    `Took the nats-server of this distribution, because no current one could be had (${reasons.join('; ')}).`,
+  )
+  return undefined
+}
+
+/**
+ * Replaces a fetched server that is not current, at most once a day: a start must not wait for a network that is not
+ * there, and never fails because of it.
+ *
+ * @param {Environment} environment
+ * @param {(line: string) => void} say
+ */
+export function renewNatsServer(environment, say) {
+  const cacheDir = natsServerCacheDir(environment)
+  if (isCurrent(cacheDir) || ageOf(failurePath(cacheDir)) < tryAgainAfterMs) return
+  // First, so that a start that is interrupted here is the only one that waits.
+  noteFailure(cacheDir)
+  const reasons = fetchCurrent(cacheDir, say)
+  if (reasons !== undefined) say(`The fetched nats-server is not current, and stays (${reasons.join('; ')}).`)
+}
+
+/** The file that says which current version is in the cache. */
+const versionPath = (/** @type {string} */ cacheDir) => join(cacheDir, 'nats-server.version')
+const failurePath = (/** @type {string} */ cacheDir) => join(cacheDir, 'nats-server.not-renewed')
+
+/** @param {string} cacheDir */
+function isCurrent(cacheDir) {
+  try {
+    const version = readFileSync(versionPath(cacheDir), 'utf8')
+    return currentSources.some((source) => source.version === version)
+  } catch {
+    return false
+  }
+}
+
+/** @param {string} cacheDir */
+const noteFailure = (cacheDir) => writeFileSync(failurePath(cacheDir), '')
+
+/** @param {string} path */
+function ageOf(path) {
+  try {
+    return Date.now() - statSync(path).mtimeMs
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+/**
+ * Returns why no source has one, or `undefined` if one had.
+ *
+ * @param {string} cacheDir
+ * @param {(line: string) => void} say
+ * @returns {string[] | undefined}
+ */
+function fetchCurrent(cacheDir, say) {
+  say('Fetching a current nats-server …')
+  const reasons = []
+  for (const { name, version, fetch } of currentSources) {
+    const reason = fetchFrom(cacheDir, fetch)
+    if (reason === undefined) {
+      writeFileSync(versionPath(cacheDir), version)
+      say(`Took nats-server ${version}: ${name}, because none is on the PATH.`)
+      return undefined
+    }
+    reasons.push(`${name}: ${reason}`)
+  }
+  return reasons
+}
+
+/**
+ * A source leaves the program in the directory that it is given. It is moved into place in one step: a start may use it.
+ *
+ * @param {string} cacheDir
+ * @param {(dir: string) => string | undefined} fetch
+ * @returns {string | undefined}
+ */
+function fetchFrom(cacheDir, fetch) {
   mkdirSync(cacheDir, { recursive: true })
   const workDir = mkdtempSync(join(cacheDir, 'fetch-'))
   try {
-    say('Downloading the nats-server of this distribution …')
-    const archive = download(workDir, [], say) ?? downloadWithOwnLists(workDir, say)
-    if (archive === undefined) return 'apt-get could not download the package nats-server'
-    const program = unpack(workDir, archive)
-    if (program === undefined) return `${archive} could not be unpacked`
+    const reason = fetch(workDir)
+    if (reason !== undefined) return reason
+    const program = join(workDir, 'nats-server')
     chmodSync(program, 0o755)
-    if (!runs(program, ['--version'])) return 'the downloaded nats-server does not run on this machine'
+    if (!runs(program, ['--version'])) return 'the program does not run on this machine'
     renameSync(program, join(cacheDir, 'nats-server'))
     return undefined
   } finally {
     rmSync(workDir, { recursive: true, force: true })
   }
+}
+
+// --- the distribution's ---
+
+/**
+ * @param {string} workDir
+ * @param {(line: string) => void} say
+ * @returns {string | undefined}
+ */
+function fromDistribution(workDir, say) {
+  if (process.platform !== 'linux' || !runs('apt-get', ['--version'])) return 'this system has no apt-get'
+  say('Downloading the nats-server of this distribution …')
+  const archive = download(workDir, [], say) ?? downloadWithOwnLists(workDir, say)
+  if (archive === undefined) return 'apt-get could not download the package nats-server'
+  const program = unpack(workDir, archive)
+  if (program === undefined) return `${archive} could not be unpacked`
+  renameSync(program, join(workDir, 'nats-server'))
+  return undefined
 }
 
 /**

@@ -24,9 +24,9 @@ import { argv, env, execPath, stderr } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { tryLock } from '../src/process/file-lock.mjs'
-import { findNatsServer, natsServerMissing } from '../src/process/find-nats-server.mjs'
+import { findNatsServer, natsServerCacheDir, natsServerMissing } from '../src/process/find-nats-server.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
-import { fetchNatsServer } from './fetch-nats-server.mjs'
+import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const path = {
@@ -69,11 +69,16 @@ export async function prepare({ natsServer, tests = false, modules = tests }) {
       if (tests && !areTestsBundled()) await buildTests()
     })
   }
-  if (natsServer && findNatsServer(env) === undefined) {
-    const reason = fetchNatsServer(env, say)
-    if (reason !== undefined)
-      throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
-  }
+  if (natsServer) provideNatsServer()
+}
+
+/** The one on the PATH, else a fetched one. */
+function provideNatsServer() {
+  const found = findNatsServer(env)
+  if (found !== undefined && dirname(found) !== natsServerCacheDir(env)) return
+  if (found !== undefined) return renewNatsServer(env, say)
+  const reason = fetchNatsServer(env, say)
+  if (reason !== undefined) throw new PrepareError(`${natsServerMissing}\n(Fetching one failed: ${reason}.)`)
 }
 
 // --- packages ---

@@ -88,13 +88,13 @@ const nats = {
     'Starts of the local nats-server on another port than before.',
   ),
   natsServerOutdated: warn(
-    'The nats-server is older than 2.9.15: any client can crash it with a wildcard in the reply subject of a message. Put a newer one on the PATH, or set NATS_URL to a server elsewhere.',
+    'The nats-server is outdated. Put a newer one on the PATH, or set NATS_URL to a server elsewhere.',
     'weir_nats_server_outdated_reports_total',
-    'Reports of a nats-server that clients can crash with a wildcard in a reply subject: one per process and version.',
+    'Reports of a nats-server without the fixes of known security faults: one per version, and per process that connects to a server elsewhere.',
   ),
   natsServersOutdated: gauge(
     'weir_nats_server_outdated',
-    'Processes of this instance that run or use a nats-server which clients can crash with a wildcard in a reply subject.',
+    'Processes of this instance that run or use a nats-server without the fixes of known security faults.',
   ),
   natsStoreLost: warn(
     'NATS lost the data of this deployment; its streams were recreated, empty.',

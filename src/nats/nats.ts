@@ -71,8 +71,9 @@ export class Nats {
   constructor(
     connection: NatsConnection,
     manager: JetStreamManager,
-    { replicas, occurrences }: Pick<NatsOptions, 'replicas' | 'occurrences'>,
+    options: Pick<NatsOptions, 'replicas' | 'occurrences' | 'isVersionReported'>,
   ) {
+    const { replicas, occurrences } = options
     this.#connection = connection
     this.acknowledgements = new Acknowledgements(connection)
     this.#manager = manager
@@ -80,7 +81,7 @@ export class Nats {
     this.#consumers = new Consumers(manager, this.#jetstream)
     this.#replicas = replicas
     this.#occurrences = occurrences
-    this.#status = new NatsStatus(connection, occurrences)
+    this.#status = new NatsStatus(connection, options)
   }
 
   readonly #publishRetried = (): void => this.#occurrences?.natsCallRetried({ call: 'publish' })

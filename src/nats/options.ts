@@ -1,7 +1,7 @@
 /** Options of the connection to NATS. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Occurrences } from '../core/occurrences.js'
-import type { VersionOccurrences } from './server-2-9.js'
+import type { VersionOccurrences } from './server-versions.js'
 
 type NatsOccurrences = Pick<
   Occurrences,
@@ -17,6 +17,8 @@ export interface NatsOptions {
   readonly replicas: number
   /** Prefix of reply inboxes, if the server's permissions confine a user to its own prefix. */
   readonly inboxPrefix?: string
+  /** Another process reports a version of the server that is outdated. */
+  readonly isVersionReported?: boolean
   /** Without it nothing is reported; for tools outside of Weir. */
   readonly occurrences?: NatsOccurrences
 }

@@ -1,7 +1,7 @@
 /** Reports of a connection: disconnects, reconnects, errors, and the server's version. */
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { NatsOptions } from './options.js'
-import { VersionReports } from './server-2-9.js'
+import { VersionReports } from './server-versions.js'
 
 export class NatsStatus {
   readonly #connection: NatsConnection
@@ -11,10 +11,13 @@ export class NatsStatus {
   #isUp = true
 
   /** `connection` is established. */
-  constructor(connection: NatsConnection, occurrences: NatsOptions['occurrences']) {
+  constructor(
+    connection: NatsConnection,
+    { occurrences, isVersionReported }: Pick<NatsOptions, 'occurrences' | 'isVersionReported'>,
+  ) {
     this.#connection = connection
     this.#occurrences = occurrences
-    this.#versions = new VersionReports(occurrences)
+    this.#versions = new VersionReports(occurrences, isVersionReported)
     this.#versions.note(connection.info?.version)
     // The iterator ends with the connection; its errors add nothing to what the connection reports.
     this.#follow().catch(() => {})

@@ -41,8 +41,9 @@ function isExecutableFile(path) {
   }
 }
 
-export const natsServerMissing = `There is no nats-server. Ways to get one (2.9.15 or newer is recommended; clients can
-crash an older one, such as Debian 12's):
+export const natsServerMissing = `There is no nats-server. Ways to get one (2.15 is recommended; clients can crash one before
+2.9.15, such as Debian 12's):
+  - with Go: go install github.com/nats-io/nats-server/v2@v2.15.2
   - Debian, Ubuntu: apt install nats-server
   - macOS: brew install nats-server
   - anything else: https://github.com/nats-io/nats-server/releases, unpacked to a directory of PATH

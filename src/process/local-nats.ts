@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Occurrences } from '../core/occurrences.js'
 import { readUserUrl } from './nats-access.js'
 import { type NatsServer, openNatsServer } from './nats-server.js'
-import { natsAccess, roleInboxPrefix } from './nats-users.js'
+import { natsAccess, natsUserOf, roleInboxPrefix } from './nats-users.js'
 import { localNatsServer, localNatsServerEnvironment, type Settings } from './settings.js'
 
 export const openLocalNats = ({ nats, data }: Settings, occurrences: Occurrences): Promise<NatsServer> =>
@@ -29,10 +29,15 @@ export const withLocalNats = (settings: Settings, server: NatsServer, role: stri
   nats: { ...settings.nats, servers: [server.urlOf(role)], inboxPrefix: roleInboxPrefix(role) },
 })
 
+/** Does a role connect to the local server? */
+export const isLocalNats = ({ nats, data }: Settings, role: string): boolean =>
+  nats.servers?.[0] !== undefined && readUserUrl(natsDir(data.dir), natsUserOf(role)) === nats.servers[0]
+
+const natsDir = (dataDir: string): string => join(dataDir, 'nats')
+
 /** Address for ingress nodes: with the ingress password on the local server, without credentials on another one. */
-export function ingressUrl({ nats, data }: Settings): string {
-  const [url = ''] = nats.servers ?? []
-  const dir = join(data.dir, 'nats')
-  if (readUserUrl(dir, 'api') === url) return readUserUrl(dir, 'ingress') ?? ''
+export function ingressUrl(settings: Settings): string {
+  if (isLocalNats(settings, 'api')) return readUserUrl(natsDir(settings.data.dir), 'ingress') ?? ''
+  const [url = ''] = settings.nats.servers ?? []
   return url.replace(/\/\/[^@/]*@/, '//')
 }

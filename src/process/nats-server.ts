@@ -17,7 +17,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monotonicMs, now, randomToken, sleep } from '../core/clock.js'
 import type { Occurrences } from '../core/occurrences.js'
-import { VersionReports } from '../nats/server-2-9.js'
+import { VersionReports } from '../nats/server-versions.js'
 import { natsServerMissing } from './find-nats-server.mjs'
 import { accountsConfig, moveStore, type NatsAccess, passwordOf, writeUserUrls } from './nats-access.js'
 import {

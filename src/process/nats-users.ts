@@ -141,8 +141,9 @@ const role = (name: string, publish: readonly string[], listens: readonly string
 /** Subject prefix for replies to a role's requests. */
 export const roleInboxPrefix = (name: string): string => `_INBOX.${name}`
 
-/** The user of a role. A pipeline that runs alone starts `decide` with its own user. */
-export const natsUserOf = (name: string): string => (name === 'decide' ? 'pipeline' : name)
+/** The user of a role. The children of a pipeline have its user; so has `decide`, which one that runs alone starts. */
+export const natsUserOf = (name: string): string =>
+  name === 'decide' || name === 'quarantine' ? 'pipeline' : name
 
 const stores = Object.values(bucketNames)
 

@@ -23,21 +23,18 @@ function setUp() {
   return { lines, reportsOf, registry, occurrences: createOccurrences({ logger, registry }) }
 }
 
-const outdated = /older than 2\.9\.15/
+const outdated = /nats-server is outdated/
 
 /** A proxy of a server that announces another version. */
 async function withVersion(t: Test, behind: string, version: () => string): Promise<string> {
   const { hostname, port } = new URL(behind)
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
-    const greet = (chunk: Buffer) => {
-      client.write(
-        chunk.toString('latin1').replace(/"version":"[^"]*"/, `"version":"${version()}"`),
-        'latin1',
-      )
-      upstream.pipe(client)
-    }
-    upstream.once('data', greet)
+    // A current server announces itself once more after the client has.
+    upstream.on('data', (chunk: Buffer) => {
+      const announced = chunk.toString('latin1').replace(/"version":"[^"]*"/, `"version":"${version()}"`)
+      client.write(announced, 'latin1')
+    })
     client.pipe(upstream)
     for (const [one, other] of [
       [client, upstream],
@@ -50,7 +47,7 @@ async function withVersion(t: Test, behind: string, version: () => string): Prom
   return `nats://127.0.0.1:${portOf({ server })}`
 }
 
-t.test('a server that a client can crash', async (t) => {
+t.test('a server without the fixes of known faults', async (t) => {
   const server = new OwnNats(tempDir(t))
   await server.start()
   t.teardown(() => server.stop())
@@ -61,18 +58,33 @@ t.test('a server that a client can crash', async (t) => {
   t.teardown(() => nats.close())
   t.equal(reportsOf(outdated), 1)
   t.match(await metricsText(registry), /\nweir_nats_server_outdated 1\n/)
-  for (const [next, level] of [
-    ['2.9.14', 1],
-    ['2.9.15', 0],
+  for (const [next, level, reports] of [
+    ['2.9.14', 1, 1],
+    ['2.9.15', 1, 2],
+    ['2.15.0', 0, 2],
+    ['2.9.15', 1, 2],
   ] as const) {
     version = next
     const before = reportsOf(/is back/)
     await server.kill()
     await server.start()
     await until('it is connected again', () => reportsOf(/is back/) > before)
-    t.equal(reportsOf(outdated), 1, `${next}: it is reported once`)
+    t.equal(reportsOf(outdated), reports, `${next}: each version is reported once`)
     t.match(await metricsText(registry), new RegExp(`\\nweir_nats_server_outdated ${level}\n`), next)
   }
+})
+
+t.test('a server whose version another process reports: the gauge shows it', async (t) => {
+  const server = new OwnNats(tempDir(t))
+  await server.start()
+  t.teardown(() => server.stop())
+  const url = await withVersion(t, server.url, () => '2.9.14')
+  const { reportsOf, registry, occurrences } = setUp()
+  const options = { servers: [url], name: 'test', replicas: 1, occurrences, isVersionReported: true }
+  const nats = await openNats(options)
+  t.teardown(() => nats.close())
+  t.equal(reportsOf(outdated), 0)
+  t.match(await metricsText(registry), /\nweir_nats_server_outdated 1\n/)
 })
 
 t.test('a missing permission is reported', async (t) => {
