@@ -8,6 +8,7 @@ import { sharedSlot } from '../core/ip.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { Sampler } from '../core/sampler.js'
 import type { Judgement } from '../evaluate/judgement.js'
+import type { Decision } from '../event/define.js'
 import { AskedRows } from '../wire/decision-rows.js'
 import { isLogged, LogPublisher, RowBatch } from '../wire/log-publisher.js'
 import { decisionRowsSubject, watchedRowsSubject } from '../wire/names.js'
@@ -15,12 +16,6 @@ import { type DecisionLogOptions, rowOf } from './decision-log.js'
 
 interface AskedLogOptions extends DecisionLogOptions {
   readonly occurrences: Pick<Occurrences, 'decisionRowsLost' | 'decisionAsked'>
-}
-
-interface Question {
-  readonly accountId: string
-  readonly judgement: Judgement
-  readonly answeredAtMs: number
 }
 
 /**
@@ -33,17 +28,19 @@ const firstNumberMax = 2 ** 48
 
 export class AskedLog {
   readonly #options: AskedLogOptions
-  readonly #sampler: Sampler<Question>
+  readonly #samplers: Readonly<Record<Decision, Sampler<Judgement>>>
   readonly #logged: LogPublisher<AskedRows>
   readonly #watched: RowBatch<AskedRows>
   #number = Math.floor(randomFraction() * firstNumberMax)
 
   constructor(options: AskedLogOptions) {
     this.#options = options
-    this.#sampler = new Sampler({
-      perSecondMax: askedRowsPerSecondMax,
-      take: (question, weight) => this.#write(question, weight),
-    })
+    const sampler = () =>
+      new Sampler<Judgement>({
+        perSecondMax: askedRowsPerSecondMax,
+        take: (judgement, weight) => this.#write(judgement, weight),
+      })
+    this.#samplers = { allow: sampler(), block: sampler(), deny: sampler() }
     this.#logged = new LogPublisher({ ...options, rows: new AskedRows(), subject: decisionRowsSubject })
     this.#watched = new RowBatch(new AskedRows(), (data) => options.nats.emit(watchedRowsSubject, data))
   }
@@ -55,7 +52,7 @@ export class AskedLog {
     const { accountId } = endpoint
     occurrences.decisionAsked({ decision })
     if (accountId === undefined || this.#batchFor(accountId, judgement) === undefined) return
-    this.#sampler.add(`${decision} ${accountId}`, { accountId, judgement, answeredAtMs: now() })
+    this.#samplers[decision].add(accountId, judgement)
   }
 
   #batchFor(accountId: string, { decision }: Judgement): RowBatch<AskedRows> | undefined {
@@ -64,11 +61,12 @@ export class AskedLog {
     return watched.has(accountId) ? this.#watched : undefined
   }
 
-  #write({ accountId, judgement, answeredAtMs }: Question, weight: number): void {
-    const batch = this.#batchFor(accountId, judgement)
-    if (batch === undefined) return
+  #write(judgement: Judgement, weight: number): void {
+    const { accountId } = judgement.endpoint
+    const batch = accountId === undefined ? undefined : this.#batchFor(accountId, judgement)
+    if (accountId === undefined || batch === undefined) return
     this.#number += 1
-    const place = { storedAtMs: answeredAtMs, sequence: this.#number, line: 0 }
+    const place = { storedAtMs: now(), sequence: this.#number, line: 0 }
     const row = rowOf(accountId, judgement, place)
     sharedSlot.read(judgement.record.conn.client_ip)
     // Each question can be explained later, also one that came without an id.
@@ -78,7 +76,7 @@ export class AskedLog {
 
   /** Publishes what is left; waits for batches under way. */
   async close(): Promise<void> {
-    this.#sampler.flush()
+    for (const sampler of Object.values(this.#samplers)) sampler.flush()
     this.#watched.publish()
     await this.#logged.close()
   }
