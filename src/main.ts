@@ -9,7 +9,9 @@ import { addAccountCommands } from './process/account-commands.js'
 import { type AdminCommand, sendAdminCommand } from './process/admin-server.js'
 import { type Frame, guard, type Role, runRole, stopSignal } from './process/child.js'
 import { addDeadCommands } from './process/dead-commands.js'
+import { addDecisionCommands } from './process/decision-commands.js'
 import { addDestinationCommands } from './process/destination-commands.js'
+import { type FilterOptions, filtered, withFilter } from './process/filter-option.js'
 import type { Program } from './process/programs.js'
 import type { ReplayOptions } from './process/replay.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
@@ -122,6 +124,7 @@ async function administer(command: AdminCommand): Promise<void> {
 addAccountCommands(program, administer)
 addDeadCommands(program, settings)
 addDestinationCommands(program, settings)
+addDecisionCommands(program, settings)
 
 const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
 abuse
@@ -139,29 +142,33 @@ abuse
     administer({ command: 'abuse decide', report, hostname, status }),
   )
 
-program
-  .command('tap')
-  .description('decisions of an account as they happen; needs an API key in WEIR_API_KEY')
-  .option('--where <expression>', 'only these, such as "decision != \'allow\'"')
+withFilter(
+  program
+    .command('tap')
+    .description('decisions of an account as they happen; needs an API key in WEIR_API_KEY'),
+  'only these, such as "decision != \'allow\'"',
+)
   .option('--edge <id>', 'only those at this edge')
   .option('--destination <id>', 'events as they are sent to this destination, with the outcome, instead')
   .option('--dead', 'records and events that are set aside, with the reason, instead')
   .option('--json', 'a line of JSON for each')
-  .action(async (options: TapOptions) => {
+  .action(async (options: TapOptions & FilterOptions) => {
     const { tap } = await import('./process/tap.js')
-    await tap(settings(), options)
+    await tap(settings(), filtered(options))
   })
 
-program
-  .command('top')
-  .description(
-    'rates of decisions and the state of destinations, refreshed; needs an API key in WEIR_API_KEY',
-  )
-  .option('--where <expression>', 'count only these')
+withFilter(
+  program
+    .command('top')
+    .description(
+      'rates of decisions and the state of destinations, refreshed; needs an API key in WEIR_API_KEY',
+    ),
+  'count only these',
+)
   .option('--edge <id>', 'count only those at this edge')
-  .action(async (options: { where?: string; edge?: string }) => {
+  .action(async (options: FilterOptions & { edge?: string }) => {
     const { top } = await import('./process/top.js')
-    await top(settings(), options)
+    await top(settings(), filtered(options))
   })
 
 const tried = program
@@ -188,17 +195,19 @@ for (const [what, argument, description] of triedDrafts) {
     })
 }
 
-program
-  .command('replay')
-  .description('send the events of recorded traffic again; needs an API key in WEIR_API_KEY')
+withFilter(
+  program
+    .command('replay')
+    .description('send the events of recorded traffic again; needs an API key in WEIR_API_KEY'),
+  'only events for which it is true, such as "decision != \'allow\'"',
+)
   .argument('<destination>', 'ed_…')
   .requiredOption('--from <time>', 'a length of time such as 90s, 2h or 1d, or a time')
   .option('--to <time>', 'the same; default: now')
-  .option('--where <expression>', 'only events for which it is true, such as "decision != \'allow\'"')
   .option('--json', 'the replay as JSON, when it has ended')
-  .action(async (destination: string, options: ReplayOptions) => {
+  .action(async (destination: string, options: ReplayOptions & FilterOptions) => {
     const { replayTo } = await import('./process/replay.js')
-    process.exitCode = await replayTo(settings(), destination, options)
+    process.exitCode = await replayTo(settings(), destination, filtered(options))
   })
 
 program

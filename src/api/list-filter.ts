@@ -1,10 +1,11 @@
 /** Filters of lists: expressions over a resource as it is shown; nested members have dotted names. */
-import { WeirError } from '../core/errors.js'
+import { type Result, WeirError } from '../core/errors.js'
 import { listFilterStepsMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Static, TSchema } from '../core/schema.js'
 import { ExpressionFailure, StepBudget } from '../expr/budget.js'
-import { compileClosures } from '../expr/expression.js'
+import { type CompiledExpression, compileClosures } from '../expr/expression.js'
+import type { ExpressionProblem } from '../expr/problem.js'
 import { defineScope, type NameType, type Scope, type ScopeName } from '../expr/scope.js'
 import type { AnyResource } from '../resource/define.js'
 import { resourceSchema } from '../resource/shown-schema.js'
@@ -26,8 +27,14 @@ export const compileSchemaFilter = <S extends TSchema>(
 ): ((shown: Static<S>) => boolean) =>
   compileIn(scopeOfSchema(schema), text, parameter) as (shown: unknown) => boolean
 
-function compileIn(scope: Scope<Shown>, text: string, parameter = 'filter'): Filter {
-  const compiled = compileClosures(text, scope)
+const compileIn = (scope: Scope<Shown>, text: string, parameter = 'filter'): Filter =>
+  filterOf(compileClosures(text, scope), parameter)
+
+/** Evaluates within bounds; an entry for which it fails is not listed. Throws a `WeirError` if it did not compile. */
+export function filterOf<C>(
+  compiled: Result<CompiledExpression<C>, ExpressionProblem>,
+  parameter: string,
+): (shown: C) => boolean {
   if (!compiled.ok) {
     throw new WeirError(
       'ERR_INVALID_EXPRESSION',
@@ -52,7 +59,10 @@ const scopeOf = (resource: AnyResource): Scope<Shown> =>
   getOrMake(scopes, resource, () => scopeOfSchema(resourceSchema(resource)))
 
 const scopeOfSchema = (schema: TSchema): Scope<Shown> =>
-  defineScope({ names: Object.fromEntries(membersOf(schema, [])) })
+  defineScope({ names: Object.fromEntries(namesOfSchema(schema)) })
+
+/** The dotted names of all members. */
+export const namesOfSchema = (schema: TSchema): [string, ScopeName<Shown>][] => [...membersOf(schema, [])]
 
 function* membersOf(schema: TSchema, path: readonly string[]): Generator<[string, ScopeName<Shown>]> {
   for (const [member, memberSchema] of Object.entries(shapeOf(schema).properties ?? {})) {

@@ -17,10 +17,12 @@ import {
 } from '../resource/logged-decision.js'
 import { type ApiContext, queryOf, readable } from './context.js'
 import { decisionsTag } from './decide-routes.js'
+import { compileDecisionFilter } from './decision-filter.js'
 import { rowOf } from './input.js'
 import { compileSchemaFilter } from './list-filter.js'
 import type { Live } from './live.js'
 import type { WatchRate } from './live-feed.js'
+import { filterParameter } from './openapi.js'
 import { checkPresent, edgeResources } from './query-ids.js'
 
 const path = '/live'
@@ -33,7 +35,8 @@ const linesSchema = Type.Union([loggedDecisionSchema, liveDeliverySchema, liveDe
 const description = `Each event of the stream is a decision; with \`destination\`, an event that was sent there, and the \
 outcome; with \`dead\`, a record or event that was set aside. Once a second an event of the type \`rate\` says how many \
 were \`seen\`, how many of them were \`sent\` (a sample, if there are many), and how many were \`lost\` because the client \
-reads too slowly. The stream ends when the API key is deleted or expires.`
+reads too slowly. \`filter\` is over the members of what is watched; of decisions also over the names that filters of \
+subscriptions use, as far as decisions have them. The stream ends when the API key is deleted or expires.`
 
 export function registerLive(app: FastifyInstance, context: ApiContext, live: Live): void {
   const schema = {
@@ -42,11 +45,8 @@ export function registerLive(app: FastifyInstance, context: ApiContext, live: Li
     description,
     tags: [decisionsTag.name],
     querystring: Type.Object({
-      where: Type.Optional(
-        queryExpressionSchema(
-          "An expression over the members of a decision, `decision != 'allow'`, of a delivery, `outcome != 'delivered'`, or of a dead letter.",
-        ),
-      ),
+      filter: filterParameter,
+      where: Type.Optional(queryExpressionSchema('The earlier name of `filter`.')),
       edge: Type.Optional(Type.String({ description: 'Only decisions at this edge.' })),
       destination: Type.Optional(
         Type.String({ description: 'Deliveries to this event destination instead of decisions.' }),
@@ -78,23 +78,25 @@ type Watch = (reader: Reader) => () => void
 
 /** What the request asks for. */
 function watchFor(request: FastifyRequest, context: ApiContext, live: Live): Watch {
-  const { where, edge, destination, dead } = queryOf(request, ['where', 'edge', 'destination', 'dead'])
+  const query = queryOf(request, ['filter', 'where', 'edge', 'destination', 'dead'])
+  const { edge, destination, dead } = query
+  const filter = filterIn(query)
   const { accountId } = request.caller
   if (isTrue('dead', dead)) {
     if (edge !== undefined || destination !== undefined)
       throw badRequest('"dead" selects dead letters: "edge" and "destination" must be left out.')
-    const wants = filterOf(liveDeadLetterSchema, where)
+    const wants = filterOf(liveDeadLetterSchema, filter)
     return (reader) => live.watchDeadLetters(accountId, { wants, ...reader })
   }
   if (destination !== undefined) {
     if (edge !== undefined)
       throw badRequest('"edge" selects decisions, and "destination" deliveries: give one of them.')
     const { id } = rowOf(readable(context), accountId, anyResource(eventDestination), destination)
-    const wants = filterOf(liveDeliverySchema, where)
+    const wants = filterOf(liveDeliverySchema, filter)
     return (reader) => live.watchDeliveries(accountId, id, { wants, ...reader })
   }
   if (edge !== undefined) checkPresent(context, accountId, 'edge', edge, edgeResources)
-  const matches = filterOf(loggedDecisionSchema, where)
+  const matches = filter === undefined ? everything : compileDecisionFilter(filter.text, filter.name).matches
   const wants = (line: LoggedDecision): boolean =>
     (edge === undefined || line.edge_id === edge) && matches(line)
   return (reader) => live.watchDecisions(accountId, { wants, ...reader })
@@ -106,8 +108,24 @@ function isTrue(name: string, text: string | undefined): boolean {
   throw badRequest(`The query parameter "${name}" is ${shown(text)}: true or false is allowed.`)
 }
 
-const filterOf = <S extends TSchema>(schema: S, where: string | undefined): ((line: Static<S>) => boolean) =>
-  where === undefined ? everything : compileSchemaFilter(schema, where, 'where')
+interface NamedFilter {
+  readonly name: 'filter' | 'where'
+  readonly text: string
+}
+
+/** Under the name that the client used. */
+function filterIn({ filter, where }: { filter?: string; where?: string }): NamedFilter | undefined {
+  if (filter !== undefined && where !== undefined)
+    throw badRequest('"where" is the earlier name of "filter": give one of them.')
+  if (filter !== undefined) return { name: 'filter', text: filter }
+  return where === undefined ? undefined : { name: 'where', text: where }
+}
+
+const filterOf = <S extends TSchema>(
+  schema: S,
+  filter: NamedFilter | undefined,
+): ((line: Static<S>) => boolean) =>
+  filter === undefined ? everything : compileSchemaFilter(schema, filter.text, filter.name)
 
 /** Takes the connection over until the client leaves or stops reading, its key is deleted or expires, or the API stops. */
 function stream(request: FastifyRequest, reply: FastifyReply, { store }: ApiContext, watch: Watch): void {

@@ -1,8 +1,7 @@
 /** `GET /decisions`: decisions of the log, newest first. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Cidr, maskOf, parseCidr, prefix128Of } from '../core/cidr.js'
+import { boundsOf, parseCidr } from '../core/cidr.js'
 import { badRequest, shown } from '../core/errors.js'
-import { formatAddress } from '../core/ip.js'
 import { logFilterCharsMax } from '../core/limits.js'
 import { Type } from '../core/schema.js'
 import {
@@ -13,15 +12,16 @@ import {
   loggedDecisionSchema,
   sourceWords,
 } from '../resource/logged-decision.js'
-import type { DecisionsQuery, LogPosition, LogReader } from '../store/log-reader.js'
+import type { DecisionsQuery, LogPosition, LogReader, PageQuery } from '../store/log-reader.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
 import { decisionsTag } from './decide-routes.js'
+import { compileDecisionFilter } from './decision-filter.js'
 import { exampleLinks } from './examples.js'
 import { limitOf } from './lists.js'
-import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
+import { describe, filterParameter, limitParameter, listSchema, shownBy } from './openapi.js'
 import { checkEverPresent, edgeResources, routeResources } from './query-ids.js'
 import { queryText, sourceParameter, timeOf, timeParameters } from './query-values.js'
-import { shownDecision } from './shown-decision.js'
+import { decisionIdOf, shownDecision } from './shown-decision.js'
 
 const path = '/decisions'
 
@@ -40,7 +40,15 @@ const valueParameters: Readonly<
   source: { column: 'source', words: sourceWords },
 }
 
-const parameters = ['limit', 'before_id', 'since', 'until', 'client', ...Object.keys(valueParameters)]
+const parameters = [
+  'limit',
+  'before_id',
+  'since',
+  'until',
+  'client',
+  'filter',
+  ...Object.keys(valueParameters),
+]
 
 const words = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -48,6 +56,7 @@ const querySchema = Type.Object({
   limit: limitParameter,
   before_id: words('Decisions older than this one.'),
   ...timeParameters,
+  filter: filterParameter,
   client: words('The address of the client, or a range in CIDR notation.'),
   decision: words('`allow`, `block` or `deny`; several are separated by commas.'),
   decided_by: words('`none`, `restriction`, `ip_restriction` or `traffic_policy`; several with commas.'),
@@ -69,7 +78,7 @@ const pageSchema = shownBy(listSchema('decisions', loggedDecisionSchema, 'Logged
 export function registerLoggedDecisions(
   app: FastifyInstance,
   context: ApiContext,
-  log: Pick<LogReader, 'decisions'>,
+  log: Pick<LogReader, 'page'>,
 ): void {
   const described = describe({
     operationId: 'list_decisions',
@@ -86,17 +95,24 @@ export function registerLoggedDecisions(
     const limit = limitOf(query['limit'])
     const asked = askedFor(request, query)
     await checkIds(context, asked.accountId, query)
-    const rows = await log.decisions({ ...asked, limit: limit + 1 })
-    const decisions = withoutRepeats(rows.slice(0, limit).map(shownDecision))
+    const found = await log.page({ ...asked, limit, ...searchOf(query['filter']) })
+    const decisions = withoutRepeats(found.rows.map(shownDecision))
     const uri = context.presenter.links.uri(path)
-    const last = rows.length > limit ? decisions.at(-1) : undefined
-    const next = last && queryText({ ...query, limit: String(limit), before_id: last.id })
+    const { next: last } = found
+    const next = last && queryText({ ...query, limit: String(limit), before_id: decisionIdOf(last) })
     return sendJson(reply, {
       decisions,
       uri,
       next_page_uri: next === undefined ? null : `${uri}?${next}`,
     })
   })
+}
+
+/** What ClickHouse looks for, and what decides. */
+function searchOf(text: string | undefined): Pick<PageQuery, 'condition' | 'matches'> {
+  if (text === undefined) return {}
+  const { condition, matches } = compileDecisionFilter(text)
+  return { condition, matches: (row) => matches(shownDecision(row)) }
 }
 
 type Query = Readonly<Record<string, string | undefined>>
@@ -145,13 +161,6 @@ function clientsOf(text: string | undefined): DecisionsQuery['clients'] {
   const cidr = parseCidr(text, { hostBits: 'allow', bareAddress: 'allow' })
   if (!cidr.ok) throw badRequest(`The query parameter "client" is not usable: ${cidr.problem.msg}`)
   return boundsOf(cidr.value)
-}
-
-/** The first and the last address of a range. */
-function boundsOf(cidr: Cidr): readonly [string, string] {
-  const { family, words: first } = cidr
-  const last = first.map((word, index) => (word | ~maskOf(index, prefix128Of(cidr))) >>> 0)
-  return [formatAddress(family, first), formatAddress(family, last)]
 }
 
 function positionOf(text: string | undefined): LogPosition | undefined {

@@ -13,11 +13,17 @@ interface Bounds {
   readonly retentionMs: number
 }
 
-/** Milliseconds since the epoch, before now; `name`: the member or parameter, as messages call it. */
-export function pastTime(name: string, text: string, { nowMs, retentionMs }: Bounds): number {
+/** Milliseconds since the epoch, of a time or a length of time before now; undefined for another text. */
+export function timeIn(text: string, nowMs: number): number | undefined {
   const length = durationMs(text)
   const ms = length !== undefined ? nowMs - length : isTimestamp(text) ? Date.parse(text) : Number.NaN
-  if (!(ms < nowMs))
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Milliseconds since the epoch, before now; `name`: the member or parameter, as messages call it. */
+export function pastTime(name: string, text: string, { nowMs, retentionMs }: Bounds): number {
+  const ms = timeIn(text, nowMs)
+  if (ms === undefined || ms >= nowMs)
     throw badRequest(`${name} is ${shown(text)}: ${pastTimeForms.replaceAll('`', '')} is needed, before now.`)
   // A request takes its time.
   if (ms < nowMs - retentionMs - minuteMs)

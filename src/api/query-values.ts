@@ -1,14 +1,15 @@
 /** Values of query parameters that several lists know. */
+import { now } from '../core/clock.js'
 import { badRequest, shown } from '../core/errors.js'
-import { documented, Type } from '../core/schema.js'
-import { isTimestamp } from '../core/timestamp.js'
+import { Type } from '../core/schema.js'
+import { pastTimeForms, timeIn } from './past-time.js'
 
 const time = (description: string) =>
-  Type.Optional(Type.String({ description, ...documented({ format: 'date-time' }) }))
+  Type.Optional(Type.String({ description: `${description}: ${pastTimeForms}.` }))
 
 export const timeParameters = {
-  since: time('Entries of this time or later.'),
-  until: time('Entries before this time.'),
+  since: time('Entries of this time or later'),
+  until: time('Entries before this time'),
 }
 
 export const sourceParameter = Type.Optional(
@@ -21,10 +22,10 @@ export const sourceParameter = Type.Optional(
 /** Milliseconds since the epoch. */
 export function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const ms = isTimestamp(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(ms)) return ms
+  const ms = timeIn(text, now())
+  if (ms !== undefined) return ms
   throw badRequest(
-    `The query parameter "${name}" is ${shown(text)}: a time such as 2026-11-20T10:00:00Z is needed.`,
+    `The query parameter "${name}" is ${shown(text)}: ${pastTimeForms.replaceAll('`', '')} is needed.`,
   )
 }
 

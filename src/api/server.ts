@@ -72,7 +72,7 @@ export interface ApiOptions extends OpenapiOptions {
   readonly geo: GeoLookup
   readonly live: Live
   /** The decision log. */
-  readonly log: Pick<LogReader, 'decisions' | 'counts'>
+  readonly log: Pick<LogReader, 'decisions' | 'page' | 'counts'>
   /** The log of attempts to deliver. */
   readonly deliveries: RecordTracerOptions['deliveries'] & Pick<DeliveryReader, 'counts'>
   /** Reads records that are still stored. */

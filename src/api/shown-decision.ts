@@ -2,10 +2,14 @@
 import { isoMillis } from '../core/clock.js'
 import { canonicalAddress } from '../core/ip.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
+import type { LogPosition } from '../store/log-reader.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 
+/** Its place in the list. */
+export const decisionIdOf = ({ at, sequence, line }: LogPosition): string => `${at}-${sequence}-${line}`
+
 export const shownDecision = (row: DecisionRow): LoggedDecision => ({
-  id: `${row.at}-${row.sequence}-${row.line}`,
+  id: decisionIdOf(row),
   at: isoMillis(row.at),
   record_id: row.recordId,
   type: row.type,

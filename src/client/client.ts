@@ -116,6 +116,8 @@ export interface Client extends Kinds {
 
 export interface WatchOptions {
   /** An expression over the members of a decision, `decision != 'allow'`, or of a delivery. */
+  readonly filter?: string | undefined
+  /** The earlier name of `filter`. */
   readonly where?: string | undefined
   readonly signal?: AbortSignal
   /** Called once a second with what was sent of it, and what was not. */
@@ -235,9 +237,9 @@ async function* linesOf<Line>(
     | { readonly edge?: string | undefined }
     | { readonly destination: string }
     | { readonly dead: 'true' },
-  { where, signal, rate }: WatchOptions,
+  { filter, where, signal, rate }: WatchOptions,
 ): AsyncGenerator<Line, void> {
-  for await (const { event, data } of http.events('/live', { where, ...watched }, signal)) {
+  for await (const { event, data } of http.events('/live', { filter, where, ...watched }, signal)) {
     if (event === 'rate') rate?.(JSON.parse(data))
     else yield JSON.parse(data)
   }

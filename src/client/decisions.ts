@@ -3,6 +3,8 @@ import type { LoggedDecision } from '../resource/logged-decision.js'
 import type { Http } from './http.js'
 
 export interface DecisionsOptions {
+  /** An expression over the members of a decision. */
+  readonly filter?: string
   /** An address, or a range in CIDR notation. */
   readonly client?: string
   /** `allow`, `block` or `deny`; several are separated by commas. */

@@ -141,3 +141,10 @@ type Quad = [number, number, number, number]
 
 /** Canonical text of a range, the form in which two equal ranges are equal text. */
 export const formatCidr = (cidr: Cidr): string => `${formatAddress(cidr.family, cidr.words)}/${cidr.prefix}`
+
+/** The first and the last address of a range. */
+export function boundsOf(cidr: Cidr): readonly [string, string] {
+  const { family, words: first } = cidr
+  const last = first.map((word, index) => (word | ~maskOf(index, prefix128Of(cidr))) >>> 0)
+  return [formatAddress(family, first), formatAddress(family, last)]
+}

@@ -61,6 +61,16 @@ export const compileIndexable = <C>(
     requirement: requirementOf(tree),
   }))
 
+/** For an expression that chooses rows of a table: makes no code, and says what a row must have. Never throws. */
+export const compileSearch = <C>(
+  text: unknown,
+  scope: Scope<C>,
+): Result<IndexableExpression<C>, ExpressionProblem> =>
+  compileWith(text, scope, (tree, text) => ({
+    ...compiledAs(tree, text, compileTree(tree)),
+    requirement: requirementOf(tree),
+  }))
+
 function compileWith<C, T>(
   text: unknown,
   scope: Scope<C>,

@@ -10,7 +10,7 @@ import { clientOf } from './tap.js'
 export interface ReplayOptions {
   readonly from: string
   readonly to?: string
-  readonly where?: string
+  readonly filter?: string
   readonly json?: true
 }
 
@@ -20,12 +20,12 @@ const lookAgainMs = 500
 export async function replayTo(
   settings: Settings,
   destination: string,
-  { from, to, where, json }: ReplayOptions,
+  { from, to, filter, json }: ReplayOptions,
 ): Promise<number> {
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
-  const request = { from, ...(to !== undefined && { to }), ...(where !== undefined && { filter: where }) }
+  const request = { from, ...(to !== undefined && { to }), ...(filter !== undefined && { filter }) }
   const begun = await client.replay(destination, request)
   process.stderr.write(
     `weir: ${begun.id}: ${begun.progress.of} messages, from ${begun.from} to ${begun.to}.\n`,

@@ -10,7 +10,7 @@ import { readRuntime } from './runtime-file.js'
 import type { Settings } from './settings.js'
 
 export interface TapOptions {
-  readonly where?: string
+  readonly filter?: string
   readonly edge?: string
   /** Deliveries to this destination instead of decisions. */
   readonly destination?: string
@@ -31,7 +31,7 @@ export function clientOf({ client: { url, key }, data }: Settings): Client {
 
 export async function tap(
   settings: Settings,
-  { where, edge, destination, dead, json }: TapOptions,
+  { filter, edge, destination, dead, json }: TapOptions,
 ): Promise<void> {
   if (edge !== undefined && destination !== undefined)
     throw new StartFault('--edge selects decisions, and --destination deliveries: give one of them.')
@@ -40,7 +40,7 @@ export async function tap(
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
-  const options = { where, signal: stop.signal }
+  const options = { filter, signal: stop.signal }
   if (dead) {
     const letters = client.watchDeadLetters({ ...options, rate: noteRate('dead letters') })
     return print(letters, json ? JSON.stringify : (line) => forTerminal(deadLetterText(line)))
@@ -94,7 +94,7 @@ function deadLetterText({
 }
 
 /** `10:00:00.250  block  203.0.113.9  DE AS64500  ssh.example.com:22  ip_restriction edgtcp_… ipr_…` */
-function decisionText(line: LoggedDecision): string {
+export function decisionText(line: LoggedDecision): string {
   const { at, decision, decided_by, client_ip, country, asn, server_name, server_port } = line
   const origin = [country, asn === null ? null : `AS${asn}`].filter(Boolean).join(' ')
   const { type, id, policy, rule_id } = decided_by

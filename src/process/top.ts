@@ -129,7 +129,10 @@ async function destinationsNow(client: Client): Promise<DestinationNow[]> {
 
 const clearScreen = '\u001b[H\u001b[2J'
 
-export async function top(settings: Settings, { where, edge }: Omit<TapOptions, 'json'>): Promise<void> {
+export async function top(
+  settings: Settings,
+  { filter, edge }: Pick<TapOptions, 'filter' | 'edge'>,
+): Promise<void> {
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
@@ -144,6 +147,7 @@ export async function top(settings: Settings, { where, edge }: Omit<TapOptions, 
   }
   const timer = every(lookEveryMs, show)
   const rate = (of: WatchRate): void => recent.endSecond(of)
-  for await (const line of client.watchDecisions({ where, edge, signal: stop.signal, rate })) recent.add(line)
+  for await (const line of client.watchDecisions({ filter, edge, signal: stop.signal, rate }))
+    recent.add(line)
   timer.stop()
 }

@@ -5,9 +5,10 @@
  * it: a value that comes often is found in few rows, and one that never comes costs four statements. Within a window
  * ClickHouse reads the columns of the filter alone, and the others only near the rows that were found.
  */
-import { now } from '../core/clock.js'
+import { monotonicMs, now, yieldTurn } from '../core/clock.js'
 import type { DecisionRow } from '../wire/decision-rows.js'
 import type { Clickhouse } from './clickhouse.js'
+import { conditionSql, type LogCondition } from './log-condition.js'
 import { LogQueries, timeOf } from './log-queries.js'
 import { clientKeyOf, countsTable, decisionsTable } from './log-tables.js'
 
@@ -24,7 +25,20 @@ export interface DecisionsQuery {
   readonly untilMs?: number | undefined
   /** Only entries that come after this one in the list. */
   readonly before?: LogPosition | undefined
+  /** What all rows have that are looked for. */
+  readonly condition?: LogCondition | undefined
   readonly limit: number
+}
+
+export interface PageQuery extends DecisionsQuery {
+  /** Rows for which it is false are left out. */
+  readonly matches?: ((row: DecisionRow) => boolean) | undefined
+}
+
+interface Page {
+  readonly rows: DecisionRow[]
+  /** Where the next page begins; undefined if this is the last one. */
+  readonly next: LogPosition | undefined
 }
 
 export interface CountsQuery {
@@ -64,6 +78,11 @@ const hourMs = 60 * 60_000
 /** Lengths of the windows before the last, which reaches back to the start. */
 const windowsMs = [hourMs, 6 * hourMs, 36 * hourMs]
 
+/** A filter is evaluated for so many rows, and for so long, until a page ends. */
+const rowsSearchedMax = 100_000
+const rowsReadAtOnce = 2_000
+const filterTimeoutMs = 3_000
+
 const columns = `account_id AS accountId, toUnixTimestamp64Milli(time) AS at, record_id AS recordId, type,
 edge_id AS edgeId, route_id AS routeId, server_name AS serverName, server_port AS serverPort, client_ip AS clientIp,
 country, asn, decision, decided_by AS decidedBy, decided_by_id AS decidedById, policy, rule_id AS ruleId, revision,
@@ -88,6 +107,29 @@ export class LogReader {
       }
       return rows
     })
+  }
+
+  /** A page, newest first. It may have fewer rows than its limit, because a search ends after a number of rows. */
+  async page({ matches, ...query }: PageQuery): Promise<Page> {
+    if (matches === undefined) {
+      const rows = await this.decisions({ ...query, limit: query.limit + 1 })
+      const hasMore = rows.length > query.limit
+      return { rows: rows.slice(0, query.limit), next: hasMore ? rows[query.limit - 1] : undefined }
+    }
+    const rows: DecisionRow[] = []
+    const endMs = monotonicMs() + filterTimeoutMs
+    let before = query.before
+    for (let searched = 0; searched < rowsSearchedMax && monotonicMs() < endMs; searched += rowsReadAtOnce) {
+      const found = await this.decisions({ ...query, before, limit: rowsReadAtOnce })
+      for (const row of found) {
+        if (matches(row)) rows.push(row)
+        before = row
+        if (rows.length === query.limit) return { rows, next: before }
+      }
+      if (found.length < rowsReadAtOnce) return { rows, next: undefined }
+      await yieldTurn()
+    }
+    return { rows, next: before }
   }
 
   /** Sums by interval, oldest first, and how many values have too few records to be listed. */
@@ -139,6 +181,7 @@ function windowStatement(query: DecisionsQuery & Window) {
     rest.push(`client_ip BETWEEN ${firstClient} AND ${lastClient}`)
     Object.assign(params, { first, last })
   }
+  if (query.condition !== undefined) rest.push(conditionSql(query.condition, params))
   if (untilMs !== undefined) rest.push(`time < ${timeOf('until')}`)
   if (before !== undefined) {
     const { at, sequence, line } = before

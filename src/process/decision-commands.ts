@@ -1,0 +1,28 @@
+/** `weir decisions`: what was decided, from the log. */
+import type { Command } from 'commander'
+import type { DecisionsCommand } from './decisions.js'
+import { type FilterOptions, filtered, withFilter } from './filter-option.js'
+import type { Settings } from './settings.js'
+
+export function addDecisionCommands(program: Command, settings: () => Settings): void {
+  const command = program
+    .command('decisions')
+    .description('what was decided, from the log, newest first; needs an API key in WEIR_API_KEY')
+    .option('--client <address>', 'only about this address, or range in CIDR notation')
+    .option('--edge <id>', 'only at this edge')
+    .option('--rule <id>', 'only what this deny rule blocked, ipr_…')
+    .option('--decision <words>', 'allow, block or deny; several with commas')
+    .option('--source <word>', 'record: about records. asked: asked for by ingress nodes and proxies')
+  withFilter(command, 'only these, such as "conn.geo.country_code == \'DE\'"')
+    .option('--since <time>', 'a length of time such as 90s, 1h or 7d, or a time', '24h')
+    .option('--until <time>', 'the same; default: now')
+    .option('--limit <number>', 'how many at most', '50')
+    .option('--why', 'explain the newest one: every rule and policy that was looked at')
+    .option('--json', 'a line of JSON for each')
+    .action(async (options: DecisionsCommand & FilterOptions) => {
+      const { showDecisions } = await import('./decisions.js')
+      const { clientOf } = await import('./tap.js')
+      const print = (line: string): void => void process.stdout.write(`${line}\n`)
+      await showDecisions(clientOf(settings()), filtered(options), print)
+    })
+}

@@ -1,0 +1,58 @@
+/** What rows of the decision log must have, as SQL: values are parameters, and names of columns are our own. */
+
+export type TextColumn =
+  | 'record_id'
+  | 'edge_id'
+  | 'route_id'
+  | 'server_name'
+  | 'country'
+  | 'decided_by_id'
+  | 'policy'
+  | 'rule_id'
+  | 'type'
+  | 'decision'
+  | 'decided_by'
+  | 'source'
+export type NumberColumn = 'server_port' | 'asn' | 'revision' | 'bytes_in' | 'bytes_out' | 'weight'
+
+export type LogCondition =
+  | { readonly kind: 'any' | 'all'; readonly of: readonly LogCondition[] }
+  | { readonly kind: 'equal' | 'beginning' | 'end'; readonly column: TextColumn; readonly value: string }
+  | {
+      readonly kind: 'order'
+      readonly column: NumberColumn
+      readonly operator: '=' | '<' | '<=' | '>' | '>='
+      readonly value: number
+    }
+  /** From the first to the last of these addresses. */
+  | { readonly kind: 'client'; readonly range: readonly [string, string] }
+
+/** The SQL of a condition; adds its values to the parameters. */
+export function conditionSql(condition: LogCondition, params: Record<string, unknown>): string {
+  const parameter = (value: unknown, type: string): string => {
+    const name = `c${Object.keys(params).length}`
+    params[name] = value
+    return `{${name}:${type}}`
+  }
+  switch (condition.kind) {
+    case 'any':
+    case 'all': {
+      const parts = condition.of.map((part) => conditionSql(part, params))
+      const [joint, none] = condition.kind === 'any' ? [' OR ', '0'] : [' AND ', '1']
+      return parts.length === 0 ? none : `(${parts.join(joint)})`
+    }
+    // A column of known words refuses others, a text never does.
+    case 'equal':
+      return `toString(${condition.column}) = ${parameter(condition.value, 'String')}`
+    case 'beginning':
+      return `startsWith(toString(${condition.column}), ${parameter(condition.value, 'String')})`
+    case 'end':
+      return `endsWith(toString(${condition.column}), ${parameter(condition.value, 'String')})`
+    case 'order':
+      return `${condition.column} ${condition.operator} ${parameter(condition.value, 'Float64')}`
+    case 'client': {
+      const [first, last] = condition.range.map((address) => `toIPv6(${parameter(address, 'String')})`)
+      return `client_ip BETWEEN ${first} AND ${last}`
+    }
+  }
+}
