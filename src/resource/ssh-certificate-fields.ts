@@ -6,7 +6,7 @@ import { principalBytesMax, principalsPerCertificateMax } from '../core/limits.j
 import { boundedBytes, ruled, Type } from '../core/schema.js'
 import type { PrepareTools, RowOf } from './define.js'
 import { exampleId, exampleSshKey } from './examples.js'
-import { asIs, assigned, defaulted, described, writable } from './fields.js'
+import { asIs, assigned, defaulted, described, required, writable } from './fields.js'
 import { idSchema } from './id-schema.js'
 import { reference } from './reference-fields.js'
 import { type SshCertificate, signSshCertificate, sshNonceBytes } from './ssh-certificate.js'
@@ -22,11 +22,23 @@ const principal = ruled(boundedBytes(principalBytesMax), (text) => {
   return /[,\s\p{C}]/u.test(text) ? 'it must have no commas, white space or control characters' : undefined
 })
 
-const principals = Type.Array(principal, {
+const hosts = Type.Array(principal, {
   maxItems: principalsPerCertificateMax,
   description:
-    'Names and addresses of hosts, or names of users. Without any, a host certificate is valid for every host, and sshd refuses a user certificate.',
+    'Names and addresses of hosts. Without any, the certificate names `*`, which is valid for every host.',
 })
+
+const users = Type.Array(principal, {
+  minItems: 1,
+  maxItems: principalsPerCertificateMax,
+  description: 'Names of users. Servers refuse a certificate without any.',
+})
+
+export const hostPrincipals = defaulted(hosts, [], { atCreation: true })
+export const userPrincipals = required(users, { atCreation: true })
+
+/** Signed if no host is named: OpenSSH 10.3 and later refuse an empty list, and earlier ones read the pattern, too. */
+const everyHost = '*'
 
 const time = {
   ...writable(timestamp, { atCreation: true, unset: 'never' }),
@@ -45,16 +57,19 @@ const authorityId = {
   shown: asIs(idSchema(sshCertificateAuthority.kind, sshCertificateAuthority.idPrefix)),
 }
 
-export const sshCertificateFields = {
+/** In the order in which they are shown. */
+export const sshCertificateFields = <P extends typeof hostPrincipals | typeof userPrincipals>(
+  principals: P,
+) => ({
   ...described,
   public_key: sshPublicKeyField,
   key_type: sshKeyTypeField,
   ssh_certificate_authority_id: authorityId,
-  principals: defaulted(principals, [], { atCreation: true }),
+  principals,
   valid_after: time,
   valid_until: time,
   certificate: assigned(Type.String({ description: 'The content of a -cert.pub file.' })),
-}
+})
 
 export const sshCertificateExample = {
   ssh_certificate_authority_id: exampleId(sshCertificateAuthority.idPrefix),
@@ -65,7 +80,9 @@ export const sshCertificateExample = {
   certificate: 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t…',
 }
 
-type Draft = RowOf<typeof sshCertificateFields>
+type Draft = RowOf<Omit<ReturnType<typeof sshCertificateFields>, 'principals'>> & {
+  readonly principals: readonly string[]
+}
 type IssuedFields = Pick<Draft, 'key_type' | 'valid_after' | 'valid_until' | 'certificate'>
 
 /** What differs between host and user certificates. */
@@ -84,7 +101,8 @@ export async function issueCertificate(
   const key = checkedSshPublicKey(draft.public_key)
   const { account_id, ssh_certificate_authority_id: authorityId } = draft
   const authority = createPrivateKey(await tools.unsealed(authorityKey({ account_id, id: authorityId })))
-  const { id: keyId, principals } = draft
+  const { id: keyId, principals: named } = draft
+  const principals = traits.type === 'host' && named.length === 0 ? [everyHost] : named
   const certificate = await signSshCertificate(
     { ...traits, key, keyId, principals, validAfter, validBefore },
     authority,

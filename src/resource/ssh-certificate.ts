@@ -14,7 +14,7 @@ export interface SshCertificate {
   readonly key: SshPublicKey
   /** What servers log when the certificate is used. */
   readonly keyId: string
-  /** Host or user names it is valid for; without any, all. */
+  /** Host or user names it is valid for. OpenSSH 10.3 and later refuse a certificate without any. */
   readonly principals: readonly string[]
   /** Seconds since the epoch; `validBefore` is exclusive. */
   readonly validAfter: number

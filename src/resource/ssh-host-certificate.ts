@@ -1,5 +1,10 @@
 import { defineResource } from './define.js'
-import { issueCertificate, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
+import {
+  hostPrincipals,
+  issueCertificate,
+  sshCertificateExample,
+  sshCertificateFields,
+} from './ssh-certificate-fields.js'
 
 /** A year. */
 const seconds = 365 * 24 * 60 * 60
@@ -16,7 +21,7 @@ export const sshHostCertificate = defineResource({
     principals: ['ssh.example.com'],
   },
   audit: 'ssh_host_certificate',
-  fields: sshCertificateFields,
+  fields: sshCertificateFields(hostPrincipals),
   /** No options are defined for host certificates. */
   prepare: async (draft, tools) => ({
     ...draft,

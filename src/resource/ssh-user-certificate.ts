@@ -1,5 +1,11 @@
+import { badRequest } from '../core/errors.js'
 import { defineResource } from './define.js'
-import { issueCertificate, sshCertificateExample, sshCertificateFields } from './ssh-certificate-fields.js'
+import {
+  issueCertificate,
+  sshCertificateExample,
+  sshCertificateFields,
+  userPrincipals,
+} from './ssh-certificate-fields.js'
 import { sshOptionFields } from './ssh-certificate-options.js'
 
 /** A day. */
@@ -17,7 +23,12 @@ export const sshUserCertificate = defineResource({
     principals: ['alice'],
   },
   audit: 'ssh_user_certificate',
-  fields: { ...sshCertificateFields, ...sshOptionFields },
+  fields: { ...sshCertificateFields(userPrincipals), ...sshOptionFields },
+  /** One of earlier versions may have none: it can be described, but not come back. */
+  check({ principals }, previous) {
+    if (principals.length > 0 || previous !== undefined) return
+    throw badRequest('"principals" is empty: servers refuse a user certificate that names no user.')
+  },
   async prepare(draft, tools) {
     const { critical_options: criticalOptions, extensions } = draft
     return {

@@ -49,7 +49,11 @@ t.test('audit events', async (t) => {
     ['api_key', '/api_keys', {}],
     ['ssh_certificate_authority', '/ssh_certificate_authorities', { private_key_type: 'ecdsa' }],
     ['ssh_host_certificate', '/ssh_host_certificates', { ssh_certificate_authority_id, public_key }],
-    ['ssh_user_certificate', '/ssh_user_certificates', { ssh_certificate_authority_id, public_key }],
+    [
+      'ssh_user_certificate',
+      '/ssh_user_certificates',
+      { ssh_certificate_authority_id, public_key, principals: ['me'] },
+    ],
     ['ssh_public_key', '/ssh_credentials', { public_key, acl: ['*'] }],
     ['tcp_address', '/reserved_addrs', { region: 'eu' }],
     ['domain', '/reserved_domains', { domain: 'a.example', certificate_management_policy: {} }],

@@ -1,5 +1,6 @@
 /** SSH authorities, certificates and credentials through the API; ssh-keygen checks the signatures. */
 import t from 'tap'
+import { readStrings } from '../../src/resource/ssh-wire.js'
 import { base, openTestStore } from '../harness/api.js'
 import { all, newest, notFound, refused } from '../harness/caller.js'
 import {
@@ -47,6 +48,21 @@ const day = 24 * 60 * 60
 
 const secondsBetween = ({ valid_after, valid_until }: { valid_after: string; valid_until: string }): number =>
   (Date.parse(valid_until) - Date.parse(valid_after)) / 1000
+
+/** The names in the signed bytes: behind the algorithm, nonce, ed25519 key, serial, type and key id. */
+function signedPrincipals(certificate: string): string[] {
+  const blob = Buffer.from(certificate.split(' ')[1]!, 'base64')
+  let at = 0
+  const next = (): Buffer => {
+    const start = at + 4
+    at = start + blob.readUInt32BE(at)
+    return blob.subarray(start, at)
+  }
+  for (let part = 0; part < 3; part += 1) next()
+  at += 12
+  next()
+  return (readStrings(next()) ?? []).map(String)
+}
 
 t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   const dir = tempDir(t)
@@ -112,22 +128,25 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       principals: null,
     })
     t.strictSame(host.principals, [])
+    t.strictSame(shownCertificate(host.certificate).principals, ['*'])
+    t.strictSame(signedPrincipals(host.certificate), ['*'], 'OpenSSH 10.3 refuses an empty list')
     t.equal(host.valid_after, host.created_at)
     t.equal(secondsBetween(host), 365 * day)
     const user = await me.sshUserCertificate.create({
       ssh_certificate_authority_id,
       public_key: publicKey,
+      principals: ['me'],
       extensions: null,
     })
     t.equal(secondsBetween(user), day)
     t.strictSame(user.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
     t.strictSame(user.critical_options, {})
-    t.strictSame(shownCertificate(user.certificate).principals, [])
+    t.strictSame(signedPrincipals(user.certificate), ['me'])
     t.notOk('extensions' in host)
   })
 
   t.test('certificates have exactly these fields, in a list too', async (t) => {
-    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    const body = { ssh_certificate_authority_id, public_key: publicKey, principals: ['me'] }
     for (const [path, more] of [
       [hosts, []],
       [users, ['critical_options', 'extensions']],
@@ -150,7 +169,11 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
 
   t.test('validity that begins later lasts as long; one that has begun ends no sooner', async (t) => {
     const certificate = { ssh_certificate_authority_id, public_key: publicKey }
-    const later = await me.sshUserCertificate.create({ ...certificate, valid_after: '2100-01-01T00:00:00Z' })
+    const later = await me.sshUserCertificate.create({
+      ...certificate,
+      principals: ['me'],
+      valid_after: '2100-01-01T00:00:00Z',
+    })
     t.equal(later.valid_until, '2100-01-02T00:00:00Z')
     const earlier = await me.sshHostCertificate.create({
       ...certificate,
@@ -170,7 +193,14 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
       'force-command': '/bin/echo "ü"',
     }
     const extensions = { 'permit-X11-forwarding': '', 'login@example.com': 'me', __proto: 'x', a: '' }
-    const body = { ssh_certificate_authority_id, public_key: publicKey, critical_options, extensions }
+    const principals = ['me']
+    const body = {
+      ssh_certificate_authority_id,
+      public_key: publicKey,
+      principals,
+      critical_options,
+      extensions,
+    }
     const made = await me.sshUserCertificate.create(body)
     t.strictSame(made.critical_options, critical_options, 'shown as given')
     t.strictSame(made.extensions, extensions)
@@ -190,7 +220,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   t.test(
     'empty options, which generated clients send by default, are those of a certificate without any',
     async (t) => {
-      const body = { ssh_certificate_authority_id, public_key: publicKey }
+      const body = { ssh_certificate_authority_id, public_key: publicKey, principals: ['me'] }
       const made = await me.sshUserCertificate.create({ ...body, critical_options: {}, extensions: {} })
       t.strictSame(made.critical_options, {})
       t.strictSame(made.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
@@ -222,7 +252,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
     const { id } = await me.sshCertificateAuthority.create({ description: 'named' })
     const changed = await me.sshCertificateAuthority.update(id, { metadata: 'changed' })
     t.match(changed, { description: 'named', metadata: 'changed' })
-    const body = { ssh_certificate_authority_id: id, public_key: publicKey }
+    const body = { ssh_certificate_authority_id: id, public_key: publicKey, principals: ['me'] }
     const host = await me.sshHostCertificate.create(body)
     const user = await me.sshUserCertificate.create(body)
     for (const remove of [
@@ -243,7 +273,7 @@ t.test('SSH', { skip: withoutSshKeygen }, async (t) => {
   })
 
   t.test('resources of another account are unknown', async (t) => {
-    const body = { ssh_certificate_authority_id, public_key: publicKey }
+    const body = { ssh_certificate_authority_id, public_key: publicKey, principals: ['me'] }
     for (const certificates of [other.sshHostCertificate, other.sshUserCertificate])
       t.match(await refused(404, certificates.create(body)), '"ssh_certificate_authority_id" names')
     const made = [

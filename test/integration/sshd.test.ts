@@ -133,11 +133,6 @@ t.test('sshd', { skip: withoutSshd }, async (t) => {
       says: /Permission denied/,
       of: { user: { critical_options: { 'source-address': '192.0.2.0/24' } } },
     },
-    {
-      name: 'a user certificate without principals',
-      says: /Permission denied/,
-      of: { user: { principals: [] } },
-    },
   ]
   for (const { name, says, of = {}, call: differing = {} } of refused) {
     t.test(`refused: ${name}`, async (t) => {
