@@ -1,8 +1,8 @@
 /** Plans the replacement of all rules of an IP policy: which rules are added, updated, removed or kept. */
 import { startOfSecond } from '../core/clock.js'
-import { badRequest, conflict, valueAt } from '../core/errors.js'
+import { badRequest, conflict, valueAt, WeirError } from '../core/errors.js'
 import { newId } from '../core/ids.js'
-import { rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
+import { entryFaultsMax, rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
 import { Slices } from '../core/slices.js'
@@ -15,6 +15,7 @@ import { resourceSchema } from '../resource/shown-schema.js'
 import type { RulesDraft, RulesPlan } from '../store/plan.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
+import { addFault, type Faults, refusalOf } from './entry-faults.js'
 import { checkNames, createValues, rowOf } from './input.js'
 import { lockoutCheck } from './lockout.js'
 import type { Presenter } from './present.js'
@@ -90,15 +91,26 @@ export async function wantedRules(body: Record<string, unknown>): Promise<SentRu
   const slices = new Slices()
   const rules: SentRule[] = []
   const places = new Map<string, number>()
+  const faults: Faults = {}
+  let refused: WeirError | undefined
   for (const [index, entry] of (list as unknown[]).entries()) {
     if (slices.isDue()) await slices.pause()
-    const sent = sentRule(entry, `rules[${index}]`)
-    const { rule } = sent
-    const first = places.get(rule.cidr)
-    if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
-    places.set(rule.cidr, index)
-    rules.push(sent)
+    const name = `rules[${index}]`
+    try {
+      const sent = sentRule(entry, name)
+      const { rule } = sent
+      const first = places.get(rule.cidr)
+      if (first !== undefined) throw repeatedCidr(rule.cidr, first, index)
+      places.set(rule.cidr, index)
+      rules.push(sent)
+    } catch (error) {
+      if (!(error instanceof WeirError)) throw error
+      refused ??= error
+      addFault(faults, name, error.message)
+      if (Object.keys(faults).length === entryFaultsMax) break
+    }
   }
+  if (refused !== undefined) throw refusalOf(refused.message, faults, refused.code)
   return rules
 }
 

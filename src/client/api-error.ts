@@ -17,6 +17,9 @@ export class ApiError extends Error {
   /** Identifies the request in the API's log. */
   readonly operation_id: string | undefined
 
+  /** More about the error: of a list with many wrong entries, a sentence for each by its place, such as `rules[17].cidr`. */
+  readonly details: Readonly<Record<string, string>>
+
   /** `what`: the request, for people; `text`: the body of the answer. */
   constructor(what: string, status: number, text: string) {
     const problem = problemIn(text)
@@ -26,6 +29,7 @@ export class ApiError extends Error {
     this.error_code = problem?.error_code
     this.status_code = status
     this.msg = msg
+    this.details = problem?.details ?? {}
     this.operation_id = problem?.details['operation_id']
   }
 }

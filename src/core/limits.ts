@@ -10,6 +10,8 @@ export const rulesBodyBytesMax = 16 * 1024 * 1024
 export const resourceBytesMax = 256 * 1024
 /** A request line and headers: the longest expression with each byte percent-encoded, and Node's default for the rest. */
 export const requestHeadBytesMax = 64 * 1024
+/** Faults of a list's entries that an error names, a sentence each. */
+export const entryFaultsMax = 100
 export const accountNameBytesMax = 255
 export const descriptionBytesMax = 255
 export const metadataBytesMax = 4096

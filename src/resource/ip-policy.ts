@@ -20,23 +20,24 @@ export const ipPolicy = defineResource({
   fields: described,
 })
 
-const ipv4Pattern = '[0-9]{1,3}(\\.[0-9]{1,3}){3}/(3[0-2]|[12]?[0-9])'
-const ipv6Pattern = '[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9])'
+const ipv4Pattern = '[0-9]{1,3}(\\.[0-9]{1,3}){3}(/(3[0-2]|[12]?[0-9]))?'
+const ipv6Pattern = '[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?'
 const cidrPattern = `^(${ipv4Pattern}|${ipv6Pattern})$`
 
-const parseRule = (text: string) => parseCidr(text, { hostBits: 'refuse', bareAddress: 'refuse' })
+const parseRule = (text: string) => parseCidr(text, { hostBits: 'refuse', bareAddress: 'allow' })
 
 const cidr = ruled(
   Type.String({
     title: 'Cidr',
     maxLength: 64,
-    description: 'A range in CIDR notation, IPv4 or IPv6, with the lowest address of the range.',
+    description:
+      'An address, or a range in CIDR notation with its lowest address, IPv4 or IPv6. An address is shown as the range of itself: /32 or /128.',
     ...documented({ pattern: cidrPattern }),
   }),
   (text) => complaintOf(parseRule(text))?.replace(/\.$/, ''),
 )
 
-/** One spelling per range, so that the same range can't appear in a policy twice. */
+/** One spelling per range, also for an address and the range of it alone, so that the same range can't appear in a policy twice. */
 function canonical(text: string): string {
   const parsed = parseRule(text)
   return parsed.ok ? formatCidr(parsed.value) : text

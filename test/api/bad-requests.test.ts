@@ -189,7 +189,6 @@ const ipPolicyRule = (ip_policy_id: string): Row[] => [
   ['another action', { ...rule, ip_policy_id, action: 'ALLOW' }, /"action" is "ALLOW".*"allow", "deny"/],
   ...[
     ['empty', '', /"cidr"/],
-    ['an address', '10.0.0.1', /10\.0\.0\.1\/32/],
     ['an IPv6 address', '::1', /::1\/128/],
     ['host bits', '10.0.0.1/8', /10\.0\.0\.0\/8/],
     ['host bits of IPv6', '2001:db8::1/32', /2001:db8::\/32/],
@@ -439,7 +438,7 @@ const sshPublicKey = (body: object): Row[] => [
 ]
 
 const sshCertificate = (ssh_certificate_authority_id: string): Row[] => {
-  const body = { ssh_certificate_authority_id, public_key: sshKey }
+  const body = { ssh_certificate_authority_id, public_key: sshKey, principals: ['me'] }
   return [
     ...sshPublicKey(body),
     ['no authority', { public_key: sshKey }, /"ssh_certificate_authority_id" is required/],
@@ -470,10 +469,17 @@ const sshCertificate = (ssh_certificate_authority_id: string): Row[] => {
 }
 
 const sshUserCertificate = (ssh_certificate_authority_id: string): Row[] => {
-  const body = { ssh_certificate_authority_id, public_key: sshKey }
+  const unnamed = { ssh_certificate_authority_id, public_key: sshKey }
+  const body = { ...unnamed, principals: ['me'] }
   const critical = (critical_options: unknown) => ({ ...body, critical_options })
   const extended = (extensions: unknown) => ({ ...body, extensions })
   return [
+    ['nobody named', unnamed, /"principals" is required for an SSH user certificate/],
+    [
+      'an empty list of users',
+      { ...unnamed, principals: [] },
+      /"principals" has 0 entries, but must have at least 1/,
+    ],
     ['a list of options', critical(['verify-required']), /"critical_options" is .*must be an object/],
     ['an unknown option', critical({ force_command: 'x' }), /"force_command".*force-command, source-address/],
     ['no command', critical({ 'force-command': '' }), /"force-command" needs a command/],

@@ -228,7 +228,11 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
         { rules: [allow('10.0.0.0/8'), allow('10.1.2.3/8')] },
         /"rules\[1\]\.cidr" is "10\.1\.2\.3\/8": .*write 10\.0\.0\.0\/8/,
       ],
-      ['no mask', { rules: [allow('10.0.0.1')] }, /write 10\.0\.0\.1\/32/],
+      [
+        'an address twice',
+        { rules: [allow('10.0.0.1'), allow('10.0.0.1/32')] },
+        /"10\.0\.0\.1\/32", the same as/,
+      ],
       [
         'an unknown field',
         { rules: [{ ...allow('10.0.0.0/8'), ip_policy_id: id }] },
@@ -255,6 +259,21 @@ t.test('replacing the rules of an IP policy', { timeout: 300_000 }, async (t) =>
         /"rules" has 100001 entries: at most 100000 are allowed/,
       ],
     ]
+    const lines = Array.from({ length: 150 }, (_, index) =>
+      allow(index % 2 === 0 ? `10.0.0.${index}` : `x${index}`),
+    )
+    const { body: few } = await me.raw.send('PUT', path, { body: { rules: lines.slice(0, 5) } })
+    t.match(few.msg, /^"rules\[1\]\.cidr" is "x1": .* 1 more entry is wrong: see "details"\.$/)
+    t.match(few.details, { 'rules[1].cidr': /"x1"/, 'rules[3].cidr': /"x3"/, operation_id: /^op_/ })
+    t.equal(Object.keys(few.details).length, 3)
+    const many = [...lines, ...lines.map(({ action }, index) => ({ action, cidr: `y${index}` }))]
+    const { body: most } = await me.raw.send('PUT', `${path}?validate_only=true`, { body: { rules: many } })
+    t.equal(Object.keys(most.details).length, 101, 'at most 100')
+    t.match(most.msg, /at least 99 more entries are wrong/)
+    const { body: edge } = await me.raw.send('POST', '/edges/tcp', {
+      body: { hostports: ['a', 'b.example:1', 'c:0'] },
+    })
+    t.match(edge, { status_code: 400, details: { 'hostports[0]': /"a"/, 'hostports[2]': /"c:0"/ } })
     for (const [name, body, message] of wrong)
       t.match(await me.raw.refused(400, 'PUT', path, body), message, name)
     t.strictSame(await rulesOf(id), before, 'nothing has changed')
