@@ -1,8 +1,9 @@
 /**
- * Watches a bucket by a consumer that its server keeps in memory.
+ * Watches and lists a bucket by consumers that its server keeps in memory, and that are deleted when they are done.
  *
- * The package for buckets has a watch, too, but the consumers of that are stored: a server that starts again first
- * recovers each one that was open, or had ended less than five minutes ago, which takes 10 ms with 10,000 keys.
+ * The package for buckets has a watch and a listing, too, but the consumers of those are stored, and none is deleted: a
+ * server that starts again first recovers each one that was open, or had ended less than five minutes ago, which takes
+ * 10 ms with 10,000 keys.
  */
 import {
   type ConsumerConfig,
@@ -10,7 +11,9 @@ import {
   type JetStreamClient,
   type JsMsg,
   type OrderedPushConsumerOptions,
+  type PushConsumer,
 } from '@nats-io/jetstream'
+import { every, monotonicMs } from '../core/clock.js'
 import { streamOf } from './bucket-stream.js'
 
 export interface BucketEntry {
@@ -48,7 +51,7 @@ export async function watchBucket(
   bucket: string,
   { watcher, isCurrent, from }: { watcher: BucketWatcher; isCurrent: boolean; from: number },
 ): Promise<Closable> {
-  const prefix = `$KV.${bucket}.`
+  const prefix = keyPrefix(bucket)
   const consumer: InMemory = {
     filter_subjects: `${prefix}>`,
     mem_storage: true,
@@ -64,17 +67,103 @@ export async function watchBucket(
     wasCurrent = true
     watcher.current()
   }
-  const watch = await (await jetstream.consumers.getPushConsumer(streamOf(bucket), consumer)).consume({
-    callback,
-  })
+  const opened = await jetstream.consumers.getPushConsumer(streamOf(bucket), consumer)
+  const watch = await opened.consume({ callback })
   void watch.closed().then((error) => isClosed || watcher.ended(error || undefined))
   return {
     close: () => {
+      if (isClosed) return
       isClosed = true
       watch.stop()
+      void discard(opened)
     },
   }
 }
+
+/** A server that is away deletes the consumer itself, once nobody has listened to it for minutes. */
+const discard = (consumer: PushConsumer): Promise<unknown> => consumer.delete().catch(() => {})
+
+/** The last entry of a key. */
+export interface ListedEntry {
+  readonly revision: number
+  readonly isDeleted: boolean
+}
+
+interface Listing {
+  readonly entries: Map<string, ListedEntry>
+  /** False if keys may be missing: they changed before their entry was delivered, and have a later one. */
+  readonly isWhole: boolean
+}
+
+/** A listing that hears nothing for so long asks whether anything is left: the last entries may have been removed. */
+const silenceMs = 1_000
+
+/** The keys that match a filter, each once, with its last entry. `lastRevision`: of the bucket, when it is called. */
+export async function listBucket(
+  jetstream: JetStreamClient,
+  bucket: string,
+  filter: string,
+  lastRevision: () => Promise<number>,
+): Promise<Listing> {
+  const prefix = keyPrefix(bucket)
+  const options: InMemory = {
+    filter_subjects: `${prefix}${filter}`,
+    mem_storage: true,
+    headers_only: true,
+    deliver_policy: DeliverPolicy.LastPerSubject,
+  }
+  const consumer = await jetstream.consumers.getPushConsumer(streamOf(bucket), options)
+  const entries = new Map<string, ListedEntry>()
+  try {
+    if ((await consumer.info(true)).num_pending === 0) return { entries, isWhole: true }
+    const take = (message: JsMsg): void => {
+      const { key, revision, value } = entryOf(message, prefix)
+      entries.set(key, { revision, isDeleted: value === undefined })
+    }
+    // If others write all the time, the consumer always has more to deliver.
+    const isWhole = await readUpTo(consumer, await lastRevision(), take)
+    return { entries, isWhole }
+  } finally {
+    await discard(consumer)
+  }
+}
+
+/** Takes what the consumer delivers up to a sequence. True if it had nothing more to deliver. */
+async function readUpTo(
+  consumer: PushConsumer,
+  sequence: number,
+  take: (message: JsMsg) => void,
+): Promise<boolean> {
+  let heardMs = monotonicMs()
+  let end: (isWhole: boolean) => void = () => {}
+  let fail: (error: unknown) => void = () => {}
+  const ended = new Promise<boolean>((resolve, reject) => {
+    end = resolve
+    fail = reject
+  })
+  const callback = (message: JsMsg): void => {
+    heardMs = monotonicMs()
+    take(message)
+    if (message.info.pending === 0) end(true)
+    else if (message.seq >= sequence) end(false)
+  }
+  const messages = await consumer.consume({ callback })
+  const cut = new Error('A listing ended before its last key.')
+  void messages.closed().then((error) => fail(error || cut))
+  const silence = every(silenceMs, async () => {
+    if (monotonicMs() - heardMs < silenceMs) return
+    await consumer.info().then(({ num_pending }) => num_pending === 0 && end(true), fail)
+  })
+  try {
+    return await ended
+  } finally {
+    silence.stop()
+    messages.stop()
+  }
+}
+
+/** The beginning of the subjects of a bucket's keys. */
+export const keyPrefix = (bucket: string): string => `$KV.${bucket}.`
 
 const entryOf = (message: JsMsg, prefix: string): BucketEntry => ({
   key: message.subject.slice(prefix.length),

@@ -9,9 +9,20 @@ import {
 import { type KV, type KvEntry, Kvm, type KvOptions } from '@nats-io/kv'
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from '../core/clock.js'
+import { eachOf } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
+import { keysAtOnceMax } from '../core/limits.js'
 import { streamOf } from './bucket-stream.js'
-import { type BucketEntry, type BucketWatcher, type Closable, watchBucket } from './bucket-watch.js'
+import {
+  type BucketEntry,
+  type BucketWatcher,
+  type Closable,
+  keyPrefix,
+  type ListedEntry,
+  listBucket,
+  watchBucket,
+} from './bucket-watch.js'
+
 import {
   callTimeoutMs,
   isStorageFull,
@@ -34,6 +45,7 @@ interface BucketClient {
 /** The calls a bucket needs of its connection. */
 interface BucketHost {
   streamInfo(name: string): Promise<StreamInfo | undefined>
+  subjectCounts(stream: string, filter: string): Promise<Readonly<Record<string, number>>>
   purgeSubject(stream: string, subject: string): Promise<unknown>
   removeMessages(stream: string, sequences: Iterable<number>, patience?: Patience): Promise<void>
   onReconnect(listener: () => void): () => void
@@ -141,12 +153,27 @@ export class Bucket {
   }
 
   /** The keys that match, `*` standing for one part and `>` for the rest; deleted ones are left out. */
-  keys(filter: string): Promise<string[]> {
-    return this.#call(async () => {
-      const keys: string[] = []
-      for await (const key of await this.#kv.keys(filter)) keys.push(key)
-      return keys
+  async keys(filter: string): Promise<string[]> {
+    return [...(await this.#list(filter))].flatMap(([key, { isDeleted }]) => (isDeleted ? [] : [key]))
+  }
+
+  /** The last entry of each key that matches; keys that exist all the time are among them, also if they change. */
+  async #list(filter: string): Promise<ReadonlyMap<string, ListedEntry>> {
+    const lastRevision = async () => (await this.position()).lastRevision
+    const list = () => listBucket(this.#jetstream, this.name, filter, lastRevision)
+    const { entries, isWhole } = await this.#call(list)
+    if (isWhole) return entries
+    const prefix = keyPrefix(this.name)
+    const subjects = await this.#call(() =>
+      this.#host.subjectCounts(streamOf(this.name), `${prefix}${filter}`),
+    )
+    const missing = Object.keys(subjects).map((subject) => subject.slice(prefix.length))
+    await eachOf(missing, keysAtOnceMax, async (key) => {
+      const entry = entries.has(key) ? undefined : await this.get(key)
+      if (entry !== undefined)
+        entries.set(key, { revision: entry.revision, isDeleted: entry.value === undefined })
     })
+    return entries
   }
 
   /** Unconditional. Resolves with the new revision. */
@@ -174,19 +201,13 @@ export class Bucket {
 
   /** Removes a key, or all keys that a filter matches, without a tombstone: watchers do not notice. */
   async forget(key: string): Promise<void> {
-    // `history` can leave out the values, although its type does not say so.
-    const options = { key, headers_only: true }
-    const revisions = await this.#call(async () => {
-      const found: number[] = []
-      for await (const { revision } of await this.#kv.history(options)) found.push(revision)
-      return found
-    })
+    const revisions = [...(await this.#list(key)).values()].map(({ revision }) => revision)
     await this.#call(() => this.#host.removeMessages(streamOf(this.name), revisions, this.#patience))
   }
 
   /** Removes every key without a tombstone: only for a bucket that is filled again from another source. */
   async empty(): Promise<void> {
-    await this.#host.purgeSubject(streamOf(this.name), `$KV.${this.name}.>`)
+    await this.#host.purgeSubject(streamOf(this.name), `${keyPrefix(this.name)}>`)
   }
 
   /** Identity and position of the bucket's stream; an `identity` of '' if there is none. */

@@ -61,3 +61,49 @@ t.test('a server that starts again has no consumers to recover', async (t) => {
   await server.start()
   t.equal((await (await connected()).streamInfo('KV_watched'))?.state.consumer_count, 0)
 })
+
+t.test('listings, and watches that were closed, leave no consumer behind', async (t) => {
+  const { nats, bucket } = await openBucket(t)
+  const consumers = async () => (await nats.streamInfo('KV_watched'))?.state.consumer_count
+  t.strictSame(await bucket.keys('>'), [], 'nothing is listed')
+  for (const key of ['a.1', 'a.2', 'b.1']) await bucket.put(key, '1')
+  await bucket.remove('a.2', 2)
+  for (let turn = 0; turn < 20; turn += 1) {
+    t.strictSame(await bucket.keys('a.*'), ['a.1'])
+    await bucket.forget('b.*')
+    await bucket.put('b.1', '1')
+    const watch = await bucket.watch({ entry: () => {}, current: () => {}, ended: () => {} })
+    watch.close()
+  }
+  await until('all are deleted', async () => (await consumers()) === 0)
+})
+
+t.test('a key that changes while keys are listed is listed once', async (t) => {
+  const { connected, bucket } = await openBucket(t)
+  const other = (await (await connected()).findBucket('watched'))!
+  const keys = Array.from({ length: 200 }, (_, at) => `key.${at}`)
+  await Promise.all(keys.map((key) => bucket.put(key, '1')))
+  let isOver = false
+  const writing = Promise.all(
+    keys.slice(0, 20).map(async (key) => {
+      while (!isOver) await other.put(key, '2')
+    }),
+  )
+  for (let turn = 0; turn < 50; turn += 1) {
+    const listed = await bucket.keys('key.*')
+    if (listed.length !== keys.length) t.equal(listed.length, keys.length)
+  }
+  isOver = true
+  await writing
+  t.strictSame((await bucket.keys('key.*')).sort(), keys.sort())
+})
+
+t.test('a listing whose last keys are removed before they were delivered ends', async (t) => {
+  const { connected, bucket } = await openBucket(t)
+  const other = (await (await connected()).findBucket('watched'))!
+  for (let turn = 0; turn < 20; turn += 1) {
+    await Promise.all(Array.from({ length: 100 }, (_, at) => bucket.put(`key.${at}`, '1')))
+    await Promise.all([bucket.keys('key.*'), other.forget('key.*')])
+  }
+  t.strictSame(await bucket.keys('key.*'), [])
+})
