@@ -173,6 +173,11 @@ const store = {
     'weir_configuration_failures_total',
     'Failed reads of the configuration bucket.',
   ),
+  configurationIncomplete: warn(
+    'The configuration bucket is not complete, so its contents are not used; an API completes it from ClickHouse.',
+    'weir_configuration_incomplete_total',
+    'Reports of a configuration bucket that is not complete: two a minute for each process that waits for it.',
+  ),
   resourceChanged: info(
     'A resource was changed.',
     'weir_resource_changes_total',

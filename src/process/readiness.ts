@@ -41,7 +41,7 @@ export class Readiness {
   readonly #context: RoleContext
   readonly #parent: Parent | undefined
   readonly #release: ReleaseStack
-  #waitsFor = 'NATS'
+  #waitsFor = (): string => 'NATS'
   #measured: readonly Measured[] = []
   #parts: (Needs & { readonly watch: StreamWatch }) | undefined
 
@@ -53,8 +53,8 @@ export class Readiness {
   }
 
   /** Names what the role waits for while it starts. */
-  waitsFor(what: string): void {
-    this.#waitsFor = what
+  waitsFor(what: string | (() => string)): void {
+    this.#waitsFor = typeof what === 'string' ? () => what : what
   }
 
   /** Whenever metrics are asked for, this part brings its own up to date first. */
@@ -74,14 +74,14 @@ export class Readiness {
 
   /** Parts of this process that don't work. */
   async own(): Promise<Failing> {
-    if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor}.` }
+    if (this.#parts === undefined) return { start: `The role is starting: it waits for ${this.#waitsFor()}.` }
     const { watch, view, failing, below } = this.#parts
     const [processes, streams] = await Promise.all([below?.failing(), watch.failing()])
     return {
       ...failing?.(),
       ...processes,
       ...streams,
-      ...(view.isUsable ? {} : { configuration: 'The configuration is not complete yet.' }),
+      ...(view.isUsable ? {} : { configuration: `The configuration is not complete yet: ${view.lack}.` }),
     }
   }
 
@@ -164,6 +164,10 @@ export async function openReadiness(
 
 /** The other roles find streams and buckets only after an API has started once. */
 export const firstApiStart = 'an API to create the streams and buckets'
+
+/** A role that starts uses no configuration before it is complete. */
+export const configurationOf = (view: View) => (): string =>
+  view.isUsable ? 'streams and buckets' : `a complete configuration: ${view.lack}`
 
 /** A role whose parts are open. */
 export const roleOf = (readiness: Readiness): Role => ({

@@ -46,6 +46,7 @@ export async function openStoreParts(
   context: RoleContext,
   baseUrl: () => string,
   release: ReleaseStack,
+  waitsFor?: (what: () => string) => void,
 ): Promise<StoreParts> {
   const { openStore } = await import('../store/store.js')
   const { LogReader } = await import('../store/log-reader.js')
@@ -67,6 +68,7 @@ export async function openStoreParts(
     occurrences,
     keyFingerprint: sealer.fingerprint,
     bucketBytesMax,
+    waitsFor,
     renderBulk: (rows, stateOf) => renderBulk(rows, presenter, stateOf),
   })
   release.own(store)

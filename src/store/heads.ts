@@ -13,6 +13,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import type { Bucket, BucketEntry } from '../nats/bucket.js'
 import { BucketFollower } from '../nats/bucket-follower.js'
 import { jsonOf } from '../view/keys.js'
+import { deferred } from '../view/view.js'
 import { type Change, type Head, subjectOf, versioned } from './change.js'
 
 /** A recreated head starts this far above the highest known version, so versions of the lost head are never reused. */
@@ -56,6 +57,7 @@ export class Heads {
   #unfinished = new Map<string, number>()
   /** Accounts with a change that this process is carrying out. */
   readonly #inProgress = new Set<string>()
+  readonly #whenRead = deferred()
   #sweep: Timer | undefined
 
   constructor(parts: HeadsParts) {
@@ -63,15 +65,32 @@ export class Heads {
     this.#follower = new BucketFollower(parts.bucket, {
       begin: () => {
         this.#unfinished = new Map()
-        return { entry: (entry) => this.#notice(entry), current: () => {} }
+        return { entry: (entry) => this.#notice(entry), current: () => this.#whenRead.resolve() }
       },
       unreachable: (reason) => parts.occurrences.configurationUnreachable({ reason }),
     })
   }
 
+  /** Resolves when it knows every head that holds a change. */
   async open(): Promise<void> {
     await this.#follower.open()
+    await this.#whenRead.promise
     this.#sweep = every(sweepMs, () => this.#finishLeftBehind())
+  }
+
+  /** Carries out the changes that heads of these accounts hold. One that fails is reported, and swept later. */
+  async finishAll(accountIds: Iterable<string>): Promise<void> {
+    const waiting = [...accountIds].filter((accountId) => this.#unfinished.has(accountId))
+    await eachOf(waiting, headsAtOnceMax, (accountId) => this.#finish(accountId))
+  }
+
+  async #finish(accountId: string): Promise<void> {
+    try {
+      await this.finished(accountId)
+      this.#parts.occurrences.changeFinished({ account_id: accountId })
+    } catch {
+      // Reported where it failed; the next sweep tries again.
+    }
   }
 
   /** The account's head, after carrying out the change that it may hold. */
@@ -189,14 +208,7 @@ export class Heads {
     const due = [...this.#unfinished].filter(
       ([accountId, since]) => now() - since >= sweepMs && !this.#inProgress.has(accountId),
     )
-    await eachOf(due, headsAtOnceMax, async ([accountId]) => {
-      try {
-        await this.finished(accountId)
-        this.#parts.occurrences.changeFinished({ account_id: accountId })
-      } catch {
-        // Reported where it failed; the next sweep tries again.
-      }
-    })
+    await eachOf(due, headsAtOnceMax, ([accountId]) => this.#finish(accountId))
   }
 
   close(): void {

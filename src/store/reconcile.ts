@@ -71,8 +71,24 @@ const nothing: SeenAccount = { version: 0, stored: 0, isWhole: false, rows: new 
 export interface Differences {
   /** Accounts whose part of the buckets lacks something, with their highest known version. */
   readonly behind: ReadonlyMap<string, number>
+  /** What each of them lacks: a change under way makes it lack something else at each look. */
+  readonly lacks: ReadonlyMap<string, ReadonlySet<string>>
   /** Accounts of which the buckets have more than ClickHouse. */
   readonly ahead: readonly string[]
+}
+
+/** What a later look found, but only the accounts that still lack something they lacked before. */
+export function lasting(before: Differences, { behind, lacks, ahead }: Differences): Differences {
+  const left = new Map<string, number>()
+  const leftLacks = new Map<string, ReadonlySet<string>>()
+  for (const [accountId, highest] of behind) {
+    const known = before.lacks.get(accountId)
+    const same = new Set([...(lacks.get(accountId) ?? [])].filter((lack) => known?.has(lack)))
+    if (same.size === 0) continue
+    left.set(accountId, highest)
+    leftLacks.set(accountId, same)
+  }
+  return { behind: left, lacks: leftLacks, ahead }
 }
 
 /**
@@ -81,6 +97,7 @@ export interface Differences {
  */
 export function compare(seen: SeenAccounts, stored: StoredVersions, side: SideBuckets): Differences {
   const behind = new Map<string, number>()
+  const lacks = new Map<string, ReadonlySet<string>>()
   const ahead: string[] = []
   for (const accountId of new Set([...stored.keys(), ...seen.keys()])) {
     const account = seen.get(accountId) ?? nothing
@@ -88,10 +105,14 @@ export function compare(seen: SeenAccounts, stored: StoredVersions, side: SideBu
     const highestStored = highestIn(rows)
     if (isAhead(account, rows, highestStored)) ahead.push(accountId)
     const highest = Math.max(highestStored, account.version)
+    const lacking = new Set(lacksOf(account, rows, side))
     const head = side.heads.get(accountId) ?? -1
-    if (head < highest || isBehind(account, rows, side)) behind.set(accountId, highest)
+    if (head < highest) lacking.add(`head ${highest}`)
+    if (lacking.size === 0) continue
+    behind.set(accountId, highest)
+    lacks.set(accountId, lacking)
   }
-  return { behind, ahead }
+  return { behind, lacks, ahead }
 }
 
 type StoredAccount = ReadonlyMap<string, readonly StoredVersion[]>
@@ -121,18 +142,19 @@ function isAhead(seen: SeenAccount, stored: StoredAccount, highestStored: number
   return false
 }
 
-function isBehind(seen: SeenAccount, stored: StoredAccount, { secrets }: SideBuckets): boolean {
-  if (!seen.isWhole) return true
+/** What the account's part of the buckets lacks, each named with the version of it that is missing. */
+function* lacksOf(seen: SeenAccount, stored: StoredAccount, { secrets }: SideBuckets): Generator<string> {
+  if (!seen.isWhole) yield `counts ${seen.version}`
   for (const [kind, rows] of stored) {
     const isSealed = sealedFields(kind).length > 0
     for (const { id, version, deleted } of rows) {
       const there = seen.rows.get(kind)?.get(id)
-      if (deleted ? there !== undefined : there === undefined || there < version) return true
-      if (kind === apiKey.kind && there !== undefined && there !== version) return true
-      if (isSealed && !deleted && (secrets.get(secretKey(kind, id)) ?? 0) < version) return true
+      const isOther = kind === apiKey.kind && there !== undefined && there !== version
+      const isMissing = deleted ? there !== undefined : there === undefined || there < version
+      const lacksSecret = isSealed && !deleted && (secrets.get(secretKey(kind, id)) ?? 0) < version
+      if (isMissing || isOther || lacksSecret) yield `${kind} ${id} ${version}`
     }
   }
-  return false
 }
 
 /** Creates missing claims of rows, and takes over claims whose holder has no right to them. */

@@ -1,17 +1,18 @@
 /** Keeps the buckets equal to ClickHouse, and says why nothing may be written if they contradict each other. */
-import { sleep } from '../core/clock.js'
+import { now, sleep } from '../core/clock.js'
 import { eachOf } from '../core/concurrency.js'
 import { headsAtOnceMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { BucketPosition } from '../nats/bucket.js'
 import type { AnyResource } from '../resource/define.js'
-import { type Meta, metaKey } from '../view/keys.js'
+import { faultOfMeta, faultsIn } from '../view/completeness.js'
+import { epochOf, isEpoch, type Meta, metaKey } from '../view/keys.js'
 import type { View } from '../view/view.js'
 import type { StoreBuckets } from './buckets.js'
 import type { Clickhouse } from './clickhouse.js'
 import type { Deployment } from './migrate.js'
 import { Queue } from './queues.js'
-import { compare, type Differences, fillClaims, readSideBuckets, seenIn } from './reconcile.js'
+import { compare, type Differences, fillClaims, lasting, readSideBuckets, seenIn } from './reconcile.js'
 import { type CarryOutRepair, commitRepair, type RepairParts } from './repair.js'
 import { readStored, readVersions } from './stored-rows.js'
 
@@ -29,13 +30,18 @@ export interface ReconcilerParts extends RepairParts {
 const looksMax = 3
 const settleMs = 500
 
+const beingCompared = 'The data in NATS is being compared with ClickHouse.'
+
 type Positions = readonly BucketPosition[]
 
 export class Reconciler {
   readonly #parts: ReconcilerParts
   #refusal: string | undefined
-  #doubt: string | undefined
+  /** No change is finished, either, before the first comparison. */
+  #doubt: string | undefined = beingCompared
   #positions: Positions = []
+  /** Faults of the bucket that a comparison with ClickHouse could not mend. */
+  #unmended: ReadonlySet<string> = new Set()
   /** One comparison at a time. */
   readonly #queue = new Queue()
 
@@ -57,12 +63,36 @@ export class Reconciler {
   check(): Promise<void> {
     return this.#queue.inTurn(async () => {
       const isContinued = this.#isContinued(await this.#read())
-      if (isContinued && this.refusal === undefined && this.#parts.view.isUsable) return
+      if (isContinued && this.refusal === undefined && this.#parts.view.isUsable) return this.#mend()
       await this.#parts.makeBuckets()
-      this.#doubt ??= 'The data in NATS is being compared with ClickHouse.'
+      this.#doubt ??= beingCompared
       await this.#parts.view.reread()
       await this.#reconcile()
     })
+  }
+
+  /**
+   * Corrects what the bucket says of itself, if that does not hold: a process that starts now would wait for ever. During
+   * a change, an account lacks something for a short time.
+   */
+  async #mend(): Promise<void> {
+    const { view, occurrences } = this.#parts
+    let faults = faultsIn(view.latest)
+    for (let look = 2; look <= looksMax && faults.size > 0; look += 1) {
+      await sleep(settleMs)
+      const last = faults
+      faults = new Map([...faultsIn(view.latest)].filter(([key]) => last.has(key)))
+    }
+    const [reason] = faults.values()
+    if (reason === undefined || [...faults.keys()].every((key) => this.#unmended.has(key))) return
+    occurrences.configurationIncomplete({ reason, faults: faults.size })
+    const { behind, ahead } = await this.#compare()
+    // Rows that ClickHouse does not have are left to an operator, who learns of them: see `foreign-rows.ts`.
+    const mended = new Map([...behind].filter(([accountId]) => !ahead.includes(accountId)))
+    await this.#repair(mended)
+    await this.#putMeta(undefined)
+    occurrences.projectionRepaired({ accounts: mended.size, claims: 0 })
+    this.#unmended = new Set(faultsIn(view.latest).keys())
   }
 
   /** Compares the view with ClickHouse, and repairs. */
@@ -74,7 +104,7 @@ export class Reconciler {
     return this.#queue.inTurn(async () => {
       const { buckets, view } = this.#parts
       await view.reread()
-      const { epoch = 0 } = view.latest.meta ?? {}
+      const epoch = epochOf(view.latest.meta)
       const versions = new Map([...view.latest.accounts].map(([id, { version }]) => [id, version]))
       for (const bucket of Object.values(buckets)) await bucket.empty()
       await view.reread()
@@ -115,8 +145,7 @@ export class Reconciler {
     // Else the view is as good as a fresh one, which would take as long as the first.
     if (isFilled) await view.reread()
     const claims = await fillClaims(this.#parts.buckets.claims, view.latest)
-    const epoch = Math.max(epochBefore, meta?.epoch ?? 0)
-    if (isFilled) await this.#putMeta(epoch + 1)
+    await this.#putMeta(isFilled ? nextEpoch(epochBefore, view) : undefined)
     if (claims + behind.size > 0)
       this.#parts.occurrences.projectionRepaired({ accounts: behind.size, claims })
     this.#positions = await this.#read()
@@ -131,18 +160,20 @@ export class Reconciler {
   }
 
   /**
-   * During a change, the bucket seems to lack something, so an account is behind only if several looks say so. One
-   * look will do if there is no configuration at all.
+   * An account that lacks something may have a change that its writer did not finish: that is finished first, and what
+   * it would have written is not missing. Other writers' changes are under way, so an account is behind only if it lacks
+   * the same thing at several looks. One look will do if there is no configuration at all.
    */
   async #compare(): Promise<Differences> {
-    const { view } = this.#parts
+    const { view, heads, projection } = this.#parts
     let found = await this.#look()
-    const looks = view.latest.meta === undefined ? 1 : looksMax
-    for (let look = 2; look <= looks && found.behind.size > 0 && found.ahead.length === 0; look += 1) {
-      await sleep(settleMs)
-      const again = await this.#look()
-      const behind = [...again.behind].filter(([accountId]) => found.behind.has(accountId))
-      found = { behind: new Map(behind), ahead: again.ahead }
+    if (view.latest.meta === undefined) return found
+    for (let look = 2; look <= looksMax && found.behind.size > 0 && found.ahead.length === 0; look += 1) {
+      // A change that can't be finished is reported, and its account is still behind.
+      if (look === 2) await heads.finishAll(found.behind.keys())
+      else await sleep(settleMs)
+      await projection.caughtUp()
+      found = lasting(found, await this.#look())
     }
     return found
   }
@@ -155,30 +186,55 @@ export class Reconciler {
   }
 
   /** All repairs are committed before ClickHouse is read once for all of them, so the rows read are current. */
-  async #repair(behind: Differences['behind'], versionsBefore: ReadonlyMap<string, number>): Promise<void> {
-    const { clickhouse, resources } = this.#parts
+  async #repair(
+    behind: Differences['behind'],
+    versionsBefore: ReadonlyMap<string, number> = new Map(),
+  ): Promise<void> {
+    if (behind.size === 0) return
+    const { clickhouse, resources, projection } = this.#parts
     const carriers = new Map<string, CarryOutRepair>()
     await eachOf(behind, headsAtOnceMax, async ([accountId, floor]) => {
       const atLeast = Math.max(floor, versionsBefore.get(accountId) ?? 0)
       carriers.set(accountId, await commitRepair(this.#parts, accountId, atLeast))
     })
-    if (carriers.size === 0) return
     const accountIds = carriers.size <= namedAccountsMax ? [...carriers.keys()] : undefined
     const stored = await readStored(clickhouse, resources, accountIds)
-    await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) => carryOut(stored.get(accountId) ?? []))
+    await projection.caughtUp()
+    const basis = projection.basis()
+    await eachOf(carriers, headsAtOnceMax, ([accountId, carryOut]) =>
+      carryOut({ stored: stored.get(accountId) ?? [], basis }),
+    )
   }
 
-  async #putMeta(epoch: number): Promise<void> {
-    const { buckets, deployment, view } = this.#parts
-    const meta: Meta = {
-      deployment_id: deployment.id,
-      key_fingerprint: deployment.keyFingerprint,
-      epoch,
-      accounts: view.latest.accounts.size,
+  /**
+   * Writes what the complete bucket says of itself, if that is another than before: every account of ClickHouse is in it,
+   * so the number of accounts may also become lower. `refilled`: the epoch, if it was filled again.
+   */
+  async #putMeta(refilled: number | undefined): Promise<void> {
+    const { buckets, deployment, view, projection } = this.#parts
+    if (refilled === undefined && faultOfMeta(view.latest) === undefined) return
+    for (;;) {
+      // Others may be creating accounts: the entry that is replaced must name none that this view has not seen.
+      await projection.caughtUp()
+      const { meta: present, accounts } = view.latest
+      const revision = view.latest.revisionOf(metaKey)
+      const meta: Meta = {
+        deployment_id: deployment.id,
+        key_fingerprint: deployment.keyFingerprint,
+        epoch: refilled ?? (isEpoch(present?.epoch) ? present.epoch : nextEpoch(0, view)),
+        accounts: accounts.size,
+      }
+      if ((await buckets.config.replace(metaKey, JSON.stringify(meta), revision)) !== undefined) return
     }
-    await buckets.config.put(metaKey, JSON.stringify(meta))
   }
 }
+
+/**
+ * An epoch above all that this process knows. A bucket that was lost took its epoch with it, but other processes still
+ * use a configuration of that one, so the time in seconds is the least.
+ */
+const nextEpoch = (before: number, { latest, state }: View): number =>
+  1 + Math.max(before, epochOf(latest.meta), epochOf(state.meta), Math.floor(now() / 1_000))
 
 /** Few accounts are read by name; for many, all accounts are read. */
 const namedAccountsMax = 100

@@ -2,18 +2,21 @@
  * Brings an account's part of the bucket up to date from ClickHouse.
  *
  * A repair is committed to the head like any other change, so nothing else changes the account meanwhile, and any
- * process that finds it there can carry it out. Rows that are missing or older in the bucket are written; rows with a
- * tombstone in ClickHouse are deleted. Nothing is deleted because it was not found.
+ * process that finds it there can carry it out, or continue it. Only what differs from the own view is written, many keys
+ * at a time: rows that are missing or older in the bucket, all rules of a policy if some differ. Rows with a tombstone in
+ * ClickHouse are deleted. Nothing is deleted because it was not found.
  */
 import { eachOf } from '../core/concurrency.js'
 import { keysAtOnceMax } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Row } from '../resource/define.js'
-import { policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
+import { generationKeys, policyKind, type RulesChunk, ruleKind, rulesKey } from '../view/keys.js'
+import type { ViewState } from '../view/view-state.js'
 import { newChange } from './change.js'
 import { type Heads, versionGap } from './heads.js'
-import type { Basis, Projection, Writers } from './projection.js'
+import { type Basis, isCurrent, type Projection, type Writers } from './projection.js'
 import { chunksOf } from './rule-chunks.js'
+import { sealedFields } from './sealed-values.js'
 import type { StoredRow } from './stored-rows.js'
 
 export interface RepairParts {
@@ -22,12 +25,19 @@ export interface RepairParts {
   readonly repair: Repair
 }
 
-/** Carries out a repair, given the account's rows, read from ClickHouse after the repair was committed. */
-export type CarryOutRepair = (stored: readonly StoredRow[]) => Promise<void>
+/** What a repair compares, both read after it was committed. */
+interface Compared {
+  /** The account's rows in ClickHouse. */
+  readonly stored: readonly StoredRow[]
+  readonly basis: Basis
+}
+
+/** Carries out a repair. */
+export type CarryOutRepair = (compared: Compared) => Promise<void>
 
 /** Commits a repair of an account, above every version known of it; resolves with a function that carries it out. */
 export async function commitRepair(
-  { heads, projection, repair }: RepairParts,
+  { heads, repair }: RepairParts,
   accountId: string,
   floor: number,
 ): Promise<CarryOutRepair> {
@@ -35,13 +45,12 @@ export async function commitRepair(
     const known = await heads.finished(accountId)
     const version = known.version >= floor ? known.version + 1 : floor + versionGap
     const change = newChange({ counts: {}, stored: 0, isRepair: true })
-    const basis = projection.basis()
     const committed = await heads.commit(accountId, known, [change], version)
     if (committed === undefined) continue
     const { revision } = committed
-    return async (stored) => {
+    return async (compared) => {
       if (revision === undefined) return
-      await repair.apply(accountId, version, { stored, basis })
+      await repair.apply(accountId, version, compared)
       await heads.done(accountId, committed, revision)
     }
   }
@@ -58,46 +67,100 @@ export class Repair {
     this.#read = read
   }
 
-  /** `stored`: the account's rows in ClickHouse, read after the repair was committed; read here if not given. */
-  async apply(
-    accountId: string,
-    version: number,
-    { stored, basis }: { readonly stored?: readonly StoredRow[]; readonly basis?: Basis } = {},
-  ): Promise<void> {
+  /** `compared`: read here if not given. */
+  async apply(accountId: string, version: number, compared?: Compared): Promise<void> {
+    const { stored, basis } = compared ?? (await this.#compared(accountId))
     const writers = this.#projection.writers(accountId, version, basis)
+    // If the repair is not done by now, nothing of a later change was in what was read.
     if (await writers.config.isDone()) return
-    const all = stored ?? (await this.#read(accountId))
-    const present = all.filter(({ deleted }) => !deleted)
-    const policies = present.flatMap(({ kind, row }) => (kind === policyKind ? [row] : []))
-    const others = present.filter(({ kind }) => kind !== ruleKind && kind !== policyKind)
-    const gone = all.filter(({ deleted, kind }) => deleted && kind !== ruleKind)
+    const seen = basis.state
+    const present = stored.filter(({ deleted }) => !deleted)
+    const gone = stored.filter(({ deleted, kind }) => deleted && kind !== ruleKind)
+    const isDifferent = ({ kind, row }: StoredRow): boolean =>
+      sealedFields(kind).length > 0 || !isCurrent(kind, seen.rows.get(kind)?.get(row.id), row)
+    const others = present.filter(
+      (each) => each.kind !== ruleKind && each.kind !== policyKind && isDifferent(each),
+    )
     await eachOf(others, keysAtOnceMax, ({ kind, row }) => this.#projection.putRow(writers, kind, row))
-    const rules = rulesByPolicy(present)
-    for (const policy of policies) await this.#putPolicy(writers, version, policy, rules.get(policy.id) ?? [])
-    await eachOf(gone, keysAtOnceMax, async ({ kind, row }) => {
-      await this.#projection.removeRow(writers, kind, row.id)
-      if (kind === policyKind) await this.#projection.removeRules(writers, row.id)
-    })
+    await this.#putPolicies(writers, version, basis, present)
+    const isThere = ({ kind, row }: StoredRow): boolean =>
+      sealedFields(kind).length > 0 || seen.rows.get(kind)?.has(row.id) === true
+    await eachOf(gone.filter(isThere), keysAtOnceMax, ({ kind, row }) =>
+      this.#projection.removeRow(writers, kind, row.id),
+    )
+    const rulesOfGone = gone.flatMap(({ kind, row }) => (kind === policyKind ? seen.ruleKeys(row.id) : []))
+    await this.#removeKeys(writers, rulesOfGone)
     const counts: Record<string, number> = {}
     for (const { kind } of present) counts[kind] = (counts[kind] ?? 0) + 1
-    await this.#projection.putState(writers, accountId, { version, stored: highestOf(all), counts })
+    await this.#projection.putState(writers, accountId, { version, stored: highestOf(stored), counts })
+  }
+
+  async #compared(accountId: string): Promise<Compared> {
+    const stored = await this.#read(accountId)
+    await this.#projection.caughtUp()
+    return { stored, basis: this.#projection.basis() }
   }
 
   /**
-   * Writes all rules of a policy as a new generation and then names it in the policy's row, so the rules are replaced
-   * completely or not at all. The generation is the repair's version, the same for every process that carries it out.
+   * If rules of a policy differ, all of them are written as a new generation, which the policy's row then names, so the
+   * rules are replaced completely or not at all. The generation is the repair's version, the same for every process that
+   * carries it out: chunks that are there were written by one that did not come to its end.
    */
-  async #putPolicy(writers: Writers, version: number, policy: Row, rules: readonly Row[]): Promise<void> {
+  async #putPolicies(
+    writers: Writers,
+    version: number,
+    { state }: Basis,
+    present: readonly StoredRow[],
+  ): Promise<void> {
     const generation = String(version)
-    const chunks = [...chunksOf(rules, policy.account_id)].entries()
-    await eachOf(chunks, keysAtOnceMax, ([chunk, value]) =>
-      writers.config.write<RulesChunk>(rulesKey(policy.id, generation, chunk), (current) =>
-        current === undefined ? value : undefined,
-      ),
+    const rules = rulesByPolicy(present)
+    const policies = present.flatMap(({ kind, row }) => (kind === policyKind ? [row] : []))
+    const renewed = new Set(policies.filter(({ id }) => !hasRules(state, id, rules.get(id) ?? [])))
+    const chunks = [...renewed].flatMap(({ id, account_id }) =>
+      [...chunksOf(rules.get(id) ?? [], account_id)].map((value, chunk) => ({
+        key: rulesKey(id, generation, chunk),
+        value,
+        isThere: state.generation(id, generation).has(chunk),
+      })),
     )
-    await this.#projection.putRow(writers, policyKind, policy, generation)
-    await this.#projection.removeRules(writers, policy.id, generation)
+    const stale = [...renewed].flatMap(({ id }) =>
+      [...state.ruleKeys(id)].filter(([key]) => !key.startsWith(generationKeys(id, generation))),
+    )
+    const missing = chunks.filter(({ isThere }) => !isThere)
+    await eachOf(missing, keysAtOnceMax, ({ key, value }) =>
+      writers.config.write<RulesChunk>(key, (current) => (current === undefined ? value : undefined), {
+        revision: state.revisionOf(key),
+        value: undefined,
+      }),
+    )
+    await eachOf(policies, keysAtOnceMax, async (policy) => {
+      if (renewed.has(policy)) await this.#projection.putRow(writers, policyKind, policy, generation)
+      else if (!isCurrent(policyKind, state.rows.get(policyKind)?.get(policy.id), policy))
+        await this.#projection.putRow(writers, policyKind, policy)
+    })
+    await this.#removeKeys(writers, stale)
   }
+
+  /** Keys that were seen before the change is done no longer count; later ones may belong to the next change. */
+  async #removeKeys(
+    writers: Writers,
+    keys: readonly (readonly [key: string, revision: number])[],
+  ): Promise<void> {
+    if (keys.length === 0 || (await writers.config.isDone())) return
+    await eachOf(keys, keysAtOnceMax, ([key, revision]) => writers.config.remove(key, revision))
+  }
+}
+
+/** Are exactly these rules the ones of the policy that count? */
+function hasRules(state: ViewState, policyId: string, rules: readonly Row[]): boolean {
+  const versions = new Map(rules.map(({ id, version }) => [id, version]))
+  let found = 0
+  for (const { id, version } of state.rules(policyId)?.rules ?? []) {
+    const wanted = versions.get(id)
+    if (wanted === undefined || version < wanted) return false
+    found += 1
+  }
+  return found === rules.length
 }
 
 function rulesByPolicy(stored: readonly StoredRow[]): Map<string, Row[]> {

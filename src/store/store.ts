@@ -45,6 +45,8 @@ interface StoreOptions {
   /** Fingerprint of the secret key: a second host with another key must not write. */
   readonly keyFingerprint: string
   readonly bucketBytesMax: number
+  /** Learns what the start waits for, as long as it does. */
+  readonly waitsFor?: ((what: () => string) => void) | undefined
   /** Renders the audit events that changes don't hold, because there may be very many. */
   readonly renderBulk: (rows: ChangeRows, stateOf: () => ViewState) => RenderBulk
 }
@@ -67,6 +69,7 @@ export class Store {
   readonly #replacer: RuleReplacer
   readonly #upkeep: Upkeep
   readonly #commits: Commits
+  readonly #waitsFor: StoreOptions['waitsFor']
   /** One commit of an account at a time in this process: parallel ones would only lose the race for the head. */
   readonly #queues = new Queues()
   readonly view: View
@@ -80,6 +83,7 @@ export class Store {
     const { clickhouse, nats, occurrences, resources } = options
     this.#buckets = buckets
     this.#deployment = deployment
+    this.#waitsFor = options.waitsFor
     const view = new View(buckets.config, occurrences)
     const rows = new ChangeRows(clickhouse)
     const projection = new Projection(buckets, view)
@@ -131,11 +135,17 @@ export class Store {
   }
 
   async open(): Promise<void> {
+    this.#waitsFor?.(() =>
+      this.view.isUsable
+        ? 'the comparison of NATS with ClickHouse'
+        : `a complete configuration: ${this.view.lack}`,
+    )
     await this.view.open()
     await this.view.read
+    // Not swept before the comparison: changes must not be carried out in a database that contradicts the buckets.
+    await this.#heads.open()
     await this.#upkeep.reconcile()
     await this.keys.open()
-    await this.#heads.open()
     this.#upkeep.start()
     if (this.#upkeep.contradiction === undefined) await this.view.usable
   }

@@ -1,11 +1,11 @@
 /**
- * Does a state hold everything its bucket says it holds?
+ * Does a state hold everything its bucket says it holds? If not, what does it lack?
  *
  * An account is whole if it has as many rows of each kind as its state entry says. While other processes write, some
  * account is always in the middle of a change, so each account must have been whole only once since everything was
  * read; from then on it follows the changes like any view in use.
  */
-import { accountOfStateKey } from './keys.js'
+import { accountOfStateKey, isEpoch, metaKey, stateKey } from './keys.js'
 import type { ViewState } from './view-state.js'
 
 export class Completeness {
@@ -34,4 +34,55 @@ export class Completeness {
     const { meta, accounts } = this.#state
     return this.#unproven?.size === 0 && meta !== undefined && accounts.size >= meta.accounts
   }
+
+  /** What is missing, as a clause; undefined if nothing is. */
+  get lack(): string | undefined {
+    if (this.#unproven === undefined) return 'the bucket is still being read'
+    const ofMeta = lackOfMeta(this.#state)
+    if (ofMeta !== undefined) return ofMeta
+    const [first] = this.#unproven
+    if (first === undefined) return undefined
+    const more = this.#unproven.size - 1
+    const others = more === 0 ? '' : `, and ${more} more accounts are not whole`
+    return `${lackOfAccount(this.#state, first) ?? `the account ${first} was not whole yet`}${others}`
+  }
+}
+
+/** What keeps a process from using the state: the bucket's statement about itself is missing, or names more accounts. */
+function lackOfMeta({ meta, accounts }: ViewState): string | undefined {
+  if (meta === undefined) return `the key "${metaKey}" of the bucket is missing, which is written last`
+  return accounts.size >= meta.accounts ? undefined : accountsClause(accounts.size, meta.accounts)
+}
+
+const accountsClause = (size: number, count: unknown): string =>
+  `the bucket has ${size} accounts, and its key "${metaKey}" says ${String(count)}`
+
+function lackOfAccount(state: ViewState, accountId: string): string | undefined {
+  const found = state.differenceOf(accountId)
+  if (found === undefined) return undefined
+  const { kind, size, count } = found
+  return `the account ${accountId} has ${size} rows of the kind ${kind}, and its entry says ${String(count)}`
+}
+
+/** What is wrong with the bucket's statement about itself; unlike a lack, also if no process waits for it. */
+export function faultOfMeta(state: ViewState): string | undefined {
+  const { meta, accounts } = state
+  const lack = lackOfMeta(state)
+  if (lack !== undefined || meta === undefined) return lack
+  if (meta.accounts !== accounts.size) return accountsClause(accounts.size, meta.accounts)
+  return isEpoch(meta.epoch) ? undefined : `the epoch of the bucket is ${JSON.stringify(meta.epoch)}`
+}
+
+/**
+ * Everything that the bucket says of itself and that does not hold, as clauses. The key of each is the entry that says
+ * it, with its revision: so a fault that lasts can be told from those of changes under way.
+ */
+export function faultsIn(state: ViewState): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>()
+  const add = (key: string, clause: string | undefined): void => {
+    if (clause !== undefined) faults.set(`${key} ${state.revisionOf(key)}`, clause)
+  }
+  add(metaKey, faultOfMeta(state))
+  for (const accountId of state.accounts.keys()) add(stateKey(accountId), lackOfAccount(state, accountId))
+  return faults
 }

@@ -3,6 +3,7 @@
  *
  * `weir_config` (what the pipeline and the API read)
  * - `meta`: which deployment this is, and that it is complete.
+ * - `mark`: written by a process that waits until its own view has everything before it.
  * - `state.<account>`: the account's version and how many rows of each kind it has; written last for each change.
  * - `row.<kind>.<id>`: a row without its secrets.
  * - `rules.<policy>.<generation>.<chunk>`: rules of an IP policy, in chunks. The policy's row names the generation
@@ -20,6 +21,7 @@ export const jsonOf = <T>(value: Uint8Array): T =>
   JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as T
 
 export const metaKey = 'meta'
+export const markKey = 'mark'
 export const stateKey = (accountId: string): string => `state.${accountId}`
 export const accountOfStateKey = (key: string): string | undefined =>
   key.startsWith('state.') ? key.slice('state.'.length) : undefined
@@ -43,6 +45,13 @@ export interface Meta {
   /** Distinguishes secret keys without revealing them. */
   readonly key_fingerprint: string
 }
+
+/** Far above any epoch that Weir writes, and below numbers that are no longer exact. */
+const epochMax = 2 ** 50
+export const isEpoch = (epoch: unknown): epoch is number =>
+  Number.isSafeInteger(epoch) && (epoch as number) >= 0 && (epoch as number) < epochMax
+/** An epoch that Weir can't have written counts as none. */
+export const epochOf = (meta: Meta | undefined): number => (isEpoch(meta?.epoch) ? meta.epoch : 0)
 
 export interface AccountState {
   /** Version of the last change in the bucket. */

@@ -212,6 +212,17 @@ export class ViewState {
     return this.#rules.get(policyId)?.generations.get(generation)?.chunks ?? new Map()
   }
 
+  /** The keys of a policy's rules, of all generations, with their revisions. */
+  ruleKeys(policyId: string): [key: string, revision: number][] {
+    const generations = [...(this.#rules.get(policyId)?.generations ?? [])]
+    return generations.flatMap(([generation, { chunks }]) =>
+      [...chunks.keys()].map((chunk): [string, number] => {
+        const key = rulesKey(policyId, generation, chunk)
+        return [key, this.revisionOf(key)]
+      }),
+    )
+  }
+
   /** The generation of a policy's rules that counts. */
   generationOf(policyId: string): string {
     return generationOf(this.rows.get(policyKind)?.get(policyId))
@@ -254,23 +265,20 @@ export class ViewState {
     return this.accounts.get(accountId)?.version ?? 0
   }
 
-  /** Has the account as many rows of each kind held as its state entry says? More API keys will do: see `known-keys.ts`. */
+  /** Has the account as many rows of each kind held as its state entry says? */
   isWhole(accountId: string): boolean {
-    const { counts = {} } = this.accounts.get(accountId) ?? {}
-    const kinds = new Set([...this.rows.keys(), ...Object.keys(counts)])
-    return [...kinds].every((kind) => {
-      if (!this.#holds(kind)) return true
-      const [size, count] = [this.ids(accountId, kind).size, counts[kind] ?? 0]
-      return kind === apiKey.kind ? size >= count : size === count
-    })
+    return this.differenceOf(accountId) === undefined
   }
 
-  /** Has an account an earlier version, though the bucket was not refilled? Then it was restored from a backup. */
-  isOlderThan(other: ViewState): boolean {
-    const { meta } = this
-    if (meta?.deployment_id !== other.meta?.deployment_id) return false
-    if ((meta?.epoch ?? 0) > (other.meta?.epoch ?? 0)) return false
-    return [...other.accounts].some(([accountId, { version }]) => this.versionOf(accountId) < version)
+  /** A kind of which the account has other than its state entry says. More API keys will do: see `known-keys.ts`. */
+  differenceOf(accountId: string): { kind: string; size: number; count: number } | undefined {
+    const { counts = {} } = this.accounts.get(accountId) ?? {}
+    for (const kind of new Set([...this.rows.keys(), ...Object.keys(counts)])) {
+      if (!this.#holds(kind)) continue
+      const [size, count] = [this.ids(accountId, kind).size, counts[kind] ?? 0]
+      if (kind === apiKey.kind ? size < count : size !== count) return { kind, size, count }
+    }
+    return undefined
   }
 }
 

@@ -6,7 +6,7 @@
  * bucket is recreated or restored under a running process, the last good state stays in use, and a fresh one is read
  * next to it until that is complete, too, and not older. A missing entry never counts as an empty configuration.
  */
-import { after } from '../core/clock.js'
+import { after, every, type Timer } from '../core/clock.js'
 import { unavailable } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { type Bucket, type BucketEntry, waitForBucket } from '../nats/bucket.js'
@@ -15,9 +15,13 @@ import type { Nats } from '../nats/nats.js'
 import type { KindName } from '../resource/registry.js'
 import { bucketNames } from '../wire/names.js'
 import { Completeness } from './completeness.js'
+import { epochOf } from './keys.js'
 import { ViewState } from './view-state.js'
 
 const reachTimeoutMs = 5_000
+/** A configuration that is still not complete after one to two of these times is reported, and then at every sixth. */
+const reportMs = 5_000
+const reportsLeftOut = 5
 
 type ChangeListener = (kind: string) => void
 
@@ -30,11 +34,16 @@ export class View {
   readonly #bucket: Bucket
   readonly #kinds: ReadonlySet<KindName> | undefined
   readonly #follower: BucketFollower
+  readonly #occurrences: Occurrences
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
   #state: ViewState
   #latest: ViewState
+  #completeness: Completeness
   #isUsable = false
+  #reporting: Timer | undefined
+  /** Looks since the last report of what is missing; undefined if nothing is. */
+  #looks: number | undefined
   /** Entries that were still to come when the last entry of the configuration in use was sent. */
   #pending = 0
   readonly #whenUsable = deferred()
@@ -46,6 +55,8 @@ export class View {
     this.#kinds = kinds && new Set(kinds)
     this.#state = new ViewState(this.#kinds)
     this.#latest = this.#state
+    this.#completeness = new Completeness(this.#state)
+    this.#occurrences = occurrences
     this.#follower = new BucketFollower(bucket, {
       begin: () => this.#begin(),
       reread: ({ identity, lastRevision }) =>
@@ -56,6 +67,7 @@ export class View {
 
   /** Starts to follow; resolves at once, usable or not. */
   open(): Promise<void> {
+    this.#reporting = every(reportMs, () => this.#reportLack())
     return this.#follower.open()
   }
 
@@ -71,6 +83,24 @@ export class View {
 
   get isUsable(): boolean {
     return this.#isUsable
+  }
+
+  /** Why the bucket's present contents are not in use, as a clause; undefined if they are. */
+  get lack(): string | undefined {
+    if (this.#isUsable && this.#latest === this.#state) return undefined
+    return (
+      this.#completeness.lack ?? 'the bucket has older versions of accounts than the configuration in use'
+    )
+  }
+
+  #reportLack(): void {
+    const reason = this.lack
+    if (reason === undefined) this.#looks = undefined
+    else if (this.#looks === undefined) this.#looks = reportsLeftOut
+    else if (++this.#looks > reportsLeftOut) {
+      this.#looks = 0
+      this.#occurrences.configurationIncomplete({ reason })
+    }
   }
 
   /** Resolves when there is a complete configuration. */
@@ -125,6 +155,7 @@ export class View {
     const state = new ViewState(this.#kinds)
     const completeness = new Completeness(state)
     this.#latest = state
+    this.#completeness = completeness
     // A replaced pass never completes, so its waiters wait for the pass that replaces it.
     const replaced = this.#whenRead
     this.#whenRead = deferred()
@@ -159,7 +190,7 @@ export class View {
 
   /** Starts to use a complete state, unless it is older than the one in use. */
   #use(state: ViewState): void {
-    if (this.#isUsable && (state === this.#state || state.isOlderThan(this.#state))) return
+    if (this.#isUsable && (state === this.#state || isOlder(state, this.#state))) return
     this.#state = state
     this.#pending = 0
     this.#isUsable = true
@@ -181,8 +212,16 @@ export class View {
   }
 
   close(): void {
+    this.#reporting?.stop()
     this.#follower.close()
   }
+}
+
+/** Has an account an earlier version, though the bucket was not refilled? Then it was restored from a backup. */
+export function isOlder(state: ViewState, inUse: ViewState): boolean {
+  if (state.meta?.deployment_id !== inUse.meta?.deployment_id) return false
+  if (epochOf(state.meta) > epochOf(inUse.meta)) return false
+  return [...inUse.accounts].some(([accountId, { version }]) => state.versionOf(accountId) < version)
 }
 
 /** Opens the view of a role that waits for the API to make the bucket. `kinds`: all that the role needs. */

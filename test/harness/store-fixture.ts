@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Nats, openNats } from '../../src/nats/nats.js'
+import { type AdminCommand, sendAdminCommand } from '../../src/process/admin-server.js'
 import { freePort, readGreeting } from '../../src/process/nats-probe.js'
 import { readRuntime } from '../../src/process/runtime-file.js'
 import { localNatsServer } from '../../src/process/settings.js'
@@ -18,10 +19,12 @@ import { until } from './weir.js'
 
 const token = 'token-of-the-first-key'
 
-export interface StoreApi {
+export interface StoreRole {
   readonly process: Running
-  /** The address of the API. */
   readonly url: string
+}
+
+export interface StoreApi extends StoreRole {
   readonly client: Caller
 }
 
@@ -75,6 +78,23 @@ export class StoreFixture {
     rmSync(join(this.dir, 'nats'), { recursive: true })
   }
 
+  /** Settings of a host with access to the store. */
+  environment(name: string): Readonly<Record<string, string>> {
+    const dataDir = join(this.dir, name)
+    mkdirSync(dataDir, { recursive: true })
+    return {
+      WEIR_DATA_DIR: dataDir,
+      WEIR_PORT: '0',
+      WEIR_BOOTSTRAP_TOKEN: token,
+      WEIR_SECRET_KEY: this.secretKey,
+      WEIR_RATE_LIMIT: '0',
+      // No records come.
+      WEIR_DECISION_LOG: 'off',
+      NATS_URL: this.natsUrl,
+      CLICKHOUSE_URL: this.front.url,
+    }
+  }
+
   /**
    * Starts an API. `name`: its data directory; the same name means the same host. `answering`: the status with which it
    * answers the first key once it is ready.
@@ -85,19 +105,7 @@ export class StoreFixture {
     { answering = 'ok' }: { readonly answering?: number | 'ok' } = {},
   ): Promise<StoreApi> {
     const dataDir = join(this.dir, name)
-    mkdirSync(dataDir, { recursive: true })
-    const process = run('programs/main.js', ['api'], {
-      WEIR_DATA_DIR: dataDir,
-      WEIR_PORT: '0',
-      WEIR_BOOTSTRAP_TOKEN: token,
-      WEIR_SECRET_KEY: this.secretKey,
-      WEIR_RATE_LIMIT: '0',
-      // No records come.
-      WEIR_DECISION_LOG: 'off',
-      NATS_URL: this.natsUrl,
-      CLICKHOUSE_URL: this.front.url,
-      ...env,
-    })
+    const process = run('programs/main.js', ['api'], { ...this.environment(name), ...env })
     this.#apis.push(process)
     const isOver = () => process.child.exitCode !== null
     await until('the API is ready', () => readRuntime(dataDir) !== undefined || isOver(), 60_000)
@@ -110,6 +118,21 @@ export class StoreFixture {
       async () => (await statusOf(all(client.apiKey.list())).catch(() => undefined)) === answering,
     )
     return { process, url, client }
+  }
+
+  /** Starts another role on the fixture's NATS; it may never become ready. */
+  async startRole(role: 'pipeline' | 'deliver' | 'decide', name: string = role): Promise<StoreRole> {
+    const port = String(await freePort())
+    const process = run('programs/main.js', [role], { ...this.environment(name), WEIR_PORT: port })
+    this.#apis.push(process)
+    return { process, url: `http://127.0.0.1:${port}` }
+  }
+
+  /** Runs a command of the command line in the API of this name; resolves with its answer. */
+  command(name: string, command: AdminCommand): Promise<string> {
+    const runtime = readRuntime(join(this.dir, name))
+    if (runtime === undefined) throw new Error(`The API ${name} does not run.`)
+    return sendAdminCommand(runtime.adminUrl, runtime.adminToken, command)
   }
 
   async nats(): Promise<Nats> {

@@ -6,6 +6,7 @@ import { Completeness } from '../../src/view/completeness.js'
 import { metaKey, rowKey, rulesKey, stateKey } from '../../src/view/keys.js'
 import { SortedIds } from '../../src/view/sorted-ids.js'
 import { ViewState } from '../../src/view/view-state.js'
+import { isOlder } from '../../src/view/view.js'
 
 const accountId = 'ac_1'
 const rowOf = (id: string, more: object = {}): Row => ({
@@ -162,7 +163,7 @@ t.test('is a state older than another?', async (t) => {
     { name: 'another deployment', state: stateAt('e', 2, 6), want: false },
     { name: 'an account is missing', state: new ViewState(), want: false },
   ]
-  for (const { name, state, want } of cases) t.equal(state.isOlderThan(inUse), want, name)
+  for (const { name, state, want } of cases) t.equal(isOlder(state, inUse), want, name)
 })
 
 t.test('sorted ids are a sorted set after any additions and removals', async () => {
