@@ -46,14 +46,7 @@ import type { Frame, Role } from './process/child.js'
 import { connect } from './process/connect.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, forkTrial, type Program, startDecider } from './process/programs.js'
-import {
-  configurationOf,
-  firstApiStart,
-  openReadiness,
-  openRoleServer,
-  Readiness,
-  roleOf,
-} from './process/readiness.js'
+import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
 import type { RoleContext } from './process/role-context.js'
 import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
@@ -104,12 +97,7 @@ export async function openApi(
   const { accountsIn } = await import('./api/dead-letter-owner.js')
   const { openBehind, openOperatorWatches } = await import('./process/operator-watches.js')
   const { openLogWriter, openStoreParts } = await import('./process/store-parts.js')
-  const parts = await openStoreParts(
-    context,
-    () => baseUrl ?? listening.url,
-    release,
-    (what) => readiness.waitsFor(what),
-  )
+  const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release, readiness.waitsFor)
   const { store, nats, sealer } = parts
   const bucketBytesMax = reservedBytes(settings.nats.storageMaxBytes)
   const secrets = release.own(new SecretsView(await nats.openBucket(bucketNames.secrets, bucketBytesMax)))
@@ -199,7 +187,7 @@ export async function openPipeline(
   const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
-  readiness.waitsFor(configurationOf(view))
+  readiness.waitsForView(view)
   const configuration = release.own(new Configuration(view, occurrences, eventKinds, 'pipeline'))
   await configuration.open()
   for (const stream of [auditStream, auditInStream, recordsStream]) await whenStream(nats, stream)
@@ -241,7 +229,7 @@ export async function openDecide(context: RoleContext, { parent, release }: Fram
   const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(firstApiStart)
   const view = release.own(await openView(nats, occurrences))
-  readiness.waitsFor(configurationOf(view))
+  readiness.waitsForView(view)
   const configuration = release.own(new Configuration(view, occurrences, context.eventKinds, 'decide'))
   await configuration.open()
   const policySet = () => configuration.current.policySet
@@ -276,7 +264,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   readiness.waitsFor(firstApiStart)
   const sealer = new Sealer(secretKey(settings.data))
   const view = release.own(await openView(nats, occurrences, ['event_destination']))
-  readiness.waitsFor(configurationOf(view))
+  readiness.waitsForView(view)
   await view.usable
   expectSameKey(view.state.meta?.key_fingerprint, sealer.fingerprint)
   const secrets = release.own(new SecretsView(await waitForBucket(nats, bucketNames.secrets)))

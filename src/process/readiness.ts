@@ -53,8 +53,13 @@ export class Readiness {
   }
 
   /** Names what the role waits for while it starts. */
-  waitsFor(what: string | (() => string)): void {
+  readonly waitsFor = (what: string | (() => string)): void => {
     this.#waitsFor = typeof what === 'string' ? () => what : what
+  }
+
+  /** A role that starts uses no configuration before it is complete. */
+  waitsForView(view: View): void {
+    this.waitsFor(() => (view.isUsable ? 'streams and buckets' : `a complete configuration: ${view.lack}`))
   }
 
   /** Whenever metrics are asked for, this part brings its own up to date first. */
@@ -164,10 +169,6 @@ export async function openReadiness(
 
 /** The other roles find streams and buckets only after an API has started once. */
 export const firstApiStart = 'an API to create the streams and buckets'
-
-/** A role that starts uses no configuration before it is complete. */
-export const configurationOf = (view: View) => (): string =>
-  view.isUsable ? 'streams and buckets' : `a complete configuration: ${view.lack}`
 
 /** A role whose parts are open. */
 export const roleOf = (readiness: Readiness): Role => ({

@@ -5,8 +5,8 @@ import type { Row } from '../../src/resource/define.js'
 import { Completeness } from '../../src/view/completeness.js'
 import { metaKey, rowKey, rulesKey, stateKey } from '../../src/view/keys.js'
 import { SortedIds } from '../../src/view/sorted-ids.js'
-import { ViewState } from '../../src/view/view-state.js'
 import { isOlder } from '../../src/view/view.js'
+import { ViewState } from '../../src/view/view-state.js'
 
 const accountId = 'ac_1'
 const rowOf = (id: string, more: object = {}): Row => ({
