@@ -31,6 +31,7 @@ export function registerAttempts(app: FastifyInstance, context: ApiContext, sour
   const uriOf = (id: string): string => context.presenter.links.uri(`${destination.path}/${id}/attempts`)
   const described = describe({
     operationId: 'list_delivery_attempts',
+    atOnce: 'destination_status',
     summary: 'List the last requests to an event destination',
     description:
       'At most 100, the newest first, since the start of the deliverers. They do not depend on the decision log, which has earlier ones.',

@@ -50,6 +50,7 @@ const pageSchema = shownBy(listSchema('changes', changeSchema, 'ChangeList'), {
 export function registerAllChanges(app: FastifyInstance, context: ApiContext): void {
   const described = describe({
     operationId: 'list_changes',
+    atOnce: 'history',
     summary: 'List the changes of the account',
     description: `Changes of every kind of resource, deleted ones included. ${aboutFilter}`,
     tag: changesTag.name,
@@ -69,6 +70,7 @@ export function registerChanges(app: FastifyInstance, context: ApiContext, resou
   const path = `${routePath(resource.path)}/:id/changes`
   const described = describe({
     operationId: `list_${resource.kind}_changes`,
+    atOnce: 'history',
     summary: `List the changes of ${article(resource.title)}`,
     description: `A deleted resource keeps its changes. ${aboutFilter}`,
     tag: pluralOf(resource.title),

@@ -56,6 +56,7 @@ export function registerDeadLetterChanges(
     const described = describe({
       ...texts,
       operationId: `${verb}_dead_letters`,
+      atOnce: 'dead_letters',
       tag,
       path: `${path}/${verb}`,
       success: [200, deadLetterBatchSchema],

@@ -55,6 +55,7 @@ function registerList(app: FastifyInstance, context: ApiContext, letters: DeadLe
   const { links } = context.presenter
   const described = describe({
     operationId: 'list_dead_letters',
+    atOnce: 'dead_letters',
     summary: 'List dead letters',
     description:
       'A record is listed for the account or the edge that it names; one that is too broken for that is shown to no account. A page may have fewer entries than `limit` and a next page.',
@@ -87,6 +88,7 @@ function registerList(app: FastifyInstance, context: ApiContext, letters: DeadLe
 function registerGroups(app: FastifyInstance, context: ApiContext, letters: DeadLetters): void {
   const described = describe({
     operationId: 'list_dead_letter_groups',
+    atOnce: 'dead_letters',
     summary: 'Count dead letters by type, reason and destination',
     tag,
     path: `${path}/groups`,

@@ -50,6 +50,7 @@ const path = '/decide'
 export function registerDecisions(app: FastifyInstance, context: ApiContext, decider: Decider): void {
   const described = describe({
     operationId: 'decide',
+    atOnce: 'past_decision',
     summary: 'Decide about a connection or request, and explain why',
     tag: decisionsTag.name,
     path,

@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { monotonicMs, now } from '../core/clock.js'
+import type { RefusedBecause } from '../core/connection-bounds.js'
 import { badRequest, notFound, WeirError } from '../core/errors.js'
 import { type ListeningServer, listenFault, listenHttp, readBody } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
@@ -35,7 +36,10 @@ interface DecisionPortOptions {
   readonly keyUses: Pick<KeyUses, 'note'>
   /** CIDRs of proxies that may say for whom they ask. */
   readonly trustedProxies: readonly string[]
-  readonly occurrences: Pick<Occurrences, 'loginFailed' | 'requestFailed' | 'decisionTimed'>
+  readonly occurrences: Pick<
+    Occurrences,
+    'loginFailed' | 'requestFailed' | 'decisionTimed' | 'connectionRefused'
+  >
   /** Called with each decision. */
   readonly noted: (judgement: Judgement) => void
 }
@@ -56,7 +60,9 @@ export async function openDecisionPort(
   options: DecisionPortOptions,
 ): Promise<ListeningServer | undefined> {
   if (port === undefined) return undefined
-  return listenHttp(host, port, decisionListener(options), connectionLimits).catch((error: unknown) => {
+  const connectionRefused = (because: RefusedBecause) => options.occurrences.connectionRefused({ because })
+  const listening = { http: connectionLimits, connectionRefused }
+  return listenHttp(host, port, decisionListener(options), listening).catch((error: unknown) => {
     throw listenFault(error, host, port, 'WEIR_DECIDE_PORT')
   })
 }

@@ -45,6 +45,7 @@ export function registerDestinationOperations(
   const rowFor = (request: FastifyRequest): Row => rowAt(context, request, destination)
   const testing = describe({
     operationId: 'send_test_event',
+    atOnce: 'destination_call',
     summary: 'Send a test event to an event destination',
     tag,
     path: single,
@@ -53,6 +54,7 @@ export function registerDestinationOperations(
   })
   const status = describe({
     operationId: 'get_event_destination_status',
+    atOnce: 'destination_status',
     summary: 'Get the delivery status of an event destination',
     tag,
     path: single,
@@ -83,6 +85,7 @@ function registerCheck(app: FastifyInstance, context: ApiContext, operations: De
   const path = `${routePath(destination.path)}/:id/check`
   const check = describe({
     operationId: 'check_event_destination',
+    atOnce: 'destination_call',
     summary: 'Check an event destination without writing to it',
     description:
       'Asks the service whether it would accept an event, as far as it tells without a write, and says what that proved.',
@@ -114,6 +117,7 @@ function registerAllStatuses(
 ): void {
   const statuses = describe({
     operationId: 'list_event_destination_statuses',
+    atOnce: 'destination_status',
     summary: 'List the delivery status of all event destinations',
     tag: pluralOf(destination.title),
     path: statusesPath,

@@ -1,15 +1,18 @@
 /**
  * Checks before a body is read, in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸
- * content encoding and type. Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
+ * content encoding and type ▸ what is served at the same time. Requests to unknown paths pass the same checks first, so a refused caller learns nothing.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, hideSecrets, shown, WeirError } from '../core/errors.js'
+import type { AtOnce } from './at-once.js'
 import type { Auth } from './auth.js'
+import { admitAtOnce, boundWork, largeBodyBytes, slicesOf } from './bounded-work.js'
 import { browserHeaders } from './browser-headers.js'
 import type { Caller } from './caller.js'
 import { headerLines, onlyHeader } from './headers.js'
 import { parseJsonBody } from './json-body.js'
 import { checkKeyRight, rightFor } from './key-rights.js'
+import { parseLargeBody } from './large-body.js'
 
 const shownPathCharsMax = 200
 
@@ -26,7 +29,8 @@ const contentSecurityPolicy = {
   directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
 }
 
-export async function guard(app: FastifyInstance, auth: Auth): Promise<void> {
+export async function guard(app: FastifyInstance, auth: Auth, atOnce: AtOnce): Promise<void> {
+  boundWork(app, atOnce)
   const open = await browserHeaders(contentSecurityPolicy)
   const guarded = { ...open, 'cache-control': 'no-store' }
   app.addHook('onRequest', (request, reply, done) => {
@@ -34,8 +38,12 @@ export async function guard(app: FastifyInstance, auth: Auth): Promise<void> {
     reply.headers(isOpen ? open : guarded).header('Operation-Id', request.id)
     if (isOpen) return done()
     const caller = auth.check(request)
-    if (caller instanceof Promise) return caller.then((found) => admit(request, found))
-    admit(request, caller)
+    const admitted = (found: Caller): void => {
+      admit(request, found)
+      admitAtOnce(atOnce, request, reply)
+    }
+    if (caller instanceof Promise) return caller.then(admitted)
+    admitted(caller)
     done()
   })
 }
@@ -111,6 +119,9 @@ function checkContentEncoding(request: FastifyRequest): void {
 export function acceptBodies(app: FastifyInstance): void {
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()
-  const parse = (_request: FastifyRequest, body: Buffer) => parseJsonBody(body)
+  const parse = async (request: FastifyRequest, body: Buffer): Promise<unknown> =>
+    body.length <= largeBodyBytes || request.work === undefined
+      ? parseJsonBody(body)
+      : request.work.run(() => parseLargeBody(body, slicesOf(request)))
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, parse)
 }

@@ -3,33 +3,47 @@ import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
 import { shown, WeirError } from '../core/errors.js'
 import { outlineOf } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
-import { Slices } from '../core/slices.js'
 
 const loneSurrogate = /\p{Surrogate}/u
 
-const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
+export const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
 
-/** The value, or undefined for an empty body. Large bodies are checked in slices. Rejects with a `WeirError`. */
-export async function parseJsonBody(body: Buffer): Promise<unknown> {
+/** The value, or undefined for an empty body. Throws a `WeirError`. A large body is parsed in pieces: `large-body.ts`. */
+export function parseJsonBody(body: Buffer): unknown {
   if (body.length === 0) return undefined
-  let text: string
+  const text = decoded(body)
+  if (text.trim() === '') return undefined
+  const { isTooDeep, keys } = outlineOf(text)
+  if (isTooDeep) throw tooDeep()
+  return parseLossless(text, keys)
+}
+
+export function decoded(bytes: Uint8Array, options: { ignoreBOM?: boolean } = {}): string {
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return new TextDecoder('utf-8', { fatal: true, ...options }).decode(bytes)
   } catch {
     throw invalid('The body is not valid UTF-8.')
   }
-  if (text.trim() === '') return undefined
-  const slices = new Slices()
-  const { isTooDeep, keys } = outlineOf(text)
-  if (isTooDeep) throw invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
-  if (slices.isDue()) await slices.pause()
+}
+
+export const tooDeep = (): WeirError => invalid(`The body is nested more than ${jsonNestingMax} levels deep.`)
+
+/**
+ * Parses a text, and checks that nothing was lost. `keys`: keys of all objects in it, repeated ones included. `placeOf`:
+ * the place in the body of a character of the text.
+ */
+export function parseLossless(
+  text: string,
+  keys: number,
+  placeOf: (offset: number) => number = (offset) => offset,
+): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw invalid(explainSyntax(text))
+    throw invalid(explainSyntax(text, placeOf))
   }
-  if (!(await isLossless(value, keys, slices))) checkValues(text)
+  if (!isLossless(value, keys)) checkValues(text)
   return value
 }
 
@@ -37,7 +51,7 @@ export async function parseJsonBody(body: Buffer): Promise<unknown> {
  * Fast check that parsing lost nothing: same number of keys, no lone surrogates, no unsafe integers. If it fails, a
  * slower walk through the text finds the cause.
  */
-async function isLossless(value: unknown, keysWritten: number, slices: Slices): Promise<boolean> {
+function isLossless(value: unknown, keysWritten: number): boolean {
   let keys = 0
   const waiting = [value]
   while (waiting.length > 0) {
@@ -45,7 +59,6 @@ async function isLossless(value: unknown, keysWritten: number, slices: Slices): 
     if (typeof next === 'string' && loneSurrogate.test(next)) return false
     if (typeof next === 'number' && Math.abs(next) > Number.MAX_SAFE_INTEGER) return false
     if (typeof next !== 'object' || next === null) continue
-    if (slices.isDue()) await slices.pause()
     for (const member of Object.values(next)) waiting.push(member)
     if (Array.isArray(next)) continue
     for (const key of Object.keys(next)) if (loneSurrogate.test(key)) return false
@@ -54,7 +67,7 @@ async function isLossless(value: unknown, keysWritten: number, slices: Slices): 
   return keys === keysWritten
 }
 
-function explainSyntax(text: string): string {
+function explainSyntax(text: string, placeOf: (offset: number) => number): string {
   let found: { code: number; offset: number } | undefined
   visit(
     text,
@@ -66,7 +79,7 @@ function explainSyntax(text: string): string {
     { disallowComments: true },
   )
   if (found === undefined) return 'The body is not valid JSON.'
-  return `The body is not valid JSON: ${printParseErrorCode(found.code)} at character ${found.offset + 1}.`
+  return `The body is not valid JSON: ${printParseErrorCode(found.code)} at character ${placeOf(found.offset) + 1}.`
 }
 
 /**

@@ -82,6 +82,7 @@ export function registerLoggedDecisions(
 ): void {
   const described = describe({
     operationId: 'list_decisions',
+    atOnce: 'log_search',
     summary: 'List decisions of the log',
     description:
       'What was decided about records, and for ingress nodes and proxies that asked, within the retention. A page may have fewer entries than `limit` and a next page.',

@@ -38,7 +38,8 @@ const problems: Readonly<Record<string, Problem>> = {
   500: { name: 'InternalError', description: 'Internal error; search the log for the operation id.' },
   503: {
     name: 'Unavailable',
-    description: 'The store is unavailable or too busy; nothing is wrong with the request.',
+    description:
+      'The store is unavailable, or too many requests of this kind, or with a large body, are being served; nothing is wrong with the request.',
     mayRetry: true,
   },
 }

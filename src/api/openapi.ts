@@ -10,6 +10,7 @@ import { bodySchema } from '../resource/fields.js'
 import { idSchema, uriSchema } from '../resource/id-schema.js'
 import { resources } from '../resource/registry.js'
 import { resourceSchema } from '../resource/shown-schema.js'
+import { type BoundName, boundSentence } from './at-once.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
 
@@ -33,6 +34,8 @@ export interface OperationDescription {
   readonly query?: TSchema
   readonly headers?: TSchema
   readonly body?: TSchema
+  /** The bound on such requests at the same time. */
+  readonly atOnce?: BoundName
 }
 
 /** The options of a route. Error responses are added when the document is finished. */
@@ -44,12 +47,17 @@ export function describe({
   query,
   headers,
   body,
+  atOnce,
+  description,
   ...texts
 }: OperationDescription) {
   const [status, shown = Type.Null({ description: 'Done; there is no body.' })] = success
+  const about = [description, atOnce && boundSentence(atOnce)].filter((text) => text !== undefined)
   return {
+    config: atOnce === undefined ? {} : { atOnce },
     schema: {
       ...texts,
+      ...(about.length === 0 ? {} : { description: about.join(' ') }),
       tags: [tag],
       ...(path.includes(':') ? { params: paramsSchema(path) } : {}),
       ...(query === undefined ? {} : { querystring: query }),
@@ -162,7 +170,7 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
   }
   const details: Record<
     Operation,
-    () => Pick<OperationDescription, 'success' | 'query' | 'headers' | 'body'>
+    () => Pick<OperationDescription, 'success' | 'query' | 'headers' | 'body' | 'atOnce'>
   > = {
     create: () => ({
       success: [201, one],
@@ -173,6 +181,7 @@ export function describeOperation(resource: AnyResource, operation: Operation) {
     list: () => ({
       success: [200, shownBy(listSchema(listName, one, `${name}List`), pageExample(resource))],
       query: listQuery(resource),
+      atOnce: 'list_search',
     }),
     update: () => ({
       success: [200, one],

@@ -1,6 +1,6 @@
 /** Renders errors as clients see them. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, errorCodes, statusOf, WeirError } from '../core/errors.js'
+import { ClientGone, type ErrorCode, errorCodes, statusOf, TooManyAtOnce, WeirError } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { mapOf, objectOf, Type } from '../core/schema.js'
 
@@ -77,11 +77,12 @@ export function problemHeadersOf(error: WeirError): Readonly<Record<string, stri
 export const answerProblem =
   (occurrences: Occurrences) =>
   (thrown: FastifyError | WeirError, request: FastifyRequest, reply: FastifyReply): void => {
-    const isAborted = thrown === request.raw.errored
+    const isAborted = thrown === request.raw.errored || thrown instanceof ClientGone
     const error = isAborted ? incomplete() : asWeirError(thrown, request.routeOptions.bodyLimit)
     if (isAborted)
       occurrences.requestAborted({ operation_id: request.id, path: request.routeOptions.url ?? '' })
-    if (error.status >= 500) {
+    // A refusal for being one too many is counted where it is decided, and no fault.
+    if (error.status >= 500 && !(error instanceof TooManyAtOnce)) {
       const fields = {
         operation_id: request.id,
         path: request.routeOptions.url ?? '',

@@ -12,7 +12,7 @@ import type { RecordTracer } from './record-tracer.js'
 const path = '/records'
 const eventIdForm = /^ev_[0-9a-f]{48}$/
 
-const common = { tag: decisionsTag.name, success: [200, tracedRecordSchema] } as const
+const common = { tag: decisionsTag.name, success: [200, tracedRecordSchema], atOnce: 'log_search' } as const
 
 export function registerRecords(app: FastifyInstance, context: ApiContext, tracer: RecordTracer): void {
   const traced = async (accountId: string, recordId: string) => {

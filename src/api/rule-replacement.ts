@@ -5,7 +5,7 @@ import { newId } from '../core/ids.js'
 import { entryFaultsMax, rulesBodyBytesMax, rulesPerIpPolicyMax } from '../core/limits.js'
 import { objectOf, type TSchema, Type } from '../core/schema.js'
 import { compileCheck } from '../core/schema-check.js'
-import { Slices } from '../core/slices.js'
+import type { Slices } from '../core/slices.js'
 import { type AnyResource, anyResource, type Row } from '../resource/define.js'
 import { bodySchema } from '../resource/fields.js'
 import { ipPolicy, ipPolicyRule } from '../resource/ip-policy.js'
@@ -81,14 +81,13 @@ interface SentRule {
 const checkList = compileCheck(Type.Array(Type.Unknown(), { maxItems: rulesPerIpPolicyMax }))
 const checkEntry = compileCheck(Type.Object({}))
 
-/** The rules of a body, checked in slices so that other requests proceed. */
-export async function wantedRules(body: Record<string, unknown>): Promise<SentRule[]> {
+/** The rules of a body, checked in slices so that other requests proceed; so is all other work with them. */
+export async function wantedRules(body: Record<string, unknown>, slices: Slices): Promise<SentRule[]> {
   checkNames(body, ['rules'], 'list of IP policy rules')
   const list = body['rules']
   if (list === undefined) throw badRequest('"rules" is required for a list of IP policy rules.')
   const wrong = checkList(list, 'rules')
   if (wrong !== undefined) throw badRequest(wrong)
-  const slices = new Slices()
   const rules: SentRule[] = []
   const places = new Map<string, number>()
   const faults: Faults = {}
@@ -138,14 +137,16 @@ export function planRules(
   wanted: readonly SentRule[],
   requestedAt: number,
   presenter: Presenter,
+  slices: Slices,
 ): RulesPlan<RuleCounts> {
   const createdAt = startOfSecond(requestedAt)
   const made = wanted.map(() => rowMaker(caller.accountId, policyId, createdAt))
   return async (state, version) => {
     rowOf(state, caller.accountId, anyResource(ipPolicy), policyId)
-    const present = await presentRules(state, policyId)
-    await checkRepeated(wanted, present, (rule) => presenter.show(anyResource(ipPolicyRule), rule, state))
-    const draft = await draftOf(present, version, wanted, made)
+    const present = await presentRules(state, policyId, slices)
+    const show = (rule: Row) => presenter.show(anyResource(ipPolicyRule), rule, state)
+    await checkRepeated(wanted, present, show, slices)
+    const draft = await draftOf(present, version, wanted, made, slices)
     if (draft.isChange) {
       const rules = draft.rules as DeclaredRow<'ip_policy_rule'>[]
       lockoutCheck(caller, state, { rules: new Map([[policyId, rules]]) })
@@ -155,8 +156,11 @@ export function planRules(
 }
 
 /** The policy's present rules by CIDR. */
-async function presentRules(state: ViewState, policyId: string): Promise<ReadonlyMap<string, Row>> {
-  const slices = new Slices()
+async function presentRules(
+  state: ViewState,
+  policyId: string,
+  slices: Slices,
+): Promise<ReadonlyMap<string, Row>> {
   const present = new Map<string, Row>()
   for (const chunk of [...state.chunks(policyId).values()]) {
     if (slices.isDue()) await slices.pause()
@@ -170,10 +174,14 @@ async function checkRepeated(
   wanted: readonly SentRule[],
   present: ReadonlyMap<string, Row>,
   show: (rule: Row) => Readonly<Record<string, unknown>>,
+  slices: Slices,
 ): Promise<void> {
   if (wanted.every(({ repeated }) => repeated === undefined)) return
-  const slices = new Slices()
-  const byId = new Map([...present.values()].map((rule) => [rule.id, rule]))
+  const byId = new Map<string, Row>()
+  for (const rule of present.values()) {
+    if (slices.isDue()) await slices.pause()
+    byId.set(rule.id, rule)
+  }
   for (const [index, { rule, repeated }] of wanted.entries()) {
     if (slices.isDue()) await slices.pause()
     if (repeated === undefined) continue
@@ -196,8 +204,8 @@ async function draftOf(
   version: number,
   wanted: readonly SentRule[],
   made: readonly MakeRow[],
+  slices: Slices,
 ): Promise<RulesDraft<RuleCounts>> {
-  const slices = new Slices()
   const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
   const rules: Row[] = []
   for (const [index, { rule }] of wanted.entries()) {

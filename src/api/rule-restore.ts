@@ -3,12 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Turns } from '../core/concurrency.js'
 import { pastExplanationsAtOnceMax, pastExplanationsWaitingMax } from '../core/limits.js'
 import { pluralOf } from '../core/plural.js'
-import { Slices } from '../core/slices.js'
+import type { Slices } from '../core/slices.js'
 import { anyResource, type Row } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { type RuleCounts, ruleCountsSchema } from '../resource/rule-counts.js'
 import type { RulesPlan } from '../store/plan.js'
+import { slicesOf } from './bounded-work.js'
 import { type Caller, whileKeyLasts } from './caller.js'
 import { type ApiContext, rowAt, sendJson } from './context.js'
 import { rowOf } from './input.js'
@@ -27,6 +28,7 @@ export function registerRuleRestore(app: FastifyInstance, context: ApiContext): 
   const path = `${routePath(ipPolicy.path)}/:id/rules/restore`
   const described = describe({
     operationId: 'restore_ip_policy_rules',
+    atOnce: 'rules_restore',
     summary: 'Restore all rules of an IP policy',
     description:
       'Replaces the rules by those of that version, with their ids, also if the policy or its rules were deleted since. A deleted policy is restored first.',
@@ -60,20 +62,19 @@ async function restoreRules(
   await pastRow(context, request, resource)
   const version = versionAsked(request)
   const past = await store.pastRows.at(accountId, version, 'ip_policy_rule', 'ip_policy_id', [id])
-  const plan = whileKeyLasts(caller, planRestored(caller, id, past))
+  const plan = whileKeyLasts(caller, planRestored(caller, id, past, slicesOf(request)))
   if (validateOnly) return (await plan(await store.settled(accountId), 0)).result
-  return store.replaceRules(accountId, caller.principal, id, plan)
+  return store.replaceRules(accountId, caller.principal, id, plan, request.work?.signal)
 }
 
 /** A rule that is as it was is kept. */
 const planRestored =
-  (caller: Caller, policyId: string, past: readonly Rule[]): RulesPlan<RuleCounts> =>
+  (caller: Caller, policyId: string, past: readonly Rule[], slices: Slices): RulesPlan<RuleCounts> =>
   async (state, version) => {
     rowOf(state, caller.accountId, resource, policyId)
     const present = new Map<string, Row>()
     for (const chunk of state.chunks(policyId).values())
       for (const rule of chunk.rules) present.set(rule.id, rule)
-    const slices = new Slices()
     const counts = { added: 0, updated: 0, removed: present.size, kept: 0 }
     const rules: Row[] = []
     for (const rule of past) {

@@ -9,6 +9,7 @@ import { anyResource } from '../resource/define.js'
 import { ipPolicy } from '../resource/ip-policy.js'
 import { ruleCountsSchema } from '../resource/rule-counts.js'
 import { trialSchema } from '../resource/trial.js'
+import { slicesOf } from './bounded-work.js'
 import { whileKeyLasts } from './caller.js'
 import { type ApiContext, queryOf, requestBody, rowAt, sendJson } from './context.js'
 import { describe, routePath, writeParameters } from './openapi.js'
@@ -35,10 +36,9 @@ export function registerRules(app: FastifyInstance, context: ApiContext, trials:
     const { caller } = request
     const { store, presenter } = context
     const { id } = rowAt(context, request, anyResource(ipPolicy))
-    const plan = whileKeyLasts(
-      caller,
-      planRules(caller, id, await wantedRules(requestBody(request)), now(), presenter),
-    )
+    const slices = slicesOf(request)
+    const wanted = await wantedRules(requestBody(request), slices)
+    const plan = whileKeyLasts(caller, planRules(caller, id, wanted, now(), presenter, slices))
     if (since !== undefined) {
       if (validateOnly) throw badRequest('"try" and "validate_only" exclude each other: send one of them.')
       const { rules } = await plan(await store.settled(caller.accountId), 0)
@@ -52,7 +52,7 @@ export function registerRules(app: FastifyInstance, context: ApiContext, trials:
     }
     const counts = validateOnly
       ? (await plan(await store.settled(caller.accountId), 0)).result
-      : await store.replaceRules(caller.accountId, caller.principal, id, plan)
+      : await store.replaceRules(caller.accountId, caller.principal, id, plan, request.work?.signal)
     return sendJson(reply, counts)
   })
 }

@@ -3,7 +3,7 @@
  * fastify instance with every route, without a port, so that tests can call it directly.
  *
  * A request is checked in this order: token ▸ `api` restriction ▸ rate ▸ version ▸ rights ▸ path and method ▸ content
- * type ▸ size ▸ body. Schemas only document: this room checks bodies itself, for messages that a person can act on.
+ * type ▸ bounds at the same time ▸ size ▸ body. Schemas only document: this room checks bodies itself, for messages that a person can act on.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -25,6 +25,7 @@ import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
 import type { LogReader } from '../store/log-reader.js'
 import type { View } from '../view/view.js'
+import { AtOnce } from './at-once.js'
 import { Auth } from './auth.js'
 import { trustOf } from './caller-address.js'
 import { registerAllChanges, registerChanges } from './change-routes.js'
@@ -121,7 +122,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     done()
   })
   await openReference(app, options)
-  await guard(app, auth)
+  await guard(app, auth, new AtOnce(occurrences))
   await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()

@@ -53,6 +53,7 @@ export function registerStats(
 ): void {
   const described = describe({
     operationId: 'get_stats',
+    atOnce: 'log_search',
     summary: 'Count decisions, or deliveries by destination, by minute, hour or day',
     description: `The range is extended to whole intervals and has at most ${statsIntervalsMax} of them; by default it is the last hour, day or week.`,
     tag: decisionsTag.name,

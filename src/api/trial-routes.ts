@@ -48,6 +48,7 @@ export function registerTrials(app: FastifyInstance, context: ApiContext, trials
     const query = Type.Object({ since: sinceParameter })
     const described = describe({
       ...operation,
+      atOnce: 'draft',
       tag: trialsTag.name,
       path,
       success: [202, trialSchema],

@@ -110,6 +110,17 @@ function tick(): void {
 /** Yields to everything that waits for the event loop. */
 export const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+let lastTurn: Promise<void> = Promise.resolve()
+
+/**
+ * The same for work in slices of which much may be under way: one slice of all that work runs per turn of the event
+ * loop. With `yieldTurn`, everything else would wait for a slice of each.
+ */
+export function yieldInTurn(): Promise<void> {
+  lastTurn = lastTurn.then(yieldTurn)
+  return lastTurn
+}
+
 /** Rejects with `message` if `work` takes longer than `ms`; the work itself continues. */
 export async function within<T>(ms: number, work: Promise<T>, message: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined

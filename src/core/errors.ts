@@ -69,6 +69,20 @@ export const conflict = (message: string): WeirError => new WeirError('ERR_CONFL
 
 export const notFound = (message: string): WeirError => new WeirError('ERR_NOT_FOUND', message)
 
+/** Too much of this kind is being done at the same time: nothing is wrong with the request or with Weir. */
+export class TooManyAtOnce extends WeirError {
+  constructor(message: string, retryAfterSeconds: number) {
+    super('ERR_UNAVAILABLE', message, { retryAfterSeconds })
+  }
+}
+
+/** The client has disconnected: what it asked for is not needed any more. */
+export class ClientGone extends Error {
+  constructor() {
+    super('The client has disconnected.')
+  }
+}
+
 /** The store or NATS is unavailable: the request is valid and may be sent again. */
 export const unavailable = (message: string, cause?: unknown): WeirError =>
   new WeirError('ERR_UNAVAILABLE', message, { retryAfterSeconds: 2, cause })

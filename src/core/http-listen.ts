@@ -7,6 +7,12 @@ import {
   type ServerOptions,
 } from 'node:http'
 import { after } from './clock.js'
+import {
+  boundConnections,
+  type ConnectionBounds,
+  defaultBounds,
+  type RefusedBecause,
+} from './connection-bounds.js'
 import { messageOf, StartFault } from './errors.js'
 
 export interface ListeningServer {
@@ -18,14 +24,22 @@ export interface ListeningServer {
   close(patienceMs?: number): Promise<void>
 }
 
+export interface ListenOptions {
+  readonly http?: ServerOptions | undefined
+  readonly bounds?: ConnectionBounds
+  /** Called for each connection that is refused because there are too many. */
+  readonly connectionRefused?: ((because: RefusedBecause) => void) | undefined
+}
+
 /** Opens a server; port 0 means any free one. Rejects if the port is taken. */
 export async function listenHttp(
   host: string,
   port: number,
   answer: RequestListener,
-  options: ServerOptions = {},
+  { http = {}, bounds = defaultBounds(), connectionRefused = () => {} }: ListenOptions = {},
 ): Promise<ListeningServer> {
-  const server = createServer(options, answer)
+  const server = createServer(http, answer)
+  boundConnections(server, bounds, connectionRefused)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, resolve)

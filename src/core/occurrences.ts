@@ -235,6 +235,16 @@ const api = {
     'weir_api_unavailable_total',
     'Requests answered with 503.',
   ),
+  connectionRefused: count(
+    'weir_connections_refused_total',
+    'Connections over HTTP that were closed at once: there were too many in all, or from their address.',
+    ['because'],
+  ),
+  requestRefusedAtOnce: count(
+    'weir_api_refused_at_once_total',
+    'Requests refused because too many of their kind were being served: of the account, or by the process.',
+    ['bound', 'scope'],
+  ),
   requestAborted: info(
     'A connection ended before its request was complete.',
     'weir_api_aborted_requests_total',

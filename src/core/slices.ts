@@ -1,5 +1,5 @@
 /** Runs long work in slices, so that it does not block the event loop. */
-import { monotonicMs, yieldTurn } from './clock.js'
+import { monotonicMs, yieldInTurn } from './clock.js'
 import { buildSliceMs } from './limits.js'
 
 /** Runs a generator to its end without pauses. */
@@ -10,14 +10,22 @@ export function withoutPauses<T>(work: Generator<void, T>): T {
   }
 }
 
+interface SlicesOptions {
+  /** Resolves after other waiting work had its turn. */
+  readonly letOthers?: () => Promise<void>
+  /** Ends the work at its next pause, which rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Usage: `if (slices.isDue()) await slices.pause()`. */
 export class Slices {
   readonly #yield: () => Promise<void>
+  readonly #signal: AbortSignal | undefined
   #end = monotonicMs() + buildSliceMs
 
-  /** `letOthers` resolves after all waiting work had its turn. */
-  constructor(letOthers: () => Promise<void> = yieldTurn) {
+  constructor({ letOthers = yieldInTurn, signal }: SlicesOptions = {}) {
     this.#yield = letOthers
+    this.#signal = signal
   }
 
   isDue(): boolean {
@@ -26,6 +34,7 @@ export class Slices {
 
   async pause(): Promise<void> {
     await this.#yield()
+    this.#signal?.throwIfAborted()
     this.#end = monotonicMs() + buildSliceMs
   }
 

@@ -42,7 +42,7 @@ export async function openEmulator({
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     answer(world, request, response).catch((error) => response.destroy(error))
   }
-  const { url, close } = await listenHttp(host, port, handle, { keepAliveTimeout: 30_000 })
+  const { url, close } = await listenHttp(host, port, handle, { http: { keepAliveTimeout: 30_000 } })
   return { url, world, close }
 }
 

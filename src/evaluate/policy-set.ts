@@ -174,7 +174,7 @@ export async function buildPolicySet(
   yieldTurn: () => Promise<void>,
 ): Promise<PolicySet> {
   const { revision } = source
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices({ letOthers: yieldTurn })
   const ipPolicies = await buildIpPolicies(source, previous, slices)
   const lists = previous?.contents.lists ?? new SharedLists()
   const tcp = await buildTcpEdges(source, previous, lists, slices)

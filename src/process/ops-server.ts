@@ -2,32 +2,31 @@
  * The HTTP server of every role. It answers health and metrics itself; the API handles all other requests once it is
  * built. So the health pages are the same in every role, and available while the API starts.
  */
-import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { problemBody, problemHeadersOf } from '../api/problem.js'
 import { notFound, WeirError } from '../core/errors.js'
 import { type HealthAnswer, type HealthSource, healthAnswer, healthPaths } from '../core/health.js'
-import { type ListeningServer, listenHttp } from '../core/http-listen.js'
+import { type ListeningServer, type ListenOptions, listenHttp } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 
-export interface OpsServerOptions extends HealthSource {
+export interface OpsServerOptions extends HealthSource, Pick<ListenOptions, 'http' | 'connectionRefused'> {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
   /** The error for all other paths, until `answerWith` is called. */
   readonly otherwise?: WeirError
-  readonly http?: ServerOptions
 }
 
 /** Opens the server. Rejects if the port is taken. */
 export async function openOpsServer(options: OpsServerOptions): Promise<ListeningServer> {
-  const { host, port, http, otherwise = nothingElse } = options
+  const { host, port, http, connectionRefused, otherwise = nothingElse } = options
   let others: RequestListener = (_request, response) => send(response, refusal(otherwise), true)
   const respond: RequestListener = (request, response) => {
     const path = (request.url ?? '').split('?')[0]!
     if (healthPaths.includes(path)) void sendHealth(options, request, response, path)
     else others(request, response)
   }
-  const listening = await listenHttp(host, port, respond, http)
+  const listening = await listenHttp(host, port, respond, { http, connectionRefused })
   return {
     ...listening,
     answerWith: (next) => {

@@ -134,7 +134,7 @@ const deploymentMetrics = (books: BooksKeeper, view: View): string =>
 
 /** Opens the server that reports a role's health. The API answers on it, too, once it is built. */
 export async function openRoleServer(
-  { settings, logger }: RoleContext,
+  { settings, logger, occurrences }: RoleContext,
   readiness: Readiness,
   options: Pick<OpsServerOptions, 'port' | 'otherwise' | 'http'>,
 ): Promise<ListeningServer> {
@@ -146,6 +146,7 @@ export async function openRoleServer(
   const server = await openOpsServer({
     ...options,
     host,
+    connectionRefused: (because) => occurrences.connectionRefused({ because }),
     failing: () => readiness.failing(),
     metrics: () => readiness.metrics(),
   }).catch((error: unknown) => {

@@ -60,7 +60,7 @@ export async function buildSubscriptionSet(
   yieldTurn: () => Promise<void>,
   kinds: readonly AnyTrafficEvent[],
 ): Promise<SubscriptionSet> {
-  const slices = new Slices(yieldTurn)
+  const slices = new Slices({ letOthers: yieldTurn })
   const parts = new Parts(previous?.subscriptions)
   const once = previous?.compiled ?? new CompiledOnce()
   const grouped = new Map<string, SubscriptionSources[]>()

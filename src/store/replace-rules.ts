@@ -51,16 +51,19 @@ export class RuleReplacer {
   /**
    * If another writer changes rules during the staging, the commit fails and the changed chunks are staged again; all
    * chunks, if the generation to replace has changed. A `WeirError` if NATS lost the staged rules before they counted.
+   * `signal`: ends the work before the commit; what was staged is deleted.
    */
   async replace<T>(
     accountId: string,
     principal: Principal,
     policyId: string,
     plan: RulesPlan<T>,
+    signal?: AbortSignal,
   ): Promise<T> {
     const { heads, settled, view } = this.#parts
     let staging: Staging | undefined
     for (;;) {
+      signal?.throwIfAborted()
       const { known, state } = await settled(accountId)
       const from = state.generationOf(policyId)
       if (staging?.from !== from || staging.version <= known.version) {
@@ -71,7 +74,9 @@ export class RuleReplacer {
       const { revision } = state
       const { rules, isChange, result } = await plan(state, version)
       if (!isChange) return result
-      const replacement = await this.#stage(accountId, staging, rules, revision)
+      const replacement = await this.#stage(accountId, staging, rules, revision, signal)
+      if (signal?.aborted) await this.drop({ accountId, policyId, generation: staging.to })
+      signal?.throwIfAborted()
       const change = newChange({
         principal,
         replacements: [replacement],
@@ -92,19 +97,22 @@ export class RuleReplacer {
 
   /**
    * Writes the chunks that the bucket does not have yet; on a second try, only those that changed meanwhile. Resolves
-   * with the replacement that makes these rules count. `seen`: revision of the state the rules were planned with.
+   * with the replacement that makes these rules count. `seen`: revision of the state the rules were planned with. Ends
+   * early, and without an error, once the signal is aborted.
    */
   async #stage(
     accountId: string,
     staging: Staging,
     rules: readonly Row[],
     seen: number,
+    signal: AbortSignal | undefined,
   ): Promise<RulesReplacement> {
     const { policyId, from, to } = staging
     const chunks = [...chunksOf(rules, accountId)].entries()
     const slices = new Slices()
     await eachOf(chunks, keysAtOnceMax, async ([index, chunk]) => {
-      if (isSame(staging.chunks[index], chunk.rules)) return
+      // Not an error, which would leave other chunks under way.
+      if (signal?.aborted || isSame(staging.chunks[index], chunk.rules)) return
       // Answers that arrive meanwhile would let the next chunks be written in the same turn.
       if (slices.isDue()) await slices.pause()
       const revision = await this.#parts.config.put(rulesKey(policyId, to, index), JSON.stringify(chunk))

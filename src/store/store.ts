@@ -170,9 +170,18 @@ export class Store {
     return this.#checked(this.#commits.add(accountId, principal, plan, repeatable))
   }
 
-  /** Replaces all rules of an IP policy as one change that is seen whole; resolves when it is durable. */
-  replaceRules<T>(accountId: string, principal: Principal, policyId: string, plan: RulesPlan<T>): Promise<T> {
-    const replace = () => this.#replacer.replace(accountId, principal, policyId, plan)
+  /**
+   * Replaces all rules of an IP policy as one change that is seen whole; resolves when it is durable. `signal`: ends the
+   * work if it is not committed yet, and nothing is changed.
+   */
+  replaceRules<T>(
+    accountId: string,
+    principal: Principal,
+    policyId: string,
+    plan: RulesPlan<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const replace = () => this.#replacer.replace(accountId, principal, policyId, plan, signal)
     return this.#checked(this.#queues.inTurn(accountId, replace))
   }
 

@@ -71,6 +71,7 @@ async function openPort(t: Test, trustedProxies: readonly string[] = [], decides
     keyUses: { note: (keyId, address) => void uses.set(keyId, address) },
     trustedProxies,
     occurrences: {
+      connectionRefused: () => {},
       loginFailed: () => {},
       decisionTimed: () => {},
       requestFailed: (fields) => void failures.push(fields),

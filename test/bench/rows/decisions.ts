@@ -56,7 +56,12 @@ export const row: BenchRow = {
       keysOf: (token) => (token === 'weir_bench' ? [key] : []),
       keyUses,
       trustedProxies: ['127.0.0.1'],
-      occurrences: { loginFailed: () => {}, decisionTimed: () => {}, requestFailed: () => {} },
+      occurrences: {
+        connectionRefused: () => {},
+        loginFailed: () => {},
+        decisionTimed: () => {},
+        requestFailed: () => {},
+      },
       noted: () => {},
     })
     const bare = createServer((_, response) => response.writeHead(204).end())
