@@ -21,6 +21,7 @@ import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
 import type { ReleaseStack } from './core/release.js'
 import { expectSameKey, Sealer } from './core/seal.js'
+import { AwsClock } from './deliver/aws-clock.js'
 import { Deliverer } from './deliver/deliverer.js'
 import { DeliveryLog } from './deliver/delivery-log.js'
 import { answerQuestions } from './deliver/questions.js'
@@ -105,7 +106,7 @@ export async function openApi(
   const makeBooks = () => nats.openBucket(booksBucket, bucketBytesMax)
   const books = release.own(await openBooks(nats, occurrences, makeBooks))
   const behind = await openBehind(context, parts, release)
-  const access = destinationAccess(settings)
+  const access = destinationAccess(settings, awsClock(context))
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
   const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
@@ -217,6 +218,13 @@ export async function openPipeline(
   return roleOf(readiness)
 }
 
+const awsClock = ({ occurrences }: RoleContext): AwsClock =>
+  new AwsClock((offsetMs) => {
+    const offset = Math.round(offsetMs / 1000)
+    occurrences.awsClockOffset({}, offset)
+    if (offset !== 0) occurrences.awsClockDiffers({ offset_seconds: offset })
+  })
+
 const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
   new LedgerWriter(nats, (error) => occurrences.ledgerUnwritten({ reason: messageOf(error) }))
 
@@ -277,7 +285,7 @@ export async function openDeliver(context: RoleContext, { parent, release }: Fra
   const mode = settings.decisionLog.rows
   const deliveryLog = release.own(new DeliveryLog({ nats, mode, occurrences, watched }))
   const packs = new SharedPacks()
-  const { openSender } = destinationAccess(settings, new SharedBodies(packs))
+  const { openSender } = destinationAccess(settings, awsClock(context), new SharedBodies(packs))
   const { metricsDestinationsMax } = settings.ops
   const bounds = { retentionMs: settings.nats.retentionMs, metricsDestinationsMax }
   const deliverer = release.own(

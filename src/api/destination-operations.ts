@@ -78,7 +78,13 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       const backlog = { events, ...timesOf(events === 0 ? undefined : oldest, row, deps.retentionMs) }
       return {
         ...state,
-        advice: adviceFor(state.cause, row, behind, ifNear(backlog.expires_at, deps.retentionMs)),
+        advice: adviceFor(
+          state.cause,
+          row,
+          behind,
+          ifNear(backlog.expires_at, deps.retentionMs),
+          state.last_error,
+        ),
         backlog,
         dropped: Object.entries(books.dropped(row.id).kinds).map(([type, events]) => ({ type, events })),
         behind,
@@ -96,7 +102,14 @@ function shownCheck(found: Result<Finding, Fault>, row: Row): DestinationCheck {
     return { result, proved: [...proved], not_proved: [...notProved], error: null, advice: null }
   }
   const { class: cause, code, msg } = found.problem
-  return { result: 'failed', proved: [], not_proved: [], error: { code, msg }, advice: adviceFor(cause, row) }
+  const error = { code, msg }
+  return {
+    result: 'failed',
+    proved: [],
+    not_proved: [],
+    error,
+    advice: adviceFor(cause, row, null, null, error),
+  }
 }
 
 /** The secret comes from another bucket than the row. */

@@ -1,5 +1,5 @@
 /** Occurrences of processing records and delivering events: part of the table of `occurrences.ts`. */
-import { count, error, info, warn } from './occurrence.js'
+import { count, error, gauge, info, warn } from './occurrence.js'
 
 // --- pipeline ---
 
@@ -233,6 +233,15 @@ export const delivery = {
     'weir_destination_pauses_by_hand_total',
     'Destinations that someone paused.',
     ['target'],
+  ),
+  awsClockDiffers: warn(
+    'The clock of this machine differs from that of AWS by more than a minute. Weir signs its requests with the time of AWS: set the clock.',
+    'weir_aws_clock_differences_total',
+    'Times that a difference between the clock of this machine and that of AWS was found, or another one than before.',
+  ),
+  awsClockOffset: gauge(
+    'weir_aws_clock_offset_seconds',
+    'How far the clock of AWS is ahead of that of this machine, if it is more than a minute; negative if it is behind.',
   ),
   destinationPaused: error(
     'A destination is paused until its credentials or configuration are corrected; it is probed.',

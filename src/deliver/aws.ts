@@ -14,11 +14,12 @@ import { after } from '../core/clock.js'
 import { fail, ok, type Result } from '../core/errors.js'
 import { version } from '../core/package.js'
 import { parseArn } from './arn.js'
+import type { ClockedClient } from './aws-clock.js'
 import type { AwsCredentials, BatchLimits, DestinationConfig, Fault, SenderDeps } from './destination.js'
 import { faultOf } from './faults.js'
 
 /** The part that STS needs. */
-type StsDeps = Pick<SenderDeps, 'aws' | 'requestTimeoutMs'>
+type StsDeps = Pick<SenderDeps, 'aws' | 'clock' | 'requestTimeoutMs'>
 
 export const requestTimeoutMsDefault = 15_000
 
@@ -36,6 +37,7 @@ export interface ClientOptions {
   readonly endpoint?: string
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>)
   readonly maxAttempts: number
+  readonly systemClockOffset: number
   readonly cacheMiddleware: boolean
   readonly requestHandler: NodeHttpHandler
   /** Our name in AWS's logs. */
@@ -51,7 +53,7 @@ export function loadedOnce<M>(load: () => Promise<M>): () => Promise<M> {
   }
 }
 
-interface Client {
+interface Client extends ClockedClient {
   destroy(): void
 }
 
@@ -87,11 +89,15 @@ export class AwsSender<C extends Client> {
     signal: AbortSignal,
     request: (client: C, abortSignal: AbortSignal) => Promise<T>,
   ): Promise<Result<T, Fault>> {
-    const work = async (abort: AbortSignal) => request(await this.#open(), abort)
+    const { clock, requestTimeoutMs } = this.#deps
+    const work = async (abort: AbortSignal) => {
+      const client = await this.#open()
+      return clock.send(client, () => request(client, abort))
+    }
     try {
-      return ok(await withDeadline(this.#deps.requestTimeoutMs, signal, work))
+      return ok(await withDeadline(requestTimeoutMs, signal, work))
     } catch (error) {
-      return fail(faultOf(error))
+      return fail(faultOf(error, clock.offsetMs))
     }
   }
 
@@ -137,7 +143,7 @@ export class AwsSender<C extends Client> {
 async function clientOptions(
   region: string,
   ownEndpoint: string | undefined,
-  { aws, requestTimeoutMs }: StsDeps,
+  { aws, clock, requestTimeoutMs }: StsDeps,
   credentials: ClientOptions['credentials'],
 ): Promise<ClientOptions> {
   const { NodeHttpHandler } = await import('@smithy/node-http-handler')
@@ -146,6 +152,7 @@ async function clientOptions(
   return {
     region,
     maxAttempts: 1,
+    systemClockOffset: clock.offsetMs,
     cacheMiddleware: true,
     customUserAgent: [['weir', version]],
     requestHandler: new NodeHttpHandler({
@@ -174,7 +181,8 @@ function roleCredentials(
       accessKeyId: issued!.AccessKeyId!,
       secretAccessKey: issued!.SecretAccessKey!,
       sessionToken: issued!.SessionToken!,
-      expiration: issued!.Expiration!,
+      // The SDK compares it with this machine's clock.
+      expiration: deps.clock.onThisMachine(issued!.Expiration!),
     }
   }
 }
@@ -191,7 +199,7 @@ async function assumeRole(
   const { stsEndpointUrl, ambientCredentials } = deps.aws
   const client = new STSClient(await clientOptions(region, stsEndpointUrl, deps, ambientCredentials))
   try {
-    return await client.send(new AssumeRoleCommand(role), options)
+    return await deps.clock.send(client, () => client.send(new AssumeRoleCommand(role), options))
   } finally {
     client.destroy()
   }
@@ -215,7 +223,7 @@ export async function checkRole(
       assumeRole(role, parseArn(address)!.region, deps, { abortSignal }),
     )
   } catch (error) {
-    const fault = faultOf(error)
+    const fault = faultOf(error, deps.clock.offsetMs)
     return fault.code === 'AccessDenied' ? ok(undefined) : fail(fault)
   }
   return fail({

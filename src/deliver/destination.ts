@@ -6,8 +6,10 @@
  * A sender only reports what to send again. The lane decides when and how often, what becomes a dead letter and when a
  * destination pauses.
  */
+
 import type { Problem, Result } from '../core/errors.js'
 import type { PackedEvent } from '../wire/packed-event.js'
+import type { AwsClock } from './aws-clock.js'
 import type { Packing, PackingTarget, ServiceRecord } from './packing.js'
 import type { SharedBodies } from './shared-bodies.js'
 
@@ -190,6 +192,8 @@ export interface SenderDeps extends Omit<KindSettings, 'requestBytesMax'> {
   /** From call to answer, fetching credentials included. */
   readonly requestTimeoutMs: number
   readonly aws: AwsAccess
+  /** Of all clients of AWS in the process. */
+  readonly clock: AwsClock
   readonly bodies: SharedBodies
 }
 

@@ -5,6 +5,7 @@
  * https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html
  */
 import { messageOf } from '../core/errors.js'
+import { differenceText, isClockRefusal } from './aws-clock.js'
 import type { Fault, FaultClass } from './destination.js'
 
 const classOfCode = new Map<string, FaultClass>()
@@ -53,6 +54,8 @@ classify(
   'MissingAuthenticationToken',
   'MissingAuthenticationTokenException',
   'RequestExpired',
+  'RequestTimeTooSkewed',
+  'RequestInTheFuture',
   'AuthFailure',
   'NotAuthorized',
   'RegionDisabledException',
@@ -106,8 +109,8 @@ export function faultOfRecord(code: string, message: string | undefined, request
   return fault(classOfCode.get(code) ?? 'transient', code, message ?? code, requestId)
 }
 
-/** The fault of a request, from the SDK's exception. */
-export function faultOf(error: unknown): Fault {
+/** The fault of a request, from the SDK's exception. `clockOffsetMs`: how far AWS's clock is known to be ahead. */
+export function faultOf(error: unknown, clockOffsetMs = 0): Fault {
   const { name, code, $metadata } = asSdkError(error)
   const status = $metadata?.httpStatusCode
   if (name === 'AbortError') return fault('transient', 'Aborted', 'The request was aborted.')
@@ -117,7 +120,17 @@ export function faultOf(error: unknown): Fault {
   if (status === undefined && code !== undefined && !classOfCode.has(name)) {
     return fault('transient', 'ConnectionLost', `${code}: ${messageOf(error)}`)
   }
-  return fault(classOfCode.get(name) ?? classOfStatus(status), name, messageOf(error), $metadata?.requestId)
+  const message = messageOf(error)
+  const clock =
+    isClockRefusal(name, message) && clockOffsetMs !== 0
+      ? ` The clock of this machine is ${differenceText(clockOffsetMs)}.`
+      : ''
+  return fault(
+    classOfCode.get(name) ?? classOfStatus(status),
+    name,
+    `${message}${clock}`,
+    $metadata?.requestId,
+  )
 }
 
 interface SdkError {

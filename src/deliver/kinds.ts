@@ -1,4 +1,5 @@
 /** The list of destination kinds. */
+import type { AwsClock } from './aws-clock.js'
 import { cloudwatchLogs } from './cloudwatch-logs.js'
 import type { AwsAccess, DestinationConfig, DestinationKind, KindSettings, Sender } from './destination.js'
 import { firehose } from './firehose.js'
@@ -29,16 +30,17 @@ export interface DeliverySettings {
   /** By the name of the kind. */
   readonly kinds: Readonly<Record<string, KindSettings>>
   readonly aws: AwsAccess
+  readonly clock: AwsClock
   readonly requestTimeoutMs: number
 }
 
 export function openSender(
   config: DestinationConfig,
-  { kinds, aws, requestTimeoutMs }: DeliverySettings,
+  { kinds, aws, clock, requestTimeoutMs }: DeliverySettings,
   bodies = new SharedBodies(),
 ): Sender {
   const kind = kindNamed(config.kind)
   const { endpointUrl, requestBytesMax } = kinds[kind.name]!
   const limits = { ...kind.limits, requestBytesMax }
-  return kind.open(config, { endpointUrl, limits, aws, requestTimeoutMs, bodies })
+  return kind.open(config, { endpointUrl, limits, aws, clock, requestTimeoutMs, bodies })
 }

@@ -4,6 +4,7 @@ import { fail, ok, type Result } from '../core/errors.js'
 import { PackWriter, readPack } from '../wire/pack.js'
 import type { PackedEvent } from '../wire/packed-event.js'
 import { checkRole, requestTimeoutMsDefault } from './aws.js'
+import type { AwsClock } from './aws-clock.js'
 import type { DestinationConfig, Fault, Finding, Sender } from './destination.js'
 import { type DeliverySettings, openSender } from './kinds.js'
 import { faultIn } from './outcomes.js'
@@ -38,9 +39,10 @@ export function destinationAccess(
     readonly aws: DeliverySettings['aws']
     readonly destinationKinds: DeliverySettings['kinds']
   },
+  clock: AwsClock,
   bodies?: SharedBodies,
 ): DestinationAccess {
-  const delivery = { kinds, aws, requestTimeoutMs: requestTimeoutMsDefault }
+  const delivery = { kinds, aws, clock, requestTimeoutMs: requestTimeoutMsDefault }
   return {
     openSender: (config) => openSender(config, delivery, bodies),
     checkRole: (config, signal) => checkRole(config, delivery, signal),

@@ -71,6 +71,8 @@ export function emulatorClient(url: string) {
     addFault: async (fault: FaultSpec) => (await call<{ id: number }>('POST', 'faults', {}, fault)).id,
     faults: () => call<ActiveFault[]>('GET', 'faults'),
     clearFaults: (id?: number) => call<void>('DELETE', 'faults', { id }),
+    /** Sets the emulator's clock ahead, or back. */
+    setClock: (offsetMs: number) => call<void>('POST', 'clock', {}, { offsetMs }),
     stats: () => call<Stats>('GET', 'stats'),
   }
 }

@@ -25,6 +25,7 @@ const routes: Readonly<Record<string, Route>> = {
   'GET faults': (world) => world.faults.list(),
   'DELETE faults': (world, _, query) =>
     world.faults.clear(query.has('id') ? numberFrom(query, 'id', 0) : undefined),
+  'POST clock': (world, body) => void setClock(world, body),
   'GET stats': (world) => world.stats(),
   'POST clear': (world) => world.clear(),
   'POST reset': (world) => world.reset(),
@@ -36,6 +37,13 @@ export function control(world: World, method: string, url: URL, body: Buffer): u
   if (route === undefined)
     throw new ControlError(`No such route. There are: ${Object.keys(routes).join(', ')}.`)
   return route(world, body.length === 0 ? undefined : JSON.parse(body.toString()), url.searchParams) ?? {}
+}
+
+/** The clock is set ahead by `offsetMs`, or back if that is negative. */
+function setClock(world: World, body: unknown): void {
+  const { offsetMs } = (body ?? {}) as { offsetMs?: unknown }
+  if (typeof offsetMs !== 'number') throw new ControlError('offsetMs must be a number.')
+  world.clockOffsetMs = offsetMs
 }
 
 function nameFrom(query: URLSearchParams): ResourceName {

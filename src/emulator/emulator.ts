@@ -99,12 +99,12 @@ async function answerAws(
     world.countRequest(`${service.name}.${operation}`)
     if (faults.afterCommit !== undefined) return withhold(faults.afterCommit, response)
     const content = isSts ? successXml(operation, result, requestId) : JSON.stringify(result)
-    send(response, 200, isSts, requestId, content)
+    send(world, response, 200, isSts, requestId, content)
   } catch (error) {
     if (!(error instanceof AwsError)) throw error
     world.countRequest(`${service.name}.${operation}`, error)
     const content = isSts ? errorXml(error, requestId) : errorJson(error)
-    send(response, error.status, isSts, requestId, content)
+    send(world, response, error.status, isSts, requestId, content)
   }
 }
 
@@ -145,6 +145,7 @@ function parseJson(request: IncomingMessage, body: Buffer): Request {
 const errorJson = ({ code, message }: AwsError): string => JSON.stringify({ __type: code, message })
 
 function send(
+  world: World,
   response: ServerResponse,
   status: number,
   isSts: boolean,
@@ -156,6 +157,7 @@ function send(
     'content-type': isSts ? 'text/xml' : 'application/x-amz-json-1.1',
     'content-length': content.length,
     'x-amzn-requestid': requestId,
+    date: new Date(world.now()).toUTCString(),
   })
   response.end(content)
 }

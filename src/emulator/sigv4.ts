@@ -6,8 +6,8 @@ import { createHash, createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { AwsError } from './aws-error.js'
 
-/** How far a request's date may be off. */
-const skewMaxMs = 5 * 60_000
+/** How far a request's date may be off, in minutes: STS allows more. */
+const skewMinutesMax = (service: string): number => (service === 'sts' ? 15 : 5)
 
 interface SignedRequest {
   readonly method: string
@@ -69,7 +69,7 @@ export function verifySignature(
   if (identity === undefined) throw refusals.unknownKey()
   if (header(request, 'x-amz-security-token') !== (identity.sessionToken ?? '')) throw refusals.unknownKey()
   const amzDate = header(request, 'x-amz-date')
-  checkDate(amzDate, date!, nowMs, refusals)
+  checkDate(amzDate, date!, nowMs, refusals, skewMinutesMax(service))
   if (scopeService !== service) {
     throw refusals.badSignature(`Credential should be scoped to correct service: '${service}'.`)
   }
@@ -98,20 +98,32 @@ const signingKey = (secret: string, date: string, region: string, service: strin
 
 const header = (request: SignedRequest, name: string): string => String(request.headers[name] ?? '')
 
-function checkDate(amzDate: string, scopeDate: string, nowMs: number, refusals: Refusals): void {
+function checkDate(
+  amzDate: string,
+  scopeDate: string,
+  nowMs: number,
+  refusals: Refusals,
+  minutes: number,
+): void {
   const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')
   const signedAtMs = iso === amzDate ? Number.NaN : Date.parse(iso)
   if (Number.isNaN(signedAtMs)) throw refusals.badSignature("Date must be in 'YYYYMMDDTHHMMSSZ' format.")
   if (!amzDate.startsWith(scopeDate)) throw refusals.badSignature('Date in Credential scope does not match.')
-  if (signedAtMs < nowMs - skewMaxMs) {
-    throw refusals.badSignature(`Signature expired: ${amzDate} is now earlier than the allowed 5 min.`)
-  }
-  if (signedAtMs > nowMs + skewMaxMs) {
+  const [earliestMs, latestMs] = [nowMs - minutes * 60_000, nowMs + minutes * 60_000]
+  const now = amzDateOf(nowMs)
+  if (signedAtMs < earliestMs) {
     throw refusals.badSignature(
-      `Signature not yet current: ${amzDate} is still later than the allowed 5 min.`,
+      `Signature expired: ${amzDate} is now earlier than ${amzDateOf(earliestMs)} (${now} - ${minutes} min.)`,
+    )
+  }
+  if (signedAtMs > latestMs) {
+    throw refusals.badSignature(
+      `Signature not yet current: ${amzDate} is still later than ${amzDateOf(latestMs)} (${now} + ${minutes} min.)`,
     )
   }
 }
+
+const amzDateOf = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d{3}/g, '')
 
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)

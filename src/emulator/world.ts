@@ -74,7 +74,9 @@ export interface WorldOptions {
 export class World {
   readonly faults: FaultBook
   readonly sessions = new Map<string, Session>()
-  readonly now: () => number
+  readonly #now: () => number
+  /** How far the emulator's clock is ahead. */
+  clockOffsetMs = 0
   readonly keys = new Map<string, Identity>()
   readonly roles = new Map<string, RoleSpec>()
   readonly #keep: Keep
@@ -84,7 +86,11 @@ export class World {
   constructor({ seed = 1, keep = 'all', now = Date.now }: WorldOptions = {}) {
     this.faults = new FaultBook(seed)
     this.#keep = keep
-    this.now = now
+    this.#now = now
+  }
+
+  now(): number {
+    return this.#now() + this.clockOffsetMs
   }
 
   addKey({ accessKeyId, secretAccessKey }: KeyPair): void {
@@ -179,6 +185,7 @@ export class World {
   /** As if it had just started. */
   reset(): void {
     this.clear()
+    this.clockOffsetMs = 0
     this.keys.clear()
     this.roles.clear()
     this.sessions.clear()

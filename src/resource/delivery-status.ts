@@ -1,5 +1,6 @@
 /** Delivery status of an event destination; not part of the stored resource. */
 import { objectOf, orNull, type Static, Type } from '../core/schema.js'
+import { isClockRefusal } from '../deliver/aws-clock.js'
 import type { FaultClass } from '../deliver/destination.js'
 import { pausedByHand } from '../deliver/health.js'
 import { billingExample, billingSchema } from './billing.js'
@@ -17,7 +18,7 @@ const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = 
   transient:
     'Requests fail or are not answered in time. Weir repeats them. Look at last_error, at the way to the endpoint, and at the status page of the service.',
   credentials:
-    'The service refuses the credentials, or the role can not be assumed. Send new keys with PATCH, or repair the trust policy of the role. Weir tries again every 30 to 60 s and continues by itself.',
+    'The service refuses the credentials, or the role can not be assumed. Send new keys with PATCH, or repair the trust policy of the role; if last_error is about the time of a signature, set the clock of this machine. Weir tries again every 30 to 60 s and continues by itself.',
   configuration:
     'The service refuses every request: the target is missing, disabled, or not allowed for these credentials. Look at last_error, at the address of the target and at its permissions. Weir tries again every 30 to 60 s and continues by itself.',
   poison:
@@ -35,8 +36,9 @@ export function adviceFor(
   destination: Row,
   behind: BehindStatus | null = null,
   expiresAt: string | null = null,
+  error: NamedError | null = null,
 ): string | null {
-  const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOf[cause as keyof typeof adviceOf]
+  const known = cause === pausedByHand ? pauseAdvice(destination) : adviceOfCause(cause, error)
   const expiry = cause === null ? null : expiresAt && expiryAdvice(expiresAt)
   const about = [known, behind && behindAdvice(behind, cause === null, destination), expiry]
   const advice = about.filter((text) => text)
@@ -45,6 +47,20 @@ export function adviceFor(
 
 export const expiryAdvice = (expiresAt: string): string =>
   `If it stays so, its oldest events are dropped from ${expiresAt} on, because they are older than WEIR_RETENTION. With "on_expiry": "block", they wait at any age.`
+
+/** The last error of a destination. */
+interface NamedError {
+  readonly code: string
+  readonly msg: string
+}
+
+const clockAdvice =
+  'The service refuses requests because of the time at which they were signed: the clock of this machine is wrong. Look at last_error, which names the difference if it is known, and set the clock (with NTP). The credentials need no change. Weir tries again every 30 to 60 s and continues by itself.'
+
+function adviceOfCause(cause: string | null, error: NamedError | null): string | undefined {
+  if (cause === 'credentials' && error !== null && isClockRefusal(error.code, error.msg)) return clockAdvice
+  return adviceOf[cause as keyof typeof adviceOf]
+}
 
 function behindAdvice(
   { messages, missed, expires_at }: BehindStatus,

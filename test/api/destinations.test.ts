@@ -3,6 +3,7 @@ import t from 'tap'
 import { destinationOperations } from '../../src/api/destination-operations.js'
 import { Books } from '../../src/books/books.js'
 import type { BooksKeeper } from '../../src/books/keeper.js'
+import { AwsClock } from '../../src/deliver/aws-clock.js'
 import { destinationAccess } from '../../src/deliver/test-event.js'
 import { loadSettings } from '../../src/process/settings.js'
 import { SecretsView } from '../../src/view/secrets-view.js'
@@ -27,7 +28,7 @@ async function withAws(store: TestStore, emulator: Emulator): Promise<TestApi> {
       books,
       secrets,
       sealer,
-      access: destinationAccess(settings),
+      access: destinationAccess(settings, new AwsClock()),
       behind: { of: async () => null },
     }),
   })

@@ -1,6 +1,7 @@
 /** An emulator with one resource of each kind, and configurations of destinations for them. */
 import type { Test } from 'tap'
 import { parseArn } from '../../src/deliver/arn.js'
+import { AwsClock } from '../../src/deliver/aws-clock.js'
 import type { DestinationAuth, DestinationConfig } from '../../src/deliver/destination.js'
 import { type DeliverySettings, destinationKinds, kindNamed } from '../../src/deliver/kinds.js'
 import type { Packing } from '../../src/deliver/packing.js'
@@ -69,6 +70,7 @@ export async function openAwsWorld(
     emulator,
     deps: {
       aws: { endpointUrl: emulator.url, ambientCredentials: key },
+      clock: new AwsClock(),
       requestTimeoutMs,
       kinds: Object.fromEntries(
         destinationKinds.map(({ name, requestBytes }) => [name, { requestBytesMax: requestBytes.max }]),

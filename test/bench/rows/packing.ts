@@ -3,6 +3,7 @@
  * real SDK, and what AWS bills. The server is another process, and accepts every record. A full request is what a lane
  * makes of a backlog: 500 events, or 2,000 if they are packed.
  */
+import { AwsClock } from '../../../src/deliver/aws-clock.js'
 import type { Sender } from '../../../src/deliver/destination.js'
 import { kindNamed, openSender } from '../../../src/deliver/kinds.js'
 import { limitsOf } from '../../../src/deliver/packed-limits.js'
@@ -71,6 +72,7 @@ async function open({ kind, answer }: Service, packing: Packing, closers: Closer
     { id: 'ed_1', accountId: 'ac_1', kind, address: address.example, auth: { creds }, packing },
     {
       aws: { endpointUrl: `http://127.0.0.1:${port}` },
+      clock: new AwsClock(),
       requestTimeoutMs: 15_000,
       kinds: { [kind]: { requestBytesMax: requestBytes.max } },
     },

@@ -3,6 +3,7 @@
  * and a shard takes 1,000 records a second. Seconds, not turns: this is about a rate, not about the cost of work.
  */
 import { monotonicMs, sleep } from '../../../src/core/clock.js'
+import { AwsClock } from '../../../src/deliver/aws-clock.js'
 import { openSender } from '../../../src/deliver/kinds.js'
 import { Lane } from '../../../src/deliver/lane.js'
 import { openEmulator } from '../../../src/emulator/emulator.js'
@@ -49,6 +50,7 @@ async function acceptedPerSecond(
       open: (config) =>
         openSender(config, {
           aws: { endpointUrl: emulator.url, ambientCredentials: key },
+          clock: new AwsClock(),
           requestTimeoutMs: 15_000,
           kinds: { kinesis: { requestBytesMax: 5_242_880 } },
         }),
