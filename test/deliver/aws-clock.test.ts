@@ -119,7 +119,10 @@ t.test('a refusal that stays names the clock and not the keys', async (t) => {
   })
   const sent = await send(world, 'kinesis', keyAuth)
   t.match(sent, {
-    fault: { class: 'credentials', msg: /The clock of this machine is (599|600|601) s behind that of AWS\.$/ },
+    fault: {
+      class: 'credentials',
+      msg: /The clock of this machine is (599|600|601) s behind that of AWS\.$/,
+    },
   })
   const { fault } = sent as unknown as { fault: { code: string; msg: string } }
   const advice = adviceFor('credentials', { id: 'ed_1' } as never, null, null, fault) ?? ''
