@@ -56,20 +56,26 @@ export class Decider {
     if (!decided.ok) throw new WeirError(decided.problem.code, decided.problem.msg)
     const { answer, judgement } = decided.value
     return {
-      answer: await this.#withLastChange(accountId, version, answer),
+      answer: await this.#withLastChange(state, accountId, version, answer),
       judgement,
       pastVersion: past?.version,
     }
   }
 
   /** Adds who changed last what decided. */
-  async #withLastChange(accountId: string, version: number, answer: Decision): Promise<Decision> {
+  async #withLastChange(
+    state: ViewState,
+    accountId: string,
+    version: number,
+    answer: Decision,
+  ): Promise<Decision> {
     const { explanation } = answer
     if (explanation === undefined) return answer
     const { rule_id, id } = explanation.decided_by
-    const last_change = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
+    const found = await lastChangeOf(rule_id ?? id, (kind, deciding) =>
       this.#options.pastRows.lastChange(accountId, kind, deciding, version),
     )
+    const last_change = found && { ...found, by_description: descriptionOfKey(state, accountId, found.by) }
     return {
       ...answer,
       explanation: { ...explanation, decided_by: { ...explanation.decided_by, last_change } },
@@ -77,10 +83,19 @@ export class Decider {
   }
 }
 
+/** Who made a change, as the account calls its key. */
+function descriptionOfKey(state: ViewState, accountId: string, id: string): string | null {
+  const key = state.rows.get('api_key')?.get(id)
+  const description = key?.account_id === accountId ? key['description'] : undefined
+  return typeof description === 'string' && description !== '' ? description : null
+}
+
+type StoredChange = Omit<LastChange, 'by_description'>
+
 async function lastChangeOf(
   id: string | null,
-  read: (kind: string, id: string) => Promise<LastChange | undefined>,
-): Promise<LastChange | null> {
+  read: (kind: string, id: string) => Promise<StoredChange | undefined>,
+): Promise<StoredChange | null> {
   const resource = resources.find(({ idPrefix }) => id?.startsWith(idPrefix))
   return resource === undefined || id === null ? null : ((await read(resource.kind, id)) ?? null)
 }

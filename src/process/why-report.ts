@@ -2,7 +2,13 @@
 import type { Client, DecisionRequest } from '../client/client.js'
 import { StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
-import type { Decision, ExplainedGroup, ExplainedPolicy, ExplainedRule } from '../resource/decision.js'
+import type {
+  Decision,
+  ExplainedGroup,
+  ExplainedPolicy,
+  ExplainedRule,
+  LastChange,
+} from '../resource/decision.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import type { AskedDecision, PublishedRecord, TracedRecord } from '../resource/traced-record.js'
 import type { Settings } from './settings.js'
@@ -109,9 +115,12 @@ function deciderLines({ type, id, name, ip_policy_id, rule_id, cidr, last_change
   const changed =
     last_change === null || last_change === undefined
       ? []
-      : [`  last changed ${last_change.at} by ${last_change.by}, version ${last_change.version}`]
+      : [`  last changed ${last_change.at} by ${authorOf(last_change)}, version ${last_change.version}`]
   return [`decided by ${parts.filter((part) => part !== null).join(', ')}`, ...changed]
 }
+
+const authorOf = ({ by, by_description }: LastChange): string =>
+  by_description === null ? by : `${by} "${by_description}"`
 
 const groupLines = ({
   source,

@@ -66,6 +66,9 @@ const lastChange = objectOf(
   {
     at: Type.String({ format: 'date-time' }),
     by: Type.String({ description: 'The id of the API key that made the change, or `cli`.' }),
+    by_description: orNull(Type.String(), {
+      description: 'The description of that key; null if it has none, or was deleted.',
+    }),
     version: Type.Integer({ minimum: 0 }),
   },
   { title: 'LastChange' },
@@ -162,7 +165,12 @@ export const decisionSchema = objectOf(
             ip_policy_id: policyId,
             rule_id: ruleId,
             cidr: '203.0.113.66/32',
-            last_change: { at: '2026-11-20T10:00:00.123Z', by: keyId, version: 17 },
+            last_change: {
+              at: '2026-11-20T10:00:00.123Z',
+              by: keyId,
+              by_description: 'deployments',
+              version: 17,
+            },
           },
         },
       },

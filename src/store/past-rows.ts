@@ -55,7 +55,7 @@ export class PastRows {
     kind: string,
     id: string,
     version: number,
-  ): Promise<LastChange | undefined> {
+  ): Promise<Omit<LastChange, 'by_description'> | undefined> {
     const rows = this.#clickhouse.rows<{ version: number; at: number; by: string }>(
       `SELECT version, toUnixTimestamp64Milli(changed_at) AS at, changed_by AS by FROM ${tableOf(kind)}
 WHERE account_id = {account:String} AND id = {id:String} AND version <= {version:UInt64}

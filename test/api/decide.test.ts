@@ -73,6 +73,7 @@ t.test('decisions over the API', async (t) => {
   const office = await new Office(await api.account('office'), 'office').open()
   const me = office.client
   const key = await newest(me.apiKey.list())
+  await me.apiKey.update(key.id, { description: 'deployments' })
 
   t.test('a deny rule wins, and the others say why they lost', async (t) => {
     const { explanation, ...answer } = await office.decide('203.0.113.66')
@@ -83,7 +84,7 @@ t.test('decisions over the API', async (t) => {
       ip_policy_id: office.scanners,
       rule_id: office.deny,
       cidr: '203.0.113.64/26',
-      last_change: { at: /^2\d{3}-/, by: key.id, version: Number },
+      last_change: { at: /^2\d{3}-/, by: key.id, by_description: 'deployments', version: Number },
     })
     const [group] = explanation.ip_policies
     t.match(group, { decision: 'block', reason: `The deny rule ${office.deny} contains the address.` })

@@ -65,14 +65,14 @@ const blocked: Decision = {
       ip_policy_id: 'ipp_1',
       rule_id: 'ipr_1',
       cidr: '203.0.113.66/32',
-      last_change: { at: '2026-11-20T10:00:00.123Z', by: 'ak_1', version: 17 },
+      last_change: { at: '2026-11-20T10:00:00.123Z', by: 'ak_1', by_description: 'deployments', version: 17 },
     },
   },
 }
 
 const text = `block, with revision 42 of the configuration
 decided by ip_restriction of edgtcp_1, deny 203.0.113.66/32, ipr_1, ipp_1
-  last changed 2026-11-20T10:00:00.123Z by ak_1, version 17
+  last changed 2026-11-20T10:00:00.123Z by ak_1 "deployments", version 17
 ip_restriction of edgtcp_1: block. The deny rule ipr_1 contains the address.
   won   deny   203.0.113.66/32  ipr_1 "scanner": It contains the address.
   lost  allow  203.0.113.0/24  ipr_2: A deny rule wins.
