@@ -16,6 +16,7 @@ import { keyFinder } from './api/key-finder.js'
 import { KeyUses } from './api/key-uses.js'
 import { openBooks } from './books/keeper.js'
 import { LedgerWriter } from './books/ledger.js'
+import { SettledInput } from './books/settled-input.js'
 import { monotonicMs } from './core/clock.js'
 import { messageOf, unavailable } from './core/errors.js'
 import type { Failing } from './core/health.js'
@@ -195,7 +196,8 @@ export async function openPipeline(
   const ledger = release.own(openLedger(context, nats))
   const books = parent === undefined ? release.own(await openBooks(nats, occurrences)) : undefined
   const destinationOf = destinationFinder(view)
-  const auditDeps = { nats, view, ledger, occurrences }
+  const settled = new SettledInput(nats)
+  const auditDeps = { nats, view, ledger, settled, occurrences }
   for (const source of [auditsOfApi(auditDeps), auditsOfServices(auditDeps)])
     release.own(new AuditPipeline(auditDeps, source)).open()
   const fork = () => forkQuarantine(program)
@@ -209,7 +211,7 @@ export async function openPipeline(
   const replaying = { ...traffic, eventKinds, isBusy: (): boolean => pipeline.isBusy }
   const catchUps = release.own(await openCatchUps({ ...replaying, destinationOf }))
   release.own(new Janitor({ nats, ledger, occurrences, destinationOf, catchUps }))
-  const pipeline = release.own(new Pipeline({ ...traffic, quarantine, decisionLog, catchUps }))
+  const pipeline = release.own(new Pipeline({ ...traffic, settled, quarantine, decisionLog, catchUps }))
   pipeline.open()
   release.own(await openReplayWork(replaying))
   const decider = parent === undefined ? release.own(startDecider(context, program)) : undefined

@@ -21,7 +21,7 @@ import { type LastOutcomes, laterOutcomes, noOutcomes } from '../wire/last-outco
 import { parseSegments } from '../wire/segments.js'
 import { countsOf, type DestinationCounts, type DestinationTotals, newTotals } from './destination-totals.js'
 import { addDropped, type DroppedTotals, noneDropped } from './dropped.js'
-import { InputRun, type InputRunSnapshot } from './input-run.js'
+import { InputRun, type InputRunSnapshot, type LastSettled } from './input-run.js'
 import {
   type DeliveredEntry,
   type InputCounts,
@@ -135,11 +135,12 @@ export class Books {
     }
   }
 
-  #addInput({ stream, since, ranges, counts }: InputEntry): void {
+  #addInput({ stream, since, ranges, storedAtMs, counts }: InputEntry): void {
     const run = this.#activeRun({ stream, since })
     const expected = eventsByDestination(counts)
     let messages = 0
     for (const range of ranges) messages += run.settle(range, expected, this.#addExtra)
+    run.storedAt(ranges.at(-1)?.[1] ?? 0, storedAtMs)
     if (messages === 0) return
     for (const name of Object.keys(this.records) as (keyof RecordTotals)[])
       this.records[name] += messages * (counts[name] ?? 0)
@@ -231,6 +232,11 @@ export class Books {
 
   #destination(id: string): DestinationTotals {
     return getOrMake(this.#destinations, id, newTotals)
+  }
+
+  /** The settled message with the highest sequence of a run. */
+  lastSettled(stream: PackContents['stream'], since: string): LastSettled | undefined {
+    return this.#runs.find((run) => run.stream === stream && run.since === since)?.lastSettled
   }
 
   get sources(): Iterable<SourceTotals> {

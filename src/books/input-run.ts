@@ -7,9 +7,17 @@ export interface InputRunSnapshot {
   readonly stream: InputStream
   readonly since: string
   readonly settled: readonly SequenceRange[]
+  /** When the last settled message was stored, if that is known. */
+  readonly lastStoredAtMs?: number | undefined
   readonly open: readonly (readonly [number, readonly (readonly [string, number])[]])[]
   /** No pipeline reads it any more, as far as known; its packs are still delivered. */
   readonly isOver: boolean
+}
+
+/** The settled message with the highest sequence. */
+export interface LastSettled {
+  readonly sequence: number
+  readonly storedAtMs: number | undefined
 }
 
 /**
@@ -22,14 +30,16 @@ export class InputRun {
   readonly stream: InputStream
   readonly since: string
   readonly #settled: SequenceSet
+  #lastStoredAtMs: number | undefined
   /** Events per destination and part, of the fullest pack. */
   readonly #open: Map<number, Map<string, number>>
   #isOver: boolean
 
-  constructor({ stream, since, settled, open, isOver }: InputRunSnapshot) {
+  constructor({ stream, since, settled, lastStoredAtMs, open, isOver }: InputRunSnapshot) {
     this.stream = stream
     this.since = since
     this.#settled = new SequenceSet(settled)
+    this.#lastStoredAtMs = lastStoredAtMs
     this.#open = new Map(open.map(([sequence, counts]) => [sequence, new Map(counts)]))
     this.#isOver = isOver
   }
@@ -37,7 +47,18 @@ export class InputRun {
   snapshot(): InputRunSnapshot {
     const open = [...this.#open].map(([sequence, counts]) => [sequence, [...counts]] as const)
     const settled = this.#settled.ranges.map(([first, last]) => [first, last] as const)
-    return { stream: this.stream, since: this.since, settled, open, isOver: this.#isOver }
+    const { stream, since } = this
+    return { stream, since, settled, lastStoredAtMs: this.#lastStoredAtMs, open, isOver: this.#isOver }
+  }
+
+  get lastSettled(): LastSettled | undefined {
+    const sequence = this.#settled.highest
+    return sequence === 0 ? undefined : { sequence, storedAtMs: this.#lastStoredAtMs }
+  }
+
+  /** When a settled message was stored; undefined if its entry does not say so. */
+  storedAt(sequence: number, storedAtMs: number | undefined): void {
+    if (sequence === this.#settled.highest) this.#lastStoredAtMs = storedAtMs
   }
 
   /** A pack holds these events of a message; returns how many exceed those of earlier packs. */

@@ -41,6 +41,8 @@ export interface InputEntry {
   /** The run of the stream's sequences: they begin again when the stream is recreated. */
   readonly since: string
   readonly ranges: readonly SequenceRange[]
+  /** When the last message of the ranges was stored; missing in entries from before this was entered. */
+  readonly storedAtMs?: number
   /** The counts of each message. */
   readonly counts: InputCounts
 }

@@ -2,6 +2,7 @@
 import {
   AckPolicy,
   type Consumer,
+  type ConsumerInfo,
   type ConsumerMessages,
   DeliverPolicy,
   type JetStreamClient,
@@ -10,6 +11,7 @@ import {
 } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
 import { sleep } from '../core/clock.js'
+import { storedMessage } from './messages.js'
 import { isConsumerMissing, isStreamMissing, retried, undefinedIf } from './retry.js'
 import { streamIdentity } from './streams.js'
 
@@ -25,11 +27,22 @@ export interface ConsumerOptions {
   readonly firstSequence?: number | undefined
   readonly ackWaitMs: number
   readonly ackPendingMax: number
+  /**
+   * The message with the highest sequence that is known to be done in a run of the stream's sequences. With it, a run is
+   * told from the next one even if the server itself put the consumer back together with the stream.
+   */
+  readonly lastDone?: ((since: string) => Promise<LastDone | undefined>) | undefined
+}
+
+export interface LastDone {
+  readonly sequence: number
+  /** Undefined if it is not known. */
+  readonly storedAtMs: number | undefined
 }
 
 export interface OpenedConsumer {
   readonly consumer: Consumer
-  /** Identifies a run of the stream's sequences: they begin again when the stream is recreated. */
+  /** Identifies a run of the stream's sequences: they begin again when the stream is recreated or put back. */
   readonly since: string
 }
 
@@ -47,12 +60,18 @@ interface ConsumerState {
   readonly ackFloor: number
   /** The stream's. */
   readonly identity: string
+  /** The run of its sequences. */
+  readonly since: string
   readonly isWorkQueue: boolean
   readonly streamLast: number
   readonly replicas: number
 }
 
 const aheadDoubtMs = 500
+
+/** The run that the consumer's description names, else that of a stream that was never put back. */
+const runOf = ({ config: { description } }: ConsumerInfo, identity: string): string =>
+  description?.startsWith(identity) ? description : identity
 
 /** The consumers of a connection. */
 export class Consumers {
@@ -72,15 +91,43 @@ export class Consumers {
    * noticed: messages may be stored meanwhile. (New ones that were stored before can't be told from old ones and are
    * skipped.) A consumer of a work queue is recreated at its beginning: a work queue allows no other start, and holds
    * little but undelivered messages.
+   *
+   * A current server puts such a consumer back by itself when it starts, unless the stream has replicas. It then looks
+   * like any other, but its next sequences were those of other messages before: `lastDone` shows that.
    */
   async open(options: ConsumerOptions): Promise<OpenedConsumer> {
     await this.#makeConsumer(options)
     const state = await this.#consumerState(options)
     if (state.isAhead && !(await this.#isMistaken(options, state))) await this.#remakeConsumer(options, state)
+    await this.#beginRunIfPutBack(options, state)
     const consumer = await retried(() => this.#jetstream.consumers.get(options.stream, options.name))
-    const { description } = (await consumer.info(true)).config
-    const { identity } = state
-    return { consumer, since: description?.startsWith(identity) ? description : identity }
+    return { consumer, since: runOf(await consumer.info(true), state.identity) }
+  }
+
+  async #beginRunIfPutBack(options: ConsumerOptions, state: ConsumerState): Promise<void> {
+    const { stream, name, lastDone } = options
+    if (lastDone === undefined) return
+    // More than once if a consumer that was deleted does not know which runs there were.
+    for (;;) {
+      const since = runOf(await retried(() => this.#manager.consumers.info(stream, name)), state.identity)
+      const last = await lastDone(since)
+      if (last === undefined || (await this.#hasMessage(stream, last))) return
+      if (state.replicas > 1) {
+        await sleep(aheadDoubtMs)
+        if (await this.#hasMessage(stream, last)) return
+      }
+      // Processes that notice it at the same time give the run the same name.
+      const description = `${state.identity} ${last.sequence}.${last.storedAtMs ?? ''}`
+      await retried(() => this.#manager.consumers.update(stream, name, { description }))
+    }
+  }
+
+  /** Is it the same message? One that was removed may be: the oldest ones are. */
+  async #hasMessage(stream: string, { sequence, storedAtMs }: LastDone): Promise<boolean> {
+    const { state } = await retried(() => this.#manager.streams.info(stream))
+    if (sequence > state.last_seq) return false
+    const message = await storedMessage(() => this.#manager.streams.getMessage(stream, { seq: sequence }))
+    return message === undefined || storedAtMs === undefined || message.storedAtMs === storedAtMs
   }
 
   /** With replicas, one look can be wrong: the leaders of stream and consumer can be different servers. */
@@ -122,10 +169,12 @@ export class Consumers {
     const consumer = await retried(() => this.#manager.consumers.info(stream, name))
     const info = await retried(() => this.#manager.streams.info(stream))
     const { last_seq } = info.state
+    const identity = streamIdentity(info)
     return {
       isAhead: consumer.delivered.stream_seq > last_seq,
       ackFloor: consumer.ack_floor.stream_seq,
-      identity: streamIdentity(info),
+      identity,
+      since: runOf(consumer, identity),
       isWorkQueue: info.config.retention === RetentionPolicy.Workqueue,
       streamLast: last_seq,
       replicas: info.config.num_replicas,
@@ -134,7 +183,8 @@ export class Consumers {
 
   async #remakeConsumer(options: ConsumerOptions, state: ConsumerState): Promise<void> {
     const sequence = Math.min(state.ackFloor, state.streamLast) + 1
-    const from = { sequence, since: `${state.identity} ${sequence}` }
+    const since = options.lastDone === undefined ? `${state.identity} ${sequence}` : state.since
+    const from = { sequence, since }
     await this.delete(options.stream, options.name)
     await this.#makeConsumer(options, state.isWorkQueue ? undefined : from)
   }
@@ -153,9 +203,16 @@ export class Consumers {
         opt_start_seq: sequence,
       }),
     )
-    return consumer.consume({
+    const messages = await consumer.consume({
       callback: (message) => onMessage({ sequence: message.seq, data: message.data }),
     })
+    const close = async () => {
+      const error = await messages.close()
+      // Not awaited: a server that can't be reached deletes an unused consumer itself, after some minutes.
+      consumer.delete().catch(() => {})
+      return error
+    }
+    return { close }
   }
 
   async position(stream: string, name: string): Promise<ConsumerPosition | undefined> {

@@ -5,6 +5,7 @@
 
 import { noRecords } from '../books/books.js'
 import type { InputCounts, InputStream, LedgerWriter, SourceTally } from '../books/ledger.js'
+import type { SettledInput } from '../books/settled-input.js'
 import { messageOf } from '../core/errors.js'
 import type { Occurrences } from '../core/occurrences.js'
 import type { PulledMessage } from '../nats/messages.js'
@@ -18,6 +19,7 @@ export interface AuditPipelineDeps {
   readonly nats: Nats
   readonly view: View
   readonly ledger: LedgerWriter
+  readonly settled: SettledInput
   readonly occurrences: Occurrences
 }
 
@@ -40,7 +42,7 @@ export class AuditPipeline {
   readonly #intake: Intake
   readonly #routes: AuditRoutes
 
-  constructor({ nats, view, ledger, occurrences }: AuditPipelineDeps, source: AuditSource) {
+  constructor({ nats, view, ledger, settled, occurrences }: AuditPipelineDeps, source: AuditSource) {
     const { stream, input } = source
     const unrouted = (error: unknown): void => occurrences.auditUnrouted({ reason: messageOf(error) })
     this.#source = source
@@ -48,6 +50,7 @@ export class AuditPipeline {
     this.#intake = new Intake({
       nats,
       ledger,
+      settled,
       stream,
       input,
       // One message at a time in the whole deployment, so that events keep the order of their messages.

@@ -17,6 +17,7 @@ import { SequenceSet } from '../wire/sequence-set.js'
 export interface DoneMessage {
   readonly sequence: number
   readonly since: string
+  readonly storedAtMs: number
   /** Messages with the same object share an entry. */
   readonly counts: InputCounts
   /** The lists of sources that the counts refer to. */
@@ -88,11 +89,14 @@ export class InputLedger {
 
 /** Messages with the same counts share an entry. */
 function* entriesOf(done: readonly DoneMessage[], stream: InputStream): Generator<InputEntry> {
-  const runs = new Map<string, Map<InputCounts, SequenceSet>>()
-  for (const { sequence, since, counts } of done) {
-    const run = getOrMake(runs, since, () => new Map<InputCounts, SequenceSet>())
-    getOrMake(run, counts, () => new SequenceSet()).add([sequence, sequence])
+  const runs = new Map<string, Map<InputCounts, { sequences: SequenceSet; storedAtMs: number }>>()
+  for (const { sequence, since, storedAtMs, counts } of done) {
+    const run = getOrMake(runs, since, () => new Map())
+    const entry = getOrMake(run, counts, () => ({ sequences: new SequenceSet(), storedAtMs }))
+    entry.sequences.add([sequence, sequence])
+    if (sequence === entry.sequences.highest) entry.storedAtMs = storedAtMs
   }
   for (const [since, run] of runs)
-    for (const [counts, { ranges }] of run) yield { type: 'input', stream, since, ranges, counts }
+    for (const [counts, { sequences, storedAtMs }] of run)
+      yield { type: 'input', stream, since, ranges: sequences.ranges, storedAtMs, counts }
 }

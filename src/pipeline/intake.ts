@@ -8,6 +8,7 @@
  */
 
 import type { InputCounts, InputStream, LedgerWriter, SourcesEntry } from '../books/ledger.js'
+import type { SettledInput } from '../books/settled-input.js'
 import { after, every, monotonicMs, type Timer } from '../core/clock.js'
 import { prefetchBytesTarget, prefetchMessagesMax, prefetchMsTarget } from '../core/limits.js'
 import { AcknowledgedSequences } from '../nats/acknowledged.js'
@@ -55,6 +56,8 @@ interface IntakeOptions extends Pick<DurableReaderOptions, 'unavailable' | 'stop
   readonly stream: string
   /** Default: the consumer that all pipelines share, from the beginning. */
   readonly consumer?: Pick<ConsumerOptions, 'name' | 'firstSequence'>
+  /** Shows that the stream was put back. Replays go on without; one that is under way may then be counted short. */
+  readonly settled?: SettledInput
   /** Its name in the books. */
   readonly input: InputStream
   /** Messages that may be in flight in all processes together. */
@@ -77,13 +80,15 @@ const noLists: readonly SourcesEntry[] = []
 class IntakeMessage implements InputMessage, DoneMessage {
   packsOpen = 0
   isRouted = false
+  readonly storedAtMs: number
   readonly #inFlight: MessageInFlight
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
   #processed: ProcessedMessage | undefined
   #isEntered = false
 
-  constructor(inFlight: MessageInFlight, reader: DurableReader, ledger: InputLedger) {
+  constructor(inFlight: MessageInFlight, storedAtMs: number, reader: DurableReader, ledger: InputLedger) {
+    this.storedAtMs = storedAtMs
     this.#inFlight = inFlight
     this.#reader = reader
     this.#ledger = ledger
@@ -142,14 +147,15 @@ export class Intake {
   #messageMs = 1
 
   constructor(options: IntakeOptions) {
-    const { nats, ledger, stream, input, ackPendingMax, unavailable, unstored, stoppedEarly } = options
+    const { nats, ledger, settled, stream, input, ackPendingMax } = options
+    const { packStored, unavailable, unstored, stoppedEarly } = options
     this.#options = options
-    const { packStored } = options
+    const lastDone = settled && ((since: string) => settled.last(input, since))
     this.packs = new Packs({ nats, ledger, stream: input, packStored, failed: (error) => unstored(error) })
     this.#ledger = new InputLedger(ledger, input)
     this.#reader = new DurableReader({
       nats,
-      consumer: { name: inputConsumer, ...options.consumer, stream, ackPendingMax },
+      consumer: { name: inputConsumer, ...options.consumer, stream, ackPendingMax, lastDone },
       acknowledged: new AcknowledgedSequences(acknowledgedMax),
       pull: (consumer, signal) => this.#pull(consumer, signal),
       unavailable,
@@ -220,7 +226,7 @@ export class Intake {
   #take(message: PulledMessage): Promise<void> | undefined {
     const inFlight = this.#reader.begin(message)
     if (inFlight === undefined) return undefined
-    const input = new IntakeMessage(inFlight, this.#reader, this.#ledger)
+    const input = new IntakeMessage(inFlight, message.storedAtMs, this.#reader, this.#ledger)
     try {
       const processed = this.#options.process(message, input)
       if (processed instanceof Promise) return this.#takeLater(input, processed)

@@ -9,6 +9,7 @@
  */
 
 import type { LedgerWriter } from '../books/ledger.js'
+import type { SettledInput } from '../books/settled-input.js'
 import { yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { deliveriesBeforeQuarantine } from '../core/limits.js'
@@ -46,6 +47,7 @@ interface PipelineDeps {
   readonly configuration: Configuration
   readonly geo: GeoLookup
   readonly ledger: LedgerWriter
+  readonly settled: SettledInput
   readonly occurrences: Occurrences
   readonly quarantine: Quarantine
   readonly decisionLog: DecisionLog
@@ -62,10 +64,11 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps
-    const { nats, ledger, occurrences, shares } = deps
+    const { nats, ledger, settled, occurrences, shares } = deps
     this.#intake = new Intake({
       nats,
       ledger,
+      settled,
       stream: recordsStream,
       input: 'records',
       ackPendingMax,

@@ -200,7 +200,10 @@ const roles: readonly NatsUser[] = [
       ...[auditStream, auditInStream].flatMap((stream) => consume(stream, inputConsumer)),
       // Each replay has a consumer of its own.
       ...consume(recordsStream, '*'),
-      ...[recordsStream, auditStream, auditInStream].map(removeMessage),
+      ...[recordsStream, auditStream, auditInStream].flatMap((stream) => [
+        readMessage(stream),
+        removeMessage(stream),
+      ]),
       ...keepBooks,
       ...dropBacklog,
       // `decide` notes the keys of those who ask over HTTP.

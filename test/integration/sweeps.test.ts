@@ -83,42 +83,41 @@ t.test('packs of a deleted destination are swept after a while and counted as dr
   t.strictSame(JSON.parse(Buffer.from(entry!.data).toString()), { type: 'dropped', destination: 'ed_gone' })
 })
 
-t.test(
-  "packs below their consumer's ack floor are swept, unless the consumer is ahead of its stream",
-  async (t) => {
-    const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
-    known.set('ed_a', row)
-    const { consumer } = await consumerOf('ed_a')
-    await store('ed_a', 2)
-    await server.stop()
-    const putBack = server.copy(messagesOf(deliveriesStream))
-    await server.start()
-    await store('ed_a', 2)
-    for await (const message of await consumer.fetch({ max_messages: 4, expires: patientMs }))
-      await message.ackAck()
-    t.equal(await lying('ed_a'), 0)
-    await server.stop()
-    putBack()
-    await server.start()
-    t.equal(await lying('ed_a'), 2, 'the server restored acknowledged packs')
-    await janitorOf(atOnce).sweepPacks()
-    t.equal(await lying('ed_a'), 2, 'a consumer that is ahead of its stream proves nothing')
-    await store('ed_a', 3)
-    const inHand: number[] = []
-    for await (const { seq } of await consumer.fetch({ max_messages: 1, expires: patientMs }))
-      inHand.push(seq)
-    await janitorOf().sweepPacks()
-    t.equal(await lying('ed_a'), 5, 'not before its time')
-    await janitorOf(atOnce).sweepPacks()
-    const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
-    t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
-    t.equal(await lying('ed_a'), 1, 'packs above the floor stay')
-    await until('messages of a dead process are redelivered', async () => {
-      const { seq } = (await consumer.next({ expires: 1_500 }).catch(() => undefined)) ?? {}
-      return seq === inHand[0]
-    })
-  },
-)
+t.test("packs below their consumer's ack floor are swept, but not by a consumer that is ahead", async (t) => {
+  const { server, nats, known, janitorOf, store, lying, consumerOf } = await openSweeps(t)
+  known.set('ed_a', row)
+  const { consumer } = await consumerOf('ed_a')
+  await store('ed_a', 2)
+  await server.stop()
+  const putBack = server.copy(messagesOf(deliveriesStream))
+  await server.start()
+  await store('ed_a', 2)
+  for await (const message of await consumer.fetch({ max_messages: 4, expires: patientMs }))
+    await message.ackAck()
+  t.equal(await lying('ed_a'), 0)
+  await server.stop()
+  putBack()
+  await server.start()
+  t.equal(await lying('ed_a'), 2, 'the server restored acknowledged packs')
+  await janitorOf(atOnce).sweepPacks()
+  // A current server puts the consumer back to the end of its stream: everything there is acknowledged.
+  const { delivered } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
+  const left = delivered > (await nats.streamInfo(deliveriesStream))!.state.last_seq ? 2 : 0
+  t.equal(await lying('ed_a'), left, 'a consumer that is ahead of its stream proves nothing')
+  await store('ed_a', 3)
+  const inHand: number[] = []
+  for await (const { seq } of await consumer.fetch({ max_messages: 1, expires: patientMs })) inHand.push(seq)
+  await janitorOf().sweepPacks()
+  t.equal(await lying('ed_a'), left + 3, 'not before its time')
+  await janitorOf(atOnce).sweepPacks()
+  const { ackFloor } = (await nats.consumerInfo(deliveriesStream, 'ed_a'))!
+  t.equal((await nats.nextMessage(deliveriesStream, deliverySubject('ed_a')))?.sequence, ackFloor + 1)
+  t.equal(await lying('ed_a'), 5 - ackFloor, 'packs above the floor stay')
+  await until('messages of a dead process are redelivered', async () => {
+    const { seq } = (await consumer.next({ expires: 1_500 }).catch(() => undefined)) ?? {}
+    return seq === inHand[0]
+  })
+})
 
 const inputs = [
   { stream: recordsStream, subject: 'weir.records.eu.node-1' },

@@ -45,6 +45,7 @@ t.test('thousands of sources: named once, and each message counts', async (t) =>
     inputs.add({
       sequence,
       since: 'run',
+      storedAtMs: 1_790_000_000_000,
       counts: countsWith(producing),
       lists,
       acknowledge: () => acknowledged.push(sequence),

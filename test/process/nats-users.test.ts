@@ -178,7 +178,7 @@ const looked = Object.fromEntries(
     ['info'] as Call[],
   ]),
 )
-const input: readonly Call[] = ['info', 'consume', 'remove']
+const input: readonly Call[] = ['info', 'get', 'consume', 'remove']
 
 const needs: Readonly<Record<string, Needs>> = {
   api: {
@@ -231,7 +231,7 @@ const needs: Readonly<Record<string, Needs>> = {
     calls: {
       ...looked,
       ...books,
-      WEIR_RECORDS: ['info', 'consume any', 'remove'],
+      WEIR_RECORDS: ['info', 'get', 'consume any', 'remove'],
       WEIR_AUDIT: input,
       WEIR_AUDIT_IN: input,
       WEIR_DELIVERIES: ['info', 'direct', 'remove', 'purge', 'ask for consumers', 'drop consumers'],
