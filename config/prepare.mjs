@@ -1,6 +1,6 @@
 /**
- * Makes a clone ready to run: installs packages, finds or fetches a nats-server, bundles the programs. Prints something
- * only if it takes long, changes nothing if nothing is missing, and may run several times at once.
+ * Makes a clone ready to run: installs packages, finds or fetches a nats-server, bundles the programs, builds the database
+ * of autonomous systems. Prints something only if it takes long, changes nothing if nothing is missing, and may run several times at once.
  *
  *     node config/prepare.mjs [--no-nats-server] [--modules | --tests]
  *
@@ -25,6 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { tryLock } from '../src/process/file-lock.mjs'
 import { findNatsServer, natsServerCacheDir, natsServerMissing } from '../src/process/find-nats-server.mjs'
+import { buildAsnDatabase } from './asn-database.mjs'
 import { buildModules, bundlePrograms, bundleTests } from './bundle.mjs'
 import { fetchNatsServer, renewNatsServer } from './fetch-nats-server.mjs'
 
@@ -37,6 +38,10 @@ const path = {
   dist: join(root, 'dist'),
   programs: join(root, 'dist', 'programs'),
   bundled: join(root, 'dist', 'programs', '.bundled'),
+  asnPackage: join(root, 'node_modules', '@ip-location-db', 'asn'),
+  asnBuilder: join(root, 'config', 'asn-database.mjs'),
+  asnDatabase: join(root, 'dist', 'geo', 'asn.mmdb'),
+  asnBuilt: join(root, 'dist', 'geo', '.built'),
   compiled: join(root, 'dist', '.compiled'),
   tests: join(root, 'dist', 'tests'),
   testsBundled: join(root, 'dist', 'tests', '.bundled'),
@@ -58,12 +63,14 @@ export async function prepare({ natsServer, tests = false, modules = tests }) {
   const isReady = () =>
     isInstalled() &&
     isBundled() &&
+    isAsnBuilt() &&
     (!modules || isCompiled()) &&
     (!tests || (isTapBuilt() && areTestsBundled()))
   if (!isReady()) {
     await alone(async () => {
       if (!isInstalled()) install()
       if (!isBundled()) await buildPrograms()
+      if (!isAsnBuilt()) buildAsn()
       if (modules && !isCompiled()) await compile()
       if (tests && !isTapBuilt()) buildTap()
       if (tests && !areTestsBundled()) await buildTests()
@@ -150,6 +157,23 @@ async function buildPrograms() {
 }
 
 const bundleSignature = () => signatureOf([...sourcesBelow('src'), 'config/bundle.mjs', 'tsconfig.json'])
+
+/** The database changes with the package that it is built from, and with the code that builds it. */
+const asnSignature = () => `${asnVersion()} ${hashOf(readFileSync(path.asnBuilder))}`
+
+/** @returns {string} */
+const asnVersion = () => JSON.parse(readFileSync(join(path.asnPackage, 'package.json'), 'utf8')).version
+
+function isAsnBuilt() {
+  return existsSync(path.asnDatabase) && readText(path.asnBuilt) === asnSignature()
+}
+
+function buildAsn() {
+  const signature = asnSignature()
+  say('Building the database of autonomous systems …')
+  buildAsnDatabase(path.asnPackage, asnVersion(), path.asnDatabase)
+  writeFileSync(path.asnBuilt, signature)
+}
 
 /** Does every source and test have the same time and size as when it was compiled? */
 function isCompiled() {

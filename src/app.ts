@@ -46,6 +46,7 @@ import { openAdminServer } from './process/admin-server.js'
 import { announceApi, makeFirstAccount } from './process/announce.js'
 import type { Frame, Role } from './process/child.js'
 import { connect } from './process/connect.js'
+import { openGeography } from './process/geography.js'
 import { ingressUrl } from './process/local-nats.js'
 import { forkQuarantine, forkTrial, type Program, startDecider } from './process/programs.js'
 import { firstApiStart, openReadiness, openRoleServer, Readiness, roleOf } from './process/readiness.js'
@@ -54,7 +55,6 @@ import { removeRuntime, writeRuntime } from './process/runtime-file.js'
 import { secretKey } from './process/secret-key.js'
 import type { StoreParts } from './process/store-parts.js'
 import { Configuration } from './produce/configuration.js'
-import { openGeo } from './record/geo.js'
 import { trialStarter } from './trial/trial-process.js'
 import { destinationFinder, destinationsIn } from './view/destinations.js'
 import { SecretsView } from './view/secrets-view.js'
@@ -91,7 +91,7 @@ export async function openApi(
   // Loading blocks: once the store is open, its health is watched.
   const { buildApi } = await import('./api/server.js')
   const { destinationOperations } = await import('./api/destination-operations.js')
-  const geo = await openGeo(settings.geo.databases)
+  const geo = await openGeography(context, { warns: true })
   const { exchangeUsage, Usage } = await import('./api/usage.js')
   const { Live } = await import('./api/live.js')
   const { openReplays } = await import('./api/replays.js')
@@ -184,7 +184,7 @@ export async function openPipeline(
   // Checks by schemas, which take long to load.
   const { auditsOfServices } = await import('./pipeline/audits-of-services.js')
   const { settings, occurrences, eventKinds } = context
-  const geo = await openGeo(settings.geo.databases)
+  const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'pipeline'))
   readiness.waitsFor(firstApiStart)
@@ -234,7 +234,7 @@ const openLedger = ({ occurrences }: RoleContext, nats: Nats): LedgerWriter =>
 
 export async function openDecide(context: RoleContext, { parent, release }: Frame): Promise<Role> {
   const { settings, occurrences } = context
-  const geo = await openGeo(settings.geo.databases)
+  const geo = await openGeography(context, { warns: parent === undefined })
   const readiness = await openReadiness(context, parent, release)
   const nats = release.own(await connect(context, 'decide'))
   readiness.waitsFor(firstApiStart)

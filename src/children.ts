@@ -6,10 +6,10 @@ import { replay } from './nats/replay.js'
 import { processMessage } from './pipeline/process-record.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { connect } from './process/connect.js'
+import { openGeography } from './process/geography.js'
 import { roleInboxPrefix } from './process/nats-users.js'
 import type { RoleContext } from './process/role-context.js'
 import { Configuration } from './produce/configuration.js'
-import { openGeo } from './record/geo.js'
 import { openExaminer } from './trial/examiner.js'
 import { runTrial } from './trial/trial.js'
 import { type RunTrial, serveTrial } from './trial/trial-child.js'
@@ -21,7 +21,7 @@ import { PackWriter } from './wire/pack.js'
 export async function openQuarantine(context: RoleContext): Promise<void> {
   await using release = new ReleaseStack()
   const nats = release.own(await connect(context, 'quarantine'))
-  const geo = await openGeo(context.settings.geo.databases)
+  const geo = await openGeography(context, { warns: false })
   const view = release.own(await openView(nats, context.occurrences))
   const configuration = release.own(
     new Configuration(view, context.occurrences, context.eventKinds, 'quarantine'),
@@ -38,7 +38,7 @@ export async function openTrial(context: RoleContext): Promise<void> {
   const run: RunTrial = async ({ accountId, version, sinceMs, untilMs }, draft, progressed) => {
     await using release = new ReleaseStack()
     const nats = release.own(await connect(asTrial(context), 'trial'))
-    const geo = await openGeo(context.settings.geo.databases)
+    const geo = await openGeography(context, { warns: false })
     const view = release.own(await openView(nats, context.occurrences))
     await view.usable
     await view.reached(accountId, version)

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.js'
 import type { ViewState } from '../view/view-state.js'
 import type { Caller } from './caller.js'
 import { checkNames, objectBody, rowOf, unknownResource } from './input.js'
+import type { MissingValues } from './missing-values.js'
 import type { Presenter } from './present.js'
 import type { Writes } from './writes.js'
 
@@ -38,6 +39,7 @@ export interface ApiContext {
   readonly store: RouteStore
   readonly writes: Writes
   readonly presenter: Presenter
+  readonly missingValues: MissingValues
 }
 
 type PathParams = Readonly<Record<string, string>>

@@ -28,12 +28,13 @@ export async function registerOpenPages(
   app: FastifyInstance,
   document: () => object,
   eventKinds: readonly AnyTrafficEvent[],
+  missing: ReadonlySet<string>,
 ): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, isOpen: true }
   })
   app.get('/openapi.json', hidden, document)
-  registerFields(app, eventKinds)
+  registerFields(app, eventKinds, missing)
   await registerReference(app)
 }
 
@@ -48,8 +49,12 @@ function standalone(schema: TSchema): object {
   }
 }
 
-function registerFields(app: FastifyInstance, eventKinds: readonly AnyTrafficEvent[]): void {
-  const reference = fieldReference(eventKinds)
+function registerFields(
+  app: FastifyInstance,
+  eventKinds: readonly AnyTrafficEvent[],
+  missing: ReadonlySet<string>,
+): void {
+  const reference = fieldReference(eventKinds, missing)
   app.get('/fields', hidden, () => reference)
   const named = [
     ...recordSchemas.map(({ type, schema }) => ({ name: type, schema })),

@@ -100,5 +100,6 @@ addresses and keys will differ in the real write; tokens are null.
 Ids have a prefix that says their kind; treat the rest as opaque. A PATCH changes the fields that it names; \`null\` or
 \`""\` clears an optional field. Modules of edges are replaced as a whole and removed by their own DELETE.
 
-Geography: [IP Geolocation by DB-IP](https://db-ip.com), CC BY 4.0.
+Geography: [IP Geolocation by DB-IP](https://db-ip.com), CC BY 4.0. Autonomous systems:
+[RouteViews](https://www.routeviews.org), [NRO](https://www.nro.net) and [DB-IP](https://db-ip.com), CC BY 4.0.
 `

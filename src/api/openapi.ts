@@ -13,6 +13,7 @@ import { resourceSchema } from '../resource/shown-schema.js'
 import { type BoundName, boundSentence } from './at-once.js'
 import { changesExample, createExample, pageExample, shownExample } from './examples.js'
 import { article } from './input.js'
+import { warningHeader } from './missing-values.js'
 
 /** The schema with an example for the document. */
 export const shownBy = (schema: TSchema, example: unknown): TSchema =>
@@ -64,18 +65,29 @@ export function describe({
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
       response: {
-        [status]: status === 201 || status === 202 ? withLocation(shown) : shown,
-        ...(accepted === undefined ? {} : { 202: withLocation(accepted) }),
+        [status]: withHeaders(shown, {
+          ...(status === 201 || status === 202 ? location : {}),
+          ...(query === writeParameters.query ? warning : {}),
+        }),
+        ...(accepted === undefined ? {} : { 202: withHeaders(accepted, location) }),
       },
     },
   }
 }
 
 const location = {
-  headers: { Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' } },
+  Location: { type: 'string', format: 'uri', description: 'The `uri` of what was created.' },
 }
 
-const withLocation = (schema: TSchema): TSchema => ({ ...schema, ...location }) as TSchema
+const warning = {
+  [warningHeader]: {
+    type: 'string',
+    description: 'Names in what was written that never have a value in this deployment, and why.',
+  },
+}
+
+const withHeaders = (schema: TSchema, headers: object): TSchema =>
+  Object.keys(headers).length === 0 ? schema : ({ ...schema, headers } as TSchema)
 
 /** Parameters of every write. */
 export const writeParameters = {

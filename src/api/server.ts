@@ -19,7 +19,7 @@ import type { ListeningServer } from '../core/http-listen.js'
 import { newId } from '../core/ids.js'
 import { requestBodyBytesMax } from '../core/limits.js'
 import type { Occurrences } from '../core/occurrences.js'
-import type { GeoLookup } from '../record/geo.js'
+import type { GeoDatabases } from '../record/geo.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import { resources } from '../resource/registry.js'
 import type { DeliveryReader } from '../store/delivery-reader.js'
@@ -46,6 +46,7 @@ import type { KeyUses } from './key-uses.js'
 import type { Live } from './live.js'
 import { registerLive } from './live-routes.js'
 import { registerLoggedDecisions } from './logged-decision-routes.js'
+import { MissingValues } from './missing-values.js'
 import { registerDetachments, registerModules } from './module-routes.js'
 import { openReference, registerOpenPages } from './open-pages.js'
 import type { OpenapiOptions } from './openapi-document.js'
@@ -66,11 +67,11 @@ import type { Trials } from './trials.js'
 import type { Usage } from './usage.js'
 
 export interface ApiOptions extends OpenapiOptions {
-  readonly context: ApiContext
+  readonly context: Omit<ApiContext, 'missingValues'>
   readonly view: View
   readonly destinations: DestinationOperations
   /** Finds the countries of clients, for decisions. */
-  readonly geo: GeoLookup
+  readonly geo: GeoDatabases
   readonly live: Live
   /** The decision log. */
   readonly log: Pick<LogReader, 'decisions' | 'page' | 'counts'>
@@ -94,8 +95,10 @@ export interface ApiOptions extends OpenapiOptions {
 /** Longer than any request line, so that the form of an id decides about it and not fastify. */
 const pathParamCharsMax = 16 * 1024
 
-export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
-  const { occurrences, listening } = options
+export async function buildApi(given: ApiOptions): Promise<FastifyInstance> {
+  const { occurrences, listening, geo, eventKinds } = given
+  const missingValues = new MissingValues(geo, eventKinds)
+  const options = { ...given, context: { ...given.context, missingValues } }
   const answer = answerProblem(occurrences)
   const auth = new Auth({ ...options, keys: options.context.store.keys })
   const connections = new Connections()
@@ -123,7 +126,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   })
   await openReference(app, options)
   await guard(app, auth, new AtOnce(occurrences))
-  await app.register((open) => registerOpenPages(open, () => app.swagger(), options.eventKinds))
+  await app.register((open) => registerOpenPages(open, () => app.swagger(), eventKinds, missingValues.names))
   await app.register(async (guarded) => registerResources(guarded, options))
   await app.ready()
   takeover.done()
@@ -184,7 +187,9 @@ const httpOptions = (
   exposeHeadRoutes: false,
 })
 
-function registerResources(app: FastifyInstance, options: ApiOptions): void {
+type WholeOptions = ApiOptions & { readonly context: ApiContext }
+
+function registerResources(app: FastifyInstance, options: WholeOptions): void {
   const { context, destinations, live, log, replays, trials } = options
   app.addHook('preHandler', (request, _reply, done) => {
     refuseBody(request)

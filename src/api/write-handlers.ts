@@ -11,6 +11,7 @@ import type { ViewState } from '../view/view-state.js'
 import { whileKeyLasts } from './caller.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
 import { onlyHeader } from './headers.js'
+import { warningHeader } from './missing-values.js'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -41,7 +42,7 @@ export const writeHandler =
     const key = keyOf(request)
     const { accountId, principal } = request.caller
     const { store } = context
-    const planned = async () => whileKeyLasts(request.caller, await planFor(request))
+    const planned = async () => withWarnings(context, whileKeyLasts(request.caller, await planFor(request)))
     if (validateOnly) {
       const { once: _, ...answer } = await store.rehearse(accountId, principal, await planned())
       return send(reply, answer)
@@ -53,6 +54,15 @@ export const writeHandler =
     const answer = await commit()
     await written(request, answer)
     return send(reply, answer)
+  }
+
+/** The plan, with warnings about what it stores. */
+const withWarnings =
+  ({ missingValues }: ApiContext, plan: Plan<WriteAnswer>): Plan<WriteAnswer> =>
+  (state, version, at) => {
+    const draft = plan(state, version, at)
+    const warnings = missingValues.warnings(draft.puts)
+    return warnings.length === 0 ? draft : { ...draft, result: { ...draft.result, warnings } }
   }
 
 /** The plan, with the rows that it would store as its result. */
@@ -113,8 +123,9 @@ function asked({ query }: FastifyRequest): string {
   return Object.keys(others).length === 0 ? '' : `?${JSON.stringify(others)}`
 }
 
-function send(reply: FastifyReply, { status, location, body, once }: WriteAnswer): FastifyReply {
+function send(reply: FastifyReply, { status, location, body, once, warnings }: WriteAnswer): FastifyReply {
   reply.status(status)
+  if (warnings !== undefined) reply.header(warningHeader, warnings.join(' '))
   if (location !== undefined) reply.header('Location', location)
   return body === undefined ? reply.send() : sendJson(reply, { ...body, ...once })
 }

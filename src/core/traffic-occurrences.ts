@@ -87,6 +87,15 @@ export const pipeline = {
     'weir_stops_unconfirmed_total',
     'Stops that ended before every message was acknowledged.',
   ),
+  geoDatabaseUseless: warn(
+    'A GeoIP database knows nothing that Weir reads: neither places nor autonomous systems.',
+    'weir_geoip_useless_databases_total',
+    'GeoIP databases, opened by this process, that know nothing that Weir reads.',
+  ),
+  geoLookupFailed: count(
+    'weir_geoip_lookup_failures_total',
+    'Lookups of addresses that failed, because a GeoIP database is damaged; the record has no geography.',
+  ),
   watchedRowsMalformed: warn(
     'A message to those who watch holds no rows; it was left out.',
     'weir_watched_rows_malformed_total',

@@ -3,11 +3,16 @@
  * from the declarations; the API serves it, and the tables of the documents are made from it.
  */
 import { expressionFunctions } from '../expr/functions.js'
+import { missingNote } from '../record/missing-names.js'
 import { policyNames } from '../record/policy-scope.js'
 import { type FieldText, type RecordField, recordFields } from '../record/record-fields.js'
 import { type RecordType, recordTypes } from '../record/traffic-record.js'
 import { trafficEvents } from './catalog.js'
 import type { AnyTrafficEvent } from './define.js'
+
+/** Names without a value in a deployment say so. */
+const noteOf = (name: string, missing: ReadonlySet<string>): { readonly missing?: string } =>
+  missing.has(name) ? { missing: missingNote } : {}
 
 const unitOf = ({ unit }: FieldText): Pick<FieldText, 'unit'> => (unit === undefined ? {} : { unit })
 
@@ -20,7 +25,10 @@ const recordEntries = (type: RecordType) =>
     about: field.about,
   }))
 
-const eventEntry = ({ name: kind, about, madeFrom, fields }: AnyTrafficEvent) => ({
+const eventEntry = (
+  { name: kind, about, madeFrom, fields }: AnyTrafficEvent,
+  missing: ReadonlySet<string>,
+) => ({
   kind,
   about,
   made_from: madeFrom,
@@ -32,16 +40,21 @@ const eventEntry = ({ name: kind, about, madeFrom, fields }: AnyTrafficEvent) =>
     default: !field.optIn,
     filterable: field.filterable,
     about: field.about,
+    ...noteOf(name, missing),
   })),
 })
 
 export type FieldReference = ReturnType<typeof fieldReference>
 
-export const fieldReference = (kinds: readonly AnyTrafficEvent[] = trafficEvents) => ({
+/** `missing`: names that never have a value in the deployment that shows the reference. */
+export const fieldReference = (
+  kinds: readonly AnyTrafficEvent[] = trafficEvents,
+  missing: ReadonlySet<string> = new Set(),
+) => ({
   records: recordTypes.map((type) => ({ type, fields: recordEntries(type) })),
-  events: kinds.map(eventEntry),
+  events: kinds.map((kind) => eventEntry(kind, missing)),
   expressions: {
-    names: policyNames,
+    names: policyNames.map((entry) => ({ ...entry, ...noteOf(entry.name, missing) })),
     functions: [...expressionFunctions.values()].map(({ name, parameters, about, example }) => ({
       name,
       parameters,

@@ -10,6 +10,7 @@ import { fail, ok, type Result } from '../core/errors.js'
 import type { StepBudget } from './budget.js'
 import { checkNames } from './check.js'
 import { compileInstruction, compileShape, compileTree } from './compile.js'
+import { namesOf, type UsedName } from './names.js'
 import { parseExpression } from './parse.js'
 import { type ExpressionProblem, Refusal } from './problem.js'
 import { type Requirement, requirementOf } from './requirement.js'
@@ -70,6 +71,12 @@ export const compileSearch = <C>(
     ...compiledAs(tree, text, compileTree(tree)),
     requirement: requirementOf(tree),
   }))
+
+/** The names that an expression uses, each once; none if it is refused. */
+export function namesIn<C>(text: unknown, scope: Scope<C>): readonly UsedName<C>[] {
+  const found = compileWith(text, scope, (tree) => namesOf(tree, scope))
+  return found.ok ? found.value : []
+}
 
 function compileWith<C, T>(
   text: unknown,

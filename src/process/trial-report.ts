@@ -39,7 +39,7 @@ function decisionLines(decisions: TrialDecisions): string[] {
   const others = Object.entries(sides)
     .filter(([, { before, after }]) => before !== after)
     .map(([name, { before, after }]) => [name, `${number(before)} → ${number(after)}`])
-  lines.push(...columns(others))
+  lines.push(...columns(others), ...nameLines(decisions.names))
   if (changed === 0) return lines
   lines.push('Most of the changed ones:')
   const { clients, countries, edges } = decisions
@@ -48,6 +48,14 @@ function decisionLines(decisions: TrialDecisions): string[] {
   )
   return [...lines, 'Examples:', ...columns(examples.map(exampleRow))]
 }
+
+/** Names without a value, because of which a condition is never met. */
+const nameLines = (names: TrialDecisions['names']): string[] =>
+  names.flatMap(({ name, records, with_value, note }) =>
+    note === null
+      ? []
+      : [`${name} had a value in ${number(with_value)} of ${number(records)} records. ${note}`],
+  )
 
 const listed = (counts: TrialDecisions['clients']): string =>
   counts.map(({ value, records }) => `${value ?? 'unknown'} (${number(records)})`).join(', ')
@@ -100,6 +108,7 @@ function eventLines({
       ]),
     ),
   ]
+  lines.push(...sources.flatMap(({ names }) => nameLines(names)))
   if (sources_not_tried.length > 0)
     lines.push(`Not made from records, and not tried: ${sources_not_tried.join(', ')}.`)
   return [

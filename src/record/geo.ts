@@ -1,8 +1,7 @@
-/** Looks addresses up in GeoIP databases. The only file that uses the maxmind package. */
-import { open, type Reader, type Response } from 'maxmind'
-import { messageOf, StartFault } from '../core/errors.js'
+/** Looks addresses up in GeoIP databases. */
 import { type AddressFamily, formatAddress, sharedSlot } from '../core/ip.js'
 import { geoMemoAddressesMax } from '../core/limits.js'
+import { GeoDatabase } from './geo-database.js'
 
 /** Unknown parts are absent. Names are English. */
 export interface Geo {
@@ -28,50 +27,45 @@ export interface GeoLookup {
   lookup(ip: string): Geo
 }
 
+/** The databases of a deployment. */
+export interface GeoDatabases extends GeoLookup {
+  /** What they know about some address at least. The other members never have a value in this deployment. */
+  readonly members: ReadonlySet<keyof Geo>
+  /** Files that know nothing that Weir reads, such as a database of domains. */
+  readonly useless: readonly { readonly file: string; readonly type: string }[]
+}
+
 const unknownGeo: Geo = Object.freeze({})
 
 /**
- * Opens MMDB files in the layout of GeoIP2, GeoLite2 or DB-IP. An earlier file wins; later ones add missing fields.
- * Throws a `StartFault` that names the file when one is missing or corrupt.
+ * Opens MMDB files in the layout of GeoIP2, GeoLite2 or DB-IP. An earlier file wins; later ones add missing members.
+ * Throws a `StartFault` that names the file when one is missing or damaged. `failed` is called when a lookup fails.
  */
-export async function openGeo(paths: readonly string[]): Promise<GeoLookup> {
-  const readers = await Promise.all(paths.map(openDatabase))
-  return new MergedGeo(readers)
+export async function openGeo(
+  paths: readonly string[],
+  failed: () => void = () => {},
+): Promise<GeoDatabases> {
+  return new MergedGeo(await Promise.all(paths.map((path) => GeoDatabase.open(path))), failed)
 }
 
-type Database = Reader<Response>
-
-async function openDatabase(path: string): Promise<Database> {
-  try {
-    const database = await open<Response>(path)
-    probe(database)
-    return database
-  } catch (error) {
-    const reason = messageOf(error).replace(/\.$/, '')
-    throw new StartFault(`The GeoIP database ${path} (WEIR_GEOIP_DB) can't be read: ${reason}.`, {
-      cause: error,
-    })
-  }
-}
-
-/** Reads samples from all over a file, so that a corrupt one is found at start and not by a record. */
-function probe(database: Database): void {
-  for (let first = 0; first < 256; first += 1) {
-    database.get(`${first}.1.1.1`)
-    if (database.metadata.ipVersion === 6) database.get(`2${first.toString(16).padStart(3, '0')}:1::1`)
-  }
-}
-
-class MergedGeo implements GeoLookup {
-  readonly #databases: readonly Database[]
+class MergedGeo implements GeoDatabases {
+  readonly members: ReadonlySet<keyof Geo>
+  readonly useless: GeoDatabases['useless']
+  readonly #databases: readonly GeoDatabase[]
+  readonly #failed: () => void
   /**
    * Clients come back, and a lookup in a file costs fifty times a lookup here. IPv4 addresses are known by their number,
    * others by a text of their own: one that was cut out of a message would keep all of it.
    */
   readonly #memo = new Map<number | string, Geo>()
 
-  constructor(databases: readonly Database[]) {
+  constructor(databases: readonly GeoDatabase[], failed: () => void) {
     this.#databases = databases
+    this.#failed = failed
+    this.members = new Set(databases.flatMap(({ members }) => [...members]))
+    this.useless = databases
+      .filter(({ members }) => members.size === 0)
+      .map(({ path, type }) => ({ file: path, type }))
   }
 
   lookup(ip: string): Geo {
@@ -86,62 +80,20 @@ class MergedGeo implements GeoLookup {
     const { words } = sharedSlot
     const address = formatAddress(family, words)
     const geo: Geo = {}
-    for (const database of this.#databases) {
-      // A file with IPv4 only answers IPv6 addresses with the entry of their first 32 bits.
-      if (family === 6 && database.metadata.ipVersion === 4) continue
-      Object.assign(geo, { ...geoOf(find(database, address)), ...geo })
-    }
+    for (const database of this.#databases)
+      Object.assign(geo, { ...this.#find(database, address, family), ...geo })
     if (this.#memo.size >= geoMemoAddressesMax) this.#memo.clear()
     this.#memo.set(family === 4 ? words[3]! | 0 : address, Object.freeze(geo))
     return geo
   }
-}
 
-/** In a damaged part of a file nothing is known; the record is not bad for it. */
-function find(database: Database, address: string): unknown {
-  try {
-    return database.get(address)
-  } catch {
-    return undefined
+  /** In a damaged part of a file nothing is known; the record is not bad for it. */
+  #find(database: GeoDatabase, address: string, family: AddressFamily): Geo | undefined {
+    try {
+      return database.find(address, family)
+    } catch {
+      this.#failed()
+      return undefined
+    }
   }
 }
-
-/** Both layouts at once: GeoIP2 nests (`country.iso_code`), DB-IP builds are flat (`country_code`). */
-function geoOf(entry: unknown): Geo {
-  const text = (...path: string[]) => nonEmpty(memberAt(entry, path))
-  const number = (...path: string[]) => finite(memberAt(entry, path))
-  return withoutAbsent({
-    country_code: text('country', 'iso_code') ?? text('country_code'),
-    country: text('country', 'names', 'en') ?? text('country_name'),
-    city: text('city', 'names', 'en') ?? text('city'),
-    subdivision: text('subdivisions', '0', 'names', 'en') ?? text('state1'),
-    continent_code: text('continent', 'code') ?? text('continent_code'),
-    latitude: number('location', 'latitude') ?? number('latitude'),
-    longitude: number('location', 'longitude') ?? number('longitude'),
-    radius: number('location', 'accuracy_radius'),
-    asn: number('autonomous_system_number') ?? number('traits', 'autonomous_system_number'),
-    as_org: text('autonomous_system_organization') ?? text('traits', 'autonomous_system_organization'),
-  })
-}
-
-function memberAt(entry: unknown, path: readonly string[]): unknown {
-  let value = entry
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null) return undefined
-    value = (value as Record<string, unknown>)[key]
-  }
-  return value
-}
-
-const nonEmpty = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
-/** Some builds write numbers as text. */
-function finite(value: unknown): number | undefined {
-  if (typeof value !== 'number' && (typeof value !== 'string' || value === '')) return undefined
-  const number = Number(value)
-  return Number.isFinite(number) ? number : undefined
-}
-
-const withoutAbsent = (fields: { [Name in keyof Geo]: Geo[Name] | undefined }): Geo =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

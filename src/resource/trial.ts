@@ -41,6 +41,16 @@ const exampleSchema = objectOf(
   { title: 'TrialExample', description: 'A record that would be decided differently.' },
 )
 
+const nameSchema = objectOf(
+  {
+    name: Type.String(),
+    records: Type.Integer({ minimum: 0, description: 'Records for which it was looked at.' }),
+    with_value: Type.Integer({ minimum: 0, description: 'Those of them for which it has a value.' }),
+    note: orNull(Type.String(), { description: 'Why it has none; null if it has one.' }),
+  },
+  { title: 'TrialName' },
+)
+
 const decisionsSchema = objectOf(
   {
     records: count,
@@ -54,6 +64,10 @@ const decisionsSchema = objectOf(
     log_actions: beforeAndAfter('Log actions of traffic policies.'),
     warnings: beforeAndAfter('Records that a restriction would block if it were enforced.'),
     failures: beforeAndAfter('Expressions that had no result.'),
+    names: Type.Array(nameSchema, {
+      description:
+        "The names that the draft's expressions use, over the records of its edge: a condition about one without a value is never met.",
+    }),
     examples: Type.Array(exampleSchema, {
       description:
         'Changed records that differ in client, edge or decision; fewer than ten if they are long.',
@@ -92,6 +106,7 @@ const eventsSchema = objectOf(
         bytes: count,
         filtered: Type.Integer({ minimum: 0, description: 'Events that the filter keeps back.' }),
         failed: Type.Integer({ minimum: 0, description: 'Those of them whose filter had no result.' }),
+        names: Type.Array(nameSchema, { description: 'The names that the filter uses.' }),
       }),
     ),
     sources_not_tried: Type.Array(Type.String(), {
@@ -144,6 +159,7 @@ export const trialExample = {
     log_actions: { before: 12, after: 12 },
     warnings: { before: 0, after: 0 },
     failures: { before: 0, after: 0 },
+    names: [{ name: 'conn.geo.country_code', records: 7514, with_value: 7490, note: null }],
     examples: [
       {
         at: '2026-11-20T09:00:12.250Z',
@@ -204,6 +220,7 @@ export const trialSchema = objectOf(
 )
 
 export type Trial = Static<typeof trialSchema>
+export type TrialName = Static<typeof nameSchema>
 export type TrialExample = Static<typeof exampleSchema>
 export type TrialDecisions = Static<typeof decisionsSchema>
 export type TrialEvents = Static<typeof eventsSchema>

@@ -18,6 +18,8 @@ export interface WriteAnswer {
   readonly body?: object
   /** Members of the body that are returned once, such as a token; never stored. */
   readonly once?: object
+  /** Sentences about what was written and has no effect at present. */
+  readonly warnings?: readonly string[]
 }
 
 /** A request that may be repeated. */

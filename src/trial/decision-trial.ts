@@ -13,6 +13,7 @@ import type { Geo, GeoLookup } from '../record/geo.js'
 import { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import type { TrialDecisions, TrialExample } from '../resource/trial.js'
+import type { NameCounts } from './name-counts.js'
 import type { Examiner, OwnRecord } from './trial.js'
 
 const decisions: readonly Decision[] = ['allow', 'block', 'deny']
@@ -57,11 +58,18 @@ class Frequent {
   }
 }
 
+/** The names that the drafted policies of an edge use; none if the draft is of something else. */
+export interface NamesOfEdge {
+  readonly edgeId: string | undefined
+  readonly counts: NameCounts<PolicyContext>
+}
+
 export class DecisionTrial implements Examiner {
   readonly #before: Side
   readonly #after: Side
   readonly #geo: GeoLookup
   readonly #budget = new StepBudget()
+  readonly #names: NamesOfEdge
   readonly #matrix = emptyMatrix()
   readonly #clients = new Frequent()
   readonly #countries = new Frequent()
@@ -70,10 +78,12 @@ export class DecisionTrial implements Examiner {
   /** Client, edge and decisions of the examples. */
   readonly #shown = new Set<string>()
 
-  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup) {
+  /** `names`: those of the drafted policies of an edge. */
+  constructor(before: PolicySet, after: PolicySet, geo: GeoLookup, names: NamesOfEdge) {
     this.#before = new Side(before)
     this.#after = new Side(after)
     this.#geo = geo
+    this.#names = names
   }
 
   add({ record, endpoint }: OwnRecord, storedAtMs: number): void {
@@ -83,6 +93,7 @@ export class DecisionTrial implements Examiner {
     const after = this.#judge(this.#after, drafted, context)
     this.#before.count(before)
     this.#after.count(after)
+    if (endpoint.edgeId === this.#names.edgeId) this.#names.counts.add(context)
     this.#matrix[before.decision][after.decision] += 1
     if (before.decision === after.decision) return
     this.#clients.add(record.conn.client_ip)
@@ -139,6 +150,7 @@ export class DecisionTrial implements Examiner {
         log_actions: of('logActions'),
         warnings: of('warnings'),
         failures: of('failures'),
+        names: this.#names.counts.listed(),
         examples: this.#examples,
       },
     }

@@ -3,6 +3,7 @@ import { trialExamplesMax } from '../core/limits.js'
 import { evaluate } from '../evaluate/evaluate.js'
 import { Judgement } from '../evaluate/judgement.js'
 import type { PolicySet } from '../evaluate/policy-set.js'
+import type { Origin } from '../event/define.js'
 import { StepBudget } from '../expr/budget.js'
 import { produce } from '../produce/produce.js'
 import type { AccountSources } from '../produce/source-list.js'
@@ -11,6 +12,7 @@ import { PolicyContext } from '../record/policy-scope.js'
 import type { TrialEvents } from '../resource/trial.js'
 import { EventTime } from '../wire/event-template.js'
 import type { PackedEvent } from '../wire/packed-event.js'
+import type { NameCounts } from './name-counts.js'
 import type { Examiner, OwnRecord } from './trial.js'
 
 const minuteMs = 60_000
@@ -23,13 +25,26 @@ const firehoseStepBytes = 5 * kibibyte
 /** https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
 const logEventOverheadBytes = 26
 
-type Tally = TrialEvents['sources'][number]
+type Tally = Omit<TrialEvents['sources'][number], 'names'>
+
+/** A source of the draft, and the names that its filter uses. */
+export interface TriedSource {
+  readonly type: string
+  readonly madeFrom: Origin
+  readonly names: NameCounts<never>
+}
 
 /** The sources of a draft by kind; those that no record makes events of are only listed. */
 interface TriedSources {
   readonly sources: AccountSources | undefined
-  readonly tried: readonly string[]
+  readonly tried: readonly TriedSource[]
   readonly notTried: readonly string[]
+}
+
+/** What of a record a source makes events of. */
+const subjectsOf = ({ madeFrom }: TriedSource, { record, verdict }: Judgement): readonly unknown[] => {
+  if (madeFrom === 'log_action') return verdict.logs
+  return madeFrom === record.type ? [record] : []
 }
 
 export class EventTrial implements Examiner {
@@ -47,7 +62,7 @@ export class EventTrial implements Examiner {
     this.#geo = geo
     this.#of = of
     this.#tallies = new Map(
-      of.tried.map((type) => [type, { type, events: 0, bytes: 0, filtered: 0, failed: 0 }]),
+      of.tried.map(({ type }) => [type, { type, events: 0, bytes: 0, filtered: 0, failed: 0 }]),
     )
   }
 
@@ -58,6 +73,10 @@ export class EventTrial implements Examiner {
     const verdict = evaluate(this.#policySet, endpoint, context, this.#budget, 'closed')
     const judgement = new Judgement(record, endpoint, context, verdict, this.#policySet)
     const { events, filtered, failed } = produce(this.#of.sources, judgement, this.#budget)
+    for (const source of this.#of.tried)
+      // A source is asked about the subjects of its own kind.
+      for (const subject of subjectsOf(source, judgement))
+        source.names.add({ subject, decided: judgement } as never)
     const time = EventTime.of(storedAtMs)!
     for (const event of events) this.#count(this.#tallies.get(event.source.kindName)!, event.at(time))
     for (const { kindName } of filtered) this.#tallies.get(kindName)!.filtered += 1
@@ -76,7 +95,10 @@ export class EventTrial implements Examiner {
   }
 
   result(readMs: number): { events: TrialEvents } {
-    const sources = [...this.#tallies.values()]
+    const sources = this.#of.tried.map(({ type, names }) => ({
+      ...this.#tallies.get(type)!,
+      names: names.listed(),
+    }))
     const sum = (what: 'events' | 'bytes') => sources.reduce((total, tally) => total + tally[what], 0)
     // A shorter time says nothing about an hour.
     const perHour = (amount: number) => Math.round((amount * hourMs) / Math.max(readMs, minuteMs))

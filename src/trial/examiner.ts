@@ -3,13 +3,17 @@ import { yieldTurn } from '../core/clock.js'
 import type { ConfigurationSource } from '../evaluate/configuration.js'
 import { buildPolicySet, type PolicySet } from '../evaluate/policy-set.js'
 import type { AnyTrafficEvent } from '../event/define.js'
+import { namesIn } from '../expr/expression.js'
 import { buildSubscriptionSet } from '../produce/subscriptions.js'
-import type { GeoLookup } from '../record/geo.js'
+import type { GeoDatabases } from '../record/geo.js'
+import { missingNames } from '../record/missing-names.js'
+import { outboundScope } from '../record/policy-scope.js'
 import { eventSubscription } from '../resource/event-subscription.js'
 import type { DeclaredRow } from '../resource/registry.js'
 import { AccountConfiguration, type Draft, DraftedConfiguration } from './configuration.js'
-import { DecisionTrial } from './decision-trial.js'
-import { EventTrial } from './event-trial.js'
+import { DecisionTrial, type NamesOfEdge } from './decision-trial.js'
+import { EventTrial, type TriedSource } from './event-trial.js'
+import { NameCounts } from './name-counts.js'
 import type { Examiner } from './trial.js'
 
 interface ExaminerOptions {
@@ -17,7 +21,7 @@ interface ExaminerOptions {
   readonly draft: Draft
   /** The configuration in force. */
   readonly source: ConfigurationSource
-  readonly geo: GeoLookup
+  readonly geo: GeoDatabases
   readonly eventKinds: readonly AnyTrafficEvent[]
 }
 
@@ -37,7 +41,17 @@ export async function openExaminer(options: ExaminerOptions): Promise<OpenedExam
     return { policySet, examiner: await eventTrial(options, row, policySet) }
   }
   const drafted = await buildPolicySet(new DraftedConfiguration(source, draft), policySet, yieldTurn)
-  return { policySet, examiner: new DecisionTrial(policySet, drafted, geo) }
+  return { policySet, examiner: new DecisionTrial(policySet, drafted, geo, namesOfDraft(draft, geo)) }
+}
+
+function namesOfDraft({ rows }: Draft, { members }: GeoDatabases): NamesOfEdge {
+  const edge = rows.find(({ kind }) => kind === 'tcp_edge')?.row as DeclaredRow<'tcp_edge'> | undefined
+  const { inbound = [], outbound = [] } = edge?.policies ?? {}
+  const used = [...inbound, ...outbound].flatMap(({ expressions }) =>
+    // It has the names of inbound policies, too, and reads them in the same way.
+    expressions.flatMap((text) => namesIn(text, outboundScope)),
+  )
+  return { edgeId: edge?.id, counts: new NameCounts(used, missingNames(members)) }
 }
 
 async function eventTrial(
@@ -47,10 +61,17 @@ async function eventTrial(
 ): Promise<EventTrial> {
   const alone = new DraftedConfiguration(nothing, draft)
   const { byAccount } = await buildSubscriptionSet(alone, undefined, yieldTurn, eventKinds)
-  const types = row.sources.map(({ type }) => type)
-  const isTraffic = (type: string): boolean => eventKinds.some(({ name }) => name === type)
-  const tried = types.filter(isTraffic)
-  const notTried = types.filter((type) => !isTraffic(type))
+  const missing = missingNames(geo.members)
+  const tried: TriedSource[] = []
+  const notTried: string[] = []
+  for (const { type, filter } of row.sources) {
+    const kind = eventKinds.find(({ name }) => name === type)
+    if (kind === undefined) notTried.push(type)
+    else {
+      const names = filter ? namesIn(filter, kind.filterScope) : []
+      tried.push({ type, madeFrom: kind.madeFrom, names: new NameCounts(names, missing) })
+    }
+  }
   return new EventTrial(policySet, { sources: byAccount.get(accountId), tried, notTried }, geo)
 }
 

@@ -13,8 +13,9 @@ import { noYield } from '../evaluate/configuration.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller } from '../harness/caller.js'
 import { decisionRow, deliveryBytes, deliveryRow, rowBytes } from '../harness/decision-rows.js'
+import { geoOf } from '../harness/geo.js'
 
-const geo = { lookup: () => ({ country_code: 'DE' }) }
+const geo = geoOf(() => ({ country_code: 'DE' }))
 const hourMs = 60 * 60_000
 
 const target = (name: string) => ({

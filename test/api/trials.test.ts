@@ -3,6 +3,7 @@ import t from 'tap'
 import type { StartTrial } from '../../src/trial/trial-process.js'
 import { openTestStore } from '../harness/api.js'
 import { all, type Caller, refused } from '../harness/caller.js'
+import { geoOf } from '../harness/geo.js'
 import { inThisProcess, openTrials } from '../harness/trials.js'
 import { until } from '../harness/weir.js'
 
@@ -195,7 +196,7 @@ t.test('trials that do not end by themselves', async (t) => {
   const store = await openTestStore(t)
   const { parts, admin } = store
   const occurrences = { trialEnded: () => {} } as never
-  const geo = { lookup: () => ({}) }
+  const geo = geoOf()
   const options = { nats: parts.nats, reader: admin, view: parts.store.view, geo, occurrences }
   /** Ends only if it is ended, or fails at once. */
   const endless: StartTrial = (job, _rules, progressed) => {

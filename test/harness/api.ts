@@ -24,6 +24,7 @@ import { openStoreParts, type StoreParts } from '../../src/process/store-parts.j
 import { auditStream, auditSubject } from '../../src/wire/names.js'
 import { readPack } from '../../src/wire/pack.js'
 import { type Caller, openCaller } from './caller.js'
+import { geoOf } from './geo.js'
 import { idleStatus, passedCheck } from './idle-status.js'
 import { AnswerCheck, EventCheck } from './openapi.js'
 import type { Transport } from './raw-client.js'
@@ -208,7 +209,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
     dir,
     release,
     api: async (options = {}) => {
-      const geo = { lookup: () => ({}) }
+      const geo = geoOf()
       const app = await buildApi({
         context: { store: parts.store, writes: parts.writes, presenter: parts.presenter },
         view: parts.store.view,

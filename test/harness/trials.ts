@@ -4,7 +4,7 @@ import type { Occurrences } from '../../src/core/occurrences.js'
 import { trafficEvents } from '../../src/event/catalog.js'
 import type { Nats } from '../../src/nats/nats.js'
 import { replay } from '../../src/nats/replay.js'
-import type { GeoLookup } from '../../src/record/geo.js'
+import type { GeoDatabases } from '../../src/record/geo.js'
 import { openExaminer } from '../../src/trial/examiner.js'
 import { runTrial } from '../../src/trial/trial.js'
 import type { StartTrial } from '../../src/trial/trial-process.js'
@@ -17,7 +17,7 @@ interface TrialsOptions {
   /** Reads records. */
   readonly reader: Nats
   readonly view: View
-  readonly geo: GeoLookup
+  readonly geo: GeoDatabases
   readonly occurrences: Occurrences
 }
 

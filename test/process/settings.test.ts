@@ -50,8 +50,7 @@ t.test('the defaults', (t) => {
     },
   })
   t.equal(settings.nats.storageMaxBytes, 8 * 1024 * mebibyte)
-  t.equal(settings.geo.databases.length, 1)
-  t.match(settings.geo.databases[0], /dbip-country\.mmdb$/)
+  t.match(settings.geo.databases, [/dbip-country\.mmdb$/, /dist\/geo\/asn\.mmdb$/])
   t.ok(statSync(settings.geo.databases[0] ?? '').size > 0, 'the bundled database is there')
   t.throws(() => Object.assign(settings.api, { port: 1 }), TypeError, 'groups are frozen')
   t.end()

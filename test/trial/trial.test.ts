@@ -1,12 +1,12 @@
 /** Trials on records in memory: what they count, what they show, and where they stop. */
 import t from 'tap'
 import { trafficEvents } from '../../src/event/catalog.js'
-import type { GeoLookup } from '../../src/record/geo.js'
 import type { Row } from '../../src/resource/define.js'
 import type { Draft } from '../../src/trial/configuration.js'
 import { openExaminer } from '../../src/trial/examiner.js'
 import { runTrial, type TrialReport } from '../../src/trial/trial.js'
 import { deny, log, TestConfiguration } from '../evaluate/configuration.js'
+import { geoOf } from '../harness/geo.js'
 
 const sinceMs = Date.parse('2026-11-20T09:00:00Z')
 const untilMs = sinceMs + 60 * 60_000
@@ -36,9 +36,10 @@ const configured = () =>
       },
     })
 
-const geo: GeoLookup = {
-  lookup: (ip) => (ip.startsWith('198.51.100.') ? { country_code: 'DE', asn: 64_500 } : {}),
-}
+const geo = geoOf(
+  (ip) => (ip.startsWith('198.51.100.') ? { country_code: 'DE', asn: 64_500 } : {}),
+  new Set(['country_code', 'asn', 'city']),
+)
 
 const records: readonly unknown[] = [
   tcp('r1', '198.51.100.7'),
@@ -149,6 +150,38 @@ t.test('a drafted traffic policy: what changes, who is concerned, and why', asyn
       },
     },
   })
+})
+
+t.test('a draft about names without a value says so', async (t) => {
+  const text =
+    "conn.asn == 64500 && conn.Geo.CountryCode in ['DE'] || conn.as_org == 'x' || conn.geo.city == 'x'"
+  const expressions = [text.replaceAll(' || ', ' && ')]
+  const draft = edgeWith(policies([{ name: 'scanners', expressions, actions: [deny] }]))
+  const { changed, names } = await decisionsOf(draft)
+  t.equal(changed, 0)
+  const note = /no GeoIP database/
+  t.match(
+    names,
+    [
+      { name: 'conn.asn', records: 4, with_value: 2, note: null },
+      { name: 'conn.geo.country_code', records: 4, with_value: 2, note: null },
+      { name: 'conn.as_org', records: 4, with_value: 0, note },
+      { name: 'conn.geo.city', records: 4, with_value: 0, note: 'None of these records has a value of it.' },
+    ].sort(
+      (a, b) =>
+        names.findIndex(({ name }) => name === a.name) - names.findIndex(({ name }) => name === b.name),
+    ),
+  )
+  t.equal(names.length, 4, 'each name once')
+  const outbound = {
+    policies: {
+      enabled: true,
+      inbound: [],
+      outbound: [{ expressions: ['conn.bytes_in > 5'], actions: [log({})] }],
+    },
+  }
+  t.match((await decisionsOf(edgeWith(outbound))).names, [{ name: 'conn.bytes_in', records: 4 }])
+  t.strictSame((await decisionsOf({ rows: [] })).names, [], 'a draft without expressions')
 })
 
 t.test("another account's records and policies are neither counted nor shown", async (t) => {

@@ -1,0 +1,79 @@
+/**
+ * Warnings about what is saved and can never apply: expressions and fields with names that have no value in this
+ * deployment. They are right, and a database may be added later, so they are not refused.
+ */
+import type { AnyTrafficEvent } from '../event/define.js'
+import { namesIn } from '../expr/expression.js'
+import type { GeoDatabases } from '../record/geo.js'
+import { missingNames, missingNote } from '../record/missing-names.js'
+import { inboundScope, outboundScope } from '../record/policy-scope.js'
+import type { Row } from '../resource/define.js'
+import { eventSubscription } from '../resource/event-subscription.js'
+import { type DeclaredRow, resources } from '../resource/registry.js'
+import type { Put } from '../store/change.js'
+
+/** The answer's header: a sentence for each name. */
+export const warningHeader = 'Weir-Warning'
+
+/** The place of a name in a resource. */
+interface Use {
+  readonly place: string
+  readonly name: string
+}
+
+export class MissingValues {
+  /** Names that never have a value. */
+  readonly names: ReadonlySet<string>
+  readonly #eventKinds: readonly AnyTrafficEvent[]
+
+  constructor({ members }: Pick<GeoDatabases, 'members'>, eventKinds: readonly AnyTrafficEvent[]) {
+    this.names = missingNames(members)
+    this.#eventKinds = eventKinds
+  }
+
+  /** About the rows that a write stores; the first place of each name. */
+  warnings(puts: readonly Put[]): string[] {
+    if (this.names.size === 0) return []
+    const places = new Map<string, string>()
+    for (const { place, name } of puts.flatMap(({ kind, row }) => this.#uses(kind, row)))
+      if (this.names.has(name) && !places.has(name)) places.set(name, place)
+    return [...places].map(([name, place]) => `"${place}" uses ${name}. ${missingNote}`)
+  }
+
+  #uses(kind: string, row: Row): Use[] {
+    if (kind === eventSubscription.kind) return this.#usesOfSources(row as unknown as Subscription)
+    return kindsWithPolicies.has(kind) ? usesOfPolicies(row as unknown as Edge) : []
+  }
+
+  #usesOfSources({ sources }: Subscription): Use[] {
+    return sources.flatMap(({ type, fields, filter }, index) => {
+      const scope = this.#eventKinds.find(({ name }) => name === type)?.filterScope
+      if (scope === undefined) return []
+      const place = `sources[${index}]`
+      return [
+        ...namesIn(filter ?? 'true', scope).map(({ name }) => ({ place: `${place}.filter`, name })),
+        ...(fields ?? []).map((name) => ({ place: `${place}.fields`, name })),
+      ]
+    })
+  }
+}
+
+type Subscription = DeclaredRow<'event_subscription'>
+type Edge = DeclaredRow<'tcp_edge'>
+
+/** Kinds with traffic policies. */
+const kindsWithPolicies = new Set(
+  resources.filter(({ fields }) => fields['policies'] !== undefined).map(({ kind }) => kind),
+)
+
+const usesOfPolicies = ({ policies }: Edge): Use[] =>
+  (['inbound', 'outbound'] as const).flatMap((side) =>
+    (policies?.[side] ?? []).flatMap(({ expressions }, index) =>
+      expressions.flatMap((text, position) =>
+        namesIn(text, side === 'inbound' ? inboundScope : outboundScope).map(({ name }) => ({
+          place: `policies.${side}[${index}].expressions[${position}]`,
+          name,
+        })),
+      ),
+    ),
+  )

@@ -1,0 +1,57 @@
+/** The names that an expression uses. */
+import type { Scope, ScopeName } from './scope.js'
+import type { Tree } from './tree.js'
+
+export interface UsedName<C> extends Pick<ScopeName<C>, 'read'> {
+  /** As the scope declares it, also if the expression uses an alias. */
+  readonly name: string
+}
+
+/** Each name once. */
+export function namesOf<C>(tree: Tree<C>, scope: Scope<C>): UsedName<C>[] {
+  const reads = new Set<(context: C) => unknown>()
+  const rest = [tree]
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (next.kind === 'name') reads.add(next.read)
+    rest.push(...partsOf(next))
+  }
+  return [...reads].map((read) => ({ name: nameOf(read, scope), read }))
+}
+
+/** Aliases share the reader of their name and come after it. */
+function nameOf<C>(read: UsedName<C>['read'], { names }: Scope<C>): string {
+  for (const [name, declared] of names) if (declared.read === read) return name
+  throw new Error('A checked expression reads a name that its scope does not declare.')
+}
+
+const isTree = <C>(part: Tree<C> | undefined): part is Tree<C> => part !== undefined
+
+function partsOf<C>(tree: Tree<C>): readonly Tree<C>[] {
+  switch (tree.kind) {
+    case 'constant':
+    case 'name':
+      return []
+    case 'element':
+      return [tree.outer].filter(isTree)
+    case 'member':
+      return [tree.subject]
+    case 'not':
+      return [tree.operand]
+    case 'binary':
+      return [tree.left, tree.right]
+    case 'logic':
+      return tree.parts
+    case 'choice':
+      return [tree.test, tree.consequent, tree.alternate].filter(isTree)
+    case 'list':
+      return tree.items
+    case 'object':
+      return tree.entries.map(([, value]) => value)
+    case 'pick':
+      return [tree.subject, tree.test]
+    case 'index':
+      return [tree.subject, tree.key]
+    case 'call':
+      return tree.args
+  }
+}
