@@ -26,6 +26,7 @@ WORKDIR /weir
 COPY --from=build /weir/package.json ./
 COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/programs dist/programs
+COPY --from=build /weir/dist/geo dist/geo
 COPY bin bin
 COPY config config
 COPY fixtures fixtures
