@@ -73,8 +73,8 @@ export class EventTrial implements Examiner {
     const verdict = evaluate(this.#policySet, endpoint, context, this.#budget, 'closed')
     const judgement = new Judgement(record, endpoint, context, verdict, this.#policySet)
     const { events, filtered, failed } = produce(this.#of.sources, judgement, this.#budget)
+    // A source is asked about the subjects of its own kind.
     for (const source of this.#of.tried)
-      // A source is asked about the subjects of its own kind.
       for (const subject of subjectsOf(source, judgement))
         source.names.add({ subject, decided: judgement } as never)
     const time = EventTime.of(storedAtMs)!
