@@ -210,7 +210,10 @@ t.test('promtool accepts the rules, and its cases pass', { skip: withoutPromtool
   t.match(check('check', 'rules', 'alerts.yml', 'recording-rules.yml'), /SUCCESS/)
   t.match(check('test', 'rules', 'alerts-test.yml'), /SUCCESS/)
   const dashboard = join(tempDir(t), 'dashboard.yml')
-  const rules = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => ({ record: 'panel', expr })))
+  // Two panels may show the same, but no two rules may record it under one name.
+  const rules = panels.flatMap(({ id, targets = [] }) =>
+    targets.map(({ expr }, index) => ({ record: `panel:${id}:${index}`, expr })),
+  )
   writeFileSync(dashboard, stringify({ groups: [{ name: 'dashboard', rules }] }))
   t.match(check('check', 'rules', dashboard), /SUCCESS/)
   t.end()
