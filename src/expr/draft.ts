@@ -20,8 +20,13 @@ export type Script = string
 /** Writes a part of an expression into a draft. */
 export type Writer = (draft: Draft) => Script
 
-/** Some 2 KB each, for the life of the process. Expressions of other shapes stay closures. */
+/**
+ * Some 2 KB each. The one that was asked for longest ago makes room for a new one, so that no account can use up the
+ * room of all. An expression keeps its own function, which goes with it; one of a forgotten shape that is compiled later
+ * gets another function.
+ */
 const shapesMax = 1000
+/** In the order in which they were last asked for. */
 const shapes = new Map<string, unknown>()
 
 const numbers = new WeakMap<object, number>()
@@ -66,7 +71,7 @@ const instructionForm: Form = {
   text: (body, loops) => [...loops, `return (context, budget, instructions, at) => ${body}`],
 }
 
-/** The function of the expression that `write` writes; undefined if there is no room for its shape, or no code may be made. */
+/** The function of the expression that `write` writes; undefined if no code may be made. */
 export function functionOf<C>(write: Writer): Run<C> | undefined {
   const draft = new Draft(functionForm)
   const shape = draft.shapeOf(write(draft)) as ((...literals: readonly unknown[]) => Run<C>) | undefined
@@ -122,7 +127,7 @@ export class Draft {
     return `f${this.#loops.push(statements) - 1}(${this.#form.parameters})`
   }
 
-  /** What expressions share whose value is `script`; undefined if there is no room for it, or no code may be made. */
+  /** What expressions share whose value is `script`; undefined if no code may be made. */
   shapeOf(script: Script): unknown {
     const declared = this.#variables === 0 ? '' : `let ${listed('t', this.#variables)}`
     const loops = this.#loops.map(
@@ -139,22 +144,29 @@ export class Draft {
     ].join('\n')
     const common = [...this.#common.keys()]
     const key = JSON.stringify([text, common.map((one) => (typeof one === 'string' ? one : numberOf(one)))])
-    return shapes.get(key) ?? makeShape(key, text, common)
+    const shape = shapes.get(key) ?? makeShape(text, common)
+    if (shape !== undefined) keepShape(key, shape)
+    return shape
   }
 }
 
 const listed = (letter: string, count: number): string =>
   Array.from({ length: count }, (_, index) => `${letter}${index}`).join(', ')
 
-function makeShape(key: string, text: string, common: readonly unknown[]): unknown {
-  if (shapes.size >= shapesMax) return undefined
+function makeShape(text: string, common: readonly unknown[]): unknown {
   try {
-    const shape = new Function('helpers', 'common', text)(helpers, common) as unknown
-    shapes.set(key, shape)
-    return shape
+    return new Function('helpers', 'common', text)(helpers, common) as unknown
   } catch (error) {
     // Node runs with --disallow-code-generation-from-strings.
     if (error instanceof EvalError) return undefined
     throw error
   }
+}
+
+function keepShape(key: string, shape: unknown): void {
+  shapes.delete(key)
+  shapes.set(key, shape)
+  if (shapes.size <= shapesMax) return
+  const [longestAgo] = shapes.keys()
+  shapes.delete(longestAgo!)
 }

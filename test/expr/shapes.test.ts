@@ -1,8 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { StepBudget } from '../../src/expr/budget.js'
-import { compileClosures, compileExpression } from '../../src/expr/expression.js'
+import { compileClosures, compileExpression, compileToInstruction } from '../../src/expr/expression.js'
 import { defineScope } from '../../src/expr/scope.js'
 import { compileAmongOthers } from './instruction.js'
 
@@ -148,17 +151,46 @@ t.test('Where no code may be made, expressions are closures', async (t) => {
   }
 })
 
-t.test('Expressions of ever more shapes are closures at last', async (t) => {
-  const expression = (n: number) => `${n % 2 ? '!' : ''}a.m${n} == 1 || b.n${n} < ${n}`
-  const texts = codeMadeBy(() => {
-    for (let n = 0; n < 1200; n++) {
-      const [asFunction, asInstruction, asClosures] = outcomes(expression(n), {
-        a: { [`m${n}`]: n % 3 },
-        b: { [`n${n}`]: n - 1 },
-      })
-      if (n % 100 === 0 || n > 1100)
-        t.strictSame([asFunction, asInstruction], [asClosures, asClosures], expression(n))
-    }
-  })
-  t.ok(texts.length / 3 < 1000, 'memory for code is bounded')
+const shapeNo = (n: number): string => `${n % 2 ? '!' : ''}a.m${n} == 1 || b.n${n} < ${n}`
+
+t.test('Expressions of ever more shapes are functions, and one in use is made once', async (t) => {
+  const inUse = "b.inUse == 'x' && a.inUse > 1"
+  const first = compileExpression(inUse, scope)
+  if (!first.ok) throw new Error('It is valid.')
+  for (let n = 0; n < 2500; n++) {
+    const text = shapeNo(n)
+    const context = { a: { [`m${n}`]: n % 3 }, b: { [`n${n}`]: n - 1 } }
+    let [asFunction, asInstruction, asClosures]: unknown[] = []
+    const made = codeMadeBy(() => {
+      ;[asFunction, asInstruction, asClosures] = outcomes(text, context)
+    })
+    if (made.length !== 6) t.fail(`${text}: a function and an operation are made of it`)
+    if (!isDeepStrictEqual([asFunction, asInstruction], [asClosures, asClosures])) t.fail(text)
+    if (n % 100 === 0)
+      t.strictSame(
+        codeMadeBy(() => compileExpression(inUse, scope)),
+        [],
+        `after ${n} others`,
+      )
+  }
+  const again = codeMadeBy(() => compileExpression(shapeNo(0), scope))
+  t.equal(again.length, 3, 'one that was not asked for is forgotten')
+  t.ok(first.value.isTrue({ a: { inUse: 2 }, b: { inUse: 'x' } }, new StepBudget()))
+})
+
+t.test('Functions that no expression has any more leave the memory', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const operationOf = (text: string): WeakKey => {
+    const compiled = compileToInstruction(text, scope)
+    if (!compiled.ok) throw new Error('It is valid.')
+    return compiled.value[0]
+  }
+  const kept = operationOf('a.kept == 1')
+  const operations = Array.from({ length: 2000 }, (_, n) => new WeakRef(operationOf(`a.o${n} == 1 || b`)))
+  for (let n = 0; n < 1000; n++) operationOf(`a.later${n} == 1`)
+  await setImmediate()
+  collect()
+  t.equal(operations.filter((one) => one.deref() !== undefined).length, 0)
+  t.type(kept, 'function')
 })
