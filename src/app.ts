@@ -96,7 +96,7 @@ export async function openApi(
   const { Live } = await import('./api/live.js')
   const { openReplays } = await import('./api/replays.js')
   const { openTrials } = await import('./api/trials.js')
-  const { accountsIn } = await import('./api/dead-letter-owner.js')
+  const { ownersIn } = await import('./api/dead-letter-owner.js')
   const { openBehind, openOperatorWatches } = await import('./process/operator-watches.js')
   const { openLogWriter, openStoreParts } = await import('./process/store-parts.js')
   const parts = await openStoreParts(context, () => baseUrl ?? listening.url, release, readiness.waitsFor)
@@ -110,7 +110,7 @@ export async function openApi(
   const access = destinationAccess(settings, awsClock(context))
   const usage = new Usage(settings.api.rateLimitPerMinute)
   release.own(exchangeUsage(nats, usage, occurrences))
-  const live = new Live({ nats, occurrences, accountOf: accountsIn(() => store.view.state) })
+  const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const { retentionMs } = settings.nats
   const jobs = { nats, bucketBytesMax, retentionMs }
   const start = trialStarter(() => forkTrial(program))

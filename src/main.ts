@@ -111,18 +111,21 @@ program
 // --- commands of an operator ---
 
 /** Sends the command to the service on this data directory, or opens the store if none runs. */
-async function administer(command: AdminCommand): Promise<void> {
+async function askOwner(command: AdminCommand): Promise<string> {
   const loaded = settings()
   const running = readRuntime(loaded.data.dir)
-  const answer =
-    running === undefined
-      ? await (await import('./process/admin.js')).administerAlone(loaded, command)
-      : await sendAdminCommand(running.adminUrl, running.adminToken, command)
+  return running === undefined
+    ? await (await import('./process/admin.js')).administerAlone(loaded, command)
+    : await sendAdminCommand(running.adminUrl, running.adminToken, command)
+}
+
+async function administer(command: AdminCommand): Promise<void> {
+  const answer = await askOwner(command)
   process.stdout.write(process.stdout.isTTY ? forTerminal(answer) : answer)
 }
 
 addAccountCommands(program, administer)
-addDeadCommands(program, settings)
+addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
 

@@ -2,7 +2,7 @@
 import { isoMillis } from '../core/clock.js'
 import type { DeadLetterGroups } from '../resource/dead-letter.js'
 import { reasonPattern } from '../wire/reason-pattern.js'
-import type { Letter } from './dead-letters.js'
+import type { Letter } from './letters-of-message.js'
 
 /** Groups that are listed, and that are counted apart. */
 const groupsListed = 100

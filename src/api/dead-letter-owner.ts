@@ -1,26 +1,34 @@
 /**
  * To which account a dead letter belongs. An event is of the account of its destination. A record or an audit event
- * says itself whose it is, by its account or its edge; if it is too broken for that, no account sees it, only the
- * operator, in the stream.
+ * says itself whose it is, by its account or its edge. If it is too broken for that, or names an account that does not
+ * exist, it belongs to none: only the operator sees it (`weir dead --all`), and the account of a deployment that has one.
  */
-import type { ViewState } from '../view/view-state.js'
+import type { View } from '../view/view.js'
 import type { DeadLetterOrigin } from '../wire/dead-letter.js'
 
-/** The account of a destination or an edge, by its id. */
-export type AccountOf = (id: string) => string | undefined
+/** The account that sees a letter besides the operator. */
+export type OwnerOf = (origin: DeadLetterOrigin, data: Uint8Array) => string | undefined
 
-export const accountsIn =
-  (stateOf: () => ViewState): AccountOf =>
-  (id) => {
+export const ownersIn = (view: Pick<View, 'state' | 'isUsable'>): OwnerOf => {
+  const accountOf = (id: string): string | undefined => {
     const kinds = ['event_destination', 'tcp_edge', 'https_edge']
-    const rows = kinds.map((kind) => stateOf().rows.get(kind)?.get(id))
+    const rows = kinds.map((kind) => view.state.rows.get(kind)?.get(id))
     return rows.find((row) => row !== undefined)?.account_id
   }
+  return (origin, data) => {
+    const accounts = view.state.rows.get('account')
+    const named = namedIn(origin, data, accountOf)
+    // A record may name anything.
+    if (named !== undefined && accounts?.has(named) === true) return named
+    // Of a view that is not complete, other accounts may be missing.
+    return view.isUsable && accounts?.size === 1 ? [...accounts.keys()][0] : undefined
+  }
+}
 
-export function accountOfLetter(
+function namedIn(
   { accountId, destinationId }: Pick<DeadLetterOrigin, 'accountId' | 'destinationId'>,
   data: Uint8Array,
-  accountOf: AccountOf,
+  accountOf: (id: string) => string | undefined,
 ): string | undefined {
   if (destinationId !== null) return accountId ?? accountOf(destinationId)
   const letter = parsed(data)
@@ -28,7 +36,20 @@ export function accountOfLetter(
   return typeof letter?.edge_id === 'string' ? accountOf(letter.edge_id) : undefined
 }
 
+const openingBrace = 0x7b
+const spaces = [0x20, 0x09, 0x0d, 0x0a]
+
+/** Spares parsing what is no object, or has no such member: a message may hold half a million letters. */
+function mayNameOwner(data: Uint8Array): boolean {
+  const first = data.find((byte) => !spaces.includes(byte))
+  if (first !== openingBrace) return false
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  // A name may be escaped.
+  return bytes.includes('_id"') || bytes.includes('\\')
+}
+
 function parsed(data: Uint8Array): { account_id?: unknown; edge_id?: unknown } | null {
+  if (!mayNameOwner(data)) return null
   try {
     const value: unknown = JSON.parse(Buffer.from(data).toString())
     return typeof value === 'object' ? value : null

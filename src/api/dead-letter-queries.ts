@@ -11,7 +11,8 @@ import { deadLetterTypes } from '../wire/dead-letter.js'
 import { compileReasonPattern } from '../wire/reason-pattern.js'
 import { type ApiContext, pathParams } from './context.js'
 import { placeOfReason } from './dead-letter-place.js'
-import { type DeadLetters, type Letter, type LetterSearch, sequenceIn } from './dead-letters.js'
+import { type DeadLetters, type Sight, sightOf } from './dead-letters.js'
+import { type Letter, type LetterPlace, type LetterSearch, placeIn } from './letters-of-message.js'
 import { checkEverPresent, destinationResources } from './query-ids.js'
 import { timeOf, timeParameters } from './query-values.js'
 
@@ -35,46 +36,53 @@ export const selectingSchemas = {
 
 export const selectingNames = Object.keys(selectingSchemas) as (keyof typeof selectingSchemas)[]
 
-type Selecting = { readonly [Name in keyof typeof selectingSchemas]?: string | undefined }
+export type Selecting = { readonly [Name in keyof typeof selectingSchemas]?: string | undefined }
 
-export async function searchFor(
-  context: ApiContext,
-  { caller: { accountId } }: FastifyRequest,
-  { type, reason, destination_id, since, until }: Selecting,
-): Promise<LetterSearch> {
+export function searchFor({ type, reason, destination_id, since, until }: Selecting): LetterSearch {
   for (const [name, value] of Object.entries({ reason, destination_id }))
     if (value === '' || (value?.length ?? 0) > reasonCharsMax)
       throw badRequest(`"${name}" must have 1 to ${reasonCharsMax} characters.`)
   const known = deadLetterTypes.find((each) => each === type)
   if (type !== undefined && known === undefined)
     throw badRequest(`"type" is ${shown(type)}: ${deadLetterTypes.join(', ')} are allowed.`)
-  const search = {
+  return {
     type: known,
     isReason: reason === undefined ? undefined : compileReasonPattern(reason),
     destinationId: destination_id,
     sinceMs: timeOf('since', since),
     untilMs: timeOf('until', until),
   }
-  if (destination_id !== undefined)
-    await checkEverPresent(context, accountId, 'destination_id', destination_id, destinationResources)
-  return search
+}
+
+/** Throws an error for the id of a destination that the account never had. */
+export async function checkDestination(
+  context: ApiContext,
+  { caller: { accountId } }: FastifyRequest,
+  id: unknown,
+): Promise<void> {
+  if (typeof id === 'string' && id !== '')
+    await checkEverPresent(context, accountId, 'destination_id', id, destinationResources)
 }
 
 /** A reason has at most 500 characters. */
 const reasonCharsMax = 2 * logFilterCharsMax
 
 /** The place of a letter in the list, which another one's id may name, too. */
-export function positionOf(text: string | undefined): number | undefined {
+export function placeOf(text: string | undefined): LetterPlace | undefined {
   if (text === undefined) return undefined
-  const sequence = sequenceIn(text)
-  if (sequence !== undefined) return sequence
+  const place = placeIn(text)
+  if (place !== undefined) return place
   throw badRequest(`"before_id" is ${shown(text)}: the id of a dead letter is needed, "dl_" and digits.`)
 }
 
 /** The letter that the path names. One of another account is unknown. */
-export async function letterAt(letters: DeadLetters, request: FastifyRequest): Promise<Letter> {
+export function letterAt(letters: DeadLetters, request: FastifyRequest): Promise<Letter> {
   const { id = '' } = pathParams(request)
-  const letter = await letters.get(request.caller.accountId, id)
+  return letterCalled(letters, sightOf(request.caller.accountId), id)
+}
+
+export async function letterCalled(letters: DeadLetters, sight: Sight, id: string): Promise<Letter> {
+  const letter = await letters.get(sight, id)
   if (letter !== undefined) return letter
   throw notFound(`There is no dead letter ${shown(id)}.`)
 }

@@ -12,11 +12,12 @@ import { packBytesTarget } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Nats } from '../nats/nats.js'
 import { eventHead } from '../wire/event-template.js'
-import { auditInSubjectHead, deadLetterStream, deliverySubject, resentRecordsSubject } from '../wire/names.js'
+import { auditInSubjectHead, deliverySubject, resentRecordsSubject } from '../wire/names.js'
 import { PackWriter } from '../wire/pack.js'
 import { packMessage } from '../wire/pack-message.js'
 import { addToSegments, formatSegments, type Segment } from '../wire/segments.js'
-import type { Letter } from './dead-letters.js'
+import type { Letter } from './letters-of-message.js'
+import { type RemovedLettersNats, removeLetters } from './removed-letters.js'
 
 /** A letter that can't be sent again, and why. */
 export interface Refusal {
@@ -25,7 +26,7 @@ export interface Refusal {
 }
 
 export interface ResenderOptions {
-  readonly nats: Pick<Nats, 'publish' | 'removeMessages'>
+  readonly nats: Pick<Nats, 'publish'> & RemovedLettersNats
   /** Is it a destination that exists? */
   readonly isDestination: (id: string) => boolean
 }
@@ -73,8 +74,7 @@ export class DeadLetterResender {
   }
 
   drop(letters: readonly Letter[]): Promise<void> {
-    const sequences = letters.map(({ sequence }) => sequence)
-    return this.#options.nats.removeMessages(deadLetterStream, sequences, patience)
+    return removeLetters(this.#options.nats, letters)
   }
 
   #whyNot({ type, origin, data }: Letter): string | undefined {

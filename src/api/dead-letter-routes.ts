@@ -1,6 +1,5 @@
 /** `GET /dead_letters`: what was set aside, why, and its bytes. */
 import type { FastifyInstance } from 'fastify'
-import { isoMillis } from '../core/clock.js'
 import { Type } from '../core/schema.js'
 import {
   deadLetterExample,
@@ -9,23 +8,19 @@ import {
   wholeDeadLetterSchema,
 } from '../resource/dead-letter.js'
 import { type ApiContext, queryOf, sendJson } from './context.js'
-import { LetterGroups } from './dead-letter-groups.js'
+import { groupsOfLetters, pageOfLetters } from './dead-letter-answers.js'
 import {
+  checkDestination,
   deadLettersTag,
   letterAt,
   deadLettersPath as path,
-  positionOf,
-  searchFor,
   selectingNames,
   selectingSchemas,
-  shownLetter,
   wholeLetter,
 } from './dead-letter-queries.js'
-import { type DeadLetters, type Letter, positionId } from './dead-letters.js'
+import { type DeadLetters, sightOf } from './dead-letters.js'
 import { exampleLinks } from './examples.js'
-import { limitOf } from './lists.js'
 import { describe, limitParameter, listSchema, shownBy } from './openapi.js'
-import { queryText } from './query-values.js'
 
 const tag = deadLettersTag.name
 
@@ -52,13 +47,12 @@ export function registerDeadLetters(app: FastifyInstance, context: ApiContext, l
 }
 
 function registerList(app: FastifyInstance, context: ApiContext, letters: DeadLetters): void {
-  const { links } = context.presenter
   const described = describe({
     operationId: 'list_dead_letters',
     atOnce: 'dead_letters',
     summary: 'List dead letters',
     description:
-      'A record is listed for the account or the edge that it names; one that is too broken for that is shown to no account. A page may have fewer entries than `limit` and a next page.',
+      'A record is listed for the account or the edge that it names; one that is too broken for that only if the deployment has no other account. A page may have fewer entries than `limit` and a next page.',
     tag,
     path,
     success: [200, pageSchema],
@@ -70,18 +64,11 @@ function registerList(app: FastifyInstance, context: ApiContext, letters: DeadLe
   })
   app.get(path, described, async (request, reply) => {
     const query = queryOf(request, ['limit', 'before_id', ...selectingNames])
-    const limit = limitOf(query.limit)
-    const wanted = { ...(await searchFor(context, request, query)), before: positionOf(query.before_id) }
-    const found: Letter[] = []
-    const end = await letters.search(request.caller.accountId, wanted, (letter) => found.push(letter) > limit)
-    const last = found.length > limit ? found[limit - 1]!.id : end && positionId(end.before)
-    const uri = links.uri(path)
-    const next = last && queryText({ ...query, limit: String(limit), before_id: last })
-    return sendJson(reply, {
-      dead_letters: found.slice(0, limit).map((letter) => shownLetter(letter, links)),
-      uri,
-      next_page_uri: next === undefined ? null : `${uri}?${next}`,
-    })
+    await checkDestination(context, request, query.destination_id)
+    return sendJson(
+      reply,
+      await pageOfLetters(letters, sightOf(request.caller.accountId), query, context.presenter.links),
+    )
   })
 }
 
@@ -96,12 +83,8 @@ function registerGroups(app: FastifyInstance, context: ApiContext, letters: Dead
     query: Type.Object(selectingSchemas),
   })
   app.get(`${path}/groups`, described, async (request, reply) => {
-    const wanted = await searchFor(context, request, queryOf(request, selectingNames))
-    const groups = new LetterGroups()
-    const end = await letters.search(request.caller.accountId, wanted, (letter) => !groups.add(letter))
-    return sendJson(reply, {
-      ...groups.listed(),
-      complete_since: end === undefined ? null : isoMillis(end.atMs),
-    })
+    const query = queryOf(request, selectingNames)
+    await checkDestination(context, request, query.destination_id)
+    return sendJson(reply, await groupsOfLetters(letters, sightOf(request.caller.accountId), query))
   })
 }

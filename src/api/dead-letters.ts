@@ -1,63 +1,56 @@
 /**
- * Reads the dead letters of an account. All accounts share the stream, and a letter says only in its bytes whose it is:
- * a search reads the stream backwards, within bounds, and reports how far it came. Every letter that leaves this file
- * was compared with the account.
+ * Reads the dead letters of an account, or of all for the operator. All accounts share the stream, and a letter says only
+ * in its bytes whose it is: a search reads the stream backwards, within bounds, and reports how far it came. Every letter
+ * that leaves this file was compared with the account.
+ *
+ * A stored message holds one letter, or many records of one message (`wire/shared-dead-letters.ts`). The place of a letter
+ * is the sequence of its message and, if it shares that, its line.
  */
-import { monotonicMs, within } from '../core/clock.js'
+import { monotonicMs, within, yieldTurn } from '../core/clock.js'
 import { Turns } from '../core/concurrency.js'
 import { unavailable } from '../core/errors.js'
-import { hash128 } from '../core/ids.js'
 import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { replayBackward } from '../nats/replay-backward.js'
 import { streamIdentity } from '../nats/streams.js'
-import {
-  type DeadLetterOrigin,
-  type DeadLetterType,
-  deadLetterTypeOf,
-  originIn,
-} from '../wire/dead-letter.js'
 import { deadLetterStream, deadLetterSubjects } from '../wire/names.js'
-import { type AccountOf, accountOfLetter } from './dead-letter-owner.js'
+import type { OwnerOf } from './dead-letter-owner.js'
+import {
+  type Letter,
+  type LetterPlace,
+  type LetterSearch,
+  type LettersOfMessage,
+  lettersOfMessage,
+  lettersPerTurn,
+  placeIn,
+} from './letters-of-message.js'
 
 export interface DeadLettersOptions {
-  readonly nats: Pick<Nats, 'stored' | 'messageAt' | 'streamInfo'>
-  readonly accountOf: AccountOf
+  readonly nats: Pick<Nats, 'stored' | 'messageAt' | 'lastMessage' | 'streamInfo'>
+  readonly ownerOf: OwnerOf
 }
 
-/** A dead letter of an account. */
-export interface Letter {
-  readonly id: string
-  readonly type: DeadLetterType
-  readonly origin: DeadLetterOrigin
-  readonly sequence: number
-  /** The run of the stream's sequences. */
-  readonly since: string
-  readonly storedAtMs: number
-  readonly data: Uint8Array
-}
+/** Which letters may be read, by the account that they belong to. */
+export type Sight = (owner: string | undefined) => boolean
 
-/** Which letters are wanted. */
-export interface LetterSearch {
-  readonly type?: DeadLetterType | undefined
-  readonly destinationId?: string | undefined
-  readonly isReason?: ((reason: string) => boolean) | undefined
-  readonly sinceMs?: number | undefined
-  readonly untilMs?: number | undefined
-  /** Only letters before this sequence of the stream. */
-  readonly before?: number | undefined
-}
+export const sightOf =
+  (accountId: string): Sight =>
+  (owner) =>
+    owner === accountId
 
-/** How far a search came: the position and the time of the oldest letter that it looked at; undefined if it saw all. */
-type SearchEnd = { readonly before: number; readonly atMs: number } | undefined
+/** What an operator sees. */
+export const wholeSight: Sight = () => true
+
+/** How far a search came: the place and the time of the oldest letter that it looked at; undefined if it saw all. */
+type SearchEnd = { readonly before: LetterPlace; readonly atMs: number } | undefined
 
 const readTimeoutMs = 5_000
 
 /** A search ends after this many bytes or milliseconds, other accounts' letters included. */
 const searchBytesMax = 64 * 1024 * 1024
 const searchMsMax = 2_000
-/** Letters read at once, of up to 1 MiB each. */
-const lettersAtOnce = 16
+/** Messages read at once, of up to 1 MiB each. */
+const messagesAtOnce = 16
 /** Each search reads thousands of letters a second. */
 const searchesAtOnceMax = 2
 const searchesWaitingMax = 64
@@ -72,50 +65,55 @@ export class DeadLetters {
     this.#options = options
   }
 
-  /** Undefined if the account has no such letter. Read from the stream's leader: a removed letter is missing at once. */
-  async get(accountId: string, id: string): Promise<Letter | undefined> {
-    const sequence = sequenceIn(id)
-    if (sequence === undefined) return undefined
-    const message = await this.#answered(this.#options.nats.messageAt(deadLetterStream, sequence))
+  /** Undefined if there is no such letter in sight. Read from the stream's leader: a removed letter is missing at once. */
+  async get(sight: Sight, id: string): Promise<Letter | undefined> {
+    const place = placeIn(id)
+    if (place === undefined) return undefined
+    const message = await this.#answered(this.#options.nats.messageAt(deadLetterStream, place.sequence))
     if (message === undefined) return undefined
-    const letter = this.#letterIn(message, await this.#since(), accountId)
-    return letter?.id === id ? letter : undefined
+    const stored = await this.#storedIn(message, await this.#since())
+    const at = stored?.placeBefore((place.line ?? 0) + 1) ?? -1
+    const letter = at < 0 ? undefined : stored?.letterAt(at, this.#options.ownerOf)
+    return letter?.id === id && sight(letter.owner) ? letter : undefined
   }
 
   /** Calls back with each letter that is found, newest first, until `isEnough` or a bound. */
-  search(accountId: string, wanted: LetterSearch, isEnough: (letter: Letter) => boolean): Promise<SearchEnd> {
-    return searches.take(() => this.#search(accountId, wanted, isEnough))
+  search(sight: Sight, wanted: LetterSearch, isEnough: (letter: Letter) => boolean): Promise<SearchEnd> {
+    return searches.take(() => this.#search(sight, wanted, isEnough))
   }
 
   async #search(
-    accountId: string,
+    sight: Sight,
     wanted: LetterSearch,
     isEnough: (letter: Letter) => boolean,
   ): Promise<SearchEnd> {
     const since = await this.#since()
     const stream = this.#options.nats.stored(deadLetterStream, deadLetterSubjects)
-    const start = { sequence: wanted.before, ms: wanted.untilMs }
+    const { before } = wanted
+    // Of the message with lines before that one, too.
+    const beforeSequence = before && (before.line === undefined ? before.sequence : before.sequence + 1)
     const endMs = monotonicMs() + searchMsMax
     let bytes = 0
-    const messages = replayBackward(stream, start, lettersAtOnce)
+    const messages = replayBackward(stream, { sequence: beforeSequence, ms: wanted.untilMs }, messagesAtOnce)
     for (;;) {
       const { done, value: message } = await this.#answered(messages.next())
       if (done || message.storedAtMs < (wanted.sinceMs ?? 0)) return undefined
       bytes += message.data.length
-      const letter = this.#letterIn(message, since, accountId)
-      const isEnd = letter !== undefined && isWanted(letter, wanted) && isEnough(letter)
-      if (isEnd || bytes > searchBytesMax || monotonicMs() > endMs)
-        return { before: message.sequence, atMs: message.storedAtMs }
+      const stored = await this.#storedIn(message, since)
+      const lineBefore = message.sequence === before?.sequence ? before.line : undefined
+      for (let at = stored?.placeBefore(lineBefore) ?? -1; stored !== undefined && at >= 0; at -= 1) {
+        const letter = stored.isWanted(at, wanted) ? stored.letterAt(at, this.#options.ownerOf) : undefined
+        const isEnd = letter !== undefined && sight(letter.owner) && isEnough(letter)
+        if (isEnd || monotonicMs() > endMs) return { before: stored.placeOf(at), atMs: message.storedAtMs }
+        if (at % lettersPerTurn === lettersPerTurn - 1) await yieldTurn()
+      }
+      if (bytes > searchBytesMax || monotonicMs() > endMs)
+        return { before: { sequence: message.sequence }, atMs: message.storedAtMs }
     }
   }
 
-  #letterIn(message: StoredMessage, since: string, accountId: string): Letter | undefined {
-    const { sequence, storedAtMs, data, headers } = message
-    const type = deadLetterTypeOf(message.subject)
-    const origin = originIn((name) => headers.get(name))
-    if (type === undefined || accountOfLetter(origin, data, this.#options.accountOf) !== accountId)
-      return undefined
-    return { id: letterId(since, sequence, storedAtMs), type, origin, sequence, since, storedAtMs, data }
+  #storedIn(message: StoredMessage, since: string): Promise<LettersOfMessage | undefined> {
+    return this.#answered(lettersOfMessage(this.#options.nats, message, since))
   }
 
   async #since(): Promise<string> {
@@ -129,27 +127,4 @@ export class DeadLetters {
       throw unavailable('NATS does not answer, and it has the dead letters.', error)
     })
   }
-}
-
-const isWanted = ({ type, origin }: Letter, wanted: LetterSearch): boolean =>
-  (wanted.type === undefined || wanted.type === type) &&
-  (wanted.destinationId === undefined || wanted.destinationId === origin.destinationId) &&
-  (wanted.isReason === undefined || wanted.isReason(origin.reason))
-
-const hashDigits = 12
-const idForm = /^dl_[0-9a-f]{12}(\d{1,15})$/
-
-/** Names one letter, also after its stream was recreated or restored and its sequence belongs to another one. */
-function letterId(since: string, sequence: number, storedAtMs: number): string {
-  const hash = Buffer.from(hash128(since, String(sequence), String(storedAtMs)), 'base64url').toString('hex')
-  return `dl_${hash.slice(0, hashDigits)}${sequence}`
-}
-
-/** The id of a place in the list where no letter of the account needs to be. */
-export const positionId = (sequence: number): string => `dl_${'0'.repeat(hashDigits)}${sequence}`
-
-/** Undefined for a text that is no id of a dead letter. */
-export function sequenceIn(id: string): number | undefined {
-  const sequence = Number(idForm.exec(id)?.[1] ?? 0)
-  return sequence === 0 ? undefined : sequence
 }

@@ -7,36 +7,35 @@
  * and an account with a steady stream of letters is not told of every one. Nothing needs to be remembered: every process
  * finds the same windows, and the event of a window is stored once.
  */
-import { every, isoMillis, now, type Timer } from '../core/clock.js'
+import { every, isoMillis, now, type Timer, yieldTurn } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { warningMs } from '../core/limits.js'
 import { getOrMake } from '../core/maps.js'
 import type { Occurrences } from '../core/occurrences.js'
 import { operatorEventJson } from '../event/operator-event.js'
-import type { StoredMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import { replay } from '../nats/replay.js'
+import { streamIdentity } from '../nats/streams.js'
 import type { Links } from '../resource/define.js'
-import { type DeadLetterType, deadLetterTypeOf, originIn } from '../wire/dead-letter.js'
+import type { DeadLetterType } from '../wire/dead-letter.js'
 import { deadLetterStream, deadLetterSubjects } from '../wire/names.js'
 import { announce } from '../wire/operator-events.js'
-import { type AccountOf, accountOfLetter } from './dead-letter-owner.js'
+import type { OwnerOf } from './dead-letter-owner.js'
 import { deadLettersPath } from './dead-letter-queries.js'
+import { lettersOfMessage, lettersPerTurn } from './letters-of-message.js'
 import { queryText } from './query-values.js'
 
 interface ExpiringDeadLettersOptions {
   readonly nats: Pick<Nats, 'stored' | 'streamInfo' | 'lastMessage' | 'publishAfter'>
-  readonly accountOf: AccountOf
-  /** A record may name any account. */
-  readonly isAccount: (id: string) => boolean
+  readonly ownerOf: OwnerOf
   readonly links: Pick<Links, 'uri'>
   readonly retentionMs: number
   readonly occurrences: Pick<Occurrences, 'deadLettersExpiring' | 'deadLettersUnwatched'>
 }
 
 const lookEveryMs = 60_000
-/** Letters read at once, of up to 1 MiB each. */
-const lettersAtOnce = 16
+/** Messages read at once, of up to 1 MiB each. */
+const messagesAtOnce = 16
 
 /** The letters of one account in one window. */
 interface Tally {
@@ -70,12 +69,13 @@ export class ExpiringDeadLetters {
   /** Announces all that is to be announced at a time. */
   async lookAt(nowMs: number): Promise<void> {
     const { nats, retentionMs } = this.#options
-    const state = (await nats.streamInfo(deadLetterStream))?.state
-    if (state === undefined || state.messages === 0) return
+    const info = await nats.streamInfo(deadLetterStream)
+    if (info === undefined || info.state.messages === 0) return
+    const since = streamIdentity(info)
     const due = this.#windowOf(nowMs - retentionMs + this.#windowMs)
-    const oldest = this.#windowOf(Date.parse(state.first_ts))
+    const oldest = this.#windowOf(Date.parse(info.state.first_ts))
     for (let window = Math.max(oldest, this.#nextWindow); window <= due; window += 1) {
-      await this.#announce(window, nowMs)
+      await this.#announce(window, since, nowMs)
       this.#nextWindow = window + 1
     }
   }
@@ -84,10 +84,10 @@ export class ExpiringDeadLetters {
     return Math.floor(ms / this.#windowMs)
   }
 
-  async #announce(window: number, nowMs: number): Promise<void> {
+  async #announce(window: number, since: string, nowMs: number): Promise<void> {
     const { occurrences, retentionMs } = this.#options
     const announced: Tally[] = []
-    for (const [accountId, tally] of await this.#tallies(window))
+    for (const [accountId, tally] of await this.#tallies(window, since))
       if (await this.#isNew(accountId, tally, window, nowMs)) announced.push(tally)
     if (announced.length === 0) return
     const letters = announced.reduce((sum, { counts }) => sum + total(counts), 0)
@@ -96,26 +96,24 @@ export class ExpiringDeadLetters {
   }
 
   /** By account; letters that belong to none are under `undefined`. */
-  async #tallies(window: number): Promise<Map<string | undefined, Tally>> {
+  async #tallies(window: number, since: string): Promise<Map<string | undefined, Tally>> {
     const tallies = new Map<string | undefined, Tally>()
-    const stored = this.#options.nats.stored(deadLetterStream, deadLetterSubjects)
-    for await (const letter of replay(stored, window * this.#windowMs, lettersAtOnce)) {
-      const { subject, storedAtMs } = letter
+    const { nats, ownerOf } = this.#options
+    const stored = nats.stored(deadLetterStream, deadLetterSubjects)
+    for await (const message of replay(stored, window * this.#windowMs, messagesAtOnce)) {
+      const { storedAtMs } = message
       if (this.#windowOf(storedAtMs) > window) break
-      const type = deadLetterTypeOf(subject)
-      if (type === undefined) continue
-      const tally = getOrMake(tallies, this.#ownerOf(letter), () => emptyTally(storedAtMs))
-      tally.counts[type] += 1
-      tally.lastMs = storedAtMs
+      const letters = await lettersOfMessage(nats, message, since)
+      for (let at = 0; letters !== undefined && at < letters.size; at += 1) {
+        if (at % lettersPerTurn === lettersPerTurn - 1) await yieldTurn()
+        const letter = letters.letterAt(at, ownerOf)
+        if (letter === undefined) continue
+        const tally = getOrMake(tallies, letter.owner, () => emptyTally(storedAtMs))
+        tally.counts[letter.type] += 1
+        tally.lastMs = storedAtMs
+      }
     }
     return tallies
-  }
-
-  #ownerOf({ data, headers }: StoredMessage): string | undefined {
-    const { accountOf, isAccount } = this.#options
-    const origin = originIn((name) => headers.get(name))
-    const account = accountOfLetter(origin, data, accountOf)
-    return account !== undefined && isAccount(account) ? account : undefined
   }
 
   /** Announces the letters to their account. Resolves with whether no process has announced them before. */

@@ -22,7 +22,7 @@ import {
 } from '../wire/names.js'
 import type { WatchedIds } from '../wire/watched.js'
 import { readWatchedDelivery } from '../wire/watched-deliveries.js'
-import type { AccountOf } from './dead-letter-owner.js'
+import type { OwnerOf } from './dead-letter-owner.js'
 import { deadLettersIn } from './live-dead-letters.js'
 import { LiveFeed, type OfferedLine, type WatcherOptions } from './live-feed.js'
 import { shownDecision } from './shown-decision.js'
@@ -30,7 +30,7 @@ import { shownDecision } from './shown-decision.js'
 interface LiveOptions {
   readonly nats: Pick<Nats, 'subscribe' | 'emit'>
   readonly occurrences: Pick<Occurrences, 'watchersUnheard' | 'watchedRowsMalformed'>
-  readonly accountOf: AccountOf
+  readonly ownerOf: OwnerOf
 }
 
 const secondMs = 1_000
@@ -55,7 +55,7 @@ export class Live {
     this.#decisions = new LiveFeed({ ...options, subjects, read: decisionsIn })
     this.#deliveries = new LiveFeed({ ...options, subjects: [watchedDeliveriesSubject], read: deliveriesIn })
     const dead = [deadEventsSubject, deadRecordsSubject, deadAuditsSubject]
-    this.#deadLetters = new LiveFeed({ ...options, subjects: dead, read: deadLettersIn(options.accountOf) })
+    this.#deadLetters = new LiveFeed({ ...options, subjects: dead, read: deadLettersIn(options.ownerOf) })
   }
 
   /** Throws a `WeirError` if there are too many watchers; the result ends the watching. */

@@ -33,13 +33,14 @@ import { connectionLimits } from './connection-limits.js'
 import { Connections } from './connections.js'
 import { type ApiContext, refuseBody } from './context.js'
 import { registerDeadLetterChanges } from './dead-letter-changes.js'
-import { accountsIn } from './dead-letter-owner.js'
+import { ownersIn } from './dead-letter-owner.js'
 import { DeadLetterResender, type ResenderOptions } from './dead-letter-resender.js'
 import { registerDeadLetters } from './dead-letter-routes.js'
 import { DeadLetters, type DeadLettersOptions } from './dead-letters.js'
 import { registerDecisions } from './decide-routes.js'
 import { Decider } from './decider.js'
 import { type DestinationOperations, registerDestinationOperations } from './destination-routes.js'
+import { isDestinationIn } from './destination-rows.js'
 import { acceptBodies, guard } from './guard.js'
 import { answerUnreadable, undecodablePath } from './http-errors.js'
 import type { KeyUses } from './key-uses.js'
@@ -216,10 +217,9 @@ function registerResources(app: FastifyInstance, options: WholeOptions): void {
   registerLive(app, context, live)
   registerLoggedDecisions(app, context, log)
   registerRecords(app, context, new RecordTracer({ ...options, pastRows, decider }))
-  const accountOf = accountsIn(() => options.view.state)
-  const letters = new DeadLetters({ nats: options.nats, accountOf })
+  const letters = new DeadLetters({ nats: options.nats, ownerOf: ownersIn(options.view) })
   registerDeadLetters(app, context, letters)
-  const isDestination = (id: string) => options.view.state.rows.get('event_destination')?.has(id) === true
+  const isDestination = isDestinationIn(options.view)
   const resender = new DeadLetterResender({ nats: options.nats, isDestination })
   registerDeadLetterChanges(app, context, letters, resender)
   registerStats(app, log, options.deliveries)

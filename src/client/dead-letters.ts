@@ -44,9 +44,9 @@ const selected = ({ destinationId, ...others }: DeadLetterListOptions) => ({
 })
 
 export class DeadLetterClient {
-  readonly #http: Http
+  readonly #http: Pick<Http, 'send'>
 
-  constructor(http: Http) {
+  constructor(http: Pick<Http, 'send'>) {
     this.#http = http
   }
 

@@ -1,4 +1,5 @@
 /** Declaration of an occurrence, and its binding to a function that writes the log line and moves the counter. */
+import { after } from './clock.js'
 import type { Logger } from './log.js'
 import {
   type Combine,
@@ -25,16 +26,18 @@ interface Spec<Label extends string, Kind extends LogLevel | SilentKind> {
   readonly combine: Combine
   /** Upper bounds of a histogram's buckets, in seconds. */
   readonly buckets?: readonly number[]
+  /** See `boundedInfo`. */
+  readonly isBounded?: boolean
 }
 
 const logged =
-  <Kind extends LogLevel>(kind: Kind) =>
+  <Kind extends LogLevel>(kind: Kind, isBounded = false) =>
   <const Label extends string = never>(
     msg: string,
     metric: string,
     help: string,
     labels: readonly Label[] = [],
-  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels, combine: 'sum' })
+  ): Spec<Label, Kind> => ({ kind, msg, metric, help, labels, combine: 'sum', isBounded })
 
 const silent =
   <Kind extends SilentKind>(kind: Kind) =>
@@ -48,6 +51,13 @@ const silent =
 export const info = logged('info')
 export const warn = logged('warn')
 export const error = logged('error')
+/**
+ * For what senders of records or requests can cause as often as they like: of more lines than a person reads in a minute,
+ * only the number is logged, at its end. The counter counts all.
+ */
+export const boundedInfo = logged('info', true)
+export const boundedWarn = logged('warn', true)
+export const boundedError = logged('error', true)
 export const count = silent('count')
 export const gauge = silent('gauge')
 export const levels = silent('levels')
@@ -99,10 +109,29 @@ function bind(spec: AnySpec, { logger, registry }: OccurrencesOptions) {
     return (fields: Fields<string>, seconds: number) => histogram.observe(labelsOf(fields), seconds)
   }
   const counter = counterOf(registry, spec.metric, spec.help, spec.labels)
-  const level = spec.kind === 'count' ? undefined : spec.kind
+  const log = spec.kind === 'count' ? undefined : lineWriter(logger, spec.kind, spec)
   return (fields: Fields<string>, by = 1) => {
     counter.inc(labelsOf(fields), by)
-    if (level !== undefined) logger[level](fields, spec.msg)
+    log?.(fields)
+  }
+}
+
+const linesPerMinuteMax = 60
+const minuteMs = 60_000
+
+function lineWriter(logger: Logger, level: LogLevel, { msg, isBounded }: AnySpec): (fields: object) => void {
+  const write = (fields: object): void => logger[level](fields, msg)
+  if (!isBounded) return write
+  let lines = 0
+  const endMinute = (): void => {
+    const left_out = lines - linesPerMinuteMax
+    lines = 0
+    if (left_out > 0) logger[level]({ left_out }, `${msg} Of the last minute, so many lines were left out.`)
+  }
+  return (fields) => {
+    if (lines === 0) after(minuteMs, endMinute)
+    lines += 1
+    if (lines <= linesPerMinuteMax) write(fields)
   }
 }
 

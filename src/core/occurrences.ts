@@ -15,6 +15,9 @@
 import { measurements } from './measurements.js'
 import {
   bindOccurrences,
+  boundedError,
+  boundedInfo,
+  boundedWarn,
   type Calls,
   count,
   error,
@@ -112,7 +115,7 @@ const nats = {
     'Connections to NATS that came back.',
   ),
   natsError: warn('NATS reported an error.', 'weir_nats_errors_total', 'Errors reported by NATS.'),
-  natsRequestFailed: error(
+  natsRequestFailed: boundedError(
     'A request over NATS failed with an internal error.',
     'weir_nats_requests_failed_total',
     'Requests over NATS that failed with an internal error.',
@@ -127,8 +130,8 @@ const nats = {
 // --- records and evaluation ---
 
 const evaluation = {
-  recordBad: warn(
-    'A bad record was parked in the dead letters.',
+  recordsBad: boundedWarn(
+    'Bad records of a message were set aside; weir dead list --all shows them.',
     'weir_bad_records_parked_total',
     'Bad records parked in the dead letters, repeats included.',
   ),
@@ -158,7 +161,7 @@ const evaluation = {
 // --- store and projection ---
 
 const store = {
-  storeUnavailable: error(
+  storeUnavailable: boundedError(
     'ClickHouse does not answer; writes are refused until it does.',
     'weir_store_failures_total',
     'Statements that failed because ClickHouse was unavailable.',
@@ -199,12 +202,12 @@ const store = {
     'weir_projection_repairs_total',
     'Comparisons of bucket and ClickHouse that wrote something.',
   ),
-  keyForeign: error(
+  keyForeign: boundedError(
     'The configuration bucket holds an API key that ClickHouse does not have; it is refused.',
     'weir_foreign_api_keys_total',
     'API keys found in the configuration bucket that ClickHouse does not have.',
   ),
-  keysUnchecked: warn(
+  keysUnchecked: boundedWarn(
     'New API keys cannot be compared with ClickHouse; each is compared when it is used.',
     'weir_api_key_check_failures_total',
     'Comparisons of API keys with ClickHouse that failed.',
@@ -225,12 +228,12 @@ const store = {
 // --- management API ---
 
 const api = {
-  requestFailed: error(
+  requestFailed: boundedError(
     'A request failed with an internal error.',
     'weir_api_failures_total',
     'Requests answered with 500.',
   ),
-  requestUnavailable: warn(
+  requestUnavailable: boundedWarn(
     'A request could not be served now.',
     'weir_api_unavailable_total',
     'Requests answered with 503.',
@@ -245,18 +248,22 @@ const api = {
     'Requests refused because too many of their kind were being served: of the account, or by the process.',
     ['bound', 'scope'],
   ),
-  requestAborted: info(
+  requestAborted: boundedInfo(
     'A connection ended before its request was complete.',
     'weir_api_aborted_requests_total',
     'Requests with an incomplete body, because the client disconnected or took too long.',
   ),
-  loginFailed: warn('A login failed.', 'weir_api_failed_logins_total', 'Requests without a valid API key.'),
-  apiRestrictionWarning: warn(
+  loginFailed: boundedWarn(
+    'A login failed.',
+    'weir_api_failed_logins_total',
+    'Requests without a valid API key.',
+  ),
+  apiRestrictionWarning: boundedWarn(
     'An unenforced IP restriction would have blocked a request.',
     'weir_api_restriction_warnings_total',
     'Requests that an unenforced restriction of the type api would have blocked.',
   ),
-  usageMessageIgnored: warn(
+  usageMessageIgnored: boundedWarn(
     'A malformed message with the counts of another API process was ignored.',
     'weir_api_usage_messages_ignored_total',
     'Malformed messages with the counts of other API processes.',

@@ -1,5 +1,5 @@
 /** Occurrences of processing records and delivering events: part of the table of `occurrences.ts`. */
-import { count, error, gauge, info, warn } from './occurrence.js'
+import { boundedError, boundedWarn, count, error, gauge, info, warn } from './occurrence.js'
 
 // --- pipeline ---
 
@@ -77,8 +77,8 @@ export const pipeline = {
     'weir_janitor_failures_total',
     'Rounds of the janitor that failed.',
   ),
-  auditBad: warn(
-    'A bad audit event of another service was parked in the dead letters.',
+  auditBad: boundedWarn(
+    'A bad audit event of another service was set aside; weir dead list --all shows it.',
     'weir_bad_audits_parked_total',
     'Bad audit events of other services parked in the dead letters, repeats included.',
   ),
@@ -96,7 +96,7 @@ export const pipeline = {
     'weir_geoip_lookup_failures_total',
     'Lookups of addresses that failed, because a GeoIP database is damaged; the record has no geography.',
   ),
-  watchedRowsMalformed: warn(
+  watchedRowsMalformed: boundedWarn(
     'A message to those who watch holds no rows; it was left out.',
     'weir_watched_rows_malformed_total',
     'Messages to those who watch that held no rows.',
@@ -130,7 +130,7 @@ export const pipeline = {
     'weir_decision_log_rows_stored_total',
     'Rows of the decision log that this process stored in ClickHouse.',
   ),
-  decisionRowsMalformed: error(
+  decisionRowsMalformed: boundedError(
     'A message with malformed rows of the decision log was dropped.',
     'weir_decision_log_rows_malformed_total',
     'Rows of the decision log that ClickHouse refused for good, which no process of Weir writes.',
@@ -175,7 +175,7 @@ export const delivery = {
     'weir_delivery_faults_total',
     'Steps of delivery that failed because of Weir or NATS.',
   ),
-  packLineMalformed: error(
+  packLineMalformed: boundedError(
     'A line of a pack is malformed and was skipped.',
     'weir_pack_lines_malformed_total',
     'Malformed lines of packs, which no process of Weir writes.',
@@ -189,8 +189,8 @@ export const delivery = {
     ['target', 'unit'],
   ),
   eventsRetried: count('weir_delivery_retries_total', 'Events sent again.', ['target']),
-  eventDeadLettered: warn(
-    'A destination refused an event, which is now in the dead letters.',
+  eventDeadLettered: boundedWarn(
+    'A destination refused an event; weir dead list --all shows it.',
     'weir_delivery_refused_total',
     'Events parked in the dead letters, repeats included.',
     ['target'],

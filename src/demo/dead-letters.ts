@@ -1,35 +1,41 @@
 /** Reads bad records from the stream of dead letters. */
 import { shown } from '../core/errors.js'
 import type { Nats } from '../nats/nats.js'
+import { replay } from '../nats/replay.js'
 import { deadLetterStream, deadRecordsSubject } from '../wire/names.js'
+import { lettersIn, type StoredLetters } from '../wire/shared-dead-letters.js'
 
 const textChars = 120
+const messagesAtOnce = 64
 
 export interface DeadLetter {
   /** Sequence of the record's message. */
-  readonly message: string
-  readonly line: string
+  readonly message: number | null
+  readonly line: number | null
   readonly reason: string
   readonly text: string
 }
 
-/** Counts records and events. */
-export const countDeadLetters = async (nats: Nats): Promise<number> =>
-  (await nats.streamInfo(deadLetterStream))?.state.messages ?? 0
-
-export async function firstDeadLetters(nats: Nats, max: number): Promise<DeadLetter[]> {
-  const letters: DeadLetter[] = []
-  for (let sequence = 1; letters.length < max; ) {
-    const kept = await nats.nextMessage(deadLetterStream, deadRecordsSubject, sequence)
-    if (kept === undefined) break
-    const header = (name: string) => kept.headers.get(`Weir-${name}`)
-    letters.push({
-      message: header('Sequence'),
-      line: header('Line'),
-      reason: header('Reason'),
-      text: shown(Buffer.from(kept.data).toString(), textChars),
-    })
-    sequence = kept.sequence + 1
+/** How many bad records there are, and the first of them. */
+export async function readDeadRecords(
+  nats: Nats,
+  max: number,
+): Promise<{ readonly count: number; readonly first: readonly DeadLetter[] }> {
+  const first: DeadLetter[] = []
+  let count = 0
+  const stored = nats.stored(deadLetterStream, deadRecordsSubject)
+  for await (const { subject, data, headers } of replay(stored, 0, messagesAtOnce)) {
+    if (subject !== deadRecordsSubject) continue
+    const letters = lettersIn(data, (name) => headers.get(name))
+    count += letters.size
+    for (let index = 0; index < letters.size && first.length < max; index += 1)
+      first.push(shownLetter(letters, index))
   }
-  return letters
+  return { count, first }
+}
+
+function shownLetter(letters: StoredLetters, index: number): DeadLetter {
+  const { origin, data } = letters.at(index)
+  const { sequence, line, reason } = origin
+  return { message: sequence, line, reason, text: shown(Buffer.from(data).toString(), textChars) }
 }

@@ -3,7 +3,7 @@ import { monotonicMs } from '../core/clock.js'
 import type { EmulatorClient } from '../emulator/client.js'
 import type { DestinationResult } from './books.js'
 import { type Built, build, type Decision, type Destination, whenInEffect } from './build.js'
-import { countDeadLetters, firstDeadLetters } from './dead-letters.js'
+import { readDeadRecords } from './dead-letters.js'
 import type { MetricsPage } from './metrics-page.js'
 import { publish } from './publish.js'
 import { linesOf } from './records-file.js'
@@ -62,7 +62,7 @@ export async function run(
       ]),
   )
   const timing = { publishedSeconds, arrivedSeconds: seconds() }
-  const deadEvents = metrics.sum('weir_events_dead_lettered_total')
+  const dead = await readDeadRecords(inside, deadLettersShown)
   return {
     scenario,
     built,
@@ -70,8 +70,8 @@ export async function run(
     metrics,
     timing,
     outage: seen,
-    deadLetters: (await countDeadLetters(inside)) - deadEvents,
-    letters: await firstDeadLetters(inside, deadLettersShown),
+    deadLetters: dead.count,
+    letters: dead.first,
     destinations: await Promise.all(built.destinations.map((each) => resultOf(aws, each))),
     situations: await countSituations(aws, built, scenario),
     idsRepeat: survey.idsRepeat,

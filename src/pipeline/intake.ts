@@ -20,11 +20,11 @@ import { pullAll } from '../nats/pull.js'
 import { inputConsumer } from '../wire/names.js'
 import { type DoneMessage, InputLedger } from './input-ledger.js'
 import { type InputMessage, Packs } from './packs.js'
+import { RecentWork } from './recent-work.js'
 
 const acknowledgedMax = 20_000
 const dueCheckMs = 20
-/** What counts as recent work, and which part of the time is much of it. */
-const recentMs = 1_000
+/** Which part of the time is much work. */
 const busyShare = 1 / 4
 /** A message that failed, or came too early, is redelivered after this time. */
 const messagePauseMs = 1_000
@@ -43,6 +43,8 @@ export interface ProcessedMessage {
   readonly counts: InputCounts
   /** The lists of sources that the counts refer to. */
   readonly lists?: readonly SourcesEntry[]
+  /** Resolves when what it caused besides packs is stored; the next message does not wait for it. */
+  readonly alsoStored?: Promise<void>
   /** Called when the message is acknowledged. */
   acknowledged?(): void
 }
@@ -138,6 +140,8 @@ export class Intake {
   readonly #reader: DurableReader
   readonly #ledger: InputLedger
   readonly #giveUp = new AbortController()
+  /** Messages that wait for what they caused besides packs. */
+  readonly #storing = new Set<Promise<void>>()
   /** Runs while there is work. */
   #storeDue: Timer | undefined
   #isIdle = true
@@ -247,7 +251,18 @@ export class Intake {
 
   #taken(input: IntakeMessage, processed: Processed): void {
     if (processed === undefined) input.giveBack()
-    else input.processed(processed)
+    else if (processed.alsoStored === undefined) input.processed(processed)
+    else this.#takenOnce(input, processed, processed.alsoStored)
+  }
+
+  #takenOnce(input: IntakeMessage, processed: ProcessedMessage, stored: Promise<void>): void {
+    const storing = stored
+      .then(
+        () => input.processed(processed),
+        (error) => this.#failed(input, error),
+      )
+      .finally(() => this.#storing.delete(storing))
+    this.#storing.add(storing)
   }
 
   /** Part of what it caused may be stored; the message is processed again from the start. */
@@ -260,6 +275,7 @@ export class Intake {
   async close(): Promise<void> {
     const tooLong = after(stopPullWithinMs, () => this.#giveUp.abort())
     await this.#reader.stop()
+    await Promise.all(this.#storing)
     tooLong.stop()
     this.#giveUp.abort()
     const { nats } = this.#options
@@ -269,31 +285,5 @@ export class Intake {
     await this.#ledger.close(within(stopLedgerWithinMs))
     await this.#reader.close()
     this.#storeDue?.stop()
-  }
-}
-
-/** Which part of the time was spent on work lately; older work counts less and less. */
-export class RecentWork {
-  readonly #nowMs: () => number
-  #ms = 0
-  #atMs = 0
-
-  constructor(nowMs: () => number = monotonicMs) {
-    this.#nowMs = nowMs
-  }
-
-  get share(): number {
-    return this.#decayedTo(this.#nowMs()) / recentMs
-  }
-
-  /** Work that began then and ends now. */
-  addSince(begunMs: number): void {
-    const atMs = this.#nowMs()
-    this.#ms = this.#decayedTo(atMs) + atMs - begunMs
-    this.#atMs = atMs
-  }
-
-  #decayedTo(atMs: number): number {
-    return this.#ms * Math.exp((this.#atMs - atMs) / recentMs)
   }
 }

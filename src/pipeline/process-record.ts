@@ -41,14 +41,35 @@ interface WalkContext {
   readonly judged?: ((judgement: Judgement, line: number) => void) | undefined
 }
 
-/** A record that goes to the dead letters. */
-export interface BadRecord {
-  /** Its line in the message, from 1. */
-  readonly line: number
-  /** A view of the message's bytes. */
-  readonly bytes: Buffer
+/** A record that goes to the dead letters. A message may hold half a million of them. */
+export class BadRecord {
   /** One sentence. */
   readonly reason: string
+  readonly #line: Line
+
+  constructor(line: Line, reason: string) {
+    this.#line = line
+    this.reason = reason
+  }
+
+  /** Its line in the message, from 1. */
+  get line(): number {
+    return this.#line.number
+  }
+
+  /** Where it begins in the message. */
+  get start(): number {
+    return this.#line.start
+  }
+
+  get byteLength(): number {
+    return this.#line.byteLength
+  }
+
+  /** A view of the message's bytes. */
+  get bytes(): Buffer {
+    return this.#line.bytes
+  }
 }
 
 export interface MessageResult {
@@ -113,6 +134,7 @@ class MessageWalk {
   readonly #budget = new StepBudget()
   readonly #counts = new Counts()
   readonly #bad: BadRecord[] = []
+  #lastReason = ''
 
   constructor(storedAtMs: number, context: WalkContext) {
     this.#storedAtMs = storedAtMs
@@ -141,9 +163,12 @@ class MessageWalk {
     }
   }
 
-  #addBad({ number, bytes }: Line, reason: string): void {
+  #addBad(line: Line, reason: string): void {
     this.#counts.addBad()
-    this.#bad.push({ line: number, bytes, reason: inOneLine(reason) })
+    const text = inOneLine(reason)
+    // Many bad lines are alike: one text for all of them.
+    if (text !== this.#lastReason) this.#lastReason = text
+    this.#bad.push(new BadRecord(line, this.#lastReason))
   }
 
   result(): MessageResult {

@@ -6,7 +6,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { after, type Timer } from '../core/clock.js'
 import { parseMessage } from '../record/record.js'
-import type { BadRecord } from './process-record.js'
+import { BadRecord } from './process-record.js'
 
 /** A record to try. */
 export interface Trial {
@@ -44,11 +44,11 @@ export class Quarantine {
   async culpritsIn(message: Uint8Array): Promise<BadRecord[]> {
     this.#idle?.stop()
     const culprits: BadRecord[] = []
-    for (const { number, bytes } of parseMessage(message)) {
+    for (const line of parseMessage(message)) {
       const child = await this.#open()
-      const reason = await child.try(bytes)
+      const reason = await child.try(line.bytes)
       if (reason === undefined) continue
-      culprits.push({ line: number, bytes, reason })
+      culprits.push(new BadRecord(line, reason))
       this.close()
     }
     this.#idle = after(idleMs, () => this.close())

@@ -3,7 +3,7 @@
  *
  *     pull ▸ walk (parse, find edge, geo, evaluate, produce, route) ▸ packs stored ▸ ledger ▸ acknowledged
  *
- * The walk of a record is `process-record.ts`, the frame around a message `intake.ts`; dead letters are written here. A
+ * The walk of a record is `process-record.ts`, the frame around a message `intake.ts`, dead letters `dead-records.ts`. A
  * message that was delivered several times without being acknowledged may have crashed the processes that had it: it
  * goes through quarantine first. This room never knows the store or the API: configuration comes from `view`.
  */
@@ -20,10 +20,10 @@ import type { PulledMessage } from '../nats/messages.js'
 import type { Nats } from '../nats/nats.js'
 import type { Configuration } from '../produce/configuration.js'
 import type { GeoLookup } from '../record/geo.js'
-import { deadLetter } from '../wire/dead-letter.js'
-import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
+import { recordsStream } from '../wire/names.js'
 import type { CatchUps } from './catch-ups.js'
 import type { CountVector } from './counts.js'
+import { DeadRecords } from './dead-records.js'
 import type { DecisionLog } from './decision-log.js'
 import { FailureReports } from './failure-reports.js'
 import { Intake, type ProcessedMessage } from './intake.js'
@@ -36,7 +36,6 @@ import { UnservedReports } from './unserved-reports.js'
 
 /** More than a machine processes in half a second if each message holds one record. */
 const ackPendingMax = 50_000
-const parkedAtOnce = 64
 /** A message of so few bytes, some forty records, is walked without pauses, and no promise is made for it. */
 const atOnceBytesMax = 4 * 1024
 
@@ -58,6 +57,7 @@ interface PipelineDeps {
 export class Pipeline {
   readonly #deps: PipelineDeps
   readonly #intake: Intake
+  readonly #deadRecords: DeadRecords
   readonly #failures: FailureReports
   readonly #unserved: UnservedReports
   readonly #ledgerCounts = new LedgerCounts()
@@ -78,6 +78,7 @@ export class Pipeline {
       unstored: (error, sequence) => occurrences.recordsUnstored({ sequence, reason: messageOf(error) }),
       stoppedEarly: (messages) => occurrences.stoppedEarly({ input: 'records', messages }),
     })
+    this.#deadRecords = new DeadRecords({ nats, occurrences, gaveUp: this.#intake.gaveUp })
     this.#failures = new FailureReports(occurrences, 'record')
     this.#unserved = new UnservedReports(occurrences)
   }
@@ -118,7 +119,10 @@ export class Pipeline {
   ): ProcessedMessage | Promise<ProcessedMessage> {
     const processed = this.#counted(withBad(counts, culprits.length))
     if (bad.length + culprits.length === 0) return processed
-    return this.#park([...bad, ...culprits], input).then(() => processed)
+    const dead =
+      culprits.length === 0 ? bad : [...bad, ...culprits].sort((one, other) => one.line - other.line)
+    const parked = { ...processed, alsoStored: this.#deadRecords.store(dead, input) }
+    return this.#deadRecords.isFull ? this.#deadRecords.room().then(() => parked) : parked
   }
 
   #counted(counts: CountVector): ProcessedMessage {
@@ -169,25 +173,6 @@ export class Pipeline {
     } finally {
       packs.end()
     }
-  }
-
-  /** Stores bad records as dead letters, each once however often its message is processed. */
-  async #park(bad: readonly BadRecord[], { sequence, since }: InputMessage): Promise<void> {
-    const { nats, occurrences } = this.#deps
-    const park = async ({ bytes, line, reason }: BadRecord): Promise<void> => {
-      const origin = {
-        [deadLetterHeaders.reason]: reason,
-        [deadLetterHeaders.stream]: recordsStream,
-        [deadLetterHeaders.sequence]: String(sequence),
-        [deadLetterHeaders.line]: String(line),
-      }
-      const { data, headers } = deadLetter(bytes, origin, nats.payloadBytesMax)
-      const msgId = `${since}.${sequence}.${line}`
-      await nats.publish(deadRecordsSubject, data, { msgId, headers, signal: this.#intake.gaveUp })
-      occurrences.recordBad({ sequence, line, reason })
-    }
-    for (let first = 0; first < bad.length; first += parkedAtOnce)
-      await Promise.all(bad.slice(first, first + parkedAtOnce).map(park))
   }
 
   async close(): Promise<void> {

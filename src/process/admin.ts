@@ -21,6 +21,7 @@ import type { Row } from '../resource/define.js'
 import type { Clickhouse, TextFormat } from '../store/clickhouse.js'
 import type { AdminCommand } from './admin-server.js'
 import { reportChanges } from './change-report.js'
+import { answerOperator } from './dead-admin.js'
 import { openLocalNats, withLocalNats } from './local-nats.js'
 import { lockDataDir } from './lock.js'
 import { createRoleContext } from './role-context.js'
@@ -54,6 +55,7 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
     const decision = { report_id: report, hostname, status: status.toUpperCase() }
     return describeReport(await decideHostname(parts, cli, decision))
   },
+  dead: answerOperator,
   changes: (parts, { since = '24h', account = '', kind = '', json = '' }) =>
     reportChanges(parts, { since, account, kind, json: json !== '' }),
   sql: ({ clickhouse }, command) => querySql(clickhouse, command),

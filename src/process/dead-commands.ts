@@ -1,10 +1,14 @@
-/** `weir dead`: what was set aside and why; sends it again, or drops it. */
+/**
+ * `weir dead`: what was set aside and why; sends it again, or drops it. With an API key, the letters of its account; with
+ * `--all`, those of all accounts and of none, for an operator who may use the data directory.
+ */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { DeadLetterSelection, DeadLetterTotals } from '../client/dead-letters.js'
+import { DeadLetterClient, type DeadLetterSelection, type DeadLetterTotals } from '../client/dead-letters.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
 import type { DeadLetterGroups, WholeDeadLetter } from '../resource/dead-letter.js'
+import { type AskOwner, operatorHttp } from './operator-http.js'
 import type { Settings } from './settings.js'
 
 interface SelectionOptions {
@@ -15,20 +19,29 @@ interface SelectionOptions {
   readonly until?: string
 }
 
-interface ListOptions extends SelectionOptions {
+interface SightOptions {
+  /** Letters of all accounts, and of none. */
+  readonly all?: true
+}
+
+interface ListOptions extends SelectionOptions, SightOptions {
   readonly each?: true
   readonly json?: true
 }
 
-interface ChangeOptions extends SelectionOptions {
-  readonly all?: true
+interface ChangeOptions extends SelectionOptions, SightOptions {
+  readonly own?: true
   readonly file?: string
 }
 
-export function addDeadCommands(program: Command, settings: () => Settings): void {
+const allText = 'letters of all accounts, and those that name none: for an operator, without an API key'
+
+export function addDeadCommands(program: Command, settings: () => Settings, ask: AskOwner): void {
   const dead = program
     .command('dead')
-    .description('dead letters: records and events that were set aside; needs an API key in WEIR_API_KEY')
+    .description(
+      'dead letters: records and events that were set aside; needs an API key in WEIR_API_KEY, or --all',
+    )
   const selecting = (command: Command): Command =>
     command
       .option('--type <type>', 'record, event or audit')
@@ -37,22 +50,24 @@ export function addDeadCommands(program: Command, settings: () => Settings): voi
       .option('--since <time>', 'set aside at this time or later (RFC 3339)')
       .option('--until <time>', 'set aside before this time')
   const report = (text: string): void => void process.stdout.write(`${text}\n`)
-  const clientOf = async () => {
+  const clientOf = async ({ all }: SightOptions): Promise<DeadLetterClient> => {
+    if (all) return new DeadLetterClient(operatorHttp(ask))
     const { clientOf: open } = await import('./tap.js')
     return open(settings()).deadLetters
   }
 
   selecting(dead.command('list').description('how many there are, by reason and destination'))
     .option('--each', 'each letter, newest first')
+    .option('--all', allText)
     .option('--json', 'as JSON; with --each, a line for each')
     .action(async ({ each, json, ...options }: ListOptions) => {
-      const letters = await clientOf()
+      const letters = await clientOf(options)
       if (each)
         for await (const letter of letters.list(selectionOf(options)))
           report(json ? JSON.stringify(letter) : forTerminal(letterLine(letter)))
       else {
         const groups = await letters.groups(selectionOf(options))
-        report(json ? JSON.stringify(groups) : forTerminal(groupsText(groups)))
+        report(json ? JSON.stringify(groups) : forTerminal(groupsText(groups, options)))
       }
     })
 
@@ -60,19 +75,21 @@ export function addDeadCommands(program: Command, settings: () => Settings): voi
     .command('show')
     .description('one with its bytes; the place that its reason names is marked')
     .argument('<id>', 'dl_…')
+    .option('--all', allText)
     .option('--json', 'the answer of the API')
-    .action(async (id: string, { json }: { json?: true }) => {
-      const letter = await (await clientOf()).get(id)
+    .action(async (id: string, { json, ...options }: SightOptions & { json?: true }) => {
+      const letter = await (await clientOf(options)).get(id)
       report(json ? JSON.stringify(letter) : forTerminal(letterText(letter)))
     })
 
   selecting(dead.command('resend').description('send one again, or all that the options select'))
     .argument('[id]', 'dl_…')
-    .option('--all', 'without other options: all letters of the account')
+    .option('--own', 'all letters of the account')
+    .option('--all', `${allText}; without an id or other options, each of them`)
     .option('--file <file>', 'with an id: the corrected record as JSON; - is standard input')
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
-      const letters = await clientOf()
+      const letters = await clientOf(options)
       if (id === undefined) return report(totalsText('sent again', await letters.resendAll(selection)))
       await letters.resend(id, options.file === undefined ? undefined : recordIn(options.file))
       report(`${id} was sent again.`)
@@ -80,10 +97,11 @@ export function addDeadCommands(program: Command, settings: () => Settings): voi
 
   selecting(dead.command('drop').description('remove one for good, or all that the options select'))
     .argument('[id]', 'dl_…')
-    .option('--all', 'without other options: all letters of the account')
+    .option('--own', 'all letters of the account')
+    .option('--all', `${allText}; without an id or other options, each of them`)
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
-      const letters = await clientOf()
+      const letters = await clientOf(options)
       if (id === undefined) return report(totalsText('dropped', await letters.dropAll(selection)))
       await letters.drop(id)
       report(`${id} was dropped.`)
@@ -99,15 +117,19 @@ const selectionOf = ({ type, reason, destination, since, until }: SelectionOptio
 
 /** Nothing is changed by a command that selects nothing: it must name a letter, a selection, or all. */
 export function selectionFor(id: string | undefined, options: ChangeOptions): DeadLetterSelection {
+  const { own, all, file } = options
   const selection = selectionOf(options)
   const names = Object.keys(selection)
-  if (options.file !== undefined && id === undefined)
+  if (file !== undefined && id === undefined)
     throw new StartFault('--file corrects one record: give the id of its dead letter.')
-  if (id !== undefined && (options.all || names.length > 0))
+  if (id !== undefined && (own || names.length > 0))
     throw new StartFault('Give an id, or options that select, not both.')
-  if (id === undefined && !options.all && names.length === 0)
-    throw new StartFault('Give an id, options that select, or --all.')
-  if (options.all && names.length > 0) throw new StartFault('--all selects all: leave out other options.')
+  if (own && (all || names.length > 0))
+    throw new StartFault('--own selects all letters of the account: leave out other options.')
+  if (id === undefined && !own && !all && names.length === 0)
+    throw new StartFault(
+      'Give an id, options that select, --own (all letters of the account) or --all (those of all accounts).',
+    )
   return selection
 }
 
@@ -121,18 +143,37 @@ function recordIn(file: string): object {
 
 // --- texts ---
 
-type Row = Pick<WholeDeadLetter, 'id' | 'at' | 'type' | 'reason' | 'destination_id' | 'event_id'>
+/** An operator is shown the account, too; null for none. */
+interface Owned {
+  readonly account_id?: string | null
+}
 
-const letterLine = ({ id, at, type, reason, destination_id, event_id }: Row): string =>
-  [at, type.padEnd(6), id, ...[destination_id, event_id].filter(Boolean), reason].join('  ')
+type Row = Pick<WholeDeadLetter, 'id' | 'at' | 'type' | 'reason' | 'destination_id' | 'event_id'> & Owned
+
+const ownerOf = ({ account_id }: Owned): string | undefined =>
+  account_id === null ? 'no account' : account_id
+
+const letterLine = (row: Row): string => {
+  const { id, at, type, reason, destination_id, event_id } = row
+  const origin = [ownerOf(row), destination_id, event_id].filter(Boolean)
+  return [at, type.padEnd(6), id, ...origin, reason].join('  ')
+}
 
 /** A line per group: `12  record  "conn.client_ip" is …` and a second with its times and an example. */
-export function groupsText({ groups, groups_left_out, complete_since }: DeadLetterGroups): string {
+export function groupsText(
+  { groups, groups_left_out, complete_since }: DeadLetterGroups,
+  { all }: SightOptions,
+): string {
   const lines = groups.flatMap(({ type, reason, destination_id, count, first_at, last_at, example_id }) => [
     [String(count).padStart(7), type.padEnd(6), reason].join('  '),
     `${' '.repeat(9)}${[destination_id, `${first_at} to ${last_at}`, `such as ${example_id}`].filter(Boolean).join(', ')}`,
   ])
-  if (lines.length === 0) lines.push('There are no dead letters.')
+  if (lines.length === 0)
+    lines.push(
+      all
+        ? 'There are no dead letters.'
+        : 'The account has no dead letters. An operator sees those that name no account with --all.',
+    )
   if (groups_left_out > 0) lines.push(`${groups_left_out} smaller groups are left out.`)
   if (complete_since !== null)
     lines.push(`There are more: only those since ${complete_since} are counted; --until shows older ones.`)
@@ -140,12 +181,13 @@ export function groupsText({ groups, groups_left_out, complete_since }: DeadLett
 }
 
 /** The letter's origin, its reason, the marked place, and its bytes. */
-export function letterText(letter: WholeDeadLetter): string {
+export function letterText(letter: WholeDeadLetter & Owned): string {
   const { sequence, line, subject, size, is_truncated, text, base64, place, reason } = letter
   const origin = [
     sequence === null ? undefined : `message ${sequence}`,
     line === null ? undefined : `line ${line}`,
     subject,
+    ownerOf(letter),
     letter.destination_id,
     letter.event_id,
     `${size} bytes${is_truncated ? ', of which a part is stored' : ''}`,

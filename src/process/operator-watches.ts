@@ -2,7 +2,7 @@
 
 import { AgeLimits } from '../api/age-limits.js'
 import { BehindDestinations } from '../api/behind-destinations.js'
-import { accountsIn } from '../api/dead-letter-owner.js'
+import { ownersIn } from '../api/dead-letter-owner.js'
 import { DroppedEvents } from '../api/dropped-events.js'
 import { ExpiringDeadLetters } from '../api/expiring-dead-letters.js'
 import { ExpiringEvents } from '../api/expiring-events.js'
@@ -48,10 +48,9 @@ export function openOperatorWatches(
   readiness.measures(release.own(new RecordsLag(nats, occurrences)))
   const { retentionMs } = settings.nats
   const { view } = store
-  const accountOf = accountsIn(() => view.state)
-  const isAccount = (id: string): boolean => view.state.accounts.has(id)
+  const ownerOf = ownersIn(view)
   const { links } = presenter
-  release.own(new ExpiringDeadLetters({ nats, accountOf, isAccount, links, retentionMs, occurrences }))
+  release.own(new ExpiringDeadLetters({ nats, ownerOf, links, retentionMs, occurrences }))
   const destinations = () => view.state.rows.get(eventDestination.kind)
   release.own(
     new ExpiringEvents({

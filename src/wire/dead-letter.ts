@@ -10,7 +10,8 @@ interface DeadLetter {
 }
 
 /** Header values are one line of printable text. */
-const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, reasonCharsMax)
+export const headerText = (text: string): string =>
+  text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, reasonCharsMax)
 
 /** `texts` become headers, reduced to printable text; bytes that do not fit a message are truncated. */
 export function deadLetter(

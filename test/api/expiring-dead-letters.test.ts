@@ -1,6 +1,6 @@
 /** Dead letters are announced before they are removed: to their account, once, whatever restarts. */
 import t from 'tap'
-import { accountsIn } from '../../src/api/dead-letter-owner.js'
+import { ownersIn } from '../../src/api/dead-letter-owner.js'
 import { ExpiringDeadLetters } from '../../src/api/expiring-dead-letters.js'
 import { warningMs } from '../../src/core/limits.js'
 import type { OperatorObjects } from '../../src/event/operator-event.js'
@@ -56,11 +56,9 @@ t.test('letters of two accounts, and one of none', async (t) => {
     deadLettersUnwatched: (fields: object) => void failures.push(fields),
   }
   const open = () => {
-    const { state } = writes.view
     const options = {
       nats,
-      accountOf: accountsIn(() => state),
-      isAccount: (id: string) => writes.view.state.accounts.has(id),
+      ownerOf: ownersIn(writes.view),
       links: presenter.links,
       retentionMs,
       occurrences,

@@ -238,7 +238,7 @@ t.test('watching decisions and deliveries', async (t) => {
   t.test('a slow reader loses lines and is told how many, and others lose none', async (t) => {
     const fast = await watching(me)
     const ignored = { watchersUnheard: () => {}, watchedRowsMalformed: () => {} }
-    const live = new Live({ nats: store.admin, occurrences: ignored, accountOf: () => undefined })
+    const live = new Live({ nats: store.admin, occurrences: ignored, ownerOf: () => undefined })
     const rates: WatchRate[] = []
     const end = live.watchDecisions(me.accountId, {
       wants: () => true,

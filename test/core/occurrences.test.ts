@@ -40,6 +40,22 @@ t.test('a counter alone writes no line, and a gauge is set', async (t) => {
   t.match(text, /\nweir_processes\{role="api"\} 0\n/)
 })
 
+t.test('of many lines that a sender causes, most are only counted', async (t) => {
+  const { lines, registry, occurrences } = setUp()
+  for (let n = 0; n < 1_000; n += 1) {
+    occurrences.loginFailed({ address: '192.0.2.1' })
+    occurrences.recordsBad({ sequence: n, records: 10, examples: [] }, 10)
+    occurrences.childEnded({ role: 'deliver' })
+  }
+  const linesOf = (field: string) => lines.filter((line) => field in line).length
+  t.ok(linesOf('address') > 10 && linesOf('address') < 100)
+  t.ok(linesOf('sequence') > 10 && linesOf('sequence') < 100)
+  t.equal(lines.filter((line) => /ended by itself/.test(String(line['msg']))).length, 1_000)
+  const text = await metricsText(registry)
+  t.match(text, /\nweir_api_failed_logins_total 1000\n/)
+  t.match(text, /\nweir_bad_records_parked_total 10000\n/)
+})
+
 t.test('levels are read with the metrics, and a series that is not read any more disappears', async (t) => {
   const { registry, occurrences } = setUp()
   let lags = [

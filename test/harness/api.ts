@@ -5,7 +5,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import root, { type Test } from 'tap'
 import { createAccount } from '../../src/api/accounts.js'
-import { accountsIn } from '../../src/api/dead-letter-owner.js'
+import { ownersIn } from '../../src/api/dead-letter-owner.js'
 import { Live } from '../../src/api/live.js'
 import { openReplays } from '../../src/api/replays.js'
 import { type ApiOptions, buildApi } from '../../src/api/server.js'
@@ -218,7 +218,7 @@ export async function openTestStore(t: Test): Promise<TestStore> {
         live: new Live({
           nats: parts.nats,
           occurrences,
-          accountOf: accountsIn(() => parts.store.view.state),
+          ownerOf: ownersIn(parts.store.view),
         }),
         log: parts.log,
         deliveries: parts.deliveries,

@@ -1,5 +1,6 @@
 /** Invalid records, and destinations that refuse, hang or are deleted. */
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { readDeadRecords } from '../../src/demo/dead-letters.js'
 import {
   deadEventsSubject,
   deadLetterStream,
@@ -10,6 +11,7 @@ import { metricsOf } from '../harness/pages.js'
 import { until } from '../harness/weir.js'
 import {
   checkBooks,
+  type Deployment,
   type DestinationName,
   expectedEvents,
   openDeployment,
@@ -42,6 +44,30 @@ const badRecords = [
   { name: 'an array', bytes: Buffer.from('[1]'), reason: /./ },
   { name: 'an unknown edge', bytes: Buffer.from(good.replace('{', '{"edge_id":"edgtcp_x",')), reason: /edg/ },
 ] as const
+
+const floodLines = 200_000
+
+/** A message of lines that are no records, between two that are. It costs in proportion to its bytes. */
+async function flood(t: Test, deployment: Deployment, recordsBefore: number): Promise<void> {
+  const { weir } = deployment
+  const logLines = () => weir.process.output().split('\n').length
+  const nats = await weir.nats()
+  const stored = async () => (await nats.streamInfo(deadLetterStream))!.state
+  const before = await stored()
+  const linesBefore = logLines()
+  const message = 'x\n'.repeat(floodLines)
+  const records = [record('flood', recordsBefore), message, record('flood', recordsBefore + 1)]
+  for (const bytes of records) await nats.publish('weir.records.eu.node-1', bytes)
+  await untilArrived(deployment, expectedEvents(recordsBefore + 2))
+  const deadRecords = async () => (await readDeadRecords(nats, 0)).count
+  await until('the lines are dead letters', async () => (await deadRecords()) >= floodLines)
+  const newest = await weir.api.deadLetters.list({ limit: 2 }).next()
+  t.match(newest.value, { line: floodLines, reason: /^It is not JSON/ })
+  const after = await stored()
+  t.ok(after.messages - before.messages < 20, `${after.messages - before.messages} messages are stored`)
+  t.ok(after.bytes - before.bytes < 2 * message.length, `${after.bytes - before.bytes} bytes are stored`)
+  t.ok(logLines() - linesBefore < 50, 'it is logged once')
+}
 
 t.test(
   'bad records are dead-lettered, their neighbours are processed, repeated ones have the same events',
@@ -76,11 +102,14 @@ t.test(
     }
     await checkBooks(t, deployment, badRecords.length, badRecords.length + 1)
 
+    await flood(t, deployment, badRecords.length)
+    await checkBooks(t, deployment, badRecords.length + 2, badRecords.length + 1 + floodLines)
+
     for (let time = 0; time < 3; time += 1) await nats.publish('weir.records.eu.node-1', record('same', 0))
     const resource = { service: 'kinesis', name: 'all' } as const
     const counts = () => deployment.emulator.client.counts(resource)
-    await until('three more arrive', async () => (await counts()).events === badRecords.length + 3)
-    t.equal((await counts()).unique, badRecords.length + 1, 'a repeated record has the same event ids')
+    await until('three more arrive', async () => (await counts()).events === badRecords.length + 5)
+    t.equal((await counts()).unique, badRecords.length + 3, 'a repeated record has the same event ids')
   },
 )
 

@@ -1,6 +1,6 @@
 /** Whether a pipeline is busy although nothing waits: the part of the last second that it worked. */
 import t from 'tap'
-import { RecentWork } from '../../src/pipeline/intake.js'
+import { RecentWork } from '../../src/pipeline/recent-work.js'
 
 const workFor = (busyMs: number, everyMs: number, seconds: number): { share: number; later: number } => {
   let nowMs = 1_000

@@ -23,12 +23,14 @@ t.test('a letter: the mark is below the place', (t) => {
 
 t.test('groups, and what is not counted', (t) => {
   const groups = exampleOf<DeadLetterGroups>(deadLetterGroupsSchema)
-  const text = groupsText(groups)
+  const text = groupsText(groups, {})
   t.match(text, /^ {5}12 {2}record {2}"conn\.client_ip" is …/)
   t.notMatch(text, 'left out')
-  t.match(groupsText({ ...groups, groups_left_out: 3 }), '3 smaller groups')
-  t.match(groupsText({ ...groups, complete_since: '2026-11-20T00:00:00.000Z' }), 'only those since 2026')
-  t.equal(groupsText({ groups: [], groups_left_out: 0, complete_since: null }), 'There are no dead letters.')
+  t.match(groupsText({ ...groups, groups_left_out: 3 }, {}), '3 smaller groups')
+  t.match(groupsText({ ...groups, complete_since: '2026-11-20T00:00:00.000Z' }, {}), 'only those since 2026')
+  const none = { groups: [], groups_left_out: 0, complete_since: null }
+  t.equal(groupsText(none, { all: true }), 'There are no dead letters.')
+  t.match(groupsText(none, {}), '--all')
   t.end()
 })
 
@@ -45,14 +47,22 @@ t.test('totals', (t) => {
 const unclear = [
   { name: 'nothing is selected', id: undefined, options: {} },
   { name: 'an id and a selection', id: 'dl_1', options: { reason: 'x' } },
-  { name: 'an id and all', id: 'dl_1', options: { all: true as const } },
-  { name: 'all and a selection', id: undefined, options: { all: true as const, reason: 'x' } },
+  { name: 'an id and all of the account', id: 'dl_1', options: { own: true as const } },
+  { name: 'all of the account and a selection', id: undefined, options: { own: true as const, reason: 'x' } },
+  {
+    name: 'all of the account, and of others',
+    id: undefined,
+    options: { own: true as const, all: true as const },
+  },
   { name: 'a corrected record for many', id: undefined, options: { reason: 'x', file: 'r.json' } },
 ]
 
 t.test('a command changes nothing unless it says what', (t) => {
   for (const { name, id, options } of unclear) t.throws(() => selectionFor(id, options), name)
   t.strictSame(selectionFor(undefined, { all: true }), {})
+  t.strictSame(selectionFor(undefined, { own: true }), {})
+  t.strictSame(selectionFor('dl_1', { all: true }), {}, 'one of any account')
+  t.strictSame(selectionFor(undefined, { all: true, reason: 'x' }), { reason: 'x' }, 'those of all accounts')
   t.strictSame(selectionFor(undefined, { type: 'event', destination: 'ed_1' }), {
     type: 'event',
     destinationId: 'ed_1',

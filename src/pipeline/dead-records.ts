@@ -1,0 +1,138 @@
+/**
+ * Stores bad records as dead letters. What a message costs is in proportion to its bytes, whatever it holds: many bad
+ * lines share stored messages, and are logged once. No other message waits for it, unless very many lines wait for NATS.
+ */
+import { eachOf } from '../core/concurrency.js'
+import { hash128 } from '../core/ids.js'
+import { payloadHeadroomBytes } from '../core/limits.js'
+import type { Occurrences } from '../core/occurrences.js'
+import type { Nats } from '../nats/nats.js'
+import { deadLetter } from '../wire/dead-letter.js'
+import { deadLetterHeaders, deadRecordsSubject, recordsStream } from '../wire/names.js'
+import { sharedDeadLetter } from '../wire/shared-dead-letters.js'
+import type { InputMessage } from './packs.js'
+import type { BadRecord } from './process-record.js'
+
+interface DeadRecordsOptions {
+  readonly nats: Pick<Nats, 'publish' | 'payloadBytesMax'>
+  readonly occurrences: Pick<Occurrences, 'recordsBad'>
+  /** Aborted when a stop takes too long. */
+  readonly gaveUp: AbortSignal
+}
+
+/** So few of a window are stored alone, where everyone can read them. */
+const aloneMax = 4
+/** Lines that begin in the same window of their message share a stored message … */
+const windowBytesMax = 64 * 1024
+/** … which has at most twelve times as many bytes, index included. */
+const storedPerWindow = 12
+const storedAtOnce = 8
+const examplesLogged = 3
+const exampleReasonCharsMax = 200
+/** The next message waits while the records of earlier ones take more memory than this. */
+const waitingBytesMax = 32 * 1024 * 1024
+/** What a record takes besides its bytes. */
+const recordBytes = 200
+
+export class DeadRecords {
+  readonly #options: DeadRecordsOptions
+  readonly #storing = new Set<Promise<void>>()
+  #waitingBytes = 0
+
+  constructor(options: DeadRecordsOptions) {
+    this.#options = options
+  }
+
+  /** Stores records of a message, each once however often the message is processed. */
+  store(records: readonly BadRecord[], message: InputMessage): Promise<void> {
+    const bytes = records.reduce((sum, { byteLength }) => sum + byteLength + recordBytes, 0)
+    this.#waitingBytes += bytes
+    const storing = this.#store(records, message).finally(() => {
+      this.#waitingBytes -= bytes
+      this.#storing.delete(settled)
+    })
+    // Whoever acknowledges the message learns of a failure.
+    const settled = storing.catch(() => {})
+    this.#storing.add(settled)
+    return storing
+  }
+
+  get isFull(): boolean {
+    return this.#waitingBytes > waitingBytesMax
+  }
+
+  /** Waits while it is full. */
+  async room(): Promise<void> {
+    while (this.isFull) await Promise.race(this.#storing)
+  }
+
+  async #store(records: readonly BadRecord[], { sequence, since }: InputMessage): Promise<void> {
+    const { nats, occurrences, gaveUp } = this.#options
+    const origin = {
+      [deadLetterHeaders.stream]: recordsStream,
+      [deadLetterHeaders.sequence]: String(sequence),
+    }
+    const windowBytes = Math.min(
+      windowBytesMax,
+      Math.floor((nats.payloadBytesMax - payloadHeadroomBytes) / storedPerWindow),
+    )
+    await eachOf(groupsOf(records, windowBytes), storedAtOnce, async (group) => {
+      const { data, headers } =
+        group.length === 1
+          ? aloneLetter(group[0]!, origin, nats.payloadBytesMax)
+          : sharedDeadLetter(group, origin)
+      const msgId = `${since}.${sequence}.${idOf(group)}`
+      await nats.publish(deadRecordsSubject, data, { msgId, headers, signal: gaveUp })
+    })
+    const examples = records
+      .slice(0, examplesLogged)
+      .map(({ line, reason }) => ({ line, reason: reason.slice(0, exampleReasonCharsMax) }))
+    occurrences.recordsBad({ sequence, records: records.length, examples }, records.length)
+  }
+}
+
+function aloneLetter(
+  { line, bytes, reason }: BadRecord,
+  origin: Readonly<Record<string, string>>,
+  payloadBytesMax: number,
+) {
+  const headers = { ...origin, [deadLetterHeaders.reason]: reason, [deadLetterHeaders.line]: String(line) }
+  return deadLetter(bytes, headers, payloadBytesMax)
+}
+
+/**
+ * Records that are stored together. Windows are places in the message, not numbers of records: a message that is
+ * processed again has the same groups even if others of its records are bad now.
+ */
+function* groupsOf(records: readonly BadRecord[], windowBytes: number): Generator<readonly BadRecord[]> {
+  let group: BadRecord[] = []
+  let window = 0
+  for (const record of records) {
+    if (record.byteLength > windowBytes) {
+      yield [record]
+      continue
+    }
+    const own = Math.floor(record.start / windowBytes)
+    if (own !== window) {
+      yield* asStored(group)
+      group = []
+      window = own
+    }
+    group.push(record)
+  }
+  yield* asStored(group)
+}
+
+function* asStored(group: readonly BadRecord[]): Generator<readonly BadRecord[]> {
+  if (group.length > aloneMax) yield group
+  else for (const record of group) yield [record]
+}
+
+/**
+ * Which lines these are: a group that is stored again is stored once, and one with another line, because the
+ * configuration has changed meanwhile, is stored, too.
+ */
+function idOf(group: readonly BadRecord[]): string {
+  if (group.length === 1) return String(group[0]!.line)
+  return `${group[0]!.line}.${hash128(group.map(({ line }) => line).join())}`
+}
