@@ -4,11 +4,11 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { DeadLetterClient, type DeadLetterSelection, type DeadLetterTotals } from '../client/dead-letters.js'
+import type { DeadLetterClient, DeadLetterSelection, DeadLetterTotals } from '../client/dead-letters.js'
 import { messageOf, StartFault } from '../core/errors.js'
 import { forTerminal } from '../core/terminal.js'
 import type { DeadLetterGroups, WholeDeadLetter } from '../resource/dead-letter.js'
-import { type AskOwner, operatorHttp } from './operator-http.js'
+import type { AskOwner } from './operator-http.js'
 import type { Settings } from './settings.js'
 
 interface SelectionOptions {
@@ -51,7 +51,7 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
       .option('--until <time>', 'set aside before this time')
   const report = (text: string): void => void process.stdout.write(`${text}\n`)
   const clientOf = async ({ all }: SightOptions): Promise<DeadLetterClient> => {
-    if (all) return new DeadLetterClient(operatorHttp(ask))
+    if (all) return (await import('./operator-http.js')).operatorDeadLetters(ask)
     const { clientOf: open } = await import('./tap.js')
     return open(settings()).deadLetters
   }

@@ -1,8 +1,7 @@
 /** Dead letters that share a stored message, and those that name no account: who sees them, and what becomes of each. */
 import t from 'tap'
-import { DeadLetterClient } from '../../src/client/dead-letters.js'
 import { runAdminCommand } from '../../src/process/admin.js'
-import { operatorHttp } from '../../src/process/operator-http.js'
+import { operatorDeadLetters } from '../../src/process/operator-http.js'
 import {
   deadLetterHeaders,
   deadLetterStream,
@@ -20,7 +19,7 @@ t.test('letters of one message', async (t) => {
   const store = await openTestStore(t)
   const api = await store.api()
   const me = await api.account('Harbor')
-  const operator = new DeadLetterClient(operatorHttp((command) => runAdminCommand(api.parts, command)))
+  const operator = operatorDeadLetters((command) => runAdminCommand(api.parts, command))
   const origin = { [deadLetterHeaders.stream]: recordsStream, [deadLetterHeaders.sequence]: '77' }
   const park = async (texts: readonly string[]) => {
     const records = texts.map((text, index) => ({
