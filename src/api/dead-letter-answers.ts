@@ -65,7 +65,7 @@ export async function groupsOfLetters(
 }
 
 /** What is done with the letters that a request selects; resolves with those that stay. */
-export const batchWork = {
+const batchWork = {
   resend: (resender: DeadLetterResender, batch: readonly Letter[]): Promise<Refusal[]> =>
     resender.resend(batch),
   drop: async (resender: DeadLetterResender, batch: readonly Letter[]): Promise<Refusal[]> => {
