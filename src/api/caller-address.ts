@@ -1,6 +1,6 @@
 /** The address of a request in one canonical spelling, for restrictions, logs and rate limits. */
 import { compileCidr, parseCidr } from '../core/cidr.js'
-import { canonicalAddress, formatAddress, isAddress, sharedSlot } from '../core/ip.js'
+import { canonicalAddress, formatAddress, isPeerAddress, sharedSlot } from '../core/ip.js'
 
 /** Stands for a closed connection, or a value from a trusted proxy that is not an address: no rule allows it. */
 export const unknownAddress = 'unknown'
@@ -16,8 +16,8 @@ const withoutPort = (text: string): string => (inBrackets.exec(text) ?? withPort
  * client claims: only addresses pass this function.
  */
 export function callerAddress(text: string | undefined): string {
-  const address = withoutPort(text ?? '').replace(/%.*$/s, '')
-  return isAddress(address) ? canonicalAddress(address) : unknownAddress
+  const address = withoutPort(text ?? '')
+  return isPeerAddress(address) ? canonicalAddress(address) : unknownAddress
 }
 
 /** Is an entry of X-Forwarded-For a trusted proxy? Entries may have a port. */

@@ -159,6 +159,15 @@ export const sharedSlot = new AddressSlot()
 
 export const isAddress = (text: unknown): text is string => sharedSlot.read(text) !== 0
 
+/**
+ * Is it an address as an operating system reports that of a peer? A zone (RFC 4007), such as in `fe80::9%eth0`, names an
+ * interface of the host that saw the connection: `canonicalAddress` drops it.
+ */
+export const isPeerAddress = (text: unknown): text is string =>
+  isAddress(text) || (typeof text === 'string' && text.includes('%') && isAddress(withoutZone(text)))
+
+const withoutZone = (text: string): string => text.slice(0, text.indexOf('%'))
+
 /** The family of an address in text; `undefined` if it is not an address. */
 export const familyOf = (text: unknown): AddressFamily | undefined => sharedSlot.read(text) || undefined
 
@@ -207,13 +216,14 @@ function findGap(words: ArrayLike<number>): { readonly start: number; readonly l
 }
 
 /**
- * Canonical text of an address: IPv6 by RFC 5952, an IPv4-mapped address as IPv4. Other text is returned unchanged.
- * So is IPv4 text, which has only one spelling.
+ * Canonical text of an address: IPv6 by RFC 5952, an IPv4-mapped address as IPv4, without a zone. Other text is returned
+ * unchanged. So is IPv4 text, which has only one spelling.
  */
 export function canonicalAddress(text: string): string {
   if (!beginsLikeIpv6(text)) return text
   const family = sharedSlot.read(text)
-  return family === 0 ? text : formatAddress(family, sharedSlot.words)
+  if (family !== 0) return formatAddress(family, sharedSlot.words)
+  return isPeerAddress(text) ? canonicalAddress(withoutZone(text)) : text
 }
 
 /** IPv6 text has a colon behind four digits at most. */

@@ -3,7 +3,7 @@
  * Bytes in, bytes out; the same evaluator as in the pipeline, and no events.
  */
 import { type ErrorCode, fail, ok, type Problem, type Result, wrong } from '../core/errors.js'
-import { canonicalAddress, isAddress } from '../core/ip.js'
+import { canonicalAddress, isPeerAddress } from '../core/ip.js'
 import { hostportCharsMax } from '../core/limits.js'
 import { StepBudget } from '../expr/budget.js'
 import type { GeoLookup } from '../record/geo.js'
@@ -116,7 +116,7 @@ function complaintAboutAgent(request: unknown): string | undefined {
   }
   const { token, client_ip, bind } = request as Readonly<Record<string, unknown>>
   if (typeof token !== 'string' || token === '') return '"token" must be a string that is not empty.'
-  if (!isAddress(client_ip)) return wrong('client_ip', client_ip, 'an IPv4 or IPv6 address')
+  if (!isPeerAddress(client_ip)) return wrong('client_ip', client_ip, 'an IPv4 or IPv6 address')
   if (typeof bind !== 'string' || bind === '' || bind.length > hostportCharsMax)
     return wrong('bind', bind, `a host or an address of at most ${hostportCharsMax} characters`)
   return undefined

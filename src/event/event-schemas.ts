@@ -73,7 +73,7 @@ const int32Max = 2 ** 31 - 1
 
 const valueSchemas: Readonly<Record<FieldType, TSchema>> = {
   text: Type.String(),
-  int32: Type.Integer({ minimum: 0, maximum: int32Max, format: 'int32' }),
+  int32: Type.Integer({ minimum: -int32Max - 1, maximum: int32Max, format: 'int32' }),
   int64: Type.Integer({
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,

@@ -3,7 +3,7 @@
  * rest of the parse. A **complaint** is a sentence that names the member, its value and what is allowed.
  */
 import { memberName, wrong } from '../core/errors.js'
-import { isAddress } from '../core/ip.js'
+import { isPeerAddress } from '../core/ip.js'
 import { recordIdCharsMax } from '../core/limits.js'
 import { hasUtcYear, isTimestamp } from '../core/timestamp.js'
 import { type RecordType, recordTypeOf, recordTypes } from './traffic-record.js'
@@ -43,10 +43,11 @@ const integer: Check = (value, name) =>
     ? undefined
     : wrong(name, value, 'an integer of at most 2^53-1')
 
+/** May be negative: proxies report an aborted request like this. */
 const status: Check = (value, name) =>
-  isInteger(value, 0, int32Max) || isAbsent(value)
+  isInteger(value, -int32Max - 1, int32Max) || isAbsent(value)
     ? undefined
-    : wrong(name, value, 'an integer from 0 to 2^31-1')
+    : wrong(name, value, 'an integer from -2^31 to 2^31-1')
 
 const timestamp: Check = (value, name) =>
   isAbsent(value) || (typeof value === 'string' && isTimestamp(value) && hasUtcYear(value))
@@ -112,7 +113,7 @@ export function complaintAboutRecord(record: unknown, rules: RecordRules = publi
 
 function connection(conn: Members, { timesChecked }: RecordRules): Complaint {
   return (
-    (isAddress(conn['client_ip'])
+    (isPeerAddress(conn['client_ip'])
       ? undefined
       : wrong('conn.client_ip', conn['client_ip'], 'an IPv4 or IPv6 address')) ??
     port(conn['client_port'], 'conn.client_port') ??

@@ -13,7 +13,7 @@ import type { Headers, RecordsByType, RecordType } from './traffic-record.js'
  * - `port`: 0 to 65535
  * - `count`: 0 to 2^53-1
  * - `int64`: an integer of at most 2^53-1 either way
- * - `int32`: 0 to 2^31-1
+ * - `int32`: -2^31 to 2^31-1
  * - `headers`: lists of values by name
  */
 export type RecordFieldType =

@@ -18,7 +18,7 @@ const valueSchemas: Readonly<Record<RecordFieldType, TSchema>> = {
   port: integer(0, 65_535),
   count: integer(0, Number.MAX_SAFE_INTEGER),
   int64: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-  int32: integer(0, 2 ** 31 - 1),
+  int32: integer(-(2 ** 31), 2 ** 31 - 1),
   bool: Type.Boolean(),
   headers: mapOf(Type.Array(Type.String())),
 }

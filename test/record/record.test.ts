@@ -1,5 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { type RecordField, type RecordFieldType, recordFields } from '../../src/record/record-fields.js'
+import { recordSchemas } from '../../src/record/record-schemas.js'
+import { RecordShapes } from '../../src/record/record-shapes.js'
 import { normalizeHeaders } from '../../src/record/normalize.js'
 import { parseDecisionRequest, parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 
@@ -56,6 +59,70 @@ t.test('records that are taken', async (t) => {
     },
   ]
   for (const { name, record } of cases) t.same(parse(record), { ok: true, value: record }, name)
+})
+
+const numericBounds: Partial<Record<RecordFieldType, readonly [number, number]>> = {
+  port: [0, 65_535],
+  count: [0, Number.MAX_SAFE_INTEGER],
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+}
+
+t.test('numeric fields take what their type and their schema say, also when the shape is known', async (t) => {
+  for (const { type, schema } of recordSchemas)
+    for (const [name, field] of Object.entries<RecordField>(recordFields[type])) {
+      const bounds = numericBounds[field.type]
+      if (bounds === undefined) continue
+      const path = name.split('.')
+      const recordWith = (value: number): object => {
+        const [last, ...groups] = path.toReversed()
+        const nested = groups.reduce<object>((inner, group) => ({ [group]: inner }), { [last!]: value })
+        const own = (nested as { conn?: object }).conn
+        return { ...base, ...nested, type, conn: { ...conn, ...own } }
+      }
+      const declared = path.reduce<unknown>(
+        (at, member) => (objectIn(at) as { properties: Record<string, unknown> }).properties[member],
+        schema,
+      )
+      const [minimum, maximum] = bounds
+      t.match(JSON.stringify(declared), `"minimum":${minimum},"maximum":${maximum}`, `${name}: its schema`)
+      const shapes = new RecordShapes()
+      shapes.missed(JSON.stringify(recordWith(1)), type)
+      for (const [value, isTaken] of [
+        [minimum, true],
+        [-1, minimum < 0],
+        [0, true],
+        [maximum, true],
+        [minimum - 1, false],
+        [maximum + 1, false],
+        [0.5, false],
+      ] as const) {
+        const record = recordWith(value)
+        t.equal(parse(record).ok, isTaken, `${name}: ${value}`)
+        const known = shapes.read(JSON.stringify(record))
+        if (known !== undefined) t.same(known, record, `${name}: ${value}, by its shape`)
+      }
+    }
+})
+
+/** A group that may be null is declared with an alternative. */
+function objectIn(schema: unknown): unknown {
+  const { anyOf } = schema as { anyOf?: readonly { properties?: object }[] }
+  return anyOf?.find((each) => each.properties !== undefined) ?? schema
+}
+
+t.test('an address with a zone is taken without it', async (t) => {
+  for (const [given, want] of [
+    ['fe80::9%2', 'fe80::9'],
+    ['FE80:0::9%eth0', 'fe80::9'],
+    ['::ffff:192.0.2.1%lo', '192.0.2.1'],
+  ]) {
+    const record = { ...base, conn: { ...conn, client_ip: given, server_ip: given } }
+    t.match(parse(record), { ok: true, value: { conn: { client_ip: want, server_ip: want } } })
+    t.match(parseDecisionRequest(record), { ok: true, value: { record: { conn: { client_ip: want } } } })
+  }
+  for (const given of ['%eth0', 'fe80::g%2', 'x%fe80::9'])
+    t.equal(parse({ ...base, conn: { ...conn, client_ip: given } }).ok, false, given)
 })
 
 t.test('times are valid, and stay as they were written', async (t) => {
