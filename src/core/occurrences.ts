@@ -12,11 +12,11 @@
  * `destinationStates`, `behindMessages`, `behindExpiry` and `backlogExpiry` name destinations, a bounded number of them.
  * Further details are passed as additional fields, which appear only in the log line.
  */
+import { api } from './api-occurrences.js'
 import { measurements } from './measurements.js'
 import {
   bindOccurrences,
   boundedError,
-  boundedInfo,
   boundedWarn,
   type Calls,
   count,
@@ -223,69 +223,6 @@ const store = {
     'weir_store_mismatches_total',
     'Times that ClickHouse and the bucket were found to disagree.',
   ),
-}
-
-// --- management API ---
-
-const api = {
-  requestFailed: boundedError(
-    'A request failed with an internal error.',
-    'weir_api_failures_total',
-    'Requests answered with 500.',
-  ),
-  requestUnavailable: boundedWarn(
-    'A request could not be served now.',
-    'weir_api_unavailable_total',
-    'Requests answered with 503.',
-  ),
-  connectionRefused: count(
-    'weir_connections_refused_total',
-    'Connections over HTTP that were closed at once: there were too many in all, or from their address.',
-    ['because'],
-  ),
-  requestRefusedAtOnce: count(
-    'weir_api_refused_at_once_total',
-    'Requests refused because too many of their kind were being served: of the account, or by the process.',
-    ['bound', 'scope'],
-  ),
-  requestAborted: boundedInfo(
-    'A connection ended before its request was complete.',
-    'weir_api_aborted_requests_total',
-    'Requests with an incomplete body, because the client disconnected or took too long.',
-  ),
-  loginFailed: boundedWarn(
-    'A login failed.',
-    'weir_api_failed_logins_total',
-    'Requests without a valid API key.',
-  ),
-  apiRestrictionWarning: boundedWarn(
-    'An unenforced IP restriction would have blocked a request.',
-    'weir_api_restriction_warnings_total',
-    'Requests that an unenforced restriction of the type api would have blocked.',
-  ),
-  usageMessageIgnored: boundedWarn(
-    'A malformed message with the counts of another API process was ignored.',
-    'weir_api_usage_messages_ignored_total',
-    'Malformed messages with the counts of other API processes.',
-  ),
-  usageUnshared: warn(
-    'NATS does not let this process exchange counts with other API processes: until a restart, its limits count its own requests only.',
-    'weir_api_usage_refusals_total',
-    'Times that NATS refused the exchange of counts between API processes.',
-  ),
-  replayEnded: info('A replay has ended.', 'weir_replays_total', 'Replays that have ended.', ['state']),
-  replayInterrupted: warn(
-    'A replay is interrupted; it is retried.',
-    'weir_replay_interruptions_total',
-    'Failed attempts to continue a replay.',
-  ),
-  keyUsesUnsaved: warn(
-    'The last uses of API keys could not be written; they are written a minute later.',
-    'weir_api_key_uses_unsaved_total',
-    'Times that the last uses of API keys could not be written.',
-  ),
-  trialEnded: info('A trial has ended.', 'weir_trials_total', 'Trials of drafts that have ended.', ['state']),
-  requestServed: count('weir_api_requests_total', 'Requests to the management API.', ['method', 'status']),
 }
 
 const table = {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { normalizeHeaders } from '../../src/record/normalize.js'
+import { parseDecisionRequest, parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 import { type RecordField, type RecordFieldType, recordFields } from '../../src/record/record-fields.js'
 import { recordSchemas } from '../../src/record/record-schemas.js'
 import { RecordShapes } from '../../src/record/record-shapes.js'
-import { normalizeHeaders } from '../../src/record/normalize.js'
-import { parseDecisionRequest, parseLine, parseMessage, parseRecord } from '../../src/record/record.js'
 
 const conn = { client_ip: '203.0.113.7' }
 const base = { record_id: 'r1', type: 'tcp_connection', conn }
@@ -68,42 +68,45 @@ const numericBounds: Partial<Record<RecordFieldType, readonly [number, number]>>
   int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
 }
 
-t.test('numeric fields take what their type and their schema say, also when the shape is known', async (t) => {
-  for (const { type, schema } of recordSchemas)
-    for (const [name, field] of Object.entries<RecordField>(recordFields[type])) {
-      const bounds = numericBounds[field.type]
-      if (bounds === undefined) continue
-      const path = name.split('.')
-      const recordWith = (value: number): object => {
-        const [last, ...groups] = path.toReversed()
-        const nested = groups.reduce<object>((inner, group) => ({ [group]: inner }), { [last!]: value })
-        const own = (nested as { conn?: object }).conn
-        return { ...base, ...nested, type, conn: { ...conn, ...own } }
+t.test(
+  'numeric fields take what their type and their schema say, also when the shape is known',
+  async (t) => {
+    for (const { type, schema } of recordSchemas)
+      for (const [name, field] of Object.entries<RecordField>(recordFields[type])) {
+        const bounds = numericBounds[field.type]
+        if (bounds === undefined) continue
+        const path = name.split('.')
+        const recordWith = (value: number): object => {
+          const [last, ...groups] = path.toReversed()
+          const nested = groups.reduce<object>((inner, group) => ({ [group]: inner }), { [last!]: value })
+          const own = (nested as { conn?: object }).conn
+          return { ...base, ...nested, type, conn: { ...conn, ...own } }
+        }
+        const declared = path.reduce<unknown>(
+          (at, member) => (objectIn(at) as { properties: Record<string, unknown> }).properties[member],
+          schema,
+        )
+        const [minimum, maximum] = bounds
+        t.match(JSON.stringify(declared), `"minimum":${minimum},"maximum":${maximum}`, `${name}: its schema`)
+        const shapes = new RecordShapes()
+        shapes.missed(JSON.stringify(recordWith(1)), type)
+        for (const [value, isTaken] of [
+          [minimum, true],
+          [-1, minimum < 0],
+          [0, true],
+          [maximum, true],
+          [minimum - 1, false],
+          [maximum + 1, false],
+          [0.5, false],
+        ] as const) {
+          const record = recordWith(value)
+          t.equal(parse(record).ok, isTaken, `${name}: ${value}`)
+          const known = shapes.read(JSON.stringify(record))
+          if (known !== undefined) t.same(known, record, `${name}: ${value}, by its shape`)
+        }
       }
-      const declared = path.reduce<unknown>(
-        (at, member) => (objectIn(at) as { properties: Record<string, unknown> }).properties[member],
-        schema,
-      )
-      const [minimum, maximum] = bounds
-      t.match(JSON.stringify(declared), `"minimum":${minimum},"maximum":${maximum}`, `${name}: its schema`)
-      const shapes = new RecordShapes()
-      shapes.missed(JSON.stringify(recordWith(1)), type)
-      for (const [value, isTaken] of [
-        [minimum, true],
-        [-1, minimum < 0],
-        [0, true],
-        [maximum, true],
-        [minimum - 1, false],
-        [maximum + 1, false],
-        [0.5, false],
-      ] as const) {
-        const record = recordWith(value)
-        t.equal(parse(record).ok, isTaken, `${name}: ${value}`)
-        const known = shapes.read(JSON.stringify(record))
-        if (known !== undefined) t.same(known, record, `${name}: ${value}, by its shape`)
-      }
-    }
-})
+  },
+)
 
 /** A group that may be null is declared with an alternative. */
 function objectIn(schema: unknown): unknown {
