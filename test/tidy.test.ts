@@ -463,11 +463,13 @@ t.test('what stands at the top', (t) => {
 })
 
 t.test('everything that is said to happen is reported somewhere', (t) => {
-  const tables = ['occurrences', 'traffic-occurrences', 'measurements'].map((name) => `src/core/${name}.ts`)
+  const tables = ['occurrences', 'api-occurrences', 'traffic-occurrences', 'measurements'].map(
+    (name) => `src/core/${name}.ts`,
+  )
   const declared = sources
     .filter(({ file }) => tables.includes(file))
     .flatMap(({ text }) => [
-      ...text.matchAll(/^ {2}(\w+): (?:info|warn|error|count|gauge|levels|timing)\(/gm),
+      ...text.matchAll(/^ {2}(\w+): (?:info|warn|error|bounded\w+|count|gauge|levels|timing)\(/gm),
     ])
     .map(([, name = '']) => name)
   t.ok(declared.length > 50, 'the tables are read')

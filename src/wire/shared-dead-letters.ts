@@ -190,7 +190,8 @@ function runsIn(data: Uint8Array, indexStart: number): Runs | undefined {
 
 function parsedIndex(bytes: Uint8Array): Index | undefined {
   try {
-    return JSON.parse(Buffer.from(bytes).toString()) as Index
+    const { reasons, runs } = JSON.parse(Buffer.from(bytes).toString()) as Index
+    return Array.isArray(reasons) && Array.isArray(runs) ? { reasons, runs } : undefined
   } catch {
     return undefined
   }

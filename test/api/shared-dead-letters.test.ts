@@ -42,7 +42,7 @@ t.test('letters of one message', async (t) => {
     'y',
     record({ account_id: 'ac_typo' }, 'nobody'),
   ])
-  t.test('the only account sees also those that name none, or one that does not exist', async (t) => {
+  await t.test('the only account sees also those that name none, or one that does not exist', async (t) => {
     t.strictSame(await linesOf(me.deadLetters), [4, 3, 2, 1])
     t.match((await me.deadLetters.groups()).groups.length, 2)
     const [, notJson] = await all(me.deadLetters.list())

@@ -84,6 +84,8 @@ t.test('a letter that has its message alone, and an index that is malformed', as
   headers[deadLetterHeaders.letters] = '2'
   for (const [data, index] of [
     ['x', '0'],
+    ['x\nnull', '2'],
+    ['x\n{}', '2'],
     ['x\n{"reasons":[],"runs":[0,9,0]}', '2'],
     ['x', 'y'],
   ] as const) {
