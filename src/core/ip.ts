@@ -161,12 +161,16 @@ export const isAddress = (text: unknown): text is string => sharedSlot.read(text
 
 /**
  * Is it an address as an operating system reports that of a peer? A zone (RFC 4007), such as in `fe80::9%eth0`, names an
- * interface of the host that saw the connection: `canonicalAddress` drops it.
+ * interface of the host that saw the connection: `canonicalAddress` drops it. Only IPv6 has zones.
  */
 export const isPeerAddress = (text: unknown): text is string =>
-  isAddress(text) || (typeof text === 'string' && text.includes('%') && isAddress(withoutZone(text)))
+  isAddress(text) || (typeof text === 'string' && isAddress(withoutZone(text)))
 
-const withoutZone = (text: string): string => text.slice(0, text.indexOf('%'))
+function withoutZone(text: string): string {
+  const end = text.indexOf('%')
+  const isZoned = end !== -1 && end < text.length - 1 && beginsLikeIpv6(text)
+  return isZoned ? text.slice(0, end) : text
+}
 
 /** The family of an address in text; `undefined` if it is not an address. */
 export const familyOf = (text: unknown): AddressFamily | undefined => sharedSlot.read(text) || undefined

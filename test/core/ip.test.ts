@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import { cidrContains, compileCidr, formatCidr, parseCidr } from '../../src/core/cidr.js'
-import { AddressSlot, familyOf, formatAddress, isAddress } from '../../src/core/ip.js'
+import { AddressSlot, canonicalAddress, familyOf, formatAddress, isAddress, isPeerAddress } from '../../src/core/ip.js'
 
 const addresses: readonly { name: string; text: unknown; want: string | undefined }[] = [
   { name: 'dotted decimal', text: '10.1.2.3', want: '10.1.2.3' },
@@ -53,6 +53,26 @@ const addresses: readonly { name: string; text: unknown; want: string | undefine
   { name: 'no text', text: 2130706433, want: undefined },
   { name: 'no value', text: undefined, want: undefined },
 ]
+
+t.test('An address of a peer may have a zone, which is dropped', async (t) => {
+  const taken = [
+    ['fe80::9%2', 'fe80::9'],
+    ['FE80:0::9%eth0', 'fe80::9'],
+    ['::1%lo', '::1'],
+    ['::ffff:192.0.2.1%lo', '192.0.2.1'],
+    ['fe80::9%25eth0%x', 'fe80::9'],
+    ['fe80::9', 'fe80::9'],
+    ['192.0.2.1', '192.0.2.1'],
+  ] as const
+  for (const [text, want] of taken) {
+    t.ok(isPeerAddress(text), text)
+    t.equal(canonicalAddress(text), want)
+  }
+  for (const text of ['192.0.2.1%eth0', 'fe80::9%', '%eth0', 'fe80::g%2', 'x%fe80::9', '1:2%eth0', '', null]) {
+    t.notOk(isPeerAddress(text), String(text))
+    if (text !== null) t.equal(canonicalAddress(text), text)
+  }
+})
 
 t.test('Addresses are read strictly', async (t) => {
   for (const { name, text, want } of addresses) {

@@ -124,7 +124,7 @@ t.test('an address with a zone is taken without it', async (t) => {
     t.match(parse(record), { ok: true, value: { conn: { client_ip: want, server_ip: want } } })
     t.match(parseDecisionRequest(record), { ok: true, value: { record: { conn: { client_ip: want } } } })
   }
-  for (const given of ['%eth0', 'fe80::g%2', 'x%fe80::9'])
+  for (const given of ['%eth0', 'fe80::9%', 'fe80::g%2', '192.0.2.1%eth0'])
     t.equal(parse({ ...base, conn: { ...conn, client_ip: given } }).ok, false, given)
 })
 
