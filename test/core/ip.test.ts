@@ -2,7 +2,14 @@ import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import { cidrContains, compileCidr, formatCidr, parseCidr } from '../../src/core/cidr.js'
-import { AddressSlot, canonicalAddress, familyOf, formatAddress, isAddress, isPeerAddress } from '../../src/core/ip.js'
+import {
+  AddressSlot,
+  canonicalAddress,
+  familyOf,
+  formatAddress,
+  isAddress,
+  isPeerAddress,
+} from '../../src/core/ip.js'
 
 const addresses: readonly { name: string; text: unknown; want: string | undefined }[] = [
   { name: 'dotted decimal', text: '10.1.2.3', want: '10.1.2.3' },
@@ -68,7 +75,16 @@ t.test('An address of a peer may have a zone, which is dropped', async (t) => {
     t.ok(isPeerAddress(text), text)
     t.equal(canonicalAddress(text), want)
   }
-  for (const text of ['192.0.2.1%eth0', 'fe80::9%', '%eth0', 'fe80::g%2', 'x%fe80::9', '1:2%eth0', '', null]) {
+  for (const text of [
+    '192.0.2.1%eth0',
+    'fe80::9%',
+    '%eth0',
+    'fe80::g%2',
+    'x%fe80::9',
+    '1:2%eth0',
+    '',
+    null,
+  ]) {
     t.notOk(isPeerAddress(text), String(text))
     if (text !== null) t.equal(canonicalAddress(text), text)
   }
