@@ -113,7 +113,7 @@ export async function openApi(
   const live = new Live({ nats, occurrences, ownerOf: ownersIn(store.view) })
   const { retentionMs } = settings.nats
   const jobs = { nats, bucketBytesMax, retentionMs }
-  const start = trialStarter(() => forkTrial(program))
+  const start = trialStarter(() => forkTrial(program, settings))
   const app = await buildApi({
     context: { store, writes: parts.writes, presenter: parts.presenter },
     view: store.view,

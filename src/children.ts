@@ -7,7 +7,6 @@ import { processMessage } from './pipeline/process-record.js'
 import { tryRecords } from './pipeline/quarantine-child.js'
 import { connect } from './process/connect.js'
 import { openGeography } from './process/geography.js'
-import { roleInboxPrefix } from './process/nats-users.js'
 import type { RoleContext } from './process/role-context.js'
 import { Configuration } from './produce/configuration.js'
 import { openExaminer } from './trial/examiner.js'
@@ -37,7 +36,7 @@ export async function openQuarantine(context: RoleContext): Promise<void> {
 export async function openTrial(context: RoleContext): Promise<void> {
   const run: RunTrial = async ({ accountId, version, sinceMs, untilMs }, draft, progressed) => {
     await using release = new ReleaseStack()
-    const nats = release.own(await connect(asTrial(context), 'trial'))
+    const nats = release.own(await connect(context, 'trial'))
     const geo = await openGeography(context, { warns: false })
     const view = release.own(await openView(nats, context.occurrences))
     await view.usable
@@ -49,13 +48,4 @@ export async function openTrial(context: RoleContext): Promise<void> {
     return await runTrial({ accountId, untilMs, ...opened, messages, progressed })
   }
   await serveTrial(run)
-}
-
-/** Connects as the user that may only read, if there is one. */
-function asTrial(context: RoleContext): RoleContext {
-  const { settings } = context
-  const { natsServers: servers } = settings.trial
-  if (servers === undefined) return context
-  const nats = { ...settings.nats, servers, inboxPrefix: roleInboxPrefix('trial') }
-  return { ...context, settings: { ...settings, nats } }
 }

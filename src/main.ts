@@ -15,6 +15,7 @@ import { type FilterOptions, filtered, withFilter } from './process/filter-optio
 import type { Program } from './process/programs.js'
 import type { ReplayOptions } from './process/replay.js'
 import { createRoleContext, type RoleContext } from './process/role-context.js'
+import { type ChildRole, secretsOf } from './process/role-secrets.js'
 import { readRuntime } from './process/runtime-file.js'
 import { loadSettings, type Settings } from './process/settings.js'
 import type { TapOptions } from './process/tap.js'
@@ -45,9 +46,13 @@ function settings(): Settings {
   return loaded
 }
 
-/** The settings of a role. A child prints no warnings about them: its parent read the same settings and did. */
-function settingsOfRole(): Settings {
-  return process.send === undefined ? settings() : loadSettings({ file: configFile() }).settings
+/**
+ * The settings of a role. A child takes its own secrets only, also from the file. It prints no warnings: its parent read the
+ * same settings and did.
+ */
+function settingsOfRole(name: ChildRole): Settings {
+  if (process.send === undefined) return settings()
+  return loadSettings({ file: configFile(), secrets: secretsOf[name] }).settings
 }
 
 // --- roles ---
@@ -59,7 +64,7 @@ const children = () => import('./children.js')
 
 /** A command that runs one role in this process. */
 function roleCommand(
-  name: string,
+  name: ChildRole,
   description: string,
   open: (app: typeof import('./app.js'), context: RoleContext, frame: Frame) => Promise<Role>,
 ): void {
@@ -67,7 +72,7 @@ function roleCommand(
     .command(name)
     .description(description)
     .action(() => {
-      const context = createRoleContext(settingsOfRole(), name)
+      const context = createRoleContext(settingsOfRole(name), name)
       return runRole({ ...context, open: async (frame) => open(await roles(), context, frame) })
     })
 }
@@ -97,7 +102,7 @@ program
   .action(async () => {
     // A record that never finishes would keep the process alive after its parent has ended.
     await guard(true)
-    await (await children()).openQuarantine(createRoleContext(settingsOfRole(), 'quarantine'))
+    await (await children()).openQuarantine(createRoleContext(settingsOfRole('quarantine'), 'quarantine'))
   })
 
 program
@@ -105,7 +110,7 @@ program
   .description('started by the API: evaluates a draft over recorded traffic')
   .action(async () => {
     await guard(true)
-    await (await children()).openTrial(createRoleContext(settingsOfRole(), 'trial'))
+    await (await children()).openTrial(createRoleContext(settingsOfRole('trial'), 'trial'))
   })
 
 // --- commands of an operator ---

@@ -9,7 +9,7 @@ import { type EmulatorClient, emulatorClient } from '../emulator/client.js'
 import type { KeyPair } from '../emulator/wire.js'
 import { type Nats, openNats } from '../nats/nats.js'
 import { readUserUrl } from '../process/nats-access.js'
-import { environmentWith, settingNames } from '../process/settings.js'
+import { childEnvironment, settingNames } from '../process/settings.js'
 import { Program } from './child-process.js'
 
 export interface Services {
@@ -48,7 +48,7 @@ export async function openServices(
   const start = (name: string, program: string, args: string[], settings: Record<string, string> = {}) => {
     stopping.throwIfAborted()
     const logFile = join(logs, `${name.replaceAll(' ', '-')}.log`)
-    const environment = environmentWith({ ...unset, ...settings })
+    const environment = childEnvironment([], { ...unset, ...settings })
     return release.own(new Program({ name, module: program, args, environment, logFile }))
   }
 
@@ -69,7 +69,6 @@ export async function openServices(
     // Weir itself assumes roles with these.
     AWS_ACCESS_KEY_ID: awsKey.accessKeyId,
     AWS_SECRET_ACCESS_KEY: awsKey.secretAccessKey,
-    AWS_SESSION_TOKEN: '',
     AWS_PROFILE: '',
   }
   const weir = start('weir serve', module, ['serve'], settings)

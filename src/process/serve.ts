@@ -15,6 +15,7 @@ import { natsUserOf } from './nats-users.js'
 import { preflight } from './preflight.js'
 import { type Program, roleSpec, workerNames } from './programs.js'
 import type { RoleContext } from './role-context.js'
+import type { ChildRole } from './role-secrets.js'
 import { withoutCredentials } from './setting-value.js'
 import { describeSettings } from './settings.js'
 import { type RoleSpec, Supervisor } from './supervisor.js'
@@ -62,9 +63,9 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
   // Each role connects as a user that may do only what the role does.
   const natsOf = (name: string) =>
     server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))
-  const role = (name: string, more: RoleSpec['env'] = () => ({})): RoleSpec =>
+  const role = (name: ChildRole, more: RoleSpec['env'] = () => ({})): RoleSpec =>
     roleSpec(program, name, (last) => ({ ...natsOf(name), ...more(last) }))
-  const workers = (name: string, count: number | undefined, nodeOptions: readonly string[]): RoleSpec[] =>
+  const workers = (name: ChildRole, count: number | undefined, nodeOptions: readonly string[]): RoleSpec[] =>
     workerNames(name, count ?? workersByCores()).map((worker) => ({
       ...role(name),
       name: worker,

@@ -18,6 +18,7 @@ import { packageFile } from '../core/package.js'
 import type { KindSettings } from '../deliver/destination.js'
 import { declared, declaredOfKinds, type Setting, type SettingGroup } from './declared-settings.js'
 import { findNatsServer } from './find-nats-server.mjs'
+import { mayHave } from './role-secrets.js'
 import * as form from './setting-value.js'
 
 type Declared = typeof declared
@@ -76,35 +77,42 @@ interface LoadOptions {
   /** The file named by `--config`. */
   readonly file?: string | undefined
   readonly environment?: Environment
+  /** The only secrets that the process takes, also from the file. Default: all. */
+  readonly secrets?: readonly string[] | undefined
 }
 
 /** Reads the settings of this process. Throws a `SettingsError` with a message for the operator. */
-export function loadSettings({ file, environment = process.env }: LoadOptions = {}): LoadedSettings {
+export function loadSettings(options: LoadOptions = {}): LoadedSettings {
+  const { file, environment = process.env, secrets } = options
   // Hides the AWS SDK's warning at every start that it will drop Node 20 some day.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const layers = [readFile(packageFile('config', 'default.jsonc'), 'default')]
   if (file !== undefined) layers.push(readFile(file, 'file'))
   layers.push(readEnvironment(environment))
-  const raw = new Map(layers.flatMap((layer) => [...layer]))
+  const set = layers.flatMap((layer) => [...layer])
+  const raw = new Map(set.filter(([{ env }]) => secrets === undefined || mayHave(env, secrets)))
   return { settings: settingsOf(raw), warnings: unknownNames(environment) }
 }
 
-/** The environment of a child process: that of this process with additions. */
-export const environmentWith = (added: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
-  ...process.env,
-  ...added,
-})
+/** The environment of a child process: that of this process, of its secrets only these, with additions. */
+export const childEnvironment = (
+  secrets: readonly string[],
+  added: Readonly<Record<string, string>>,
+): NodeJS.ProcessEnv => ({ ...environmentFor(secrets, process.env), ...added })
+
+const environmentFor = (secrets: readonly string[], environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => mayHave(name, secrets)))
 
 /** The path of the `nats-server` that Weir runs if NATS_URL is not set; `undefined` if none is installed. */
 export const localNatsServer = (): string | undefined => findNatsServer(process.env)
 
 /**
- * Its environment. It uses half of the cores at a time, because the other roles of `weir serve` need the rest: by default
+ * Its environment, without secrets. It uses half of the cores at a time, because the other roles of `weir serve` need the rest: by default
  * it uses all, and much of its CPU goes to threads that are woken and find nothing to do. An operator's GOMAXPROCS counts.
  */
 export const localNatsServerEnvironment = (environment: Environment = process.env): Environment => ({
   GOMAXPROCS: String(Math.ceil(availableParallelism() / 2)),
-  ...environment,
+  ...environmentFor([], environment),
 })
 
 function settingsOf(raw: Layer): Settings {

@@ -14,7 +14,7 @@ import type { Occurrences } from '../core/occurrences.js'
 import { forkOptions } from '../core/source-maps.js'
 import type { Addresses, ChildAnswers, FromChild, FromParent } from './child.js'
 import { inquiryMaxMs } from './inquiry.js'
-import { environmentWith } from './settings.js'
+import { childEnvironment } from './settings.js'
 
 export interface RoleSpec {
   readonly name: string
@@ -23,6 +23,8 @@ export interface RoleSpec {
   readonly argv: readonly string[]
   /** Options of Node for this role alone. */
   readonly nodeOptions?: readonly string[]
+  /** Secrets of this process' environment that it gets. */
+  readonly secrets: readonly string[]
   /** Added to this process' environment. `last`: its addresses before a restart, so that it gets them again. */
   readonly env: (last: Addresses | undefined) => Readonly<Record<string, string>>
   readonly readyTimeoutMs: number
@@ -188,9 +190,9 @@ class Child {
 
   /** Resolves with `undefined` when the process is ready, otherwise with the reason it failed; it is then ending. */
   async #start(): Promise<string | undefined> {
-    const { module, argv, nodeOptions = [], env, readyTimeoutMs } = this.#spec
+    const { module, argv, nodeOptions = [], secrets, env, readyTimeoutMs } = this.#spec
     const child = fork(module, [...argv], {
-      env: environmentWith(env(this.#addresses)),
+      env: childEnvironment(secrets, env(this.#addresses)),
       execArgv: [...forkOptions(), ...nodeOptions],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -28,6 +28,7 @@ function setUp(t: Test, roles: readonly (readonly [name: string, behaviour?: str
       name,
       module: program,
       argv: [name, file, behaviour],
+      secrets: [],
       env: (last) => ({ LAST: last?.['pid'] ?? 'none' }),
       readyTimeoutMs: 20_000,
       stopTimeoutMs: 20_000,
