@@ -212,6 +212,11 @@ withFilter(
   .argument('<destination>', 'ed_…')
   .requiredOption('--from <time>', 'a length of time such as 90s, 2h or 1d, or a time')
   .option('--to <time>', 'the same; default: now')
+  .option(
+    '--type <type>',
+    'only events of this type, such as tcp_connection_closed.v0; may be repeated',
+    (type: string, others: readonly string[] = []) => [...others, type],
+  )
   .option('--json', 'the replay as JSON, when it has ended')
   .action(async (destination: string, options: ReplayOptions & FilterOptions) => {
     const { replayTo } = await import('./process/replay.js')

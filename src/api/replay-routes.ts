@@ -1,10 +1,9 @@
 /** Routes of replays: begin one for a destination, list, get, cancel. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { now } from '../core/clock.js'
-import { badRequest, notFound, shown, WeirError } from '../core/errors.js'
+import { badRequest, notFound, shown } from '../core/errors.js'
 import { pluralOf } from '../core/plural.js'
 import { compileCheck } from '../core/schema-check.js'
-import { checkSource, wholeKinds } from '../event/check-source.js'
 import { anyResource } from '../resource/define.js'
 import { eventDestination } from '../resource/event-destination.js'
 import type { Source } from '../resource/event-subscription.js'
@@ -21,6 +20,7 @@ import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
 import { describe, idempotencyHeaders, listSchema, replaysPath, routePath, shownBy } from './openapi.js'
 import { pastTime } from './past-time.js'
+import { replayedTypes } from './replay-types.js'
 import type { Replays } from './replays.js'
 import { actionHandler } from './write-handlers.js'
 
@@ -33,7 +33,7 @@ export function registerReplays(app: FastifyInstance, context: ApiContext, repla
     operationId: 'replay_event_destination',
     summary: 'Send the events of recorded traffic again',
     description:
-      'Records that were stored in the time are evaluated again, with the configuration in force, and their events are sent to this destination with the ids that they had before. Live traffic goes first.',
+      'Records that were stored in the time are evaluated again, with the configuration in force, and their events are sent to this destination with the ids that they had before. Live traffic goes first. A filter is applied to the types of events that have all of its names; others are not sent, and the answer names them.',
     tag,
     path: `${routePath(destination.path)}/:id/replay`,
     success: [202, replaySchema],
@@ -43,10 +43,10 @@ export function registerReplays(app: FastifyInstance, context: ApiContext, repla
   const begin = actionHandler(context, async (request) => {
     const { id, account_id } = rowAt(context, request, destination)
     const order = orderIn(requestBody(request), replays.retentionMs)
-    checkFilter(context, account_id, id, order.filter)
+    const { types, types_left_out } = replayedTypes(receivedTypes(context, account_id, id), order)
     const replay = shownReplay(
       context,
-      await replays.start({ accountId: account_id, destinationId: id, ...order }),
+      await replays.start({ accountId: account_id, destinationId: id, ...order, types, types_left_out }),
     )
     return { status: 202, location: replay.uri, body: replay }
   })
@@ -115,8 +115,11 @@ function registerSingle(app: FastifyInstance, context: ApiContext, replays: Repl
 
 function shownReplay({ presenter }: ApiContext, replay: StoredReplay): Replay {
   const { account_id, stream, first, last, done, open_until: _, subscription_id = null, ...rest } = replay
+  const { types = null, types_left_out = [] } = replay
   return {
     ...rest,
+    types: types && [...types],
+    types_left_out: [...types_left_out],
     subscription_id,
     uri: presenter.links.uri(`${replaysPath}/${replay.id}`),
     progress: { messages: done - first + 1, of: Math.max(0, last - first + 1) },
@@ -127,31 +130,23 @@ interface Order {
   readonly fromMs: number
   readonly toMs: number
   readonly filter: string | null
+  readonly types: readonly string[] | null
 }
 
 function orderIn(body: Readonly<Record<string, unknown>>, retentionMs: number): Order {
   checkNames(body, Object.keys(replayRequestSchema.properties), 'replay')
   const wrong = checkRequest(body, '')
   if (wrong !== undefined) throw badRequest(wrong)
-  const { from, to, filter } = body as ReplayRequest
+  const { from, to, filter, types = null } = body as ReplayRequest
   const bounds = { nowMs: now(), retentionMs }
   const fromMs = pastTime('"from"', from, bounds)
   const toMs = to === undefined ? bounds.nowMs : pastTime('"to"', to, bounds)
   if (fromMs > toMs) throw badRequest(`"from" is ${shown(from)}, which is later than "to".`)
-  return { fromMs, toMs, filter: filter || null }
+  return { fromMs, toMs, filter: filter || null, types }
 }
 
-/** The filter must suit every kind of traffic event that goes to the destination. */
-function checkFilter(context: ApiContext, accountId: string, id: string, filter: string | null): void {
-  if (filter === null) return
-  const subscriptions = [...(readable(context).rows.get('event_subscription')?.values() ?? [])].filter(
-    (row) => row.account_id === accountId && (row['destination_ids'] as string[]).includes(id),
-  )
-  const types = subscriptions.flatMap((row) => (row['sources'] as Source[]).map(({ type }) => type))
-  for (const type of new Set(types)) {
-    // Only what records cause is replayed.
-    const problem = wholeKinds.includes(type) ? undefined : checkSource({ type, filter })
-    if (problem !== undefined)
-      throw new WeirError('ERR_INVALID_EXPRESSION', `"filter" does not suit ${type}: ${problem.msg}`)
-  }
-}
+/** The kinds of events that subscriptions send to the destination. */
+const receivedTypes = (context: ApiContext, accountId: string, id: string): string[] =>
+  [...(readable(context).rows.get('event_subscription')?.values() ?? [])]
+    .filter((row) => row.account_id === accountId && (row['destination_ids'] as string[]).includes(id))
+    .flatMap((row) => (row['sources'] as Source[]).map(({ type }) => type))

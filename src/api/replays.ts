@@ -18,6 +18,8 @@ interface ReplayOrder {
   readonly fromMs: number
   readonly toMs: number
   readonly filter: string | null
+  readonly types: readonly string[] | null
+  readonly types_left_out: readonly string[]
 }
 
 interface SubscriptionStart extends Pick<ReplayOrder, 'accountId' | 'destinationId' | 'fromMs'> {
@@ -66,7 +68,7 @@ export class Replays {
   }
 
   async start(order: ReplayOrder): Promise<StoredReplay> {
-    const { accountId, destinationId, fromMs, toMs, filter } = order
+    const { accountId, destinationId, fromMs, toMs, filter, types, types_left_out } = order
     const { bucket } = this.#options
     const running = await this.#running()
     const other = running.find(({ destination_id }) => destination_id === destinationId)
@@ -80,6 +82,8 @@ export class Replays {
       from: isoMillis(fromMs),
       to: isoMillis(toMs),
       filter,
+      types,
+      types_left_out,
       state: 'running',
       created_at: isoMillis(now()),
       ended_at: null,

@@ -5,8 +5,8 @@ export function pluralOf(noun: string): string {
 }
 
 /** `a, b or c`. */
-export const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+export const listed = (names: readonly string[], last: 'or' | 'and' = 'or'): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${last} ${names.at(-1)}`
 
 const mebibyte = 1024 ** 2
 

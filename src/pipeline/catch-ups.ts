@@ -265,7 +265,8 @@ export class CatchUps {
       return sequence < untilOf(windows) ? covers(windows, sequence) : undefined
     }
     const first = done + 1
-    const records = { id, accountId: account_id, destinationId: destination_id, filter: null, first, has }
+    const all = { accountId: account_id, destinationId: destination_id, filter: null, types: null }
+    const records = { id, ...all, first, has }
     this.#runs.set(id, new ReplayRun(records, this.#deps))
   }
 

@@ -57,6 +57,8 @@ interface ReplayedRecords {
   readonly destinationId: string
   /** An expression over fields of events; null: all events. */
   readonly filter: string | null
+  /** Kinds of events; null: all. */
+  readonly types: readonly string[] | null
   /** Its events only; undefined: those of all subscriptions. */
   readonly subscriptionId?: string | undefined
   /** The sequence of the first message. */

@@ -83,7 +83,7 @@ class RunningReplay {
   constructor(replay: StoredReplay, deps: ReplayDeps) {
     this.#replay = replay
     this.#deps = deps
-    const { id, account_id, destination_id, filter, subscription_id, first } = replay
+    const { id, account_id, destination_id, filter, types = null, subscription_id, first } = replay
     this.#isKnown = subscription_id === undefined
     this.#run = new ReplayRun(
       {
@@ -91,6 +91,7 @@ class RunningReplay {
         accountId: account_id,
         destinationId: destination_id,
         filter,
+        types,
         subscriptionId: subscription_id,
         first,
         has: (sequence) => this.#has(sequence),

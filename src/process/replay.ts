@@ -1,6 +1,7 @@
 /** `weir replay`: events of recorded traffic are sent to a destination again; Ctrl-C cancels it. */
 import type { Client } from '../client/client.js'
 import { sleep } from '../core/clock.js'
+import { listed } from '../core/plural.js'
 import { forTerminal } from '../core/terminal.js'
 import type { Replay } from '../resource/replay.js'
 import { stopSignal } from './child.js'
@@ -11,6 +12,7 @@ export interface ReplayOptions {
   readonly from: string
   readonly to?: string
   readonly filter?: string
+  readonly type?: readonly string[]
   readonly json?: true
 }
 
@@ -20,16 +22,25 @@ const lookAgainMs = 500
 export async function replayTo(
   settings: Settings,
   destination: string,
-  { from, to, filter, json }: ReplayOptions,
+  { from, to, filter, type, json }: ReplayOptions,
 ): Promise<number> {
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
-  const request = { from, ...(to !== undefined && { to }), ...(filter !== undefined && { filter }) }
+  const request = {
+    from,
+    ...(to !== undefined && { to }),
+    ...(filter !== undefined && { filter }),
+    ...(type !== undefined && { types: [...type] }),
+  }
   const begun = await client.replay(destination, request)
   process.stderr.write(
     `weir: ${begun.id}: ${begun.progress.of} messages, from ${begun.from} to ${begun.to}.\n`,
   )
+  if (begun.types_left_out.length > 0)
+    process.stderr.write(
+      `weir: Events of ${listed(begun.types_left_out, 'and')} are not sent: they lack a name of the filter.\n`,
+    )
   const replay = await whenEnded(client, begun, stop.signal)
   if (json) process.stdout.write(`${JSON.stringify(replay)}\n`)
   else process.stdout.write(forTerminal(`${reportOf(replay)}\n`))

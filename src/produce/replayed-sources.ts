@@ -12,18 +12,21 @@ interface ReplayedEvents {
   readonly destinationId: string
   /** An expression over fields of events; null: all events. */
   readonly filter: string | null
+  /** Kinds of events; null: all. */
+  readonly types: readonly string[] | null
   /** The only subscription whose events they are; undefined: all of them. */
   readonly subscriptionId?: string | undefined
 }
 
 export function replayedView(
   view: TrafficView,
-  { accountId, destinationId, filter, subscriptionId }: ReplayedEvents,
+  { accountId, destinationId, filter, types, subscriptionId }: ReplayedEvents,
   eventKinds: readonly AnyTrafficEvent[],
 ): TrafficView {
   const sources = view.subscriptions.byAccount.get(accountId)
   const restrict: Restriction = (source) =>
     source.destinationIds.includes(destinationId) &&
+    (types === null || types.includes(source.kindName)) &&
     source.subscriptionId === (subscriptionId ?? source.subscriptionId)
       ? [{ ...source, destinationIds: [destinationId], filter: alsoFiltered(source, filter, eventKinds) }]
       : []

@@ -16,6 +16,8 @@ export const replayExample = {
   from: '2026-11-20T08:00:00.000Z',
   to: '2026-11-20T10:30:00.000Z',
   filter: "decision != 'allow'",
+  types: null,
+  types_left_out: ['log.v0'],
   subscription_id: null,
   state: 'running',
   progress: { messages: 1200, of: 48_000 },
@@ -32,6 +34,12 @@ export const replaySchema = objectOf(
     from: time,
     to: time,
     filter: orNull(Type.String()),
+    types: orNull(Type.Array(Type.String()), {
+      description: 'The types of events that are sent; null: all that the destination gets.',
+    }),
+    types_left_out: Type.Array(Type.String(), {
+      description: 'Types whose events are not sent, because they lack a name of the filter.',
+    }),
     subscription_id: orNull(Type.String(), {
       description:
         'The subscription with `start_from` for which it was begun; null: events of all subscriptions.',
@@ -62,7 +70,14 @@ export const replayRequestSchema = objectOf(
     to: Type.Optional(Type.String({ description: `${when} Default: now.` })),
     filter: Type.Optional(
       orNull(Type.String(), {
-        description: 'An expression over the fields of events: only events for which it is true are sent.',
+        description:
+          'An expression over the fields of events: only events for which it is true are sent, and none of a type that lacks one of its names. One that suits no type is refused.',
+      }),
+    ),
+    types: Type.Optional(
+      orNull(Type.Array(Type.String(), { minItems: 1 }), {
+        description:
+          'Types of events, such as `tcp_connection_closed.v0`. Default: all that the destination gets.',
       }),
     ),
   },

@@ -12,6 +12,10 @@ export interface StoredReplay {
   readonly from: string
   readonly to: string
   readonly filter: string | null
+  /** Kinds of events; null or missing: all. */
+  readonly types?: readonly string[] | null
+  /** Kinds whose events the filter keeps back, because they lack its names. */
+  readonly types_left_out?: readonly string[]
   /** Its events only: it was created with a start in the past. */
   readonly subscription_id?: string
   /** Until then the replay has no end: records that come in are replayed, too. RFC 3339. */

@@ -42,6 +42,17 @@ t.test('replays of two accounts', async (t) => {
     const error_code = 'filter' in body ? 'ERR_INVALID_EXPRESSION' : 'ERR_INVALID_REQUEST'
     t.match(answer, { status: 400, body: { msg, error_code } }, JSON.stringify(body))
   }
+  for (const [types, msg] of [
+    [[], /"types"/],
+    [['tcp_connection_closed.v1'], /"types": There is no event source .*did you mean/],
+    [['ip_policy_created.v0'], /which no record causes/],
+    [['log.v0'], /"types" has "log.v0", but the destination gets tcp_connection_closed.v0 from its/],
+  ] as const) {
+    const answer = await mine.raw.send('POST', `/event_destinations/${id}/replay`, {
+      body: { from: '1h', types },
+    })
+    t.match(answer, { status: 400, body: { msg, error_code: 'ERR_INVALID_REQUEST' } }, types.join())
+  }
   await refused(404, mine.replay(other.id, { from: '1h' }))
 
   const replay = await mine.replay(id, { from: '1h', filter: 'conn.bytes_in > 5' })
@@ -59,6 +70,57 @@ t.test('replays of two accounts', async (t) => {
   await mine.cancelReplay(replay.id)
   t.match(await mine.getReplay(replay.id), { state: 'cancelled', ended_at: /Z$/ })
   t.match(await mine.replay(id, { from: '1h' }), { state: 'running' }, 'another one may begin')
+})
+
+t.test('a filter is about the types that know its names, and types are chosen', async (t) => {
+  const store = await openTestStore(t)
+  const me = await (await store.api()).account('chooser')
+  const { id } = await me.eventDestination.create({ target })
+  const closed = 'tcp_connection_closed.v0'
+  const whole = 'http_request_complete.v0'
+  for (const type of [closed, whole, 'log.v0', 'ip_policy_created.v0'])
+    await me.eventSubscription.create({ sources: [{ type }], destination_ids: [id] })
+  await store.admin.publish('weir.records.test.1', 'a record')
+  for (const [request, expected] of [
+    [{}, { types: null, types_left_out: [] }],
+    [{ filter: '' }, { types: null, types_left_out: [] }],
+    [{ filter: "decision != 'allow'" }, { types: null, types_left_out: ['log.v0'] }],
+    [{ filter: 'true' }, { types: null, types_left_out: [] }],
+    [{ filter: 'conn.bytes_in > 5' }, { types: null, types_left_out: [whole] }],
+    [{ types: [closed, closed] }, { types: [closed], types_left_out: [] }],
+    [{ types: [closed, 'log.v0'], filter: "decision != 'allow'" }, { types_left_out: ['log.v0'] }],
+    [
+      { types: [closed], filter: "decision != 'allow'" },
+      { types: [closed], types_left_out: [] },
+    ],
+  ] as const) {
+    const replay = await me.replay(id, { from: '1h', ...request } as never)
+    t.match(replay, expected, JSON.stringify(request))
+    t.strictSame((await me.getReplay(replay.id)).types_left_out, replay.types_left_out)
+    await me.cancelReplay(replay.id)
+  }
+  for (const request of [
+    { filter: 'nothing == 1' },
+    { filter: 'decision ==' },
+    { filter: "decision != 'allow'", types: ['log.v0'] },
+  ]) {
+    const body = { from: '1h', ...request }
+    const answer = await me.raw.send('POST', `/event_destinations/${id}/replay`, { body })
+    const expected = {
+      status: 400,
+      body: { error_code: 'ERR_INVALID_EXPRESSION', msg: /does not suit .*log\.v0.*: / },
+    }
+    t.match(answer, expected, JSON.stringify(request))
+  }
+  const empty = await me.eventDestination.create({ target })
+  const path = `/event_destinations/${empty.id}/replay`
+  const wrong = await me.raw.send('POST', path, { body: { from: '1h', filter: 'nothing == 1' } })
+  t.match(
+    wrong,
+    { status: 400, body: { error_code: 'ERR_INVALID_EXPRESSION' } },
+    'also if nothing is subscribed',
+  )
+  t.match(await me.replay(empty.id, { from: '1h', filter: "decision == 'deny'" }), { types_left_out: [] })
 })
 
 t.test('a subscription that starts in the past', async (t) => {

@@ -46,11 +46,12 @@ t.test('a replay beside live traffic', async (t) => {
 
   await t.test('from the command line, with a filter beside those of the subscriptions', async (t) => {
     const filter = 'conn.bytes_in < 10'
+    const type = 'tcp_connection_closed.v0'
     const before = await allEvents()
     const env = { WEIR_DATA_DIR: dataDir, WEIR_API_KEY: token }
     const replayed = run(
       'programs/main.js',
-      ['replay', destinations.all, '--from', begun, '--where', filter],
+      ['replay', destinations.all, '--from', begun, '--where', filter, '--type', type],
       env,
     )
     t.equal((await replayed.ended).code, 0, replayed.output())
@@ -58,7 +59,10 @@ t.test('a replay beside live traffic', async (t) => {
     await until('the events have arrived', async () => (await allEvents()) >= before + 2 * 10)
     await sleep(500)
     t.equal(await allEvents(), before + 2 * 10)
-    t.match((await api.replays()).replays, [{ filter, state: 'done' }, { state: 'done' }])
+    t.match((await api.replays()).replays, [
+      { filter, types: [type], state: 'done' },
+      { types: null, state: 'done' },
+    ])
   })
 
   await t.test('a pipeline that is killed continues', async (t) => {

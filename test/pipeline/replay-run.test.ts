@@ -36,7 +36,15 @@ t.test('while live records wait, a replay takes less than a twentieth of the tim
   await shares.look()
   const registry = createRegistry()
   const run = new ReplayRun(
-    { id: 'rp_1', accountId: 'ac_1', destinationId: 'ed_1', filter: null, first: 1, has: () => true },
+    {
+      id: 'rp_1',
+      accountId: 'ac_1',
+      destinationId: 'ed_1',
+      filter: null,
+      types: null,
+      first: 1,
+      has: () => true,
+    },
     {
       nats,
       ledger,
