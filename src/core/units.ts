@@ -13,8 +13,11 @@ const durationUnits = { d: 24 * 60 * minuteMs, h: 60 * minuteMs, m: minuteMs, s:
 /** The milliseconds of `90s`, `30m`, `72h` or `7d`. */
 export const durationMs = units(durationUnits)
 
-/** The same with the largest unit that fits: `7d`. */
-export function durationText(ms: number): string {
-  const [unit, factor] = Object.entries(durationUnits).find(([, each]) => ms % each === 0) ?? ['ms', 1]
-  return `${ms / factor}${unit}`
+/** Writes a number with the first unit of the table that leaves a whole number. */
+export const inUnits = (table: Readonly<Record<string, number>>) => (value: number) => {
+  const [unit, factor] = Object.entries(table).find(([, each]) => value % each === 0) ?? ['', 1]
+  return `${value / factor}${unit}`
 }
+
+/** The same with the largest unit that fits: `7d`. */
+export const durationText = inUnits(durationUnits)

@@ -1,5 +1,4 @@
 /** The context of every role: settings, logger, metrics. `serve`, which only supervises the others, has one too. */
-
 import { createLogger, type Logger, standardError } from '../core/log.js'
 import { createRegistry, type Registry } from '../core/metrics.js'
 import { createOccurrences, type Occurrences } from '../core/occurrences.js'
@@ -19,6 +18,13 @@ export interface RoleContext {
 export function createRoleContext(settings: Settings, role: string): RoleContext {
   const logger = createLogger(role, settings.ops.logLevel, standardError(settings.ops.logFormat))
   const registry = createRegistry()
-  const occurrences = createOccurrences({ logger, registry })
+  const all = createOccurrences({ logger, registry })
+  const occurrences = isSaidByAnother(role) ? { ...all, natsServerOutdated: () => {} } : all
   return { settings, logger, registry, occurrences, eventKinds: trafficEvents }
 }
+
+/**
+ * Is it for another process to say that the nats-server is outdated? Of processes that belong together, the API does, because
+ * `weir serve` has no connection to a server that it does not run.
+ */
+const isSaidByAnother = (role: string): boolean => process.send !== undefined && role !== 'api'

@@ -17,7 +17,7 @@ import { type Program, roleSpec, workerNames } from './programs.js'
 import type { RoleContext } from './role-context.js'
 import type { ChildRole } from './role-secrets.js'
 import { withoutCredentials } from './setting-value.js'
-import { describeSettings } from './settings.js'
+import { describeChanged, describeSettings } from './settings.js'
 import { type RoleSpec, Supervisor } from './supervisor.js'
 
 /** A worker of each role takes up to a core; nats-server, the API and decisions need about as much together. */
@@ -59,7 +59,10 @@ export async function serve(context: RoleContext, program: Program): Promise<voi
     process.stdout.write(`${line}\n`)
   }
   logger.info({ version, node: process.version }, 'Weir starts.')
-  logger.info({ settings: describeSettings(settings) }, 'The settings in use.')
+  const changed = describeChanged(settings)
+  if (Object.keys(changed).length > 0)
+    logger.info({ settings: changed }, 'These settings differ from their defaults.')
+  logger.debug({ settings: describeSettings(settings) }, 'The settings in use.')
   // Each role connects as a user that may do only what the role does.
   const natsOf = (name: string) =>
     server === undefined ? {} : localNatsEnvironment(server, natsUserOf(name))

@@ -2,12 +2,14 @@
 import { isIP } from 'node:net'
 import { tokenCharsMax, tokenCharsMin } from '../core/limits.js'
 import { sizeText } from '../core/plural.js'
-import { durationMs, units } from '../core/units.js'
+import { durationMs, inUnits, units } from '../core/units.js'
 
 export interface ValueForm<T> {
   /** Completes the sentence "it must be …". */
   readonly allowed: string
   readonly parse: (text: string) => T | undefined
+  /** The value as a person would write it; by default as it is. */
+  show?(value: T): string
   /** Never shown, neither in errors nor in the list of settings in use. */
   readonly secret?: true
   /** Several values: separated by commas in the environment, or a list in a file. */
@@ -80,6 +82,7 @@ const dayMs = 24 * 60 * 60_000
 export const duration = (minMs: number, maxMs: number): ValueForm<number> => ({
   allowed: `a duration from ${minMs / 1000} s to ${maxMs / dayMs} d, such as 90s, 30m, 72h or 7d`,
   parse: (text) => within(minMs, maxMs, durationMs(text)),
+  show: inUnits({ h: 60 * 60_000, m: 60_000, s: 1000, ms: 1 }),
 })
 
 const mebi = 1024 ** 2
@@ -98,6 +101,7 @@ const bytes = units({
 export const size = (minBytes: number, maxBytes: number, examples: string): ValueForm<number> => ({
   allowed: `a size from ${sizeText(minBytes)} to ${sizeText(maxBytes)}, such as ${examples}`,
   parse: (text) => within(minBytes, maxBytes, bytes(text)),
+  show: inUnits({ TiB: mebi ** 2, GiB: mebi * 1024, MiB: mebi, KiB: 1024, B: 1 }),
 })
 
 export const subjectPrefix: ValueForm<string> = {

@@ -239,6 +239,14 @@ function deepFreeze<T extends object>(value: T): T {
   return Object.freeze(value)
 }
 
+/** The settings that differ from their defaults, as `describeSettings`. */
+export function describeChanged(settings: Settings): Readonly<Record<string, string>> {
+  const defaults = describeSettings(loadSettings({ environment: {} }).settings)
+  return Object.fromEntries(
+    Object.entries(describeSettings(settings)).filter(([name, value]) => defaults[name] !== value),
+  )
+}
+
 /** The settings in use by name, for people to read: without secrets and unset ones. */
 export function describeSettings(settings: Settings): Readonly<Record<string, string>> {
   return {
@@ -257,7 +265,8 @@ function describeGroups(
     Object.entries(members).flatMap(([key, setting]) => {
       const value = values[group]?.[key]
       if (value === undefined) return []
-      return [[setting.env, setting.form.secret ? '(set)' : form.withoutCredentials(String(value))]]
+      const text = setting.form.show?.(value) ?? form.withoutCredentials(String(value))
+      return [[setting.env, setting.form.secret ? '(set)' : text]]
     }),
   )
   return Object.fromEntries(described)

@@ -5,6 +5,7 @@ import t from 'tap'
 import { destinationKinds } from '../../src/deliver/kinds.js'
 import { secretKey } from '../../src/process/secret-key.js'
 import {
+  describeChanged,
   describeSettings,
   loadSettings,
   localNatsServerEnvironment,
@@ -276,10 +277,38 @@ t.test('what was chosen is described without secrets', (t) => {
   const described = describeSettings(loadSettings({ environment }).settings)
   t.equal(described['NATS_URL'], 'nats://***@a:4222,nats://***@b:4222')
   t.equal(described['WEIR_PORT'], '8080')
+  t.equal(described['WEIR_RETENTION'], '72h')
+  t.equal(described['WEIR_STORAGE_MAX'], '8GiB')
   t.notOk('AWS_ENDPOINT_URL' in described, 'what is unset is left out')
   for (const secret of ['hunter2', key, 'bootstrap-token-1']) {
     t.notOk(JSON.stringify(described).includes(secret), 'no secret')
   }
+  t.end()
+})
+
+t.test('what differs from the defaults is described, in the units of people', (t) => {
+  const changed = (environment: Readonly<Record<string, string>>) =>
+    describeChanged(loadSettings({ environment }).settings)
+  t.strictSame(changed({}), {})
+  t.strictSame(changed({ WEIR_RETENTION: '3d', WEIR_STORAGE_MAX: '8192MiB' }), {}, 'other words for the same')
+  t.strictSame(
+    changed({
+      WEIR_RETENTION: '90m',
+      WEIR_STORAGE_MAX: '512MiB',
+      WEIR_DECISION_LOG_MAX: '2TiB',
+      WEIR_KINESIS_REQUEST_MAX: '1000KB',
+      WEIR_SECRET_KEY: key,
+      NATS_URL: 'nats://user:hunter2@a:4222',
+    }),
+    {
+      WEIR_RETENTION: '90m',
+      WEIR_STORAGE_MAX: '512MiB',
+      WEIR_DECISION_LOG_MAX: '2TiB',
+      WEIR_KINESIS_REQUEST_MAX: '1000000B',
+      WEIR_SECRET_KEY: '(set)',
+      NATS_URL: 'nats://***@a:4222',
+    },
+  )
   t.end()
 })
 
