@@ -1,7 +1,7 @@
 /** Start here: the command line. Roles run in this process; an operator's commands are sent to the process with the store. */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { messageOf } from './core/errors.js'
 import { version } from './core/package.js'
 import { forTerminal } from './core/terminal.js'
@@ -134,22 +134,6 @@ addDeadCommands(program, settings, askOwner)
 addDestinationCommands(program, settings)
 addDecisionCommands(program, settings)
 
-const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
-abuse
-  .command('list')
-  .description('reports with undecided hostnames, oldest first')
-  .option('--all', 'include processed reports')
-  .action(({ all }: { all?: true }) => administer({ command: 'abuse list', ...(all ? { all: 'yes' } : {}) }))
-abuse
-  .command('decide')
-  .description('record a decision about a hostname; the last one counts')
-  .argument('<report>', 'abrp_…')
-  .argument('<hostname>', 'a hostname of the report')
-  .argument('<status>', 'BANNED, UNBANNED or IGNORE')
-  .action((report: string, hostname: string, status: string) =>
-    administer({ command: 'abuse decide', report, hostname, status }),
-  )
-
 withFilter(
   program
     .command('tap')
@@ -174,7 +158,8 @@ withFilter(
   'count only these',
 )
   .option('--edge <id>', 'count only those at this edge')
-  .action(async (options: FilterOptions & { edge?: string }) => {
+  .option('--json', 'each picture as a line of JSON')
+  .action(async (options: FilterOptions & { edge?: string; json?: true }) => {
     const { top } = await import('./process/top.js')
     await top(settings(), filtered(options))
   })
@@ -190,7 +175,7 @@ const triedDrafts = [
   ['subscription', '', 'which events a subscription would have made; the body of POST'],
 ] as const
 for (const [what, argument, description] of triedDrafts) {
-  tried
+  const command = tried
     .command(`${what} ${argument}`.trim())
     .description(description)
     .requiredOption('--file <file>', 'the draft as JSON; - is standard input')
@@ -201,6 +186,15 @@ for (const [what, argument, description] of triedDrafts) {
       const options = given[argument === '' ? 0 : 1] as Parameters<typeof tryDraft>[3]
       process.exitCode = await tryDraft(settings(), what, argument === '' ? '' : String(given[0]), options)
     })
+  if (what === 'rules')
+    command.addOption(
+      new Option(
+        '--action <action>',
+        'of all rules, if the file is a plain list: a range per line, # comments',
+      )
+        .choices(['allow', 'deny'])
+        .default('allow'),
+    )
 }
 
 withFilter(
@@ -268,7 +262,10 @@ program
   .description('query the store: a view per kind, and <kinds>_history with all versions')
   .argument('<query>', 'select …')
   .option('--format <format>', 'pretty, tsv, csv or json', 'pretty')
-  .action((query: string, { format }: { format: string }) => administer({ command: 'sql', query, format }))
+  .option('--json', 'the same as --format json: an object per line')
+  .action((query: string, { format, json }: { format: string; json?: true }) =>
+    administer({ command: 'sql', query, format: json ? 'json' : format }),
+  )
 
 program
   .command('store')

@@ -111,17 +111,22 @@ export async function answerDecision(
   }
 }
 
-/** Lists reports that need decisions, or all, oldest first: a line per report and a line per hostname. */
-export function listReports({ store }: Pick<ReportParts, 'store'>, all: boolean): string {
+/** Lists reports that need decisions, or all, oldest first: a line per report and a line per hostname, or JSON. */
+export function listReports({ store }: Pick<ReportParts, 'store'>, all: boolean, json: boolean): string {
   return oldestFirst(store.view.state, resource.kind)
     .filter((report) => all || report['status'] !== 'PROCESSED')
-    .map(describeReport)
+    .map((report) => describeReport(report, json))
     .join('')
 }
 
-export const describeReport = (report: Row): string =>
-  [
-    `${report.id}  ${report['status']}  ${isoSeconds(report.created_at)}  ${report.account_id}`,
-    ...hostnamesOf(report).map(({ hostname, status }) => `  ${status.padEnd(8)}  ${hostname}`),
+export function describeReport(report: Row, json: boolean): string {
+  const { id, account_id, status } = report
+  const created_at = isoSeconds(report.created_at)
+  const hostnames = hostnamesOf(report)
+  if (json) return `${JSON.stringify({ id, account_id, created_at, status, hostnames })}\n`
+  return [
+    `${id}  ${status}  ${created_at}  ${account_id}`,
+    ...hostnames.map((each) => `  ${each.status.padEnd(8)}  ${each.hostname}`),
     '',
   ].join('\n')
+}

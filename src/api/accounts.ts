@@ -134,25 +134,41 @@ type KeyStore = Pick<Store, 'view' | 'keys'>
 type LastUse = KeyUses['lastUse']
 
 /** A line per account, oldest first: id, creation, number of keys, rights, name. */
-export function listAccounts(store: KeyStore): string {
-  const lines = oldestFirst(store.view.state, 'account').map((row) => {
-    const keys = keysOf(store, row.id).length
-    const rights = (row['rights'] as string[]).join(',') || '-'
+export function listAccounts(store: KeyStore, json: boolean): string {
+  const lines = oldestFirst(store.view.state, 'account').map(({ id, name, rights, ...row }) => {
+    const created_at = isoSeconds(row.created_at)
+    const keys = keysOf(store, id).length
+    if (json) return `${JSON.stringify({ id, created_at, keys, rights, name })}\n`
     const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`
-    return `${row.id}  ${isoSeconds(row.created_at)}  ${count.padEnd(8)}  ${rights.padEnd(13)}  ${row['name']}\n`
+    const rightsText = (rights as string[]).join(',') || '-'
+    return `${id}  ${created_at}  ${count.padEnd(8)}  ${rightsText.padEnd(13)}  ${name}\n`
   })
   return lines.join('')
 }
 
 /** A line per key of an account, or of all accounts, oldest first: its rights, end, last use and description. */
-export function listKeys(store: KeyStore, lastUse: LastUse, accountId: string): string {
+export function listKeys(store: KeyStore, lastUse: LastUse, accountId: string, json: boolean): string {
   const { state } = store.view
   if (accountId !== '') accountOf(state, accountId)
   const accounts = accountId === '' ? oldestFirst(state, 'account').map(({ id }) => id) : [accountId]
   return accounts
     .flatMap((id) => keysOf(store, id))
-    .map((row) => `${keyLine(row, lastUse, now())}\n`)
+    .map((row) => `${json ? keyJson(row, lastUse) : keyLine(row, lastUse, now())}\n`)
     .join('')
+}
+
+function keyJson(row: Row, lastUse: LastUse): string {
+  const { id, account_id, description = '' } = row
+  const use = lastUse(id)
+  return JSON.stringify({
+    id,
+    account_id,
+    created_at: isoSeconds(row.created_at),
+    rights: rightsOf(row) ?? null,
+    expires_at: expiryOf(row) ?? null,
+    last_used: use === undefined ? null : { at: isoSeconds(use.at), from: use.from },
+    description,
+  })
 }
 
 function keyLine(row: Row, lastUse: LastUse, nowMs: number): string {

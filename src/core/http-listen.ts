@@ -72,17 +72,23 @@ export async function readBody(request: IncomingMessage, bytesMax: number, tooLo
 }
 
 /** Explains to the person who set host and port why listening failed. */
-export function listenFault(error: unknown, host: string, port: number, setting = 'WEIR_PORT'): StartFault {
+export function listenFault(
+  error: unknown,
+  host: string,
+  port: number,
+  setting = 'WEIR_PORT',
+  hostSetting = 'WEIR_HOST',
+): StartFault {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: `Another process listens on ${urlOf(host, port)}: set ${setting} to a free port, or to 0 for any.`,
     EACCES: `This user may not listen on port ${port}: set ${setting} to one above 1023, or to 0 for any.`,
-    EADDRNOTAVAIL: `WEIR_HOST is ${host}, which is not an address of this machine: set it to 127.0.0.1, for example, or to 0.0.0.0 for all.`,
-    ENOTFOUND: `WEIR_HOST is ${host}, a name that does not resolve: set it to an address of this machine, such as 127.0.0.1.`,
+    EADDRNOTAVAIL: `${hostSetting} is ${host}, which is not an address of this machine: set it to 127.0.0.1, for example, or to 0.0.0.0 for all.`,
+    ENOTFOUND: `${hostSetting} is ${host}, a name that does not resolve: set it to an address of this machine, such as 127.0.0.1.`,
   }
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = reasons[code === 'EAI_AGAIN' ? 'ENOTFOUND' : code]
   return new StartFault(
-    reason ?? `Weir can't listen on ${urlOf(host, port)} (WEIR_HOST, ${setting}): ${messageOf(error)}.`,
+    reason ?? `Weir can't listen on ${urlOf(host, port)} (${hostSetting}, ${setting}): ${messageOf(error)}.`,
     { cause: error },
   )
 }

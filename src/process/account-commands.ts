@@ -1,12 +1,19 @@
-/** `weir account` and `weir key`: what an operator does for accounts and their API keys. */
+/** `weir account`, `weir key` and `weir abuse`: what an operator does for accounts, their API keys and their reports. */
 import type { Command } from 'commander'
 import type { AdminCommand } from './admin-server.js'
 
 type Administer = (command: AdminCommand) => Promise<void>
 
+interface JsonOption {
+  readonly json?: true
+}
+
+const asOption = ({ json }: { readonly json?: true | undefined }) => (json ? { json: 'yes' } : {})
+
 export function addAccountCommands(program: Command, administer: Administer): void {
   addAccount(program, administer)
   addKey(program, administer)
+  addAbuse(program, administer)
 }
 
 function addAccount(program: Command, administer: Administer): void {
@@ -15,11 +22,15 @@ function addAccount(program: Command, administer: Administer): void {
     .command('create')
     .description('create an account and its first key')
     .requiredOption('--name <name>', 'its name in events')
-    .action(({ name }: { name: string }) => administer({ command: 'account create', name }))
+    .option('--json', 'account, key and token as JSON')
+    .action(({ name, ...options }: { name: string } & JsonOption) =>
+      administer({ command: 'account create', name, ...asOption(options) }),
+    )
   account
     .command('list')
     .description('all accounts: id, creation, number of keys, rights and name')
-    .action(() => administer({ command: 'account list' }))
+    .option('--json', 'a line of JSON for each')
+    .action((options: JsonOption) => administer({ command: 'account list', ...asOption(options) }))
 
   const rightChanges = [
     ['grant', 'give an account a right'],
@@ -30,9 +41,10 @@ function addAccount(program: Command, administer: Administer): void {
       .command(verb)
       .description(description)
       .requiredOption('--account <id>', 'the account, ac_…')
+      .option('--json', 'account and rights as JSON')
       .argument('<right>', 'abuse_reports')
-      .action((right: string, options: { account: string }) =>
-        administer({ command: `account ${verb}`, account: options.account, right }),
+      .action((right: string, options: { account: string } & JsonOption) =>
+        administer({ command: `account ${verb}`, account: options.account, right, ...asOption(options) }),
       )
   }
 }
@@ -49,12 +61,42 @@ function addKey(program: Command, administer: Administer): void {
     )
     .option('--expires-in <time>', 'such as 12h or 90d (default: never)')
     .option('--description <text>', 'what the key is for', 'Made from the command line.')
-    .action((options: { account: string; rights?: string; expiresIn?: string; description: string }) =>
-      administer({ command: 'key create', ...options }),
+    .option('--json', 'account, key and token as JSON')
+    .action(
+      ({
+        json,
+        ...options
+      }: { account: string; rights?: string; expiresIn?: string; description: string } & JsonOption) =>
+        administer({ command: 'key create', ...options, ...asOption({ json }) }),
     )
   key
     .command('list')
     .description('keys: id, account, creation, rights, expiry, last use and description')
     .option('--account <id>', 'only those of this account, ac_…')
-    .action((options: { account?: string }) => administer({ command: 'key list', ...options }))
+    .option('--json', 'a line of JSON for each')
+    .action(({ json, ...options }: { account?: string } & JsonOption) =>
+      administer({ command: 'key list', ...options, ...asOption({ json }) }),
+    )
+}
+
+function addAbuse(program: Command, administer: Administer): void {
+  const abuse = program.command('abuse').description('abuse reports, for the team that reviews them')
+  abuse
+    .command('list')
+    .description('reports with undecided hostnames, oldest first')
+    .option('--all', 'include processed reports')
+    .option('--json', 'a line of JSON for each')
+    .action(({ all, ...options }: { all?: true } & JsonOption) =>
+      administer({ command: 'abuse list', ...(all ? { all: 'yes' } : {}), ...asOption(options) }),
+    )
+  abuse
+    .command('decide')
+    .description('record a decision about a hostname; the last one counts')
+    .argument('<report>', 'abrp_…')
+    .argument('<hostname>', 'a hostname of the report')
+    .argument('<status>', 'BANNED, UNBANNED or IGNORE')
+    .option('--json', 'the report as JSON')
+    .action((report: string, hostname: string, status: string, options: JsonOption) =>
+      administer({ command: 'abuse decide', report, hostname, status, ...asOption(options) }),
+    )
 }

@@ -36,24 +36,24 @@ const formats: Readonly<Record<string, TextFormat>> = {
 }
 
 const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) => Promise<string>>> = {
-  async 'account create'({ store, writes }, { name = '' }) {
+  async 'account create'({ store, writes }, { name = '', json = '' }) {
     const made = await createAccount(store, writes, name)
     if (made === undefined) throw new Error('The generated id is taken already: try again.')
-    return describeMade(made)
+    return describeMade(made, json)
   },
-  'account list': async ({ store }) => listAccounts(store),
-  'account grant': async ({ store }, { account = '', right = '' }) =>
-    describeRights(await grantRight(store, account, right)),
-  'account revoke': async ({ store }, { account = '', right = '' }) =>
-    describeRights(await revokeRight(store, account, right)),
-  'key create': async ({ store, writes }, { account = '', description = '', rights, expiresIn }) =>
-    describeMade(await createKey(store, writes, account, { description, rights, expiresIn })),
-  'key list': async ({ store, keyUses }, { account = '' }) =>
-    listKeys(store, (keyId) => keyUses.lastUse(keyId), account),
-  'abuse list': async (parts, { all = '' }) => listReports(parts, all !== ''),
-  async 'abuse decide'(parts, { report = '', hostname = '', status = '' }) {
+  'account list': async ({ store }, { json = '' }) => listAccounts(store, json !== ''),
+  'account grant': async ({ store }, { account = '', right = '', json = '' }) =>
+    describeRights(await grantRight(store, account, right), json),
+  'account revoke': async ({ store }, { account = '', right = '', json = '' }) =>
+    describeRights(await revokeRight(store, account, right), json),
+  'key create': async ({ store, writes }, { account = '', description = '', rights, expiresIn, json = '' }) =>
+    describeMade(await createKey(store, writes, account, { description, rights, expiresIn }), json),
+  'key list': async ({ store, keyUses }, { account = '', json = '' }) =>
+    listKeys(store, (keyId) => keyUses.lastUse(keyId), account, json !== ''),
+  'abuse list': async (parts, { all = '', json = '' }) => listReports(parts, all !== '', json !== ''),
+  async 'abuse decide'(parts, { report = '', hostname = '', status = '', json = '' }) {
     const decision = { report_id: report, hostname, status: status.toUpperCase() }
-    return describeReport(await decideHostname(parts, cli, decision))
+    return describeReport(await decideHostname(parts, cli, decision), json !== '')
   },
   dead: answerOperator,
   changes: (parts, { since = '24h', account = '', kind = '', json = '' }) =>
@@ -66,11 +66,17 @@ const commands: Readonly<Record<string, (parts: StoreParts, args: AdminCommand) 
 }
 
 /** Includes the token, which is printed nowhere else. */
-const describeMade = ({ accountId, keyId, token }: NewAccount): string =>
-  `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
+const describeMade = ({ accountId, keyId, token }: NewAccount, json: string): string =>
+  json === ''
+    ? `account: ${accountId}\nkey: ${keyId}\ntoken: ${token}\n`
+    : `${JSON.stringify({ account_id: accountId, key_id: keyId, token })}\n`
 
-const describeRights = (account: Row): string =>
-  `account: ${account.id}\nrights: ${(account['rights'] as string[]).join(', ') || 'none'}\n`
+function describeRights(account: Row, json: string): string {
+  const rights = account['rights'] as string[]
+  return json === ''
+    ? `account: ${account.id}\nrights: ${rights.join(', ') || 'none'}\n`
+    : `${JSON.stringify({ account_id: account.id, rights })}\n`
+}
 
 /** Runs a query that can't change anything. It needs only the database. */
 async function querySql(clickhouse: Clickhouse, command: AdminCommand): Promise<string> {

@@ -30,6 +30,7 @@ interface ListOptions extends SelectionOptions, SightOptions {
 }
 
 interface ChangeOptions extends SelectionOptions, SightOptions {
+  readonly json?: true
   readonly own?: true
   readonly file?: string
 }
@@ -50,6 +51,10 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
       .option('--since <time>', 'set aside at this time or later (RFC 3339)')
       .option('--until <time>', 'set aside before this time')
   const report = (text: string): void => void process.stdout.write(`${text}\n`)
+  const reportTotals = (what: string, totals: DeadLetterTotals, { json }: ChangeOptions): void =>
+    report(json ? JSON.stringify(totals) : totalsText(what, totals))
+  const reportOne = (what: string, id: string, { json }: ChangeOptions): void =>
+    report(json ? JSON.stringify({ done: 1, refused: 0, refusals: [] }) : `${id} was ${what}.`)
   const clientOf = async ({ all }: SightOptions): Promise<DeadLetterClient> => {
     if (all) return (await import('./operator-http.js')).operatorDeadLetters(ask)
     const { clientOf: open } = await import('./tap.js')
@@ -87,24 +92,26 @@ export function addDeadCommands(program: Command, settings: () => Settings, ask:
     .option('--own', 'all letters of the account')
     .option('--all', `${allText}; without an id or other options, each of them`)
     .option('--file <file>', 'with an id: the corrected record as JSON; - is standard input')
+    .option('--json', 'how many were, and which were refused, as JSON')
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
-      if (id === undefined) return report(totalsText('sent again', await letters.resendAll(selection)))
+      if (id === undefined) return reportTotals('sent again', await letters.resendAll(selection), options)
       await letters.resend(id, options.file === undefined ? undefined : recordIn(options.file))
-      report(`${id} was sent again.`)
+      reportOne('sent again', id, options)
     })
 
   selecting(dead.command('drop').description('remove one for good, or all that the options select'))
     .argument('[id]', 'dl_…')
     .option('--own', 'all letters of the account')
     .option('--all', `${allText}; without an id or other options, each of them`)
+    .option('--json', 'how many were, and which were refused, as JSON')
     .action(async (id: string | undefined, options: ChangeOptions) => {
       const selection = selectionFor(id, options)
       const letters = await clientOf(options)
-      if (id === undefined) return report(totalsText('dropped', await letters.dropAll(selection)))
+      if (id === undefined) return reportTotals('dropped', await letters.dropAll(selection), options)
       await letters.drop(id)
-      report(`${id} was dropped.`)
+      reportOne('dropped', id, options)
     })
 }
 

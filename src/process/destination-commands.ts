@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Client } from '../client/client.js'
 import { forTerminal } from '../core/terminal.js'
+import { kindNamed } from '../deliver/kinds.js'
 import type { DeliveryStatus, DestinationCheck, DestinationStatus } from '../resource/delivery-status.js'
 import type { DeliveryAttempt } from '../wire/delivery-attempts.js'
 import type { Settings } from './settings.js'
@@ -22,13 +23,7 @@ export function addDestinationCommands(program: Command, settings: () => Setting
     .argument('[id]', 'ed_…')
     .option('--json', 'the answer of the API; of all: a line for each')
     .action(async (id: string | undefined, { json }: { json?: true }) => {
-      const client = await clientOf()
-      const show = (of: string, status: DeliveryStatus, description: string | null = null): void =>
-        report(json ? JSON.stringify(status) : statusText(of, status, description))
-      if (id !== undefined) return show(id, await client.deliveryStatus(id))
-      for await (const { destination_id, description, status } of allStatuses(client))
-        if (json) report(JSON.stringify({ destination_id, description, status }))
-        else show(destination_id, status, description)
+      for await (const text of statuses(await clientOf(), id, json)) report(text)
     })
 
   destination
@@ -57,19 +52,44 @@ export function addDestinationCommands(program: Command, settings: () => Setting
     .command('pause')
     .description('send nothing more to it; its events wait until it is resumed')
     .argument('<id>', 'ed_…')
-    .action(async (id: string) => {
-      const { paused } = await (await clientOf()).pauseDestination(id)
-      report(`${id} is paused since ${paused?.at}. To send again: weir destination resume ${id}`)
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const destination = await (await clientOf()).pauseDestination(id)
+      const { paused } = destination
+      if (json) report(JSON.stringify(destination))
+      else report(`${id} is paused since ${paused?.at}. To send again: weir destination resume ${id}`)
     })
 
   destination
     .command('resume')
     .description('send its events again')
     .argument('<id>', 'ed_…')
-    .action(async (id: string) => {
-      await (await clientOf()).resumeDestination(id)
-      report(`${id} is resumed.`)
+    .option('--json', 'the answer of the API')
+    .action(async (id: string, { json }: { json?: true }) => {
+      const destination = await (await clientOf()).resumeDestination(id)
+      report(json ? JSON.stringify(destination) : `${id} is resumed.`)
     })
+}
+
+/** The status of a destination, or of all. */
+async function* statuses(client: Client, id?: string, json?: true): AsyncGenerator<string, void> {
+  if (id !== undefined) {
+    const status = await client.deliveryStatus(id)
+    yield json ? JSON.stringify(status) : statusText(await client.eventDestination.get(id), status)
+    return
+  }
+  const destinations = new Map<string, Destination>()
+  for await (const destination of client.eventDestination.list())
+    destinations.set(destination.id, destination)
+  for await (const { destination_id, description, status } of allStatuses(client)) {
+    const destination = destinations.get(destination_id)
+    // One that was created meanwhile is shown by the next command.
+    if (destination === undefined) continue
+    const { target } = destination
+    yield json
+      ? JSON.stringify({ destination_id, description, target, status })
+      : statusText(destination, status)
+  }
 }
 
 async function* allStatuses(client: Client): AsyncGenerator<DestinationStatus, void> {
@@ -97,12 +117,24 @@ export function checkText(
   return [`${id}  ${result}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
-/** A line with the state, then what is known of it. */
-export function statusText(id: string, status: DeliveryStatus, description: string | null): string {
+type Destination = Awaited<ReturnType<Client['eventDestination']['get']>>
+
+/** `kinesis  arn:aws:kinesis:…` */
+function targetText(target: Destination['target']): string {
+  const [name = '', member] = Object.entries(target).find(([, each]) => each !== null) ?? []
+  const { field } = kindNamed(name).address
+  return `${name}  ${(member as unknown as Readonly<Record<string, string>>)[field]}`
+}
+
+type Shown = Pick<Destination, 'id' | 'target' | 'description'>
+
+/** A line with the state, one with the target, then what is known of it. */
+export function statusText({ id, target, description }: Shown, status: DeliveryStatus): string {
   const { state, cause, advice, since, backlog, behind, last_success_at, last_error, counts, billing } =
     status
   const why = cause === null || cause === state ? '' : ` (${cause})`
   const lines = [
+    targetText(target),
     since === null ? undefined : `since ${since}`,
     advice,
     backlogText(backlog),

@@ -40,29 +40,72 @@ export async function tap(
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
-  const options = { filter, signal: stop.signal }
-  if (dead) {
-    const letters = client.watchDeadLetters({ ...options, rate: noteRate('dead letters') })
-    return print(letters, json ? JSON.stringify : (line) => forTerminal(deadLetterText(line)))
-  }
-  if (destination === undefined) {
-    const decisions = client.watchDecisions({ ...options, edge, rate: noteRate('decisions') })
-    return print(decisions, json ? JSON.stringify : (line) => forTerminal(decisionText(line)))
-  }
-  const deliveries = client.watchDeliveries(destination, { ...options, rate: noteRate('deliveries') })
-  return print(deliveries, json ? JSON.stringify : (line) => forTerminal(deliveryText(line)))
+  const place = destination === undefined ? edge : destination
+  const what = dead ? 'dead letters' : destination === undefined ? 'decisions' : 'deliveries'
+  const notes = new Notes(what, process.stderr, process.stderr.isTTY === true)
+  notes.begin(place, filter)
+  const options = { filter, signal: stop.signal, rate: (rate: WatchRate) => notes.rate(rate) }
+  if (dead) await print(client.watchDeadLetters(options), deadLetterText, notes, json)
+  else if (destination === undefined)
+    await print(client.watchDecisions({ ...options, edge }), decisionText, notes, json)
+  else await print(client.watchDeliveries(destination, options), deliveryText, notes, json)
+  notes.makeRoom()
 }
 
-async function print<Line>(lines: AsyncIterable<Line>, textOf: (line: Line) => string): Promise<void> {
-  for await (const line of lines) process.stdout.write(`${textOf(line)}\n`)
+async function print<Line>(
+  lines: AsyncIterable<Line>,
+  textOf: (line: Line) => string,
+  notes: Notes,
+  json: true | undefined,
+): Promise<void> {
+  for await (const line of lines) {
+    notes.makeRoom()
+    process.stdout.write(`${json ? JSON.stringify(line) : forTerminal(textOf(line))}\n`)
+  }
 }
 
-/** Says what is not shown. Not among the lines, which another program may read. */
-const noteRate =
-  (what: string) =>
-  ({ seen, sent, lost }: WatchRate): void => {
-    if (sent < seen) process.stderr.write(`… ${seen} ${what} in a second: ${sent} shown, ${lost} lost.\n`)
+const clearLine = '\r\u001b[K'
+
+/** What is watched, how much there was, and what is not shown. Not among the lines, which another program may read. */
+export class Notes {
+  readonly #what: string
+  readonly #output: { write(text: string): unknown }
+  readonly #isTerminal: boolean
+  #seen = 0
+  #hasCount = false
+
+  constructor(what: string, output: { write(text: string): unknown }, isTerminal: boolean) {
+    this.#what = what
+    this.#output = output
+    this.#isTerminal = isTerminal
   }
+
+  begin(place: string | undefined, where: string | undefined): void {
+    const of = place === undefined ? ' of the account' : ` of ${place}`
+    const condition = where === undefined ? '' : ` where ${where}`
+    this.#say(`Waiting for ${this.#what}${of}${condition}, from now on; Ctrl-C ends it.`)
+  }
+
+  /** Comes each second. On a terminal, the last line shows that the connection lives. */
+  rate({ seen, sent, lost }: WatchRate): void {
+    this.#seen += seen
+    if (sent < seen) this.#say(`… ${seen} ${this.#what} in a second: ${sent} shown, ${lost} lost.`)
+    if (!this.#isTerminal) return
+    this.#output.write(`${clearLine}${this.#seen} ${this.#what} so far`)
+    this.#hasCount = true
+  }
+
+  /** Before a line of output, and at the end: the count is removed. */
+  makeRoom(): void {
+    if (this.#hasCount) this.#output.write(clearLine)
+    this.#hasCount = false
+  }
+
+  #say(sentence: string): void {
+    this.makeRoom()
+    this.#output.write(`${forTerminal(sentence)}\n`)
+  }
+}
 
 /** `10:00:00.911  delivered      tcp_connection_closed.v0  ev_…  request c0ffee…` */
 function deliveryText({ at, outcome, event_type, event_id, request_id, error }: LiveDelivery): string {

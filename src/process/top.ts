@@ -1,6 +1,6 @@
 /** `weir top`: rates by decision, edge and what decided, and the destinations; refreshed in place until interrupted. */
 import type { Client, WatchRate } from '../client/client.js'
-import { every, now } from '../core/clock.js'
+import { every, isoMillis, now } from '../core/clock.js'
 import { messageOf } from '../core/errors.js'
 import { getOrMake } from '../core/maps.js'
 import { forTerminal } from '../core/terminal.js'
@@ -118,6 +118,21 @@ export const pictureOf = (
   }),
 ]
 
+/** The same as data; rates are per second. */
+export const pictureData = (
+  recent: RecentDecisions,
+  destinations: readonly DestinationNow[],
+  nowMs: number,
+): object => ({
+  at: isoMillis(nowMs),
+  newest_record_at: recent.newestMs === undefined ? null : isoMillis(recent.newestMs),
+  rate: recent.rate,
+  decisions: Object.fromEntries(recent.rates('byDecision')),
+  edges: Object.fromEntries(recent.rates('byEdge')),
+  stopped_by: Object.fromEntries(recent.rates('byDecider')),
+  destinations,
+})
+
 async function destinationsNow(client: Client): Promise<DestinationNow[]> {
   const { statuses } = await client.deliveryStatuses({ limit: destinationsShown })
   return statuses.map(({ destination_id, description, status }) => ({
@@ -129,10 +144,9 @@ async function destinationsNow(client: Client): Promise<DestinationNow[]> {
 
 const clearScreen = '\u001b[H\u001b[2J'
 
-export async function top(
-  settings: Settings,
-  { filter, edge }: Pick<TapOptions, 'filter' | 'edge'>,
-): Promise<void> {
+type TopOptions = Pick<TapOptions, 'filter' | 'edge' | 'json'>
+
+export async function top(settings: Settings, { filter, edge, json }: TopOptions): Promise<void> {
   const client = clientOf(settings)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
@@ -142,6 +156,8 @@ export async function top(
       process.stderr.write(`weir: ${forTerminal(messageOf(error))}\n`)
       return []
     })
+    if (json)
+      return void process.stdout.write(`${JSON.stringify(pictureData(recent, destinations, now()))}\n`)
     const picture = pictureOf(recent, destinations, now()).map(forTerminal).join('\n')
     process.stdout.write(process.stdout.isTTY ? `${clearScreen}${picture}\n` : `${picture}\n\n`)
   }

@@ -14,6 +14,8 @@ interface TryCommand {
   readonly file: string
   readonly since: string
   readonly json?: true
+  /** Of the rules of a plain list. */
+  readonly action?: string
 }
 
 type Begin = (client: Client, id: string, draft: unknown, options: TryOptions) => Promise<Trial>
@@ -32,6 +34,22 @@ const drafts = {
 const rulesIn = (draft: unknown): never =>
   (Array.isArray(draft) ? draft : (draft as { readonly rules?: unknown } | null)?.rules) as never
 
+/**
+ * The rules of a plain list: a range or an address per line, `#` begins a comment. `undefined` if the text is JSON. The API
+ * checks the ranges, and names those that are wrong.
+ */
+export function rulesOfList(
+  text: string,
+  action: string,
+): readonly { readonly cidr: string; readonly action: string }[] | undefined {
+  if (/^\s*[[{]/.test(text)) return undefined
+  return text
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter((line) => line !== '')
+    .map((cidr) => ({ cidr, action }))
+}
+
 const lookAgainMs = 500
 
 /** Resolves with the exit code. */
@@ -39,10 +57,10 @@ export async function tryDraft(
   settings: Settings,
   what: keyof typeof drafts,
   id: string,
-  { file, since, json }: TryCommand,
+  { file, since, json, action }: TryCommand,
 ): Promise<number> {
   const client = clientOf(settings)
-  const draft = draftIn(file)
+  const draft = draftIn(file, action)
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
   const begin: Begin = drafts[what]
@@ -56,9 +74,10 @@ export async function tryDraft(
   return trial.state === 'done' ? 0 : 1
 }
 
-function draftIn(file: string): unknown {
+function draftIn(file: string, action: string | undefined): unknown {
   try {
-    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'))
+    const text = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '')
+    return (action === undefined ? undefined : rulesOfList(text, action)) ?? JSON.parse(text)
   } catch (error) {
     throw new StartFault(`The draft ${file} can't be read: ${messageOf(error)}`)
   }

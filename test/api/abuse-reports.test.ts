@@ -170,6 +170,14 @@ t.test('abuse reports', async (t) => {
     t.notMatch(waiting, first.id)
     t.match(waiting, `${second.id}  PARTIALLY_PROCESSED  ${second.created_at}  ${reporter.accountId}\n`)
     t.match(waiting, /\n {2}PENDING {3}a\.example\n {2}BANNED {4}b\.example\n/)
+    const hostnames = [
+      { hostname: 'a.example', status: 'PENDING' },
+      { hostname: 'b.example', status: 'BANNED' },
+    ]
+    const { id, created_at } = second
+    const { accountId: account_id } = reporter
+    const shown = { id, account_id, created_at, status: 'PARTIALLY_PROCESSED', hostnames }
+    t.ok((await run('abuse list', { json: 'yes' })).split('\n').includes(JSON.stringify(shown)), 'as JSON')
     const all = await run('abuse list', { all: 'yes' })
     t.ok(all.indexOf(first.id) < all.indexOf(second.id) && all.includes(first.id), 'the oldest first')
   })

@@ -4,6 +4,7 @@ import { bootstrapAccount } from '../../src/api/accounts.js'
 import { runAdminCommand } from '../../src/process/admin.js'
 import { openTestStore } from '../harness/api.js'
 import { all, newest, statusOf } from '../harness/caller.js'
+import { until } from '../harness/weir.js'
 
 const dayMs = 24 * 60 * 60_000
 
@@ -71,6 +72,38 @@ t.test('accounts', async (t) => {
     t.match(lineOf(first), /^ac_\w+ {2}\d{4}-\S+Z {2}2 keys {4}- {14}the first$/)
     t.match(lineOf(second), /^ac_\w+ {2}\d{4}-\S+Z {2}1 key {5}abuse_reports {2}the second$/)
     t.ok(lines.indexOf(lineOf(first)!) < lines.indexOf(lineOf(second)!), 'the oldest first')
+  })
+
+  t.test('the same as JSON', async (t) => {
+    const json = 'yes'
+    const linesOf = async (command: string, args: Record<string, string> = {}): Promise<object[]> =>
+      (await run(command, { ...args, json }))
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    const [made] = await linesOf('account create', { name: 'made for a program' })
+    t.match(made, { account_id: /^ac_/, key_id: /^ak_/, token: /^weir_/ })
+    const { account_id: account } = made as { account_id: string }
+    const right = 'abuse_reports'
+    t.strictSame(await linesOf('account grant', { account, right }), [
+      { account_id: account, rights: [right] },
+    ])
+    t.match(
+      (await linesOf('account list')).find((line) => 'id' in line && line.id === account),
+      { created_at: /Z$/, keys: 1, rights: [right], name: 'made for a program' },
+    )
+    t.match(await linesOf('key create', { account, rights: 'read', expiresIn: '1d' }), [{ token: /^weir_/ }])
+    // A new key is listed once it was compared with ClickHouse.
+    let keys: object[] = []
+    await until('both keys', async () => {
+      keys = await linesOf('key list', { account })
+      return keys.length === 2
+    })
+    t.match(keys, [
+      { account_id: account, rights: null, expires_at: null, last_used: null },
+      { account_id: account, rights: ['read'], expires_at: /Z$/, last_used: null },
+    ])
+    t.strictSame(await linesOf('account revoke', { account, right }), [{ account_id: account, rights: [] }])
   })
 
   t.test('an account whose last key is lost gets another one', async (t) => {

@@ -22,6 +22,7 @@ const recordId = '01KAFZR7DA0T4CH30SW7DJ5M3B'
 /** Commands that are not run here: how they begin, and why. */
 const notRun = {
   'NATS_URL=nats://…': 'several machines',
+  'node dist/programs/emulator.js': 'the emulator and Weir run already',
   'nats --server': 'the command line of NATS, which Weir does not need',
 }
 
@@ -183,6 +184,7 @@ t.test('the runbook', async (t) => {
   for (const [placeholder, value] of Object.entries(values))
     runbook.values.push([new RegExp(placeholder.replaceAll(/[/.]/g, '\\$&'), 'g'), () => value])
   runbook.values.push([/http:\/\/127\.0\.0\.1:8080/g, () => runbook.weir?.url ?? ''])
+  runbook.values.push([/http:\/\/127\.0\.0\.1:4566/g, () => emulator.url])
 
   for (const block of inTurn(blocks(page, 'sh'))) {
     if (block.includes('abrp_…')) {

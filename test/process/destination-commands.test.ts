@@ -32,6 +32,17 @@ t.test('the report of a check', (t) => {
   t.end()
 })
 
+const stream_arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/events'
+const role = { role_arn: 'arn:aws:iam::123456789012:role/weir' }
+const trail = {
+  id: 'ed_1',
+  description: 'trail',
+  target: {
+    kinesis: { stream_arn, auth: { role, creds: null } },
+    firehose: null,
+    cloudwatch_logs: null,
+  },
+}
 const noCounts = 'produced 0, filtered 0, delivered 0, dead_lettered 0, dropped 0, retried 0'
 
 t.test('the report of a status', (t) => {
@@ -39,7 +50,7 @@ t.test('the report of a status', (t) => {
     {
       name: 'nothing happened yet',
       changed: {},
-      want: ['ed_1  healthy  trail', '  0 events wait', `  ${noCounts}`],
+      want: ['ed_1  healthy  trail', `  kinesis  ${stream_arn}`, '  0 events wait', `  ${noCounts}`],
     },
     {
       name: 'in trouble: why, what to do, and what waits',
@@ -58,6 +69,7 @@ t.test('the report of a status', (t) => {
       },
       want: [
         'ed_1  paused (credentials)  trail',
+        `  kinesis  ${stream_arn}`,
         '  since 2026-11-20T10:00:00.000Z',
         '  Send new keys.',
         '  7 events wait, the oldest since 2026-11-20T09:59:00.000Z, kept until 2026-11-23T09:59:00.000Z',
@@ -68,7 +80,7 @@ t.test('the report of a status', (t) => {
     },
   ]
   for (const { name, changed, want } of cases)
-    t.same(statusText('ed_1', { ...idleStatus, ...changed }, 'trail').split('\n'), want, name)
+    t.same(statusText(trail, { ...idleStatus, ...changed }).split('\n'), want, name)
   t.end()
 })
 

@@ -1,7 +1,7 @@
 /** `weir top`: rates of the last seconds from lines and samples, and what is shown of destinations. */
 import t from 'tap'
 import { shownDecision } from '../../src/api/shown-decision.js'
-import { pictureOf, RecentDecisions } from '../../src/process/top.js'
+import { pictureData, pictureOf, RecentDecisions } from '../../src/process/top.js'
 import type { LoggedDecision } from '../../src/resource/logged-decision.js'
 import { decisionRow } from '../harness/decision-rows.js'
 
@@ -40,6 +40,19 @@ t.test('rates are those of the last ten seconds, and samples count for what they
   const backlog = { events: 7, oldest_at: time, expires_at: null }
   const status = { state: 'failing', cause: 'transient', backlog } as const
   const destinations = [{ id: 'ed_1', description: 'lake', status }]
+  t.strictSame(
+    pictureData(recent, destinations, Date.parse(time) + 2_500),
+    {
+      at: '2026-11-20T10:00:02.500Z',
+      newest_record_at: time,
+      rate: 400,
+      decisions: { allow: 300, deny: 100 },
+      edges: { 'a.example:22  edgtcp_1': 300, 'b.example:22  edgtcp_1': 100 },
+      stopped_by: { 'traffic_policy not from X edgtcp_1': 100 },
+      destinations,
+    },
+    'as JSON',
+  )
   t.strictSame(pictureOf(recent, destinations, Date.parse(time) + 2_500), [
     '400.0 decisions per second; the newest record is 2.5 s old',
     '',
