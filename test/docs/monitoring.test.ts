@@ -115,7 +115,7 @@ t.test('every alert says what to do, in a section of its own', (t) => {
     t.match(annotations, { summary: /\.$/, description: /\.$/ }, alert)
     t.equal(
       annotations['runbook_url'],
-      `{{ $externalLabels.weir_docs }}docs/operating.md#${alert.toLowerCase()}`,
+      `{{ $externalLabels.docs_of_weir }}docs/operating.md#${alert.toLowerCase()}`,
     )
     t.match(sectionOf(operating, alert).text, /\w+/, alert)
   }

@@ -47,7 +47,7 @@ t.test('commands of weir, and their options', (t) => {
   const used = new Map<string, Set<string>>()
   for (const page of pages) {
     for (const block of blocks(page, 'sh')) {
-      for (const [, words = '', rest = ''] of block.matchAll(/\bnpx weir ((?:[a-z]+ ?){1,2})([^\n]*)/g)) {
+      for (const [, words = '', rest = ''] of block.matchAll(/(?:^|\s)weir ((?:[a-z]+ ?){1,2})([^\n]*)/g)) {
         const options = used.get(words.trim()) ?? new Set()
         for (const [option] of rest.split('#')[0]!.matchAll(/--[a-z]+/g)) options.add(option)
         used.set(words.trim(), options)
@@ -66,6 +66,13 @@ t.test('commands of weir, and their options', (t) => {
     t.match(help, new RegExp(`^Usage: weir ${command}\\b`), command)
     for (const option of options) t.ok(help.includes(option), `${command} ${option}`)
   }
+  t.end()
+})
+
+t.test('no document has npx fetch the public package weir, which is another program', (t) => {
+  for (const page of pages)
+    for (const line of page.text.split('\n'))
+      if (/\bnpx (?!--no )(?:-\S+ )*weir\b/.test(line)) t.match(line, '**Never run `npx weir`', page.file)
   t.end()
 })
 

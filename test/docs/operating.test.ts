@@ -56,12 +56,11 @@ t.test('every cause of a state has a section', (t) => {
 })
 
 /**
- * `npx weir` without npm, and each command once. What runs until Ctrl-C gets that: it ends with 130 if it had not begun.
+ * `weir`, each command once. What runs until Ctrl-C gets that: it ends with 130 if it had not begun.
  * The service is started by the test.
  */
 const prelude = `
-npx() {
-  shift
+weir() {
   local seen="seen/$(printf '%s ' "$@" | sha256sum | cut -c 1-32)"
   if [ -e "$seen" ]; then return 0; fi
   touch "$seen"
