@@ -10,7 +10,6 @@ WORKDIR /weir
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
 COPY tsconfig.json ./
-COPY bin bin
 COPY config config
 COPY fixtures fixtures
 COPY src src
@@ -21,13 +20,14 @@ FROM node:24-bookworm-slim
 # Debian's nats-server is of 2022. This one is built without cgo, so it runs here although it comes from Alpine.
 COPY --from=nats:2.15.2-alpine /usr/local/bin/nats-server /usr/local/bin/nats-server
 RUN install -d -o node -g node /data \
-  && ln -s /weir/bin/weir.mjs /usr/local/bin/weir
+  && ln -s /weir/src/weir.mjs /usr/local/bin/weir
 WORKDIR /weir
 COPY --from=build /weir/package.json ./
 COPY --from=build /weir/node_modules node_modules
 COPY --from=build /weir/dist/programs dist/programs
 COPY --from=build /weir/dist/geo dist/geo
-COPY bin bin
+# The command alone: what it starts is built.
+COPY src/weir.mjs src/weir.mjs
 COPY config config
 COPY fixtures fixtures
 

@@ -1,6 +1,7 @@
 /**
  * Makes a clone ready to run: installs packages, finds or fetches a nats-server, bundles the programs, builds the database
- * of autonomous systems. Prints something only if it takes long, changes nothing if nothing is missing, and may run several times at once.
+ * of autonomous systems. Prints something only if it takes long, changes nothing if nothing is missing, and may run several
+ * times at once.
  *
  *     node config/prepare.mjs [--no-nats-server] [--modules | --tests]
  *
@@ -137,7 +138,7 @@ function finishInstall(lockHash) {
   // A link of an older version may lead nowhere.
   rmSync(path.binLink, { force: true })
   mkdirSync(dirname(path.binLink), { recursive: true })
-  symlinkSync(join('..', '..', 'bin', 'weir.mjs'), path.binLink)
+  symlinkSync(join('..', '..', 'src', 'weir.mjs'), path.binLink)
   writeFileSync(path.installed, lockHash)
 }
 

@@ -124,7 +124,6 @@ const topLevel = [
   'LICENSE',
   'README.md',
   'SECURITY.md',
-  'bin',
   'config',
   'docker-compose.yml',
   'docs',

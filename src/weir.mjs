@@ -9,7 +9,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   exit(1)
 }
 
-const isClone = existsSync(new URL('../src/main.ts', import.meta.url))
+const isClone = existsSync(new URL('main.ts', import.meta.url))
 if (isClone) {
   /** Commands that run a local nats-server unless NATS_URL is set. */
   const runsNatsServer = argv.some((word) => ['serve', 'demo', 'bench'].includes(word)) && !env.NATS_URL
