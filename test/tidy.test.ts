@@ -108,11 +108,12 @@ const smallFileLines = 30
 /** Smaller files with one importer, and why they are not part of it. */
 const smallFiles: Readonly<Record<string, string>> = {
   'src/deliver/credentials-age.ts': 'a small state machine; the lane only asks it',
-  'src/deliver/dead-events.ts': 'counts by the segments of a pack, which its run need not know',
+  'src/deliver/pack-contents.ts': 'reads headers of packs, which runs need not know',
   'src/deliver/questions.ts': 'what a deliverer answers over NATS, next to what it delivers',
   'src/pipeline/audits-of-api.ts':
     'one of two sources of audit events; the other one is audits-of-services.ts',
   'src/pipeline/quarantine-child.ts': 'what the child process loads, without its parent',
+  'src/process/decision-commands.ts': 'declares commands, as the files of its name do for others',
 }
 
 const fileLinesMax = 300

@@ -16,7 +16,7 @@ import { type LoggedDecision, loggedDecisionSchema } from '../resource/logged-de
 import type { LogCondition, NumberColumn, TextColumn } from '../store/log-condition.js'
 import { filterOf, namesOfSchema } from './list-filter.js'
 
-export interface DecisionFilter {
+interface DecisionFilter {
   readonly matches: (decision: LoggedDecision) => boolean
   /** What all rows have for which it is true; undefined if nothing is known. */
   readonly condition: LogCondition | undefined

@@ -1,7 +1,7 @@
 /** A record, the decision about it and where it belongs, as events and their filters read them. */
 import { shown } from '../core/errors.js'
 import type { DecidedBy, Decision, ShownDecision } from '../event/define.js'
-import type { Geo } from '../record/geo.js'
+import type { Geo } from '../record/geo-entry.js'
 import type { PolicyContext } from '../record/policy-scope.js'
 import type { TrafficRecord } from '../record/traffic-record.js'
 import { decidedBy } from './decided-by.js'

@@ -15,7 +15,7 @@ export function announceApi(url: string): void {
 const rule = '─'.repeat(80)
 
 /** The frame stands out among log lines; programs that start Weir read the two lines with a colon. */
-export const firstKeyText = (accountId: string, token: string): string => `
+const firstKeyText = (accountId: string, token: string): string => `
 ${rule}
 The first account, and its API key. Keep it: it is shown now, and never again.
 

@@ -1,5 +1,5 @@
 /** `--filter`, and `--where` as it was called earlier. */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { StartFault } from '../core/errors.js'
 
 export interface FilterOptions {
@@ -10,7 +10,7 @@ export interface FilterOptions {
 export const withFilter = (command: Command, description: string): Command =>
   command
     .option('--filter <expression>', description)
-    .addOption(new Option('--where <expression>', 'the earlier name of --filter').hideHelp())
+    .addOption(command.createOption('--where <expression>', 'the earlier name of --filter').hideHelp())
 
 /** The options with the filter under its name. */
 export function filtered<Options extends FilterOptions>({

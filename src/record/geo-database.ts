@@ -5,7 +5,7 @@
 import { open, type Reader, type Response } from 'maxmind'
 import { messageOf, StartFault } from '../core/errors.js'
 import type { AddressFamily } from '../core/ip.js'
-import type { Geo } from './geo.js'
+import { type Geo, geoOf } from './geo-entry.js'
 
 /** Zero bytes between the search tree and the data. */
 const separatorBytes = 16
@@ -102,43 +102,3 @@ function descend(
 }
 
 type Metadata = Reader<Response>['metadata']
-
-/** Both layouts at once: GeoIP2 nests (`country.iso_code`), DB-IP builds are flat (`country_code`). */
-function geoOf(entry: unknown): Geo {
-  const text = (...path: string[]) => nonEmpty(memberAt(entry, path))
-  const number = (...path: string[]) => finite(memberAt(entry, path))
-  return withoutAbsent({
-    country_code: text('country', 'iso_code') ?? text('country_code'),
-    country: text('country', 'names', 'en') ?? text('country_name'),
-    city: text('city', 'names', 'en') ?? text('city'),
-    subdivision: text('subdivisions', '0', 'names', 'en') ?? text('state1'),
-    continent_code: text('continent', 'code') ?? text('continent_code'),
-    latitude: number('location', 'latitude') ?? number('latitude'),
-    longitude: number('location', 'longitude') ?? number('longitude'),
-    radius: number('location', 'accuracy_radius'),
-    asn: number('autonomous_system_number') ?? number('traits', 'autonomous_system_number'),
-    as_org: text('autonomous_system_organization') ?? text('traits', 'autonomous_system_organization'),
-  })
-}
-
-function memberAt(entry: unknown, path: readonly string[]): unknown {
-  let value = entry
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null) return undefined
-    value = (value as Record<string, unknown>)[key]
-  }
-  return value
-}
-
-const nonEmpty = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
-/** Some builds write numbers as text. */
-function finite(value: unknown): number | undefined {
-  if (typeof value !== 'number' && (typeof value !== 'string' || value === '')) return undefined
-  const number = Number(value)
-  return Number.isFinite(number) ? number : undefined
-}
-
-const withoutAbsent = (members: { [Name in keyof Geo]: Geo[Name] | undefined }): Geo =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))

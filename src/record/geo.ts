@@ -2,25 +2,7 @@
 import { type AddressFamily, formatAddress, sharedSlot } from '../core/ip.js'
 import { geoMemoAddressesMax } from '../core/limits.js'
 import { GeoDatabase } from './geo-database.js'
-
-/** Unknown parts are absent. Names are English. */
-export interface Geo {
-  /** ISO 3166-1 alpha-2. */
-  readonly country_code?: string
-  readonly country?: string
-  readonly city?: string
-  /** State, province or county. */
-  readonly subdivision?: string
-  readonly continent_code?: string
-  /** Degrees. */
-  readonly latitude?: number
-  readonly longitude?: number
-  /** Around latitude and longitude, in kilometres. */
-  readonly radius?: number
-  /** Number of the autonomous system. */
-  readonly asn?: number
-  readonly as_org?: string
-}
+import type { Geo } from './geo-entry.js'
 
 export interface GeoLookup {
   /** The result is shared between calls: never change it. */

@@ -1,5 +1,5 @@
 /** Names of expressions that never have a value in a deployment, because no GeoIP database of it has them. */
-import type { Geo } from './geo.js'
+import type { Geo } from './geo-entry.js'
 
 /** The name of each member of a client's geography, in expressions, filters and events. */
 const geoNames: Readonly<Record<keyof Geo, string>> = {

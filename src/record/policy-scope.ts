@@ -1,7 +1,8 @@
 /** The names an expression of a traffic policy may use: the same when an edge is saved and when it is evaluated. */
 import { utcMicros } from '../core/timestamp.js'
 import { defineScope, type Scope, type ScopeName } from '../expr/scope.js'
-import type { Geo, GeoLookup } from './geo.js'
+import type { GeoLookup } from './geo.js'
+import type { Geo } from './geo-entry.js'
 import { type FieldText, recordFieldOf } from './record-fields.js'
 import { addressSpelling, serverHost, serverSpelling } from './spelling.js'
 import type { Connection, ConnectionRecord } from './traffic-record.js'
