@@ -1,10 +1,12 @@
 /** Parses a request body as JSON: bounded depth, no repeated keys, no loss, and errors that name the cause. */
-import { type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
-import { shown, WeirError } from '../core/errors.js'
+import { type JSONPath, type ParseError, printParseErrorCode, visit } from 'jsonc-parser'
+import { badRequest, shown, WeirError } from '../core/errors.js'
 import { outlineOf } from '../core/json-nesting.js'
 import { jsonNestingMax } from '../core/limits.js'
 
 const loneSurrogate = /\p{Surrogate}/u
+/** What no text of a body may contain: half of a character, and NUL. */
+const refusedCharacter = /[\p{Surrogate}\0]/u
 
 export const invalid = (message: string): WeirError => new WeirError('ERR_INVALID_JSON', message)
 
@@ -18,6 +20,7 @@ export function parseJsonBody(body: Buffer): unknown {
   return parseLossless(text, keys)
 }
 
+/** Without a byte order mark at the beginning, which parsers may ignore: https://www.rfc-editor.org/rfc/rfc8259#section-8.1 */
 export function decoded(bytes: Uint8Array, options: { ignoreBOM?: boolean } = {}): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ...options }).decode(bytes)
@@ -43,25 +46,25 @@ export function parseLossless(
   } catch {
     throw invalid(explainSyntax(text, placeOf))
   }
-  if (!isLossless(value, keys)) checkValues(text)
+  if (!isSound(value, keys)) checkValues(text, placeOf)
   return value
 }
 
 /**
- * Fast check that parsing lost nothing: same number of keys, no lone surrogates, no unsafe integers. If it fails, a
- * slower walk through the text finds the cause.
+ * Fast check that parsing lost nothing: same number of keys, no lone surrogates, no unsafe integers; and that there is no
+ * NUL. If it fails, a slower walk through the text finds the cause.
  */
-function isLossless(value: unknown, keysWritten: number): boolean {
+function isSound(value: unknown, keysWritten: number): boolean {
   let keys = 0
   const waiting = [value]
   while (waiting.length > 0) {
     const next = waiting.pop()
-    if (typeof next === 'string' && loneSurrogate.test(next)) return false
+    if (typeof next === 'string' && refusedCharacter.test(next)) return false
     if (typeof next === 'number' && Math.abs(next) > Number.MAX_SAFE_INTEGER) return false
     if (typeof next !== 'object' || next === null) continue
     for (const member of Object.values(next)) waiting.push(member)
     if (Array.isArray(next)) continue
-    for (const key of Object.keys(next)) if (loneSurrogate.test(key)) return false
+    for (const key of Object.keys(next)) if (refusedCharacter.test(key)) return false
     keys += Object.keys(next).length
   }
   return keys === keysWritten
@@ -85,10 +88,13 @@ function explainSyntax(text: string, placeOf: (offset: number) => number): strin
 /**
  * JSON.parse silently changes some values: of repeated keys it keeps the last; escapes such as "\\ud800" become lone
  * surrogates, which UTF-8 can't encode; integers that no double represents become other ones. What is stored would
- * differ from what was sent.
+ * differ from what was sent. NUL would be kept, but programs behind Weir end a text there, or fail.
  */
-function checkValues(text: string): void {
+function checkValues(text: string, placeOf: (offset: number) => number): void {
   const open: Set<string>[] = []
+  const checkNul = (found: string, path: JSONPath, offset: number): void => {
+    if (found.includes('\0')) throw containsNul(path, placeOf(offset))
+  }
   visit(text, {
     onObjectBegin: () => {
       open.push(new Set())
@@ -96,14 +102,18 @@ function checkValues(text: string): void {
     onObjectEnd: () => {
       open.pop()
     },
-    onObjectProperty: (key: string) => {
+    onObjectProperty: (key, offset, _length, _line, _character, path) => {
       checkCharacters(key)
+      checkNul(key, [...path(), key], offset)
       const keys = open[open.length - 1]
       if (keys?.has(key)) throw invalid(`The body has the key ${shown(key)} twice in one object.`)
       keys?.add(key)
     },
-    onLiteralValue: (value: unknown, offset: number, length: number) => {
-      if (typeof value === 'string') checkCharacters(value)
+    onLiteralValue: (value: unknown, offset, length, _line, _character, path) => {
+      if (typeof value === 'string') {
+        checkCharacters(value)
+        checkNul(value, path(), offset)
+      }
       if (typeof value === 'number') checkNumber(value, text.slice(offset, offset + length))
     },
   })
@@ -115,6 +125,16 @@ function checkCharacters(text: string): void {
       `The body has the text ${shown(text)}, which contains a lone surrogate (half of a character).`,
     )
   }
+}
+
+/** Names the member, or its entry, such as "hostports[1]"; a large body is parsed in pieces, which don't know where they are. */
+function containsNul(path: JSONPath, place: number): WeirError {
+  const name = path.findLastIndex((segment) => typeof segment === 'string')
+  const entries = path.slice(name + 1).map((index) => `[${index}]`)
+  const owner = name < 0 ? 'An entry of a list' : shown(`${path[name]}${entries.join('')}`)
+  return badRequest(
+    `${owner} contains NUL (U+0000), at character ${place + 1} of the body: no text may contain it.`,
+  )
 }
 
 function checkNumber(value: number, written: string): void {
