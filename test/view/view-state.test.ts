@@ -167,11 +167,24 @@ t.test('is a state older than another?', async (t) => {
 })
 
 t.test('sorted ids are a sorted set after any additions and removals', async () => {
-  const id = fc.stringMatching(/^[a-c]{1,3}$/)
+  const idOf = (number: number): string => String(number).padStart(5, '0')
+  const id = fc.nat(4_000).map(idOf)
+  // Up to some blocks of ids, at any distance, in either direction.
+  const some = fc
+    .record({
+      from: fc.nat(2_000),
+      by: fc.integer({ min: 1, max: 7 }),
+      count: fc.nat(1_500),
+      isUp: fc.boolean(),
+    })
+    .map(({ from, by, count, isUp }) => {
+      const ids = Array.from({ length: count }, (_, at) => idOf(from + at * by))
+      return isUp ? ids : ids.reverse()
+    })
   const step = fc.oneof(
-    fc.record({ add: id }),
-    fc.record({ remove: id }),
-    fc.record({ gone: fc.uniqueArray(id), come: fc.uniqueArray(id) }),
+    fc.record({ add: fc.oneof(some, fc.array(id)) }),
+    fc.record({ remove: fc.oneof(some, fc.array(id)) }),
+    fc.record({ gone: fc.oneof(some, fc.array(id)), come: fc.oneof(some, fc.uniqueArray(id)) }),
   )
   fc.assert(
     fc.property(fc.array(step), id, (steps, before) => {
@@ -179,11 +192,15 @@ t.test('sorted ids are a sorted set after any additions and removals', async () 
       const want = new Set<string>()
       for (const each of steps) {
         if ('add' in each) {
-          ids.add(each.add)
-          want.add(each.add)
+          for (const one of each.add) {
+            ids.add(one)
+            want.add(one)
+          }
         } else if ('remove' in each) {
-          ids.delete(each.remove)
-          want.delete(each.remove)
+          for (const one of each.remove) {
+            ids.delete(one)
+            want.delete(one)
+          }
         } else {
           const gone = new Set(each.gone)
           for (const one of gone) want.delete(one)
@@ -194,11 +211,39 @@ t.test('sorted ids are a sorted set after any additions and removals', async () 
       }
       const sorted = [...want].sort().reverse()
       const below = sorted.filter((one) => one < before)
-      return (
-        ids.size === want.size &&
-        [...ids.below()].join() === sorted.join() &&
-        [...ids.below(before)].join() === below.join()
+      return [ids, ids.copy()].every(
+        (each) =>
+          each.size === want.size &&
+          [...each.below()].join() === sorted.join() &&
+          [...each.below(before)].join() === below.join(),
       )
     }),
   )
+})
+
+t.test('a few ids among very many are changed without a look at all of them', async (t) => {
+  let looks = 0
+  class CountedId {
+    readonly #text: string
+    constructor(number: number) {
+      this.#text = String(number).padStart(7, '0')
+    }
+    // Called by each comparison.
+    valueOf(): string {
+      looks += 1
+      return this.#text
+    }
+  }
+  const counted = (number: number) => new CountedId(number) as unknown as string
+  const ids = new SortedIds()
+  ids.replace(
+    new Set(),
+    Array.from({ length: 100_000 }, (_, at) => counted(10 * at)),
+  )
+  const come = Array.from({ length: 10 }, (_, at) => counted(10_000 * at + 5))
+  looks = 0
+  ids.replace(new Set(), come)
+  ids.replace(new Set(come), [])
+  t.equal(ids.size, 100_000)
+  t.ok(looks < 2_000, `${looks} values were compared`)
 })
