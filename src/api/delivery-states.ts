@@ -7,7 +7,7 @@ import type { LaneReport, LaneState, LaneStatus } from '../deliver/health.js'
 import { unansweredCause } from '../resource/delivery-status.js'
 import type { Usage } from '../wire/delivery-attempts.js'
 import { type LastOutcomes, laterOutcomes } from '../wire/last-outcomes.js'
-import { statusSubject } from '../wire/names.js'
+import { probeSubject, statusSubject } from '../wire/names.js'
 
 /** Sends a request to all deliverers and resolves with the replies in time; undefined without a subscriber. */
 type Gather = (subject: string, data: string, waitMs: number) => Promise<Uint8Array[] | undefined>
@@ -57,6 +57,12 @@ export class DeliveryStates {
     return heard === undefined ? { ...this.#unanswered(destinationId), ...known } : merged(heard, known)
   }
 
+  /** Tells deliverers to try now; the worst of their states before, undefined if none answers. */
+  async tryNow(destinationId: string): Promise<LaneStatus | undefined> {
+    const lanes = lanesIn(await this.#gather(probeSubject, destinationId, this.#settings.answerWaitMs))
+    return lanes.length === 0 ? undefined : worstOf(lanes)
+  }
+
   async #latest(id: string): Promise<Heard | undefined> {
     const { answerWaitMs, freshMs, silenceMs } = this.#settings
     const askedMs = now()
@@ -78,9 +84,7 @@ export class DeliveryStates {
     const answers = await this.#gather(statusSubject, id, waitMs)
     if (answers === undefined || answers.length === 0) this.#silentSinceMs ??= askedMs
     else this.#silentSinceMs = undefined
-    const lanes = (answers ?? [])
-      .map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneReport | null)
-      .filter((lane) => lane !== null)
+    const lanes = lanesIn(answers)
     if (lanes.length > 0) this.#remember(id, { lanes, atMs: now() })
     return answers !== undefined
   }
@@ -105,6 +109,11 @@ export class DeliveryStates {
     }
   }
 }
+
+const lanesIn = (answers: readonly Uint8Array[] | undefined): LaneReport[] =>
+  (answers ?? [])
+    .map((answer) => JSON.parse(Buffer.from(answer).toString()) as LaneReport | null)
+    .filter((lane) => lane !== null)
 
 const worst: readonly LaneState[] = ['healthy', 'throttled', 'failing', 'paused']
 

@@ -49,7 +49,10 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
       if (config === undefined) return { refusal: `${notYet.msg} Try again.` }
       const event = testEventFor(row)
       const sent = await sendTestEvent(config, event, answerWithinMs, deps.access)
-      if (sent.ok) return { eventId: event.partitionKey }
+      if (sent.ok) {
+        await states.tryNow(row.id)
+        return { eventId: event.partitionKey }
+      }
       return {
         refusal: `The destination did not accept the test event: ${sent.problem.code}: ${sent.problem.msg}`,
       }
@@ -61,8 +64,11 @@ export function destinationOperations(deps: DestinationOperationsDeps): Destinat
         config === undefined
           ? fail(notYet)
           : await checkDestination(config, testEventFor(row), answerWithinMs, deps.access)
+      if (found.ok) await states.tryNow(row.id)
       return shownCheck(found, row)
     },
+
+    tryNow: (row) => states.tryNow(row.id),
 
     attempts: (row) => attemptsOf(deps.nats, row.id),
 

@@ -21,16 +21,16 @@ import { exampleLinks } from './examples.js'
 import { checkNames } from './input.js'
 import { beforeIdOf, limitOf } from './lists.js'
 import { describe, idempotencyHeaders, listSchema, pageQuery, routePath, shownBy } from './openapi.js'
-import { registerPauses } from './pause-routes.js'
+import { registerPauses, type Tries } from './pause-routes.js'
 import { queryText } from './query-values.js'
 import { actionHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 
-export interface DestinationOperations extends AttemptsSource {
-  /** Sends an event of the type `test.v0`; the reason if the destination did not accept it in time. */
+export interface DestinationOperations extends AttemptsSource, Tries {
+  /** Sends an event of the type `test.v0`, and tries to deliver if it is accepted; the reason if the destination did not accept it in time. */
   sendTestEvent(row: Row): Promise<{ eventId: string } | { refusal: string }>
-  /** Finds out whether the destination could be delivered to, without writing to it. */
+  /** Finds out whether the destination could be delivered to, without writing to it; if so, tries now. */
   check(row: Row): Promise<DestinationCheck>
   status(row: Row): Promise<DeliveryStatus>
 }
@@ -70,7 +70,7 @@ export function registerDestinationOperations(
   })
   app.post(`${single}/send_test_event`, testing, sendTestEvent)
 
-  registerPauses(app, context)
+  registerPauses(app, context, operations)
   registerCheck(app, context, operations)
   registerAttempts(app, context, operations)
   registerAllStatuses(app, context, operations)
@@ -88,7 +88,7 @@ function registerCheck(app: FastifyInstance, context: ApiContext, operations: De
     atOnce: 'destination_call',
     summary: 'Check an event destination without writing to it',
     description:
-      'Asks the service whether it would accept an event, as far as it tells without a write, and says what that proved.',
+      'Asks the service whether it would accept an event, as far as it tells without a write, and says what that proved. If nothing is wrong, delivery does not wait for its next try.',
     tag: pluralOf(destination.title),
     path,
     success: [200, destinationCheckSchema],

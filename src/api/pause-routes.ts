@@ -1,67 +1,101 @@
 /** Routes that pause and resume an event destination: writes of its field `paused`. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isoMillis, now } from '../core/clock.js'
 import { pluralOf } from '../core/plural.js'
+import { objectOf, type TObject, type TSchema } from '../core/schema.js'
+import type { LaneStatus } from '../deliver/health.js'
 import { anyResource, type Row } from '../resource/define.js'
-import { type DestinationPause, eventDestination } from '../resource/event-destination.js'
+import { eventDestination } from '../resource/event-destination.js'
+import { resumptionExample, resumptionOf, resumptionSchema } from '../resource/resumption.js'
 import { resourceSchema } from '../resource/shown-schema.js'
 import type { Caller } from './caller.js'
 import { type ApiContext, requestBody, rowAt } from './context.js'
 import { shownExample } from './examples.js'
 import { checkNames } from './input.js'
 import { describe, postParameters, routePath, shownBy } from './openapi.js'
-import { withAnswer, writeHandler } from './write-handlers.js'
+import { isValidateOnly, withAnswer, writeHandler } from './write-handlers.js'
 
 const destination = anyResource(eventDestination)
 
-/** The new value of the field; undefined: it stays. */
-type Change = (row: Row, caller: Caller) => DestinationPause | null | undefined
+export interface Tries {
+  /** Tries to deliver now, unless it is paused by hand; the state before, undefined if no deliverer answers. */
+  tryNow(row: Row): Promise<LaneStatus | undefined>
+}
 
 /** A second pause changes nothing: the destination still says who paused it first. */
-const pause: Change = (row, { principal: { source, credentialId } }) =>
-  row['paused'] ? undefined : { at: isoMillis(now()), source, api_key_id: credentialId }
+const pauseOf = (row: Row, { principal: { source, credentialId } }: Caller): Partial<Row> =>
+  row['paused'] ? {} : { paused: { at: isoMillis(now()), source, api_key_id: credentialId } }
 
-const resume: Change = (row) => (row['paused'] ? null : undefined)
+const resumeOf = (row: Row): Partial<Row> => (row['paused'] ? { paused: null } : {})
 
-export function registerPauses(app: FastifyInstance, context: ApiContext): void {
-  const register = (verb: string, change: Change, summary: string, description: string): void => {
-    const path = `${routePath(destination.path)}/:id/${verb}`
-    const described = describe({
-      operationId: `${verb}_event_destination`,
-      summary,
-      description,
-      tag: pluralOf(destination.title),
-      path,
-      success: [200, shownBy(resourceSchema(destination), shownExample(destination))],
-      ...postParameters,
-    })
-    app.post(path, described, writeOf(context, verb, change))
-  }
-  register(
-    'pause',
-    pause,
-    'Pause an event destination',
-    'Within 2 s nothing more is sent to it, and its events wait as in an outage, until it is resumed. One that is paused already stays as it is.',
+export function registerPauses(app: FastifyInstance, context: ApiContext, { tryNow }: Tries): void {
+  const shown = resourceSchema(destination) as TObject
+  const example = shownExample(destination)
+  app.post(
+    pathOf('pause'),
+    described({
+      verb: 'pause',
+      description:
+        'Within 2 s nothing more is sent to it, and its events wait as in an outage, until it is resumed. One that is paused already stays as it is.',
+      shown: shownBy(shown, example),
+    }),
+    writeHandler(context, (request) => {
+      const { caller } = request
+      const { id } = asked(context, request, 'pause')
+      const plan = context.writes.update(caller, destination, id, (row) => pauseOf(row, caller))
+      return withAnswer(plan, ({ row }, state) => ({
+        status: 200,
+        body: context.presenter.show(destination, row, state),
+      }))
+    }),
   )
-  register(
-    'resume',
-    resume,
-    'Resume an event destination',
-    'Its events are sent at once. One that is not paused stays as it is.',
+
+  const resumed = objectOf(
+    { ...shown.properties, resumed: resumptionSchema },
+    { title: 'ResumedEventDestination', description: 'The destination, and what was done.' },
+  )
+  app.post(
+    pathOf('resume'),
+    described({
+      verb: 'resume',
+      description:
+        'Its events are sent at once. One that nobody paused, but that Weir paused because of a fault, is tried at once. `resumed` says what was done.',
+      shown: shownBy(resumed, { ...example, resumed: resumptionExample }),
+    }),
+    writeHandler(context, async (request) => {
+      const before = asked(context, request, 'resume')
+      const isTried = !before['paused'] && !isValidateOnly(request)
+      const resumption = resumptionOf(before, isTried ? await tryNow(before) : undefined)
+      const plan = context.writes.update(request.caller, destination, before.id, resumeOf)
+      return withAnswer(plan, ({ row }, state) => ({
+        status: 200,
+        body: { ...context.presenter.show(destination, row, state), resumed: resumption },
+      }))
+    }),
   )
 }
 
-const writeOf = (context: ApiContext, verb: string, change: Change) =>
-  writeHandler(context, (request) => {
-    const { caller } = request
-    const { id } = rowAt(context, request, destination)
-    checkNames(requestBody(request), [], verb)
-    const plan = context.writes.update(caller, destination, id, (row) => {
-      const paused = change(row, caller)
-      return paused === undefined ? {} : { paused }
-    })
-    return withAnswer(plan, ({ row }, state) => ({
-      status: 200,
-      body: context.presenter.show(destination, row, state),
-    }))
+const pathOf = (verb: string): string => `${routePath(destination.path)}/:id/${verb}`
+
+interface Described {
+  readonly verb: 'pause' | 'resume'
+  readonly description: string
+  readonly shown: TSchema
+}
+
+const described = ({ verb, description, shown }: Described) =>
+  describe({
+    operationId: `${verb}_event_destination`,
+    summary: `${verb === 'pause' ? 'Pause' : 'Resume'} an event destination`,
+    description,
+    tag: pluralOf(destination.title),
+    path: pathOf(verb),
+    success: [200, shown],
+    ...postParameters,
   })
+
+/** The destination that a request without members is about. */
+function asked(context: ApiContext, request: FastifyRequest, verb: string): Row {
+  checkNames(requestBody(request), [], verb)
+  return rowAt(context, request, destination)
+}

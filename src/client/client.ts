@@ -27,6 +27,7 @@ import type { LiveDelivery } from '../resource/live-delivery.js'
 import type { LoggedDecision } from '../resource/logged-decision.js'
 import { declarations } from '../resource/registry.js'
 import type { Replay, ReplayRequest } from '../resource/replay.js'
+import type { Resumption } from '../resource/resumption.js'
 import type { RuleCounts } from '../resource/rule-counts.js'
 import type { DeliveryStats, Stats } from '../resource/stats.js'
 import type { TracedRecord } from '../resource/traced-record.js'
@@ -78,7 +79,11 @@ export interface Client extends Kinds {
   cancelReplay(id: string): Promise<void>
   /** Nothing more is sent to the destination until it is resumed; events wait. */
   pauseDestination(id: string, options?: CreateOptions): Promise<Resource<'eventDestination'>>
-  resumeDestination(id: string, options?: CreateOptions): Promise<Resource<'eventDestination'>>
+  /** Ends a pause by hand; without one, delivery is tried now. `resumed` says what was done. */
+  resumeDestination(
+    id: string,
+    options?: CreateOptions,
+  ): Promise<Resource<'eventDestination'> & { resumed: Resumption }>
   /** Sends a test event; throws if the destination does not accept it. */
   sendTestEvent(destinationId: string, options?: TestOptions): Promise<Static<typeof testEventSchema>>
   /** Whether a destination could be delivered to, as far as its service tells without a write. */

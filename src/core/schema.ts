@@ -4,9 +4,9 @@
  * An error message is one sentence with the field, the value and what is allowed: `"hostports[0]" is "a:99999": the
  * port must be 1 to 65535.` Rules that JSON Schema can't express are attached with `ruled`.
  */
-import Type, { type Static, type TProperties, type TSchema, type TUnsafe } from 'typebox'
+import Type, { type Static, type TObject, type TProperties, type TSchema, type TUnsafe } from 'typebox'
 
-export { type Static, type TSchema, type TUnsafe, Type }
+export { type Static, type TObject, type TSchema, type TUnsafe, Type }
 
 /** Adds a rule: if the value violates it, `broken` returns what is allowed, without field or value. */
 export const ruled = <S extends TSchema>(schema: S, broken: (value: Static<S>) => string | undefined): S =>

@@ -84,6 +84,13 @@ export class Deliverer {
     return status && { ...status, usage: this.#history.usageOf(destinationId) }
   }
 
+  /** Tries to deliver now, unless someone paused the destination; the status before. */
+  probe(destinationId: string): LaneReport | undefined {
+    const before = this.statusOf(destinationId)
+    this.#runs.get(destinationId)?.probe()
+    return before
+  }
+
   /** The states of all destinations that are not healthy, and of those with these ids. */
   states(ids: ReadonlySet<string>): StateReport[] {
     const reports: StateReport[] = []

@@ -112,9 +112,7 @@ export class DestinationRun {
     this.#reader.open()
   }
 
-  status(): LaneStatus {
-    return this.#pause.over(this.#lane.status())
-  }
+  readonly status = (): LaneStatus => this.#pause.over(this.#lane.status())
 
   /** The kind of its target. */
   get target(): string {
@@ -127,6 +125,9 @@ export class DestinationRun {
     if (!isSameTarget) this.#lane.retarget(config)
     this.#setPause(config)
   }
+
+  /** There is reason to think that it works again. A pause by hand stays. */
+  readonly probe = (): void => this.#lane.hurry()
 
   #setPause({ pausedAt }: DestinationConfig): void {
     const before = this.#pause.isOn

@@ -15,8 +15,9 @@ export interface LaneSettings extends PaceSettings, EndSettings {
 
 export const laneSettings: LaneSettings = {
   concurrencyMax: 4,
-  probeMinMs: 30_000,
-  probeMaxMs: 60_000,
+  // A service that works again is found out within half a minute, with two to four requests a minute until then.
+  probeMinMs: 15_000,
+  probeMaxMs: 30_000,
   closeTimeoutMs: 5_000,
   abortTimeoutMs: 1_000,
   backoffs,

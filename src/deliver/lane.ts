@@ -80,9 +80,7 @@ export class Lane {
     return job.result
   }
 
-  status(): LaneStatus {
-    return this.#health.status()
-  }
+  readonly status = (): LaneStatus => this.#health.status()
 
   get probing(): boolean {
     return this.#pace.probing
@@ -108,9 +106,7 @@ export class Lane {
   }
 
   /** Before `close`: packs that were begun go on; packs of which nothing was sent yet are returned. */
-  finish(): void {
-    this.#packs.giveBackUnsent()
-  }
+  readonly finish = (): void => this.#packs.giveBackUnsent()
 
   /** Ends packs that were stored before this time: what was not accepted is dropped. */
   readonly expire = (beforeMs: number): void => this.#packs.expire(beforeMs)
@@ -123,6 +119,12 @@ export class Lane {
 
   resume(): void {
     this.#pace.resume()
+    this.#pump()
+  }
+
+  /** The next request does not wait for its time; if one is under way and fails, that is the one after it. */
+  hurry(): void {
+    this.#pace.hurry(this.#underWay.size > 0)
     this.#pump()
   }
 
@@ -155,9 +157,7 @@ export class Lane {
     return this.#underWay.size === 0 || this.#queue.fills(this.#limits())
   }
 
-  #limits(): BatchLimits {
-    return this.#pace.limits(this.#requestSize.of(this.#sender.limits()))
-  }
+  readonly #limits = (): BatchLimits => this.#pace.limits(this.#requestSize.of(this.#sender.limits()))
 
   /** `close` waits for this work; when it ends, the queue moves on. */
   #track(items: readonly Item[], work: () => Promise<void>): void {
@@ -174,7 +174,7 @@ export class Lane {
 
   async #request(batch: readonly Item[]): Promise<SendOutcome> {
     const events = batch.map((item) => item.begin())
-    this.#pace.rate.sent(batch.length)
+    this.#pace.sent(batch.length)
     const beganMs = now()
     const outcome = await this.#sender.send(events, this.#underWay.signal)
     this.#deps.log?.requested(batch, outcome, beganMs)

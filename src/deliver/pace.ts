@@ -27,6 +27,9 @@ export class Pace {
   #failuresInARow = 0
   /** Nothing is sent before this time. */
   #gateMs = 0
+  /** The next wait is left out. */
+  #isHurried = false
+  #lastSentMs = 0
   #probing = false
   #halted = false
 
@@ -63,10 +66,17 @@ export class Pace {
     return { ...limits, eventsMax }
   }
 
+  /** A request with so many events begins. */
+  sent(events: number): void {
+    this.#lastSentMs = now()
+    this.rate.sent(events)
+  }
+
   /** A request was accepted. */
   flow(): void {
     this.#probing = false
     this.#gateMs = 0
+    this.#isHurried = false
     this.#failuresInARow = 0
     if (now() - this.#climbedMs < climbMs) return
     this.#climbedMs = now()
@@ -84,7 +94,7 @@ export class Pace {
     this.#failuresInARow += 1
     if (this.#halted || this.#probing || ceilingMs(backoff, this.#failuresInARow) >= backoff.capMs)
       return false
-    this.#gateMs = now() + backoffMs(backoff, this.#failuresInARow, randomFraction())
+    this.#waitUntil(now() + backoffMs(backoff, this.#failuresInARow, randomFraction()))
     return true
   }
 
@@ -95,10 +105,22 @@ export class Pace {
     return true
   }
 
+  /** The interval is one between beginnings: a request that is not answered takes long to fail. */
   probe(): void {
     const { probeMinMs, probeMaxMs } = this.#settings
     this.#probing = true
-    this.#gateMs = now() + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs)
+    this.#waitUntil(this.#lastSentMs + probeMinMs + randomFraction() * (probeMaxMs - probeMinMs))
+  }
+
+  #waitUntil(ms: number): void {
+    this.#gateMs = this.#isHurried ? 0 : ms
+    this.#isHurried = false
+  }
+
+  /** Nothing is waited for now; `again`: nor after the request that is under way. */
+  hurry(again: boolean): void {
+    this.#gateMs = 0
+    this.#isHurried = again
   }
 
   /** No request until `resume`. */

@@ -62,12 +62,12 @@ export function addDestinationCommands(program: Command, settings: () => Setting
 
   destination
     .command('resume')
-    .description('send its events again')
+    .description('send its events again; one that nobody paused is tried now')
     .argument('<id>', 'ed_…')
     .option('--json', 'the answer of the API')
     .action(async (id: string, { json }: { json?: true }) => {
       const destination = await (await clientOf()).resumeDestination(id)
-      report(json ? JSON.stringify(destination) : `${id} is resumed.`)
+      report(json ? JSON.stringify(destination) : `${id}: ${destination.resumed.msg}`)
     })
 }
 

@@ -3,6 +3,7 @@ import { objectOf, orNull, type Static, Type } from '../core/schema.js'
 import { isClockRefusal } from '../deliver/aws-clock.js'
 import type { FaultClass } from '../deliver/destination.js'
 import { pausedByHand } from '../deliver/health.js'
+import { laneSettings } from '../deliver/lane-settings.js'
 import { billingExample, billingSchema } from './billing.js'
 import type { Row } from './define.js'
 import { type DestinationPause, keepsRecords } from './event-destination.js'
@@ -11,16 +12,17 @@ import { exampleId } from './examples.js'
 /** No deliverer says anything about the destination. */
 export const unansweredCause = 'no deliverer answers'
 
+const { probeMinMs, probeMaxMs } = laneSettings
+const triesAgain = `Weir tries again every ${probeMinMs / 1000} to ${probeMaxMs / 1000} s and continues by itself; POST …/resume tries at once.`
+
 /** For the person who reads a status. */
 const adviceOf: Readonly<Record<FaultClass | typeof unansweredCause, string>> = {
   throttle:
     'The service accepts fewer events than there are. Weir sends at the rate that it accepts, and loses nothing. If the backlog grows, add shards or raise the quota, or let a filter keep events back.',
   transient:
     'Requests fail or are not answered in time. Weir repeats them. Look at last_error, at the way to the endpoint, and at the status page of the service.',
-  credentials:
-    'The service refuses the credentials, or the role can not be assumed. Send new keys with PATCH, or repair the trust policy of the role; if last_error is about the time of a signature, set the clock of this machine. Weir tries again every 30 to 60 s and continues by itself.',
-  configuration:
-    'The service refuses every request: the target is missing, disabled, or not allowed for these credentials. Look at last_error, at the address of the target and at its permissions. Weir tries again every 30 to 60 s and continues by itself.',
+  credentials: `The service refuses the credentials, or the role can not be assumed. Send new keys with PATCH, or repair the trust policy of the role; if last_error is about the time of a signature, set the clock of this machine. ${triesAgain}`,
+  configuration: `The service refuses every request: the target is missing, disabled, or not allowed for these credentials. Look at last_error, at the address of the target and at its permissions. ${triesAgain}`,
   poison:
     'The service refuses the contents of many events in a row. Look at last_error and at the dead letters: the target may expect another format.',
   [unansweredCause]:
@@ -54,8 +56,7 @@ interface NamedError {
   readonly msg: string
 }
 
-const clockAdvice =
-  'The service refuses requests because of the time at which they were signed: the clock of this machine is wrong. Look at last_error, which names the difference if it is known, and set the clock (with NTP). The credentials need no change. Weir tries again every 30 to 60 s and continues by itself.'
+const clockAdvice = `The service refuses requests because of the time at which they were signed: the clock of this machine is wrong. Look at last_error, which names the difference if it is known, and set the clock (with NTP). The credentials need no change. ${triesAgain}`
 
 function adviceOfCause(cause: string | null, error: NamedError | null): string | undefined {
   if (cause === 'credentials' && error !== null && isClockRefusal(error.code, error.msg)) return clockAdvice

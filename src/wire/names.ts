@@ -127,6 +127,8 @@ export const statusSubject = 'weir.status.destination'
 export const attemptsSubject = 'weir.status.attempts'
 /** The API asks for the states of destinations that are not healthy, and of those that it names: ids as JSON. */
 export const statesSubject = 'weir.status.states'
+/** The API tells deliverers that a destination may work again: they try now, and answer as about its status before. */
+export const probeSubject = 'weir.status.probe'
 /** All that the API asks deliverers. */
 export const statusSubjects = 'weir.status.*'
 /** API processes share their counts of requests and failed logins; no other user of NATS may publish. */

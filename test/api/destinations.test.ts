@@ -220,10 +220,22 @@ t.test('event destinations', async (t) => {
     t.strictSame((await me.eventDestination.get(id)).paused, paused)
     await me.eventDestination.update(id, { description: 'under repair' })
     t.strictSame((await me.eventDestination.get(id)).paused, paused, 'a change leaves it paused')
-    t.match(await me.resumeDestination(id, { validateOnly: true }), { id })
+    const by_hand = { was_paused_by_hand: true, msg: /^It was paused by hand at / }
+    t.match(await me.resumeDestination(id, { validateOnly: true }), { id, resumed: by_hand })
     t.strictSame((await me.eventDestination.get(id)).paused, paused, 'a rehearsal changes nothing')
-    t.equal((await me.resumeDestination(id)).paused, undefined)
-    t.equal((await me.resumeDestination(id)).paused, undefined, 'nothing to resume')
+    t.match(await me.resumeDestination(id), { paused: undefined, resumed: by_hand })
+    t.match(
+      await me.resumeDestination(id),
+      {
+        paused: undefined,
+        resumed: {
+          was_paused_by_hand: false,
+          tried_now: false,
+          msg: /^It was not paused by hand\. No process/,
+        },
+      },
+      'nothing to resume',
+    )
     t.equal(await tested(id), 'ok', 'the secret is kept')
     const changes = await all(me.eventDestination.changes(id))
     t.match(

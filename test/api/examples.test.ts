@@ -104,6 +104,7 @@ t.test('examples', async (t) => {
       sendTestEvent: async () => ({ eventId: 'ev_1' }),
       check: async () => passedCheck,
       status: async () => idleStatus,
+      tryNow: async () => undefined,
       attempts: async () => [],
     },
   })

@@ -32,6 +32,7 @@ t.test('idempotency keys', async (t) => {
       },
       check: async () => passedCheck,
       status: async () => idleStatus,
+      tryNow: async () => undefined,
       attempts: async () => [],
     },
   })

@@ -18,6 +18,7 @@ t.test('the typed client', async (t) => {
       sendTestEvent: async ({ id }) => ({ eventId: eventIds[eventIds.push(`ev_${id}`) - 1]! }),
       check: async () => passedCheck,
       status: async () => idleStatus,
+      tryNow: async () => undefined,
       attempts: async () => [],
     },
   })

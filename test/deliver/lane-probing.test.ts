@@ -3,9 +3,11 @@ import t from 'tap'
 import { ByteBudget } from '../../src/deliver/byte-budget.js'
 import type { SendOutcome } from '../../src/deliver/destination.js'
 import type { Lane } from '../../src/deliver/lane.js'
+import { laneSettings } from '../../src/deliver/lane-settings.js'
+import { Pace } from '../../src/deliver/pace.js'
 import type { PackedEvent } from '../../src/wire/packed-event.js'
 import { someEvents } from './events.js'
-import { accepted, config, done, failed, fault, openLane } from './fake-lane.js'
+import { accepted, config, done, failed, fault, gate, openLane } from './fake-lane.js'
 
 /** Timers of a lane keep no process alive; a test waits for them nevertheless. */
 const keepAlive = setInterval(() => {}, 1000)
@@ -156,4 +158,67 @@ t.test('after a change of target everything pending goes there at once', async (
   t.same(states, ['paused', 'healthy'])
   t.equal(counts.closed, 1, 'the old sender is closed')
   await lane.close()
+})
+
+t.test('told to try, a lane does not wait for the next probe, and stays one that probes', async (t) => {
+  let well = false
+  const { lane, requests, states } = openLane(() => (well ? accepted : failed('credentials')), {
+    probeMinMs: 1e6,
+    probeMaxMs: 1e6,
+  })
+  const held = lane.deliver(someEvents(3, 'h'))
+  while (!lane.probing) await new Promise(setImmediate)
+  const before = requests.length
+  lane.hurry()
+  while (requests.length === before) await new Promise(setImmediate)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(requests.length, before + 1, 'one request, with one event')
+  t.equal(requests.at(-1)?.length, 1)
+  t.ok(lane.probing)
+  t.same(states, ['paused'])
+  well = true
+  lane.hurry()
+  t.match(await held, { outcome: 'done', counts: { delivered: 3 } })
+  t.equal(lane.status().state, 'healthy')
+  await lane.close()
+})
+
+t.test('told to try while a request is under way that fails, it tries once more', async (t) => {
+  const { opened, open } = gate()
+  let well = false
+  const { lane, requests } = openLane(
+    async (_, request) => {
+      if (request === 3) await opened
+      return well && request > 3 ? accepted : failed('configuration')
+    },
+    { probeMinMs: 1e6, probeMaxMs: 1e6 },
+  )
+  const held = lane.deliver(someEvents(2, 'h'))
+  while (!lane.probing) await new Promise(setImmediate)
+  t.equal(requests.length, 2)
+  lane.hurry()
+  while (requests.length < 3) await new Promise(setImmediate)
+  well = true
+  lane.hurry()
+  open()
+  t.match(await held, { outcome: 'done', counts: { delivered: 2 } })
+  await lane.close()
+})
+
+t.test('from the beginning of one probe to the next it is at most half a minute', (t) => {
+  t.equal(laneSettings.probeMaxMs, 30_000)
+  const pace = new Pace({ concurrencyMax: 1, probeMinMs: 15_000, probeMaxMs: 30_000 })
+  for (let n = 0; n < 1000; n += 1) {
+    pace.sent(1)
+    pace.probe()
+    const waitMs = pace.waitMs()
+    if (waitMs > 30_000 || waitMs < 14_000) t.fail(`${waitMs} ms`)
+  }
+  const slow = new Pace({ concurrencyMax: 1, probeMinMs: 100, probeMaxMs: 100 })
+  slow.sent(1)
+  const begunMs = Date.now()
+  while (Date.now() < begunMs + 100);
+  slow.probe()
+  t.equal(slow.waitMs(), 0, 'the time of the request counts')
+  t.end()
 })

@@ -183,6 +183,7 @@ const noDestinations: ApiOptions['destinations'] = {
   sendTestEvent: async () => ({ refusal: 'There are no destinations in this test.' }),
   check: async () => passedCheck,
   status: async () => idleStatus,
+  tryNow: async () => undefined,
   attempts: async () => [],
 }
 

@@ -139,6 +139,11 @@ t.test('one destination that fails does not hold up the others', async (t) => {
   })
   t.match((await attempts('filtered'))[0], { outcome: 'delivered', error: null })
   t.match(await status('all'), { backlog: { events: 400 }, counts: { delivered: 0, dead_lettered: 0 } })
+  const before = (await attempts('all')).length
+  t.match(await api.resumeDestination(deployment.destinations.all), {
+    resumed: { was_paused_by_hand: false, state: 'paused', cause: 'configuration', tried_now: true },
+  })
+  await until('it is tried', async () => (await attempts('all')).length > before)
   await client.clearFaults()
   // After a change of target, the backlog goes there at once.
   const moved = await stream(deployment.emulator, 'moved')
